@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,6 +67,26 @@ class Desk:
         given = json.loads(arguments) if isinstance(arguments, str) else arguments
         self.calls.append([name, given])
         return shop.run_tool(name, given)
+
+
+async def put_questions(
+    history: list[Any],
+    ask: Callable[[], Awaitable[tuple[str, Sequence[Any]]]],
+    *,
+    message: Callable[[str], Any] = lambda question: {"role": "user", "content": question},
+) -> list[str]:
+    """Put every question, and give the answers. `ask` adds the model's next message to the history, and gives
+    its text and the results of its calls, none where there is nothing more to look up."""
+    answers = []
+    for question in shop.QUESTIONS:
+        history.append(message(question))
+        while True:
+            text, results = await ask()
+            if not results:
+                break
+            history += results
+        answers.append(text)
+    return answers
 
 
 Converse = Callable[[Job], Awaitable[Outcome]]

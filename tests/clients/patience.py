@@ -28,16 +28,6 @@ async def asking_again(job: Job, ask: Callable[[], Awaitable[T]]) -> T:
     return await ask()
 
 
-def asked_again(job: Job, ask: Callable[[], T]) -> T:
-    """The same for a client that waits in its thread."""
-    for _ in range(TRIES if job.patient else 0):
-        try:
-            return ask()
-        except Exception:
-            continue
-    return ask()
-
-
 def usable(
     text: str | None,
     calls: Iterable[tuple[str, str, Any]],

@@ -9,8 +9,8 @@ from typing import Any
 import anthropic
 
 from tests.clients import shop
-from tests.clients.job import MODEL, Desk, Job, Outcome, Row
-from tests.clients.patience import asked_again, asking_again, usable
+from tests.clients.job import MODEL, Desk, Job, Outcome, Row, put_questions
+from tests.clients.patience import asking_again, usable
 
 TOOLS: Any = [
     {"name": name, "description": text, "input_schema": parameters}
@@ -19,12 +19,13 @@ TOOLS: Any = [
 
 
 def answered(desk: Desk, content: Any) -> list[Any]:
-    """The results of the calls among a message's blocks."""
-    return [
+    """The user's message with the results of a message's calls; none where there are none."""
+    results = [
         {"type": "tool_result", "tool_use_id": block.id, "content": desk.run(block.name, block.input)}
         for block in content
         if block.type == "tool_use"
     ]
+    return [{"role": "user", "content": results}] if results else []
 
 
 def text_of(message: Any) -> str:
@@ -33,28 +34,25 @@ def text_of(message: Any) -> str:
 
 async def asynchronous(job: Job) -> Outcome:
     """The asynchronous client with thinking; before each question the tokens are counted."""
-    desk, messages, outcome, told = Desk(), [], Outcome(), []
+    desk, messages, told = Desk(), list[Any](), list[Any]()
     given: Any = {"model": MODEL, "system": shop.SYSTEM, "tools": TOOLS, "messages": messages}
-    thinking: Any = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
+    given["thinking"] = {"type": "enabled", "budget_tokens": 1024}
     async with anthropic.AsyncAnthropic(
         base_url=job.anthropic_base_url, api_key=job.api_key, max_retries=0
     ) as client:
-        for question in shop.QUESTIONS:
-            messages.append({"role": "user", "content": question})
-            counted = await asking_again(job, lambda: client.messages.count_tokens(**given, **thinking))
-            told.append(counted.input_tokens)
-            while True:
-                asking: Any = {**given, **thinking, "max_tokens": 2000}
-                message = await asking_again(job, partial(_answer, client, job, asking, told))
-                told.append(message.model_dump(mode="json", exclude_unset=True))
-                messages.append({"role": "assistant", "content": told[-1]["content"]})
-                results = answered(desk, message.content)
-                if not results:
-                    break
-                messages.append({"role": "user", "content": results})
-            outcome.answers.append(text_of(message))
-    outcome.calls, outcome.history = desk.calls, [messages, told]
-    return outcome
+
+        async def ask() -> tuple[str, list[Any]]:
+            if isinstance(messages[-1]["content"], str):
+                counted = await asking_again(job, lambda: client.messages.count_tokens(**given))
+                told.append(counted.input_tokens)
+            asking: Any = {**given, "max_tokens": 2000}
+            message = await asking_again(job, partial(_answer, client, job, asking, told))
+            told.append(message.model_dump(mode="json", exclude_unset=True))
+            messages.append({"role": "assistant", "content": told[-1]["content"]})
+            return text_of(message), answered(desk, message.content)
+
+        answers = await put_questions(messages, ask)
+    return Outcome(answers, desk.calls, [messages, told])
 
 
 async def _answer(client: anthropic.AsyncAnthropic, job: Job, given: Any, told: list[Any]) -> Any:
@@ -74,24 +72,26 @@ def whole(message: Any) -> Any:
     return message
 
 
-def synchronous(job: Job) -> Outcome:
+async def synchronous(job: Job) -> Outcome:
     """The synchronous client; a stream's events are put together by hand."""
-    desk, messages, outcome, told = Desk(), [], Outcome(), []
+    desk, messages, told = Desk(), list[Any](), list[Any]()
     given: Any = {"model": MODEL, "max_tokens": 2000, "system": shop.SYSTEM, "tools": TOOLS}
+    given["messages"] = messages
     with anthropic.Anthropic(base_url=job.anthropic_base_url, api_key=job.api_key, max_retries=0) as client:
-        for question in shop.QUESTIONS:
-            messages.append({"role": "user", "content": [{"type": "text", "text": question}]})
-            while True:
-                message = asked_again(job, lambda: _said(client, job, {**given, "messages": messages}, told))
-                told.append(message.model_dump(mode="json", exclude_unset=True))
-                messages.append({"role": "assistant", "content": message.content})
-                results = answered(desk, message.content)
-                if not results:
-                    break
-                messages.append({"role": "user", "content": results})
-            outcome.answers.append(text_of(message))
-    outcome.calls, outcome.history = desk.calls, told
-    return outcome
+        in_thread = partial(asyncio.to_thread, _said, client, job, given, told)
+
+        async def ask() -> tuple[str, list[Any]]:
+            message = await asking_again(job, in_thread)
+            told.append(message.model_dump(mode="json", exclude_unset=True))
+            messages.append({"role": "assistant", "content": message.content})
+            return text_of(message), answered(desk, message.content)
+
+        answers = await put_questions(messages, ask, message=in_blocks)
+    return Outcome(answers, desk.calls, told)
+
+
+def in_blocks(question: str) -> Any:
+    return {"role": "user", "content": [{"type": "text", "text": question}]}
 
 
 def _said(client: anthropic.Anthropic, job: Job, given: Any, told: list[Any]) -> Any:
@@ -102,12 +102,8 @@ def _said(client: anthropic.Anthropic, job: Job, given: Any, told: list[Any]) ->
         return whole(stream.get_final_message())
 
 
-async def in_thread(job: Job) -> Outcome:
-    return await asyncio.to_thread(synchronous, job)
-
-
 PROTOCOL, PACKAGE = "Messages", "pypi:anthropic"
 ROWS = (
-    Row("anthropic, synchronous", PROTOCOL, in_thread, PACKAGE),
+    Row("anthropic, synchronous", PROTOCOL, synchronous, PACKAGE),
     Row("anthropic, thinking and count_tokens", PROTOCOL, asynchronous, PACKAGE),
 )

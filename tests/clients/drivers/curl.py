@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
@@ -14,7 +13,7 @@ from tests.clients.drivers.anthropic_messages import TOOLS as MESSAGES_TOOLS
 from tests.clients.drivers.openai_chat import COMPLETE
 from tests.clients.drivers.openai_chat import TOOLS as CHAT_TOOLS
 from tests.clients.drivers.openai_responses import TOOLS as RESPONSES_TOOLS
-from tests.clients.job import MODEL, Desk, Job, Outcome, Row
+from tests.clients.job import MODEL, Desk, Job, Outcome, Row, put_questions
 from tests.clients.patience import asking_again, usable
 
 
@@ -37,38 +36,25 @@ async def curl(job: Job, url: str, body: Any, *headers: str) -> Any:
     return [json.loads(one) for one in data if one != "[DONE]"]
 
 
-@dataclass(frozen=True, slots=True)
-class Chat:
-    """A conversation on Chat Completions: how it opens, what is asked, and what came."""
+Call = tuple[str, str, Any]
+"""Its id, the tool's name, and the arguments."""
+Asked = tuple[list[Any], str, list[Call]]
+"""What an answer adds to the history, its text, and its calls."""
 
-    job: Job
-    history: list[Any]
 
-    @classmethod
-    def begun(cls, job: Job) -> Chat:
-        return cls(job, [{"role": "system", "content": shop.SYSTEM}])
-
-    async def ask(self) -> Any:
-        body = {"model": MODEL, "messages": self.history, "tools": CHAT_TOOLS}
-        url = f"{self.job.base_url}/chat/completions"
-        return await curl(self.job, url, body, f"authorization: Bearer {self.job.api_key}")
-
-    def read(self, said: Any) -> tuple[str, list[tuple[str, str, Any]]]:
-        """The text, and the calls as (id, name, arguments)."""
-        message = _message(said) if self.job.stream else said["choices"][0]["message"]
-        made = [
-            (one["id"], one["function"]["name"], one["function"]["arguments"])
-            for one in message.get("tool_calls") or []
-        ]
-        ends = said[-1]["choices"][0] if self.job.stream else said["choices"][0]
-        usable(message["content"], made, ended=ends["finish_reason"] in COMPLETE)
-        self.history.append(message)
-        return message["content"], made
-
-    def answered(self, results: list[tuple[str, str]]) -> None:
-        self.history.extend(
-            {"role": "tool", "tool_call_id": call, "content": result} for call, result in results
-        )
+async def ask_chat(job: Job, history: list[Any]) -> Asked:
+    messages = [{"role": "system", "content": shop.SYSTEM}, *history]
+    body = {"model": MODEL, "messages": messages, "tools": CHAT_TOOLS}
+    key = f"authorization: Bearer {job.api_key}"
+    said = await curl(job, f"{job.base_url}/chat/completions", body, key)
+    message = _message(said) if job.stream else said["choices"][0]["message"]
+    calls = [
+        (one["id"], one["function"]["name"], one["function"]["arguments"])
+        for one in message.get("tool_calls") or []
+    ]
+    last = said[-1] if job.stream else said
+    usable(message["content"], calls, ended=last["choices"][0]["finish_reason"] in COMPLETE)
+    return [message], message["content"], calls
 
 
 def _message(chunks: Any) -> dict[str, Any]:
@@ -85,72 +71,32 @@ def _message(chunks: Any) -> dict[str, Any]:
     return message
 
 
-@dataclass(frozen=True, slots=True)
-class Responses:
-    """A conversation on Responses."""
-
-    job: Job
-    history: list[Any]
-
-    @classmethod
-    def begun(cls, job: Job) -> Responses:
-        return cls(job, [])
-
-    async def ask(self) -> Any:
-        body = {"model": MODEL, "input": self.history, "instructions": shop.SYSTEM, "tools": RESPONSES_TOOLS}
-        key = f"authorization: Bearer {self.job.api_key}"
-        return await curl(self.job, f"{self.job.base_url}/responses", body, key)
-
-    def read(self, said: Any) -> tuple[str, list[tuple[str, str, Any]]]:
-        response = said[-1]["response"] if self.job.stream else said
-        output = response["output"]
-        text = "".join(item["content"][0]["text"] for item in output if item["type"] == "message")
-        made = [
-            (item["call_id"], item["name"], item["arguments"])
-            for item in output
-            if item["type"] == "function_call"
-        ]
-        usable(text, made, ended=response["status"] == "completed")
-        self.history.extend(output)
-        return text, made
-
-    def answered(self, results: list[tuple[str, str]]) -> None:
-        self.history.extend(
-            {"type": "function_call_output", "call_id": call, "output": result} for call, result in results
-        )
+async def ask_responses(job: Job, history: list[Any]) -> Asked:
+    body = {"model": MODEL, "input": history, "instructions": shop.SYSTEM, "tools": RESPONSES_TOOLS}
+    said = await curl(job, f"{job.base_url}/responses", body, f"authorization: Bearer {job.api_key}")
+    response = said[-1]["response"] if job.stream else said
+    output = response["output"]
+    text = "".join(item["content"][0]["text"] for item in output if item["type"] == "message")
+    calls = [
+        (item["call_id"], item["name"], item["arguments"])
+        for item in output
+        if item["type"] == "function_call"
+    ]
+    usable(text, calls, ended=response["status"] == "completed")
+    return output, text, calls
 
 
-@dataclass(frozen=True, slots=True)
-class Messages:
-    """A conversation on Anthropic's Messages."""
-
-    job: Job
-    history: list[Any]
-
-    @classmethod
-    def begun(cls, job: Job) -> Messages:
-        return cls(job, [])
-
-    async def ask(self) -> Any:
-        body = {"model": MODEL, "max_tokens": 2000, "system": shop.SYSTEM, "tools": MESSAGES_TOOLS}
-        headers = (f"x-api-key: {self.job.api_key}", "anthropic-version: 2023-06-01")
-        url = f"{self.job.anthropic_base_url}/v1/messages"
-        return await curl(self.job, url, {**body, "messages": self.history}, *headers)
-
-    def read(self, said: Any) -> tuple[str, list[tuple[str, str, Any]]]:
-        content = blocks_of(said) if self.job.stream else said["content"]
-        text = "".join(block["text"] for block in content if block["type"] == "text")
-        made = [
-            (block["id"], block["name"], block["input"]) for block in content if block["type"] == "tool_use"
-        ]
-        last = said[-2]["delta"] if self.job.stream else said
-        usable(text, made, ended=last["stop_reason"] in ("end_turn", "tool_use"))
-        self.history.append({"role": "assistant", "content": content})
-        return text, made
-
-    def answered(self, results: list[tuple[str, str]]) -> None:
-        blocks = [{"type": "tool_result", "tool_use_id": call, "content": result} for call, result in results]
-        self.history.append({"role": "user", "content": blocks})
+async def ask_messages(job: Job, history: list[Any]) -> Asked:
+    body = {"model": MODEL, "max_tokens": 2000, "system": shop.SYSTEM, "tools": MESSAGES_TOOLS}
+    headers = (f"x-api-key: {job.api_key}", "anthropic-version: 2023-06-01")
+    url = f"{job.anthropic_base_url}/v1/messages"
+    said = await curl(job, url, {**body, "messages": history}, *headers)
+    content = blocks_of(said) if job.stream else said["content"]
+    text = "".join(block["text"] for block in content if block["type"] == "text")
+    calls = [(block["id"], block["name"], block["input"]) for block in content if block["type"] == "tool_use"]
+    last = said[-2]["delta"] if job.stream else said
+    usable(text, calls, ended=last["stop_reason"] in ("end_turn", "tool_use"))
+    return [{"role": "assistant", "content": content}], text, calls
 
 
 def blocks_of(events: Any) -> list[dict[str, Any]]:
@@ -173,32 +119,44 @@ def blocks_of(events: Any) -> list[dict[str, Any]]:
     return blocks
 
 
-Conversation = Chat | Responses | Messages
+Results = list[tuple[str, str]]
+"""Each call's id, and what the tool gave."""
 
 
-async def _turn(conversation: Conversation) -> tuple[str, list[tuple[str, str, Any]]]:
-    return conversation.read(await conversation.ask())
+def chat_items(results: Results) -> list[Any]:
+    return [{"role": "tool", "tool_call_id": call, "content": result} for call, result in results]
 
 
-async def converse(job: Job, *, begin: Callable[[Job], Conversation]) -> Outcome:
-    desk, outcome, conversation = Desk(), Outcome(), begin(job)
-    for question in shop.QUESTIONS:
-        conversation.history.append({"role": "user", "content": question})
-        while True:
-            text, calls = await asking_again(job, partial(_turn, conversation))
-            if not calls:
-                break
-            conversation.answered([(call, desk.run(name, given)) for call, name, given in calls])
-        outcome.answers.append(text)
-    outcome.calls, outcome.history = desk.calls, conversation.history
-    return outcome
+def responses_items(results: Results) -> list[Any]:
+    return [{"type": "function_call_output", "call_id": call, "output": result} for call, result in results]
+
+
+def messages_items(results: Results) -> list[Any]:
+    blocks = [{"type": "tool_result", "tool_use_id": call, "content": result} for call, result in results]
+    return [{"role": "user", "content": blocks}] if blocks else []
+
+
+async def converse(
+    job: Job,
+    *,
+    ask: Callable[[Job, list[Any]], Awaitable[Asked]],
+    result_items: Callable[[Results], list[Any]],
+) -> Outcome:
+    desk, history = Desk(), list[Any]()
+
+    async def ask_and_run() -> tuple[str, list[Any]]:
+        said, text, calls = await asking_again(job, partial(ask, job, history))
+        history.extend(said)
+        return text, result_items([(call, desk.run(name, given)) for call, name, given in calls])
+
+    return Outcome(await put_questions(history, ask_and_run), desk.calls, history)
 
 
 ROWS = tuple(
-    Row("curl", protocol, partial(converse, begin=begin), "system:curl", needs="curl")
-    for protocol, begin in (
-        ("Chat Completions", Chat.begun),
-        ("Responses", Responses.begun),
-        ("Messages", Messages.begun),
+    Row("curl", protocol, partial(converse, ask=ask, result_items=items), "system:curl", needs="curl")
+    for protocol, ask, items in (
+        ("Chat Completions", ask_chat, chat_items),
+        ("Responses", ask_responses, responses_items),
+        ("Messages", ask_messages, messages_items),
     )
 )

@@ -15,7 +15,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 
 from tests.clients import shop
-from tests.clients.job import MODEL, Desk, Job, Outcome, Row
+from tests.clients.job import MODEL, Desk, Job, Outcome, Row, put_questions
 from tests.clients.patience import Unusable, asking_again, final, usable
 
 COMPLETE = ("stop", "tool_calls", "end_turn", "tool_use", "completed")
@@ -60,23 +60,19 @@ def tools(desk: Desk) -> list[StructuredTool]:
 
 async def by_hand(job: Job, *, make: MakeModel) -> Outcome:
     """A chat model with tools bound; the application calls the tools."""
-    desk, outcome = Desk(), Outcome()
+    desk, history = Desk(), list[Any]([SystemMessage(shop.SYSTEM)])
     model = make(job).bind_tools(tools(desk))
-    history: list[Any] = [SystemMessage(shop.SYSTEM)]
-    for question in shop.QUESTIONS:
-        history.append(HumanMessage(question))
-        while True:
-            message = await asking_again(job, partial(_said, model, history, job.stream))
-            history.append(message)
-            if not message.tool_calls:
-                break
-            history += [
-                ToolMessage(desk.run(call["name"], call["args"]), tool_call_id=call["id"])
-                for call in message.tool_calls
-            ]
-        outcome.answers.append(message.text)
-    outcome.calls, outcome.history = desk.calls, [_shown(one) for one in history]
-    return outcome
+
+    async def ask() -> tuple[str, list[Any]]:
+        message = await asking_again(job, partial(_said, model, history, job.stream))
+        history.append(message)
+        return message.text, [
+            ToolMessage(desk.run(call["name"], call["args"]), tool_call_id=call["id"])
+            for call in message.tool_calls
+        ]
+
+    answers = await put_questions(history, ask, message=HumanMessage)
+    return Outcome(answers, desk.calls, [_shown(one) for one in history])
 
 
 async def _said(model: Any, history: list[Any], streamed: bool) -> Any:

@@ -10,8 +10,8 @@ import openai
 from pydantic import BaseModel
 
 from tests.clients import shop
-from tests.clients.job import MODEL, Desk, Job, Outcome, Row, dumped
-from tests.clients.patience import asked_again, asking_again, usable
+from tests.clients.job import MODEL, Desk, Job, Outcome, Row, dumped, put_questions
+from tests.clients.patience import asking_again, usable
 
 COMPLETE = ("stop", "tool_calls")
 
@@ -26,10 +26,6 @@ TOOLS: Any = [
 
 def opening() -> list[Any]:
     return [{"role": "system", "content": shop.SYSTEM}]
-
-
-def asked(question: str) -> dict[str, str]:
-    return {"role": "user", "content": question}
 
 
 def answered(desk: Desk, calls: Any) -> list[Any]:
@@ -83,29 +79,50 @@ def by_hand(client: openai.OpenAI, job: Job, messages: list[Any], told: list[Any
     return message
 
 
-def synchronous(job: Job) -> Outcome:
+async def synchronous(job: Job) -> Outcome:
     """The synchronous client; a stream is put together by hand, with its usage asked for."""
-    desk, messages, outcome, told = Desk(), opening(), Outcome(), []
+    desk, messages, told = Desk(), opening(), list[Any]()
     with openai.OpenAI(base_url=job.base_url, api_key=job.api_key, max_retries=0) as client:
-        for question in shop.QUESTIONS:
-            messages.append(asked(question))
-            while True:
-                message = asked_again(job, lambda: by_hand(client, job, messages, told))
-                messages.append(message)
-                if not message.get("tool_calls"):
-                    break
-                for call in message["tool_calls"]:
-                    function = call["function"]
-                    content = desk.run(function["name"], function["arguments"])
-                    messages.append({"role": "tool", "tool_call_id": call["id"], "content": content})
-            outcome.answers.append(message["content"])
-    outcome.calls, outcome.history = desk.calls, [messages, told]
-    return outcome
+        in_thread = partial(asyncio.to_thread, by_hand, client, job, messages, told)
+
+        async def ask() -> tuple[str, list[Any]]:
+            message = await asking_again(job, in_thread)
+            messages.append(message)
+            calls = [(call["id"], call["function"]) for call in message.get("tool_calls") or ()]
+            return message["content"], [
+                {"role": "tool", "tool_call_id": call, "content": desk.run(one["name"], one["arguments"])}
+                for call, one in calls
+            ]
+
+        answers = await put_questions(messages, ask)
+    return Outcome(answers, desk.calls, [messages, told])
 
 
-async def asynchronous(job: Job) -> Outcome:
-    """The asynchronous client, and its streaming helper."""
-    return await _helped(job, None)
+async def asynchronous(job: Job, *, steered: bool = False, **more: Any) -> Outcome:
+    """The asynchronous client, and its streaming helper; with a `response_format`, structured outputs.
+
+    `steered`: the first call of each question is forced by name. Of several choices, the first one is kept.
+    """
+    desk, messages, told = Desk(), opening(), list[Any]()
+    given: Any = {"model": MODEL, "messages": messages, "tools": TOOLS, **more}
+    forced: Any = {"type": "function", "function": {"name": "get_order"}}
+    async with openai.AsyncOpenAI(base_url=job.base_url, api_key=job.api_key, max_retries=0) as client:
+
+        async def ask() -> tuple[str, list[Any]]:
+            if steered:
+                given["tool_choice"] = forced if messages[-1]["role"] == "user" else "auto"
+            answer = await asking_again(job, partial(_answer, client, job, given, told))
+            assert [choice.index for choice in answer.choices] == [*range(given.get("n", 1))]
+            told.append(answer.model_dump(mode="json", exclude_unset=True, warnings=False))
+            message = answer.choices[0].message
+            messages.append(message.model_dump(exclude_unset=True, exclude={"parsed"}))
+            calls = message.tool_calls or ()
+            assert given.get("parallel_tool_calls", True) or len(calls) < 2, "several calls at once"
+            text = message.parsed.sentence if "response_format" in given and not calls else message.content
+            return text, answered(desk, calls)
+
+        answers = await put_questions(messages, ask)
+    return Outcome(answers, desk.calls, [messages, told])
 
 
 class Report(BaseModel):
@@ -119,32 +136,6 @@ class Report(BaseModel):
     @property
     def sentence(self) -> str:
         return f"Order {self.order_id} of {self.who} with the {self.what} is {self.status}."
-
-
-async def structured(job: Job) -> Outcome:
-    """Structured outputs: `parse`, and the streaming helper with a `response_format`."""
-    return await _helped(job, Report)
-
-
-async def _helped(job: Job, form: type[Report] | None) -> Outcome:
-    desk, messages, outcome, told = Desk(), opening(), Outcome(), []
-    given: Any = {"model": MODEL, "messages": messages, "tools": TOOLS}
-    if form is not None:
-        given["response_format"] = form
-    async with openai.AsyncOpenAI(base_url=job.base_url, api_key=job.api_key, max_retries=0) as client:
-        for question in shop.QUESTIONS:
-            messages.append(asked(question))
-            while True:
-                answer = await asking_again(job, lambda: _answer(client, job, given, told))
-                message = answer.choices[0].message
-                messages.append(message.model_dump(exclude_unset=True, exclude={"parsed"}))
-                told.append(answer.model_dump(mode="json", exclude_unset=True, warnings=False))
-                if not message.tool_calls:
-                    break
-                messages += answered(desk, message.tool_calls)
-            outcome.answers.append(message.content if form is None else message.parsed.sentence)
-    outcome.calls, outcome.history = desk.calls, [messages, told]
-    return outcome
 
 
 async def _answer(client: openai.AsyncOpenAI, job: Job, given: Any, told: list[Any]) -> Any:
@@ -167,62 +158,14 @@ async def _answer(client: openai.AsyncOpenAI, job: Job, given: Any, told: list[A
     return answer
 
 
-async def several(job: Job) -> Outcome:
-    """`n` above one, with log-probabilities: every choice is gone on with, the first one is kept."""
-    desk, messages, outcome, told = Desk(), opening(), Outcome(), []
-    given: Any = {"model": MODEL, "messages": messages, "tools": TOOLS, "n": 3, "logprobs": True}
-    async with openai.AsyncOpenAI(base_url=job.base_url, api_key=job.api_key, max_retries=0) as client:
-        for question in shop.QUESTIONS:
-            messages.append(asked(question))
-            while True:
-                answer = await asking_again(job, lambda: _answer(client, job, given, told))
-                assert [choice.index for choice in answer.choices] == [0, 1, 2]
-                told.append(answer.model_dump(mode="json", exclude_unset=True, warnings=False))
-                message = answer.choices[0].message
-                messages.append(message.model_dump(exclude_unset=True, exclude={"parsed"}))
-                if not message.tool_calls:
-                    break
-                messages += answered(desk, message.tool_calls)
-            outcome.answers.append(message.content)
-    outcome.calls, outcome.history = desk.calls, [messages, told]
-    return outcome
-
-
-async def steered(job: Job) -> Outcome:
-    """The first call of each question is forced by name, and calls come one at a time."""
-    desk, messages, outcome, told = Desk(), opening(), Outcome(), []
-    given: Any = {"model": MODEL, "messages": messages, "tools": TOOLS, "parallel_tool_calls": False}
-    forced: Any = {"type": "function", "function": {"name": "get_order"}}
-    async with openai.AsyncOpenAI(base_url=job.base_url, api_key=job.api_key, max_retries=0) as client:
-        for question in shop.QUESTIONS:
-            messages.append(asked(question))
-            choice: Any = forced
-            while True:
-                now = {**given, "tool_choice": choice}
-                answer = await asking_again(job, partial(_answer, client, job, now, told))
-                told.append(answer.model_dump(mode="json", exclude_unset=True))
-                message = answer.choices[0].message
-                messages.append(message.model_dump(exclude_unset=True, exclude={"parsed"}))
-                if not message.tool_calls:
-                    break
-                assert len(message.tool_calls) == 1, "several calls at once"
-                messages += answered(desk, message.tool_calls)
-                choice = "auto"
-            outcome.answers.append(message.content)
-    outcome.calls, outcome.history = desk.calls, [messages, told]
-    return outcome
-
-
-async def in_thread(job: Job) -> Outcome:
-    return await asyncio.to_thread(synchronous, job)
-
-
+STEERED = partial(asynchronous, steered=True, parallel_tool_calls=False)
+SEVERAL = partial(asynchronous, n=3, logprobs=True)
 PROTOCOL, PACKAGE = "Chat Completions", "pypi:openai"
 ROWS = (
-    Row("openai, synchronous", PROTOCOL, in_thread, PACKAGE),
+    Row("openai, synchronous", PROTOCOL, synchronous, PACKAGE),
     Row("openai, asynchronous", PROTOCOL, asynchronous, PACKAGE),
-    Row("openai, structured outputs", PROTOCOL, structured, PACKAGE),
-    Row("openai, tool_choice by name", PROTOCOL, steered, PACKAGE),
+    Row("openai, structured outputs", PROTOCOL, partial(asynchronous, response_format=Report), PACKAGE),
+    Row("openai, tool_choice by name", PROTOCOL, STEERED, PACKAGE),
     # With several choices no tool is added to what was declared.
-    Row("openai, n = 3", PROTOCOL, several, PACKAGE, spared=("tool schemas",)),
+    Row("openai, n = 3", PROTOCOL, SEVERAL, PACKAGE, spared=("tool schemas",)),
 )

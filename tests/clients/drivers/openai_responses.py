@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ import openai
 
 from tests.clients import shop
 from tests.clients.drivers.openai_chat import Report
-from tests.clients.job import MODEL, Desk, Job, Outcome, Row
+from tests.clients.job import MODEL, Desk, Job, Outcome, Row, put_questions
 from tests.clients.patience import asking_again, usable
 
 TOOLS: Any = [
@@ -69,22 +70,44 @@ async def _answer_to(client: openai.AsyncOpenAI, job: Job, given: Any, told: lis
 
 async def resending(job: Job) -> Outcome:
     """Nothing is kept at the provider: reasoning items come back with their encrypted content."""
-    desk, items, outcome, told = Desk(), [], Outcome(), []
-    given: Any = {"model": MODEL, "instructions": shop.SYSTEM, "tools": TOOLS, "store": False}
-    given |= {"reasoning": {"effort": "low"}, "include": ["reasoning.encrypted_content"]}
+    kept_out = {"reasoning": {"effort": "low"}, "include": ["reasoning.encrypted_content"], "store": False}
+    return await _resend(job, kept_out, lambda question: {"role": "user", "content": question})
+
+
+async def structured(job: Job) -> Outcome:
+    """`parse` with a `text_format`."""
+    return await _resend(
+        job,
+        {"text_format": Report},
+        lambda question: {"role": "user", "content": [{"type": "input_text", "text": question}]},
+    )
+
+
+async def _resend(job: Job, more: Any, message: Callable[[str], Any]) -> Outcome:
+    """Send the whole history each time."""
+    desk, items, told = Desk(), list[Any](), list[Any]()
+    given: Any = {"model": MODEL, "instructions": shop.SYSTEM, "tools": TOOLS, "input": items, **more}
     async with openai.AsyncOpenAI(base_url=job.base_url, api_key=job.api_key, max_retries=0) as client:
-        for question in shop.QUESTIONS:
-            items.append({"role": "user", "content": question})
-            while True:
-                response = await answer_to(client, job, {**given, "input": items}, told)
-                items += [item.model_dump(mode="json", exclude_unset=True) for item in response.output]
-                results = answered(desk, response.output)
-                if not results:
-                    break
-                items += results
-            outcome.answers.append(response.output_text)
-    outcome.calls, outcome.history = desk.calls, [items, told]
-    return outcome
+
+        async def ask() -> tuple[str, list[Any]]:
+            response = await answer_to(client, job, given, told)
+            items.extend(_own_items(response))
+            results = answered(desk, response.output)
+            parsed = "text_format" in more and not results
+            return response.output_parsed.sentence if parsed else response.output_text, results
+
+        answers = await put_questions(items, ask, message=message)
+    return Outcome(answers, desk.calls, [items, told])
+
+
+def _own_items(response: Any) -> list[Any]:
+    """The response's items, without what the client itself added to them."""
+    items = [json.loads(item.model_dump_json(exclude_unset=True)) for item in response.output]
+    for item in items:
+        item.pop("parsed_arguments", None)
+        for part in item.get("content") or []:
+            part.pop("parsed", None)
+    return items
 
 
 async def kept(job: Job, *, read_back: bool) -> Outcome:
@@ -132,34 +155,6 @@ async def _read_back(client: openai.AsyncOpenAI, responses: Any, said: list[Any]
     told.append([item.model_dump(mode="json", exclude_unset=True) for item in shown])
     for response in responses:
         await client.responses.delete(response.id)
-
-
-async def structured(job: Job) -> Outcome:
-    """`parse` with a `text_format`."""
-    desk, items, outcome, told = Desk(), [], Outcome(), []
-    given: Any = {"model": MODEL, "instructions": shop.SYSTEM, "tools": TOOLS, "text_format": Report}
-    async with openai.AsyncOpenAI(base_url=job.base_url, api_key=job.api_key, max_retries=0) as client:
-        for question in shop.QUESTIONS:
-            items.append({"role": "user", "content": [{"type": "input_text", "text": question}]})
-            while True:
-                response = await answer_to(client, job, {**given, "input": items}, told)
-                for item in response.output:
-                    items.append(json.loads(item.model_dump_json(exclude_unset=True)))
-                    _unparsed(items[-1])
-                results = answered(desk, response.output)
-                if not results:
-                    break
-                items += results
-            outcome.answers.append(response.output_parsed.sentence)
-    outcome.calls, outcome.history = desk.calls, [items, told]
-    return outcome
-
-
-def _unparsed(item: dict[str, Any]) -> None:
-    """Take out what the client itself added to an item."""
-    item.pop("parsed_arguments", None)
-    for part in item.get("content") or []:
-        part.pop("parsed", None)
 
 
 PROTOCOL, PACKAGE = "Responses", "pypi:openai"
