@@ -7,21 +7,22 @@ turns, plain and streamed, in sessions that come and go: its memory must level o
 from __future__ import annotations
 
 import asyncio
-import json
 import platform
-import re
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import aiohttp
 import click
 
+from benchmarks.processes import DidNotStart, Process, run_server
 from crosswind.gateway.http.server import allow_many_connections
+from crosswind.studies.stack import free_port
+from crosswind.testing import ReceivedRequest, Reply, ScriptedProvider, chunks, plain
 
 MARKS = 10
 LIVE_SESSIONS = 100
@@ -29,210 +30,116 @@ LIVE_SESSIONS = 100
 TURNS = 10
 FIRST = b'data: {"id":"r","choices":[{"index":0,"delta":{"content":"word "},"finish_reason":null}]}\n\n'
 LAST = b'data: {"id":"r","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
-PLAIN = json.dumps(
-    {
-        "id": "r",
-        "choices": [
-            {"index": 0, "message": {"role": "assistant", "content": "word"}, "finish_reason": "stop"}
-        ],
-    }
-).encode()
+MESSAGE = {"role": "assistant", "content": "word"}
+PLAIN = {"id": "r", "choices": [{"index": 0, "message": MESSAGE, "finish_reason": "stop"}]}
 
 
-@dataclass
-class Upstream:
+def make_reply(going: asyncio.Event) -> Reply:
     """Answers chat requests; the end of a stream waits until it is `going`."""
 
-    going: asyncio.Event = field(default_factory=asyncio.Event)
-    port: int = 0
-    connections: set[asyncio.StreamWriter] = field(default_factory=set)
+    async def wait(part: int) -> None:
+        if part:
+            await going.wait()
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections.add(writer)
-        try:
-            while True:
-                head = await reader.readuntil(b"\r\n\r\n")
-                length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
-                body = await reader.readexactly(int(length[1]) if length else 0)
-                if b'"stream": true' in body:
-                    await self._stream(writer)
-                else:
-                    writer.write(_head(b"application/json", b"content-length: %d" % len(PLAIN)) + PLAIN)
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
-        finally:
-            writer.close()
-            self.connections.discard(writer)
+    stream, whole = chunks(FIRST, LAST, before=wait), plain(PLAIN)
 
-    async def _stream(self, writer: asyncio.StreamWriter) -> None:
-        writer.write(_head(b"text/event-stream", b"transfer-encoding: chunked") + _chunk(FIRST))
-        await writer.drain()
-        await self.going.wait()
-        writer.write(_chunk(LAST) + b"0\r\n\r\n")
+    async def reply(request: ReceivedRequest) -> AsyncIterator[Any]:
+        async for part in (stream if request.json["stream"] else whole)(request):
+            yield part
+
+    return reply
 
 
-def _head(kind: bytes, length: bytes) -> bytes:
-    return b"HTTP/1.1 200 OK\r\ncontent-type: " + kind + b"\r\n" + length + b"\r\n\r\n"
-
-
-def _chunk(body: bytes) -> bytes:
-    return b"%x\r\n%b\r\n" % (len(body), body)
-
-
-@asynccontextmanager
-async def scripted() -> AsyncIterator[Upstream]:
-    """The upstream, in this process."""
-    upstream = Upstream()
-    server = await asyncio.start_server(upstream.serve, "127.0.0.1", 0, backlog=4096)
-    upstream.port = server.sockets[0].getsockname()[1]
-    try:
-        yield upstream
-    finally:
-        server.close()
-        while upstream.connections:
-            for writer in upstream.connections:
-                writer.close()
-            await asyncio.sleep(0.01)
-
-
-@dataclass(frozen=True)
-class Gateway:
-    """The process that is measured."""
-
-    pid: int
-    port: int
-
-    def memory(self) -> float:
-        """Resident memory in MB."""
-        status = Path(f"/proc/{self.pid}/status").read_text()
-        return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) / 1024
-
-
-@contextmanager
-def gateway(upstream: int, profile: str) -> Iterator[Gateway]:
-    """`crosswind serve` with one worker, strict recording and a noise profile."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        config = Path(folder) / "crosswind.yaml"
-        config.write_text(
-            f"upstream: http://127.0.0.1:{upstream}/v1\nport: 0\ncontrol_port: 0\nprofile: {profile}\n"
-            f"store: sqlite:///{folder}/store.db\ndurability_wait: 60\nlog: {{level: error}}\n"
-            f"limits: {{live_sessions: {LIVE_SESSIONS}}}\n"
-        )
-        process = subprocess.Popen(
-            [sys.executable, "-m", "crosswind.gateway.cli", "serve", "--config", str(config)],
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stderr is not None
-        try:
-            line = process.stderr.readline()
-            found = re.search(r"http://127\.0\.0\.1:(\d+)", line)
-            if found is None:
-                raise click.ClickException(f"the gateway did not start: {line}{process.stderr.read()}")
-            yield Gateway(process.pid, int(found[1]))
-        finally:
-            process.terminate()
-            process.communicate()
-
-
+@dataclass(frozen=True, slots=True)
 class Client:
-    """One connection that asks and reads to the end."""
+    """Leads sessions at the gateway."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
+    http: aiohttp.ClientSession
+    url: str
 
-    @classmethod
-    async def connect(cls, port: int) -> Client:
-        while True:
-            try:
-                return cls(*await asyncio.open_connection("127.0.0.1", port))
-            except ConnectionRefusedError:
-                await asyncio.sleep(0.05)
+    async def ask(
+        self, session: str, messages: list[dict[str, str]], *, stream: bool
+    ) -> aiohttp.ClientResponse:
+        """The answer, of which the head has come."""
+        body = {"model": "m", "messages": messages, "stream": stream}
+        answer = await self.http.post(f"{self.url}/s/{session}/v1/chat/completions", json=body)
+        if answer.status != 200:
+            raise click.ClickException(f"not answered: {answer.status} {await answer.text()}")
+        return answer
 
-    def ask(self, session: str, messages: list[dict[str, str]], *, stream: bool) -> None:
-        body = json.dumps({"model": "m", "messages": messages, "stream": stream}).encode()
-        self._writer.write(
-            b"POST /s/%b/v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n"
-            b"content-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
-            % (session.encode(), len(body), body)
-        )
-
-    async def until(self, end: bytes) -> None:
-        await self._reader.readuntil(end)
-
-    async def plain(self) -> None:
-        head = await self._reader.readuntil(b"\r\n\r\n")
-        length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
-        if length is None or b" 200 " not in head.splitlines()[0]:
-            raise click.ClickException(f"not answered: {head!r}")
-        await self._reader.readexactly(int(length[1]))
-
-    def close(self) -> None:
-        self._writer.close()
+    async def lead(self, name: str, sessions: int, text: str) -> None:
+        """So many sessions, one after the other."""
+        for session in range(sessions):
+            messages: list[dict[str, str]] = []
+            for turn in range(TURNS):
+                messages.append({"role": "user", "content": f"{turn} {text}"})
+                answer = await self.ask(f"soak-{name}-{session}", messages, stream=turn % 2 == 1)
+                await answer.read()
+                messages.append(MESSAGE)
 
 
-async def open_streams(gateway: Gateway, upstream: Upstream, count: int, text: str) -> tuple[float, float]:
+def open_client() -> aiohttp.ClientSession:
+    """Any number of connections to the gateway, and as long as they take."""
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0), timeout=aiohttp.ClientTimeout(total=None)
+    )
+
+
+async def open_streams(
+    client: Client, process: Process, going: asyncio.Event, count: int, text: str
+) -> tuple[float, float]:
     """Memory with so many streams open, and after they ended, in MB."""
-    upstream.going.clear()
     limit = asyncio.Semaphore(64)
 
-    async def begin(number: int) -> Client:
+    async def begin(number: int) -> aiohttp.ClientResponse:
         async with limit:
-            client = await Client.connect(gateway.port)
-            client.ask(f"stream-{number}", [{"role": "user", "content": text}], stream=True)
-            await client.until(b"word ")
-            return client
+            messages = [{"role": "user", "content": text}]
+            answer = await client.ask(f"stream-{number}", messages, stream=True)
+            await answer.content.readuntil(b"word ")
+            return answer
 
-    clients = await asyncio.gather(*(begin(number) for number in range(count)))
-    held = gateway.memory()
-    upstream.going.set()
-    await asyncio.gather(*(client.until(b"0\r\n\r\n") for client in clients))
-    for client in clients:
-        client.close()
-    return held, gateway.memory()
+    answers = await asyncio.gather(*(begin(number) for number in range(count)))
+    held = process.rss_mb()
+    going.set()
+    await asyncio.gather(*(answer.read() for answer in answers))
+    return held, process.rss_mb()
 
 
-async def soak(gateway: Gateway, upstream: Upstream, turns: int, clients: int, text: str) -> list[float]:
-    """Memory at each tenth of the run, in MB."""
-    upstream.going.set()
-    share = turns // clients // TURNS // MARKS
+async def soak(client: Client, process: Process, share: int, clients: int, text: str) -> list[float]:
+    """Memory at each tenth of the run, in MB. `share`: the sessions of a client between two marks."""
     marks: list[float] = []
-    pool = [await Client.connect(gateway.port) for _ in range(clients)]
     for mark in range(MARKS):
-        await asyncio.gather(
-            *(_lead(client, f"{mark}-{number}", share, text) for number, client in enumerate(pool))
-        )
-        marks.append(gateway.memory())
+        await asyncio.gather(*(client.lead(f"{mark}-{number}", share, text) for number in range(clients)))
+        marks.append(process.rss_mb())
     return marks
 
 
-async def _lead(client: Client, name: str, sessions: int, text: str) -> None:
-    for session in range(sessions):
-        messages: list[dict[str, str]] = []
-        for turn in range(TURNS):
-            messages.append({"role": "user", "content": f"{turn} {text}"})
-            stream = turn % 2 == 1
-            client.ask(f"soak-{name}-{session}", messages, stream=stream)
-            await (client.until(b"0\r\n\r\n") if stream else client.plain())
-            messages.append({"role": "assistant", "content": "word"})
-
-
-async def measure(streams: int, turns: int, clients: int, text_bytes: int, profile: str) -> None:
+async def measure(streams: int, turns: int, clients: int, text_bytes: int, profile: str, place: Path) -> None:
     text = ("Please check order W17 for 120.50 by Monday. " * (text_bytes // 45 + 1))[:text_bytes]
-    async with scripted() as upstream:
-        with gateway(upstream.port, profile) as served:
-            first = await Client.connect(served.port)
-            first.close()
-            idle = served.memory()
-            held, after = await open_streams(served, upstream, streams, text)
+    going, port = asyncio.Event(), free_port()
+    async with ScriptedProvider(make_reply(going), keep=False) as provider:
+        command = [
+            *(sys.executable, "-m", "crosswind.gateway.cli", "serve", "--upstream", provider.base_url),
+            *("--port", str(port), "--control-port", str(free_port()), "--profile", profile),
+            *("--store", f"sqlite:///{place}/store.db"),
+        ]
+        environment = {
+            "CROSSWIND_DURABILITY_WAIT": "60",
+            "CROSSWIND_LOG__LEVEL": "error",
+            "CROSSWIND_LIMITS__LIVE_SESSIONS": str(LIVE_SESSIONS),
+        }
+        probe = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+        log, url = place / "gateway.log", f"http://127.0.0.1:{port}"
+        with run_server(command, port=port, probe=probe, log=log, environment=environment) as process:
+            idle = process.rss_mb()
+            async with open_client() as http:
+                held, after = await open_streams(Client(http, url), process, going, streams, text)
             click.echo(f"idle {idle:.0f} MB; {streams} open streams {held:.0f} MB; after them {after:.0f} MB")
-            begun = time.monotonic()
-            marks = await soak(served, upstream, turns, clients, text)
+            begun, share = time.monotonic(), turns // clients // TURNS // MARKS
+            async with open_client() as http:
+                marks = await soak(Client(http, url), process, share, clients, text)
             took = time.monotonic() - begun
-    done = turns // clients // TURNS // MARKS * clients * TURNS * MARKS
-    click.echo(f"soak of {done} turns in {took:.0f} s; MB at each tenth of it:")
+    click.echo(f"soak of {share * clients * TURNS * MARKS} turns in {took:.0f} s; MB at each tenth of it:")
     click.echo(" ".join(f"{mark:.0f}" for mark in marks))
 
 
@@ -250,7 +157,11 @@ def main(streams: int, turns: int, clients: int, text_bytes: int, profile: str) 
         f"profile {profile}, {text_bytes} bytes of new text a turn, sessions of {TURNS} turns, "
         f"{LIVE_SESSIONS} kept in memory"
     )
-    asyncio.run(measure(streams, turns, clients, text_bytes, profile))
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        try:
+            asyncio.run(measure(streams, turns, clients, text_bytes, profile, Path(folder)))
+        except DidNotStart as error:
+            raise click.ClickException(str(error)) from None
 
 
 if __name__ == "__main__":
