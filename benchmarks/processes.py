@@ -72,13 +72,6 @@ def tree(root: int) -> Iterator[int]:
             yield from tree(int(child))
 
 
-def free_port() -> int:
-    """A port on which nothing listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @contextmanager
 def run_server(
     command: Sequence[str],

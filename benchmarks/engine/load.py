@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import statistics
-import struct
-import subprocess
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
 from benchmarks.engine.stack import MODEL, Server
-from benchmarks.gateway.compiled import DEADLINE_S, Load, read_records
+from benchmarks.gateway.compiled import send
+from benchmarks.gateway.conversations import Conversation
+from benchmarks.gateway.work import write_work as write_turns
 from crosswind.simulators.retail.tools import TOOLS
 
 CAPTURED = {"logprobs": True, "return_token_ids": True}
@@ -60,38 +60,24 @@ class Generator:
         work = self.folder / "streams.work"
         write_work(work, shape, captured=captured)
         before = [server.process.cpu_s() for server in watched]
-        load = _send(self.program, to.port, work)
+        load = send(self.program, to.port, work)
         spent = tuple(server.process.cpu_s() - was for server, was in zip(watched, before, strict=True))
         firsts = [record.first_ns / 1e6 for record in load.records if record.good]
         return Round(shape.all_tokens, load.wall_s, statistics.median(firsts or [0.0]), load.failed, spent)
 
 
-def _send(program: Path, port: int, work: Path) -> Load:
-    out = work.with_suffix(".records")
-    done = subprocess.run(
-        [str(program), str(port), str(work), str(out), str(DEADLINE_S)], check=True, stdout=subprocess.PIPE
-    )
-    spent = json.loads(done.stdout)
-    return Load(read_records(out.read_bytes()), spent["wall_ns"] / 1e9, spent["cpu_ns"] / 1e9)
-
-
 def write_work(path: Path, shape: Shape, *, captured: bool) -> None:
-    """A work file, as the load generator reads it: here each request is one slice, and two empty ones."""
-    requests = [
-        [_request(shape.tokens, captured=captured) for _ in range(shape.streams)]
-        for _ in range(shape.connections)
-    ]
-    every = [request for connection in requests for request in connection]
-    start = (4 + 4 * len(requests) + 48 * len(every) + 7) // 8 * 8
-    slices, at = bytearray(), start
-    for request in every:
-        slices += struct.pack("<6Q", at, len(request), at, 0, at, 0)
-        at += len(request)
-    counts = struct.pack(f"<{1 + len(requests)}I", len(requests), *map(len, requests))
-    path.write_bytes((counts + bytes(slices)).ljust(start, b"\0") + b"".join(every))
+    """A work file of a shape's streams, each a conversation of one turn."""
+    write_turns(
+        path,
+        [
+            [(_converse(shape.tokens, captured=captured), 1) for _ in range(shape.streams)]
+            for _ in range(shape.connections)
+        ],
+    )
 
 
-def _request(tokens: int, *, captured: bool) -> bytes:
+def _converse(tokens: int, *, captured: bool) -> Conversation:
     number = next(_asked)
     message = {"role": "user", "content": f"Tell me all about my order #W{number:06d}, please."}
     asked = {
@@ -105,13 +91,4 @@ def _request(tokens: int, *, captured: bool) -> bytes:
         **(CAPTURED | {"stream_options": {"include_usage": True}} if captured else {}),
     }
     body = json.dumps(asked).encode()
-    lines = (
-        "POST /v1/chat/completions HTTP/1.1",
-        "Host: 127.0.0.1",
-        "Connection: keep-alive",
-        "Accept: application/json",
-        "Content-Type: application/json",
-        f"X-Crosswind-Session: stream-{number}",
-        f"Content-Length: {len(body)}",
-    )
-    return "\r\n".join((*lines, "", "")).encode() + body
+    return Conversation(f"stream-{number}", body, (len(body),), b"")

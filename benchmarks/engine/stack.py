@@ -11,9 +11,10 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file
 
-from benchmarks.processes import Process, free_port, run_server
+from benchmarks.processes import Process, run_server
 from crosswind.policies.tiny.directory import write_successor
 from crosswind.policies.versions.version import PRETRAINED, PolicyVersion, Registry, read_version
+from crosswind.studies.stack import free_port
 
 CROSSWIND = str(Path(sys.executable).parent / "crosswind")
 MODEL = "policy"

@@ -25,8 +25,9 @@ from benchmarks.gateway.machine import machine
 from benchmarks.gateway.measure import OTHER_CORE, Bench, Cell, Standing, sync_ms
 from benchmarks.gateway.report import markdown
 from benchmarks.gateway.work import head
-from benchmarks.processes import DidNotStart, free_port, run_server
+from benchmarks.processes import DidNotStart, run_server
 from benchmarks.sections import section_of
+from crosswind.studies.stack import free_port
 
 FOLDER = Path("runs/bench-gateway")
 
@@ -75,13 +76,13 @@ def main(
         "versions": versions,
         "left_out": [one.name for one in CONTESTANTS if one not in chosen],
         "step_ms": STEP_US / 1000,
-        "cases": {case.key: _about(case) for case in kinds},
+        "cases": {case.key: _describe_case(case) for case in kinds},
     }
     os.sched_setaffinity(0, {OTHER_CORE})
     syncs = sync_ms(folder)
-    standings = _measured(folder, kinds, chosen, rounds)
+    standings = _measure(folder, kinds, chosen, rounds)
     run["sync_p50_ms"] = quantile(syncs + sync_ms(folder), 0.5)
-    run["contestants"] = {name: _told(standing) for name, standing in standings.items()}
+    run["contestants"] = {name: _describe(standing) for name, standing in standings.items()}
     failed = {
         name: sum(cell.failed for cell in standing.cells.values()) for name, standing in standings.items()
     }
@@ -95,7 +96,7 @@ def main(
         raise click.ClickException(f"answers failed: {failed}; see the logs in {folder}")
 
 
-def _measured(folder: Path, kinds: list[Case], chosen: list[Contestant], rounds: int) -> dict[str, Standing]:
+def _measure(folder: Path, kinds: list[Case], chosen: list[Contestant], rounds: int) -> dict[str, Standing]:
     standings = {name: Standing() for name in (DIRECT, *(one.name for one in chosen))}
     port = free_port()
     command = [str(build("upstream", folder)), str(port), str(STEP_US)]
@@ -117,7 +118,7 @@ def _measured(folder: Path, kinds: list[Case], chosen: list[Contestant], rounds:
     return standings
 
 
-def _about(case: Case) -> dict[str, Any]:
+def _describe_case(case: Case) -> dict[str, Any]:
     shape, turns = case.kind.shape, range(case.kind.first, case.kind.last + 1)
     one = converse("agent-for-its-size", shape, case.kind.last)
     sizes = [one.ends[turn - 1] + len(one.tail) for turn in turns]
@@ -128,7 +129,7 @@ def _about(case: Case) -> dict[str, Any]:
     }
 
 
-def _told(standing: Standing) -> dict[str, Any]:
+def _describe(standing: Standing) -> dict[str, Any]:
     def mean(values: list[float]) -> float | None:
         return sum(values) / len(values) if values else None
 

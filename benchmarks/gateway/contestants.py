@@ -49,11 +49,8 @@ class Nginx(Contestant):
             raise Missing(
                 "nginx is missing: apt-get install nginx-light, or leave it out with --without nginx"
             )
-        return (
-            subprocess.run(["nginx", "-v"], check=True, capture_output=True, text=True)
-            .stderr.strip()
-            .split("/")[-1]
-        )
+        said = subprocess.run(["nginx", "-v"], check=True, capture_output=True, text=True).stderr
+        return said.strip().split("/")[-1]
 
     def command(self, upstream: int, port: int, control: int, folder: Path) -> list[str]:
         path = folder / "nginx.conf"

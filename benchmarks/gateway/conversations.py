@@ -82,17 +82,20 @@ def _exchange(rng: random.Random, name: str, shape: Shape, turn: int) -> Iterato
 
 
 def _prose(rng: random.Random, size: int) -> str:
-    text = "You serve a shop's customers. Look things up before you act, and say what you did."
-    while len(text) < size:
-        text += " " + " ".join(rng.choices(_WORDS, k=rng.randint(6, 14))).capitalize() + "."
-    return text
+    rules = "You serve a shop's customers. Look things up before you act, and say what you did."
+    return _lengthen(rng, rules, size, 6, 14)
 
 
 def _request(rng: random.Random, size: int) -> str:
     number = rng.randint(100_000, 999_999)
-    text = f"Hi, I'd like to change my order W{number}; my address is {rng.randint(1, 99)} Mill Lane."
+    asks = f"Hi, I'd like to change my order W{number}; my address is {rng.randint(1, 99)} Mill Lane."
+    return _lengthen(rng, asks, size, 5, 12)
+
+
+def _lengthen(rng: random.Random, text: str, size: int, fewest: int, most: int) -> str:
+    """The text with sentences of so many words behind it, until it has the size."""
     while len(text) < size:
-        text += " " + " ".join(rng.choices(_WORDS, k=rng.randint(5, 12))).capitalize() + "."
+        text += " " + " ".join(rng.choices(_WORDS, k=rng.randint(fewest, most))).capitalize() + "."
     return text
 
 

@@ -7,12 +7,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import rmtree
 
 from benchmarks.gateway.cases import Case
 from benchmarks.gateway.compiled import Load, quantile, send
 from benchmarks.gateway.contestants import Contestant
 from benchmarks.gateway.work import make_work, read_work
-from benchmarks.processes import Process, cpu_s, free_port, run_server
+from benchmarks.processes import Process, cpu_s, run_server
+from crosswind.studies.stack import free_port
 
 PROXY_CORE, OTHER_CORE = 0, 1
 _SYNCS = 200
@@ -86,7 +88,8 @@ class Bench:
     def measure(self, contestant: Contestant, standing: Standing) -> None:
         """Start a contestant afresh, measure all cases, and stop it."""
         port, folder = free_port(), self.folder / "contestant"
-        _emptied(folder)
+        rmtree(folder, ignore_errors=True)
+        folder.mkdir()
         command = contestant.command(self.upstream_port, port, free_port(), folder)
         probe = self.probe()
         log = self.folder / f"{contestant.name.replace(' ', '-').replace(':', '')}.log"
@@ -135,12 +138,3 @@ def sync_ms(folder: Path) -> list[float]:
         os.close(descriptor)
         path.unlink()
     return times
-
-
-def _emptied(folder: Path) -> None:
-    folder.mkdir(exist_ok=True)
-    for file in sorted(folder.rglob("*"), reverse=True):
-        if file.is_dir():
-            file.rmdir()
-        else:
-            file.unlink()

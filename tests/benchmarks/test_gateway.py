@@ -21,7 +21,8 @@ from benchmarks.gateway.contestants import BOTH, DIRECT, LITELLM_PROXY, NGINX
 from benchmarks.gateway.conversations import converse
 from benchmarks.gateway.report import markdown
 from benchmarks.gateway.work import head, make_work, read_work
-from benchmarks.processes import cpu_s, free_port, run_server
+from benchmarks.processes import cpu_s, run_server
+from crosswind.studies.stack import free_port
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
