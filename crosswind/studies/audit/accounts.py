@@ -7,11 +7,9 @@ from collections import Counter
 from crosswind.gateway.trajectory.record import Event
 from crosswind.injectors.conversation import Site
 from crosswind.studies.audit import tools, values
-from crosswind.studies.audit.guarantees import Found, guarantee
-from crosswind.studies.audit.reading import LINKS, AuditedSession, AuditedTurn, Piece
+from crosswind.studies.audit.reading import LINKS, AuditedSession, AuditedTurn, Found, Piece
 
 
-@guarantee("accounted")
 def check_account(audited: AuditedSession) -> Found:
     """What the policy was shown is what its agent sent, and what the events say on top of it."""
     if audited.session.arm == "clean":
@@ -51,7 +49,6 @@ def _find_unsent_name(event: Event, one: AuditedTurn) -> str | None:
     return next((name for name in names if name not in one.sent), None)
 
 
-@guarantee("dose caps")
 def check_dose_caps(audited: AuditedSession) -> Found:
     """No branch gets more injections than `events_per_session`, no tool more than `events_per_tool`."""
     bounds = audited.plan.bounds
@@ -77,7 +74,6 @@ def check_dose_caps(audited: AuditedSession) -> Found:
             yield event, event.turn_index, f"more than {bounds.events_per_session} at {event.site}"
 
 
-@guarantee("true tools")
 def check_true_tools(audited: AuditedSession) -> Found:
     """Every declared tool can be called as it was declared, whatever stands beside it."""
     for event in audited.events:

@@ -24,7 +24,7 @@ def audit(url: str, session_ids: tuple[str, ...], as_json: bool) -> None:
     after. Exit 1 where one was broken, naming session, turn and event.
     """
     from crosswind.gateway.trajectory.store import StoreError, open_existing
-    from crosswind.studies.audit.tally import audit as audited
+    from crosswind.studies.audit.tally import audit_store
 
     try:
         store = open_existing(url)
@@ -35,7 +35,7 @@ def audit(url: str, session_ids: tuple[str, ...], as_json: bool) -> None:
             if store.session(session_id) is None:
                 raise click.UsageError(f"--session: {url} has no session {session_id!r}; check its id")
         try:
-            tally = audited(store, session_ids or None)
+            tally = audit_store(store, session_ids or None)
         except ValueError as error:
             raise click.ClickException(f"{url}: a session's plan can't be read: {error}") from error
     if as_json:
@@ -49,15 +49,15 @@ def _print(tally: Tally) -> None:
     from rich.console import Console
     from rich.table import Column, Table
 
-    from crosswind.studies.audit.guarantees import guarantees
+    from crosswind.studies.audit.guarantees import GUARANTEES
 
     console = Console()
     document = tally.document()
     console.print(f"{tally.sessions} sessions, {tally.noisy} of them noisy", highlight=False)
     table = Table("guarantee", "broken", "what it says", title="Guarantees", title_justify="left")
-    for name, says in guarantees().items():
-        broken = document["guarantees"][name]
-        table.add_row(name, f"[red]{broken}[/]" if broken else "0", " ".join(says.split()))
+    for name, check in GUARANTEES.items():
+        broken, says = document["guarantees"][name], " ".join((check.__doc__ or "").split())
+        table.add_row(name, f"[red]{broken}[/]" if broken else "0", says)
     console.print(table)
     table = Table(
         "class", "results", "with noise", "destroyed", title="Tools, by class", title_justify="left"

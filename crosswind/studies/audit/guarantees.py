@@ -1,12 +1,12 @@
-"""What a checker of a guarantee is, and the registry of them."""
+"""The guarantees, each with its checker, and what breaks them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from crosswind.gateway.trajectory.record import Event
-from crosswind.studies.audit.reading import AuditedSession
+from crosswind.studies.audit import accounts, observations, results, users
+from crosswind.studies.audit.reading import AuditedSession, Found
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,30 +21,25 @@ class Breach:
     what: str
 
 
-Found = Iterator[tuple[Event | None, int, str]]
-"""The event, its turn, and what is wrong."""
-Checker = Callable[[AuditedSession], Found]
-_checkers: dict[str, Checker] = {}
-
-
-def guarantee(name: str) -> Callable[[Checker], Checker]:
-    """Register a checker under the guarantee's name."""
-
-    def register(check: Checker) -> Checker:
-        _checkers[name] = check
-        return check
-
-    return register
-
-
-def guarantees() -> Mapping[str, str]:
-    """The guarantees by name, each with what it says."""
-    return {name: (check.__doc__ or "").strip() for name, check in _checkers.items()}
+GUARANTEES: Mapping[str, Callable[[AuditedSession], Found]] = {
+    "accounted": accounts.check_account,
+    "dose caps": accounts.check_dose_caps,
+    "true tools": accounts.check_true_tools,
+    "observations": observations.check_observations,
+    "forced success": results.check_forced_success,
+    "true value": results.check_true_value,
+    "detectable": results.check_detectable,
+    "tool classes": results.check_tool_classes,
+    "protected entities": users.check_entities,
+    "contradictions settled": users.check_contradictions,
+    "doubts settled": users.check_doubts,
+}
+"""The checkers' docstrings say what they guarantee."""
 
 
 def find_breaches(audited: AuditedSession) -> Iterator[Breach]:
     """Every place where a guarantee was broken in the session, each once."""
-    for name, check in _checkers.items():
+    for name, check in GUARANTEES.items():
         told: set[object] = set()
         for event, turn, what in check(audited):
             place = (turn, what) if event is None else (event.turn_index, event.attempt, event.ordinal, what)

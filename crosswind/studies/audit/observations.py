@@ -8,17 +8,13 @@ from typing import Any
 
 from crosswind.gateway.trajectory.record import Event
 from crosswind.studies.audit import values
-from crosswind.studies.audit.guarantees import Found, guarantee
-from crosswind.studies.audit.reading import AuditedSession
+from crosswind.studies.audit.reading import AuditedSession, Found
 
 
-@guarantee("observations")
 def check_observations(audited: AuditedSession) -> Found:
     """An observation in a user's message says all that it said, and the rest of the message is as it was."""
-    for piece in audited.texts():
-        if piece.tool is not None or piece.masked:
-            continue
-        for event in piece.events:
+    for piece in audited.user_texts():
+        for event in () if piece.masked else piece.events:
             parts = event.draw.get("observations")
             if parts and (what := _find_break(event, parts)) is not None:
                 yield event, event.turn_index, what

@@ -47,6 +47,10 @@ class Piece:
         return any(_MASK in text for one in self.events for text in (one.before, one.after or ""))
 
 
+Found = Iterator[tuple[Event | None, int, str]]
+"""What a checker finds: the event, its turn, and what is wrong."""
+
+
 @dataclass(frozen=True, slots=True)
 class AuditedTurn:
     """One turn: the branch's texts up to it, from the beginning."""
@@ -82,6 +86,14 @@ class AuditedSession:
                 if piece.anchor not in seen:
                     seen.add(piece.anchor)
                     yield piece
+
+    def user_texts(self) -> Iterator[Piece]:
+        """What the user says: every text once."""
+        return (piece for piece in self.texts() if piece.tool is None)
+
+    def results(self) -> Iterator[tuple[str, Piece]]:
+        """Every tool's result once, with the tool's name."""
+        return ((piece.tool, piece) for piece in self.texts() if piece.tool is not None)
 
 
 def read_session(trajectory: Trajectory) -> AuditedSession:

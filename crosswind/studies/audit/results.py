@@ -6,29 +6,20 @@ What counts as destroyed is what the policy could no longer read, whatever the o
 from __future__ import annotations
 
 from collections import Counter
-from functools import lru_cache
 
 from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.trajectory.record import Event
 from crosswind.studies.audit import tools, values
-from crosswind.studies.audit.guarantees import Found, guarantee
-from crosswind.studies.audit.reading import LINKS, AuditedSession, Piece
-
-
-@lru_cache(4096)
-def keeps(clean: str, shown: str) -> bool:
-    """`values.keeps`, once for each pair."""
-    return values.keeps(clean, shown)
+from crosswind.studies.audit.reading import LINKS, AuditedSession, Found, Piece
 
 
 def find_destroying_event(piece: Piece) -> Event | None:
     """The event after which a tool's result no longer says what it said, or None."""
     if piece.tool is None:
         return None
-    return next((one for one in piece.events if not keeps(piece.clean, str(one.after))), None)
+    return next((one for one in piece.events if not values.keeps(piece.clean, str(one.after))), None)
 
 
-@guarantee("forced success")
 def check_forced_success(audited: AuditedSession) -> Found:
     """A logical call is destroyed `faults_per_call` times at most, a session `faults_per_session` times; so
     are answers, in attempts and in turns in a row."""
@@ -38,7 +29,7 @@ def check_forced_success(audited: AuditedSession) -> Found:
         for piece in one.path:
             if (event := find_destroying_event(piece)) is None:
                 continue
-            call = (piece.tool, _canonical(piece.arguments))
+            call = (piece.tool, values.canonical(piece.arguments))
             calls[call] += 1
             if calls[call] > bounds.faults_per_call:
                 yield event, event.turn_index, f"fault {calls[call]} of {bounds.faults_per_call} on {call[0]}"
@@ -71,12 +62,6 @@ def _check_answers(audited: AuditedSession) -> Found:
             yield event, turn.index, f"answer {count} of {bounds.faults_per_session} destroyed"
 
 
-def _canonical(arguments: str) -> str:
-    value = values.value_of(arguments or "{}")
-    return arguments.strip() if value is values.NO_JSON else values.canonical(value)
-
-
-@guarantee("true value")
 def check_true_value(audited: AuditedSession) -> Found:
     """Every true value is in the result that is shown, or can be had again: by the same call, or by another
     declared tool."""
@@ -90,7 +75,6 @@ def check_true_value(audited: AuditedSession) -> Found:
                 yield event, event.turn_index, f"values are gone, and {event.recovery!r} brings none back"
 
 
-@guarantee("detectable")
 def check_detectable(audited: AuditedSession) -> Found:
     """A result that was destroyed shows that it isn't the true one."""
     for piece in audited.texts():
@@ -99,18 +83,15 @@ def check_detectable(audited: AuditedSession) -> Found:
             yield event, event.turn_index, f"the result of {piece.tool} could be taken for a true one"
 
 
-@guarantee("tool classes")
 def check_tool_classes(audited: AuditedSession) -> Found:
     """No result is destroyed whose call changed the world, unless calls are said to be replayable; and the
     events name each tool's class as it is."""
     plan = audited.plan
-    for piece in audited.texts():
-        if piece.tool is None:
-            continue
-        kind = tools.class_of(piece.tool, plan.tool_classes)
+    for tool, piece in audited.results():
+        kind = tools.class_of(tool, plan.tool_classes)
         for event in piece.events:
             if event.tool_class != kind:
-                yield event, event.turn_index, f"{piece.tool} is {kind}, and is called {event.tool_class}"
+                yield event, event.turn_index, f"{tool} is {kind}, and is called {event.tool_class}"
         fault = find_destroying_event(piece)
         if fault is not None and plan.assume_tools != "replayable" and kind not in tools.REPEATABLE:
-            yield fault, fault.turn_index, f"{piece.tool} is {kind}: a retry would repeat what it did"
+            yield fault, fault.turn_index, f"{tool} is {kind}: a retry would repeat what it did"

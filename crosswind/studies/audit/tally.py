@@ -9,13 +9,11 @@ from typing import Any
 
 from crosswind.gateway.trajectory.record import Event
 from crosswind.gateway.trajectory.store import Store
-from crosswind.studies.audit import accounts, observations, results, users
-from crosswind.studies.audit.guarantees import Breach, find_breaches, guarantees
+from crosswind.studies.audit import results
+from crosswind.studies.audit.guarantees import GUARANTEES, Breach, find_breaches
 from crosswind.studies.audit.reading import AuditedSession, read_session
 from crosswind.studies.audit.tools import class_of
 
-CHECKERS = (accounts, observations, results, users)
-"""The modules whose import registers the checkers."""
 _PAGE = 200
 
 
@@ -69,13 +67,12 @@ class Tally:
         return self.operators.setdefault((event.operator, event.severity), [0, 0])
 
     def _count_results(self, audited: AuditedSession) -> None:
-        for piece in audited.texts():
-            if piece.tool is not None:
-                kind = class_of(piece.tool, audited.plan.tool_classes)
-                counted = self.classes.setdefault(kind, ToolClassCounts())
-                counted.results += 1
-                counted.injected += bool(piece.events)
-                counted.destroyed += results.find_destroying_event(piece) is not None
+        for tool, piece in audited.results():
+            kind = class_of(tool, audited.plan.tool_classes)
+            counted = self.classes.setdefault(kind, ToolClassCounts())
+            counted.results += 1
+            counted.injected += bool(piece.events)
+            counted.destroyed += results.find_destroying_event(piece) is not None
 
     def document(self) -> dict[str, Any]:
         """All of it as JSON data."""
@@ -87,7 +84,7 @@ class Tally:
             "held": self.held,
             "share_held": self.held / self.audited if self.audited else None,
             "not_audited": dict(self.not_audited),
-            "guarantees": {name: broken[name] for name in guarantees()},
+            "guarantees": {name: broken[name] for name in GUARANTEES},
             "tool_classes": {
                 name: {**asdict(one), "share_injected": one.injected / one.results}
                 for name, one in sorted(self.classes.items())
@@ -107,7 +104,7 @@ class Tally:
         }
 
 
-def audit(store: Store, session_ids: Iterable[str] | None = None) -> Tally:
+def audit_store(store: Store, session_ids: Iterable[str] | None = None) -> Tally:
     """Audit these sessions, or all; one is in memory at a time. ValueError where a plan can't be read."""
     tally = Tally()
     for session_id in session_ids if session_ids is not None else _all_ids(store):

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from crosswind.gateway.trajectory.record import Event
 from crosswind.studies.audit import words
-from crosswind.studies.audit.guarantees import Found, guarantee
-from crosswind.studies.audit.reading import AuditedSession
+from crosswind.studies.audit.reading import AuditedSession, Found
 
 LATEST = 3
 """By so many messages of the user's later a doubt is settled (NoisyAgent: within 2 to 3 turns)."""
 
 
-@guarantee("protected entities")
 def check_entities(audited: AuditedSession) -> Found:
     """A user's figures, codes, addresses, quotations and negations survive, and none is made up; what is
     withheld is named, is one thing, and comes when the user is asked."""
-    for piece in audited.texts():
-        if piece.tool is not None or piece.masked:
-            continue
-        for event in piece.events:
+    for piece in audited.user_texts():
+        for event in () if piece.masked else piece.events:
             if "observations" in event.draw:
                 continue  # What is put there may be numbered: they have a guarantee of their own.
             after = str(event.after)
@@ -34,11 +30,10 @@ def check_entities(audited: AuditedSession) -> Found:
                 yield event, event.turn_index, f"{one!r:.60} is made up"
 
 
-@guarantee("contradictions settled")
 def check_contradictions(audited: AuditedSession) -> Found:
     """Who contradicts themselves has the true value last, and says that it is."""
-    for piece in audited.texts():
-        for event in piece.events if piece.tool is None else ():
+    for piece in audited.user_texts():
+        for event in piece.events:
             final = [str(one) for one in event.draw.get("final", ())]
             if not final and event.operator == "user.inconsistent" and not event.draw.get("owed"):
                 yield event, event.turn_index, "it settles nothing"
@@ -53,14 +48,11 @@ def check_contradictions(audited: AuditedSession) -> Found:
                     yield event, event.turn_index, f"{value!r:.60} isn't settled"
 
 
-@guarantee("doubts settled")
 def check_doubts(audited: AuditedSession) -> Found:
     """What a user doubts is the user's own, and one of the next three messages says what is true; nothing
     else is settled so."""
     open_: dict[str, tuple[Event, int]] = {}
-    for piece in audited.texts():
-        if piece.tool is not None:
-            continue
+    for piece in audited.user_texts():
         open_ = {value: (event, age + 1) for value, (event, age) in open_.items()}
         for event in piece.events:
             for value in map(str, event.draw.get("settles", ())):

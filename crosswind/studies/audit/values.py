@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 NO_JSON: Any = object()
@@ -27,6 +28,7 @@ def value_of(text: str) -> Any:
     return value if isinstance(value, dict | list) else NO_JSON
 
 
+@lru_cache(4096)
 def keeps(clean: str, shown: str) -> bool:
     """Whether everything that the clean result says is still said, in its place and order."""
     said, now = value_of(clean), value_of(shown)
@@ -110,6 +112,7 @@ def _changes(said: Any, now: Any) -> Iterator[bool]:
         yield False
 
 
-def canonical(value: Any) -> str:
-    """A JSON value's text, whatever the order of its fields."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+def canonical(arguments: str) -> str:
+    """A call's arguments, whatever the order of their fields."""
+    value = value_of(arguments or "{}")
+    return arguments.strip() if value is NO_JSON else json.dumps(value, sort_keys=True, ensure_ascii=False)
