@@ -13,7 +13,8 @@ from pathlib import Path
 
 import httpx
 
-from benchmarks.processes import Process, free_port, run_server, tree
+from benchmarks.processes import Process, run_server, tree
+from crosswind.studies.stack import free_port
 
 COMMAND = (sys.executable, "-m", "crosswind.gateway.cli")
 PATIENT = {"CROSSWIND_DURABILITY_WAIT": "600", "CROSSWIND_ACKNOWLEDGE_WAIT": "600"}

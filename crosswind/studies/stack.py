@@ -62,7 +62,7 @@ class Child:
             self.process.kill()
             await self.process.wait()
 
-    async def succeed(self) -> None:
+    async def wait_for_success(self) -> None:
         """Wait for its end; an exit code other than 0 raises `ChildFailed`."""
         if await self.process.wait() != 0:
             raise self.failure()
@@ -128,7 +128,7 @@ class Processes:
         if on_line is not None:
             async for line in child.lines():
                 await on_line(line)
-        await child.succeed()
+        await child.wait_for_success()
 
 
 async def run_stoppable(run: Coroutine[Any, Any, T]) -> T:

@@ -22,10 +22,9 @@ from crosswind.gateway.trajectory.retention import (
 )
 from crosswind.gateway.trajectory.sqlite.schema import pending_migrations
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
-from crosswind.gateway.trajectory.store import StoreError, location, open_existing
+from crosswind.gateway.trajectory.store import StoreError, iterate_sessions, location, open_existing
 
 C = TypeVar("C", bound=Callable[..., None])
-_PAGE = 200
 
 
 @click.group()
@@ -199,10 +198,8 @@ def _select_sessions(
         if missing := [one for one in session_ids if opened.session_state(one) is None]:
             raise StoreError(f"there is no session {missing[0]!r} in {opened.path}; check --session")
         return list(dict.fromkeys(session_ids))
-    found: list[str] = []
-    while page := opened.sessions(label=labels, tenant=tenant, limit=_PAGE, offset=len(found)):
-        found += [session.id for session in page]
-    return list(dict.fromkeys(found))
+    found = iterate_sessions(opened, label=labels, tenant=tenant)
+    return list(dict.fromkeys(session.id for session in found))
 
 
 def _parse_label(text: str) -> tuple[str, str]:

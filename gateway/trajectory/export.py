@@ -11,7 +11,6 @@ import contextlib
 import dataclasses
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,10 +19,8 @@ from msgspec import structs, to_builtins
 
 from crosswind.gateway.trajectory.content import Chain, View, unpack
 from crosswind.gateway.trajectory.likelihood import turn_entropy
-from crosswind.gateway.trajectory.record import Session, Turn
-from crosswind.gateway.trajectory.store import Store, StoreError, open_existing
-
-_PAGE = 1000
+from crosswind.gateway.trajectory.record import Turn
+from crosswind.gateway.trajectory.store import Store, StoreError, iterate_sessions, open_existing
 
 
 @click.command()
@@ -54,17 +51,10 @@ def _sessions(store: Store, session_id: str | None, group_id: str | None) -> lis
     """List the ids to export, in order."""
     if session_id:
         return [session_id] if store.session(session_id) else []
-    found = [*_newest_first(store, group_id)][::-1]
+    found = [*iterate_sessions(store, group_id=group_id)][::-1]
     if group_id:
         found.sort(key=lambda session: (session.rollout_index is None, session.rollout_index))
     return [session.id for session in found]
-
-
-def _newest_first(store: Store, group_id: str | None) -> Iterator[Session]:
-    offset = 0
-    while page := store.sessions(group_id=group_id, limit=_PAGE, offset=offset):
-        yield from page
-        offset += len(page)
 
 
 def _write(store: Store, ids: list[str], out: str) -> None:

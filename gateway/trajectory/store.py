@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Any, Protocol
 
@@ -26,6 +26,8 @@ from crosswind.gateway.trajectory.record import (
     TurnHead,
 )
 from crosswind.gateway.trajectory.summary import Summary
+
+_PAGE = 500
 
 
 class StoreError(Exception):
@@ -213,3 +215,12 @@ def open_store(url: str, **settings: Any) -> Store:
 def open_existing(place: str) -> Store:
     """Open the store that a command names by a path or a URL. Raises StoreError."""
     return open_store(place if "://" in place else f"sqlite:///{place}", create=False)
+
+
+def iterate_sessions(store: Store, **selected: Any) -> Iterator[Session]:
+    """All sessions that `Store.sessions` selects, newest first. One may come again where others are opened
+    meanwhile."""
+    offset = 0
+    while page := store.sessions(**selected, limit=_PAGE, offset=offset):
+        yield from page
+        offset += len(page)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from crosswind.gateway.trajectory.record import Event
-from crosswind.gateway.trajectory.store import Store
+from crosswind.gateway.trajectory.store import Store, iterate_sessions
 from crosswind.studies.audit import results
 from crosswind.studies.audit.guarantees import GUARANTEES, Breach, find_breaches
 from crosswind.studies.audit.reading import AuditedSession, read_session
 from crosswind.studies.audit.tools import class_of
-
-_PAGE = 200
 
 
 @dataclass(slots=True)
@@ -107,19 +105,9 @@ class Tally:
 def audit_store(store: Store, session_ids: Iterable[str] | None = None) -> Tally:
     """Audit these sessions, or all; one is in memory at a time. ValueError where a plan can't be read."""
     tally = Tally()
-    for session_id in session_ids if session_ids is not None else _all_ids(store):
+    ids = (session.id for session in iterate_sessions(store)) if session_ids is None else session_ids
+    for session_id in dict.fromkeys(ids):
         trajectory = store.trajectory(session_id)
         if trajectory is not None:
             tally.add(read_session(trajectory))
     return tally
-
-
-def _all_ids(store: Store) -> Iterator[str]:
-    """Every session's id once, also where a gateway opens others meanwhile."""
-    seen: set[str] = set()
-    at = 0
-    while page := store.sessions(limit=_PAGE, offset=at):
-        at += len(page)
-        new = [one.id for one in page if one.id not in seen]
-        seen.update(new)
-        yield from new

@@ -137,8 +137,8 @@ async def _train(
                 _show(progress, console, json.loads(line))
             clock.cancel()
             await rollouts.stop()
-    await rollouts.succeed()
-    await trainer.succeed()
+    await rollouts.wait_for_success()
+    await trainer.wait_for_success()
     return progress.rows
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from math import inf
+from statistics import fmean
 from typing import Any
 
 from crosswind.gateway.trajectory.record import Event
-from crosswind.gateway.trajectory.store import open_store
+from crosswind.gateway.trajectory.store import iterate_sessions, open_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,38 +59,20 @@ class CandidateFitness:
 
 def pool(parts: list[CandidateFitness]) -> CandidateFitness:
     """Several measurements of one candidate as one, each by its number of sessions."""
-    sessions = sum(part.sessions for part in parts)
-
-    def mean(values: list[float]) -> float:
-        weighed = zip(values, parts, strict=True)
-        return sum(value * part.sessions for value, part in weighed) / sessions
-
-    doses = [asdict(part.dose) for part in parts]
-    dose = MeasuredDose(**{name: mean([one[name] for one in doses]) for name in doses[0]})
-    return CandidateFitness(mean([part.success for part in parts]), sessions, dose)
-
-
-PAGE = 500
+    weights = [part.sessions for part in parts]
+    doses = zip(*(asdict(part.dose).values() for part in parts), strict=True)
+    dose = MeasuredDose(*(fmean(values, weights) for values in doses))
+    return CandidateFitness(fmean([part.success for part in parts], weights), sum(weights), dose)
 
 
 def read_doses(store_url: str, run: str) -> dict[str, MeasuredDose]:
     """The mean dose of the run's noisy sessions, by their profile. `run` is their label of that name."""
-    totals: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0])
-    store = open_store(store_url)
-    try:
-        offset = 0
-        while page := store.sessions(label={"run": run}, limit=PAGE, offset=offset):
-            offset += len(page)
-            for session in page:
-                if session.arm == "noisy":
-                    met = _count_dose(store.events(session.id))
-                    total = totals[str(session.plan["profile"])]
-                    total[:] = [sum(pair) for pair in zip(total, (1.0, *met), strict=True)]
-    finally:
-        store.close()
-    return {
-        profile: MeasuredDose(*(part / count for part in met)) for profile, (count, *met) in totals.items()
-    }
+    doses: defaultdict[str, list[tuple[float, float, float]]] = defaultdict(list)
+    with closing(open_store(store_url)) as store:
+        for session in iterate_sessions(store, label={"run": run}):
+            if session.arm == "noisy":
+                doses[str(session.plan["profile"])].append(_count_dose(store.events(session.id)))
+    return {profile: MeasuredDose(*map(fmean, zip(*met, strict=True))) for profile, met in doses.items()}
 
 
 def _count_dose(events: Iterable[Event]) -> tuple[float, float, float]:

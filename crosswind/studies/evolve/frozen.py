@@ -75,8 +75,11 @@ def describe_lineage(
         "tasks": {one.name: one.count for one in (settings.searched, settings.confirmed, settings.apart)},
         "candidate": winner.individual.id,
         "ancestors": trace_ancestors(winner.individual.id, candidates),
-        "chosen_by": {"evolved": _rounded(winner.fitness), "hand_made": _rounded(hand_made)},
-        **{role: _agent(found) for role, found in held_out.items()},
+        "chosen_by": {
+            "evolved": _round_fitness(winner.fitness),
+            "hand_made": _round_fitness(hand_made),
+        },
+        **{role: _describe_agent(found) for role, found in held_out.items()},
     }
 
 
@@ -97,26 +100,26 @@ def trace_ancestors(candidate: str, candidates: Mapping[str, Entry]) -> list[dic
             "by": entry["origin"],
             "parents": entry["parents"],
             "success": round(entry["fitness"]["success"], 4),
-            "rules": [_rule(rule) for rule in entry["rules"]],
+            "rules": [_describe_rule(rule) for rule in entry["rules"]],
         }
         for entry in ordered
     ]
 
 
-def _rule(rule: Mapping[str, Any]) -> str:
+def _describe_rule(rule: Mapping[str, Any]) -> str:
     told = f"{rule['operator']}@{rule['severity']:g}"
     return f"{told}: {rule['prompt']}" if "prompt" in rule else told
 
 
-def _agent(found: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_agent(found: Mapping[str, Any]) -> dict[str, Any]:
     """One agent's held-out figures."""
     difference = found["difference"]
     return {
         "agent": found["agent"],
         "policy": found["policy"],
         "calm": round(found["calm"], 4),
-        "hand_made": _rounded(CandidateFitness.from_json(found["hand_made"])),
-        "evolved": _rounded(CandidateFitness.from_json(found["evolved"])),
+        "hand_made": _round_fitness(CandidateFitness.from_json(found["hand_made"])),
+        "evolved": _round_fitness(CandidateFitness.from_json(found["evolved"])),
         "difference": {
             "tasks": difference["n"],
             **{name: round(difference[name], 4) for name in ("difference", "low", "high")},
@@ -124,7 +127,7 @@ def _agent(found: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _rounded(fitness: CandidateFitness) -> dict[str, Any]:
+def _round_fitness(fitness: CandidateFitness) -> dict[str, Any]:
     """The success, and the dose a session."""
     dose = fitness.dose
     return {

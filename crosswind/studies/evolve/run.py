@@ -148,7 +148,7 @@ class Evolution:
         if model is None:
             return await search.run()
         async with aiohttp.ClientSession() as http:
-            search.prompts = ModelPrompts(http, model, self.journal)
+            search.change_prompt = ModelPrompts(http, model, self.journal).change_prompt
             return await search.run()
 
     async def _choose(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.studies.evolve.candidates import ALL_OF, Candidate, Space, cross, mutate, thin, weaken
@@ -46,12 +46,8 @@ Progress = Callable[[int, Sequence[Scored]], None]
 """Called after each generation with the number of evaluations so far and the survivors, the best first."""
 
 
-class PromptWriter(Protocol):
-    """Proposes candidates that differ from a parent in a prompt only."""
-
-    async def change_prompt(self, space: Space, parent: Scored, rng: SeededRandom) -> Candidate | None:
-        """The parent with a new prompt for one of its rules; None where no rule has one, or none came."""
-        ...
+ChangePrompt = Callable[[Space, Scored, SeededRandom], Awaitable[Candidate | None]]
+"""Gives the parent with a new prompt for one of its rules; None where no rule has one, or none came."""
 
 
 @dataclass(slots=True)
@@ -64,7 +60,7 @@ class Search:
     budget: int
     evaluate: Evaluate
     progress: Progress
-    prompts: PromptWriter | None = None
+    change_prompt: ChangePrompt | None = None
     """For rules that a model writes for; None: there are none."""
     parents: int = 6
     offspring: int = 8
@@ -72,7 +68,7 @@ class Search:
 
     async def run(self) -> list[Scored]:
         """The survivors, the best first. At most `budget` candidates are evaluated."""
-        generation, fresh = 0, list(self._screen())
+        generation, fresh = 0, list(self._list_single_operators())
         survivors: list[Scored] = []
         while fresh:
             batch = fresh[: self.budget - len(self._known)]
@@ -88,7 +84,7 @@ class Search:
             fresh = await self._breed(generation, survivors, scored)
         return survivors
 
-    def _screen(self) -> Iterator[Individual]:
+    def _list_single_operators(self) -> Iterator[Individual]:
         """Single operators, in an order of the seed's, for half of the budget at most."""
         names = SeededRandom(f"evolve|{self.seed}|screening").sample(
             self.space.operators, max(1, self.budget // 2)
@@ -140,8 +136,8 @@ class Search:
         weights = [float(len(survivors) - place) for place in range(len(survivors))]
         one, other = rng.weighted(survivors, weights), rng.weighted(survivors, weights)
         first = one.individual
-        if self.prompts is not None and rng.chance(0.4):
-            worded = await self.prompts.change_prompt(self.space, one, rng)
+        if self.change_prompt is not None and rng.chance(0.4):
+            worded = await self.change_prompt(self.space, one, rng)
             if worded is not None:
                 return Individual(worded, generation, "prompt", (first.id,))
         if other is not one and rng.chance(0.3):

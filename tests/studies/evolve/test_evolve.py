@@ -35,12 +35,10 @@ def gives_up_at(text: str) -> DecideMessage:
     return weak
 
 
-async def evolve(reference: str, second: str, out: Path, *more: str) -> tuple[int | None, str, str]:
-    given = ["noise", "evolve", "--reference", reference, "--second", second, "--out", str(out), *more]
-    given += [part for name in OPERATORS for part in ("--operators", name)]
-    given += ["--budget", "10"]
+async def evolve(out: Path, *given: str) -> tuple[int | None, str, str]:
+    arguments = ("noise", "evolve", "--out", str(out), *given)
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "crosswind.gateway.cli", *given, *SIZES, stdout=PIPE, stderr=PIPE
+        sys.executable, "-m", "crosswind.gateway.cli", *arguments, stdout=PIPE, stderr=PIPE
     )
     said, erred = await process.communicate()
     return process.returncode, said.decode(), erred.decode()
@@ -51,7 +49,9 @@ async def test_the_weakness_is_found_frozen_measured_and_doesnt_transfer(tmp_pat
     weak = ScriptedProvider(answer_messages(gives_up_at("per-minute rate limit")), strict=False)
     sound = ScriptedProvider(answer_messages(RETAIL.oracle().decide), strict=False)
     async with weak, sound:
-        code, said, erred = await evolve(weak.base_url, sound.base_url, out)
+        search = ("--reference", weak.base_url, "--second", sound.base_url, "--budget", "10", *SIZES)
+        search += tuple(part for name in OPERATORS for part in ("--operators", name))
+        code, said, erred = await evolve(out, *search)
         assert code == 0, said + erred
         frozen = (out / "profile.yaml").read_text()
         known = parse(frozen, "evolved")
@@ -67,12 +67,12 @@ async def test_the_weakness_is_found_frozen_measured_and_doesnt_transfer(tmp_pat
 
         # What was measured is not measured again, and leads to the same profile.
         before = len(weak.dialogues), len(sound.dialogues)
-        code, _, erred = await evolve(weak.base_url, sound.base_url, out)
+        code, _, erred = await evolve(out, *search)
         assert code == 0, erred
         assert (len(weak.dialogues), len(sound.dialogues)) == before
         assert (out / "profile.yaml").read_text() == frozen
 
-        code, _, erred = await evolve(weak.base_url, sound.base_url, out, "--seed", "1")
+        code, _, erred = await evolve(out, *search, "--seed", "1")
         assert code == 2 and "seed differ" in erred
 
 
@@ -100,13 +100,12 @@ async def test_a_prompt_is_found_where_only_words_of_a_model_reach_the_weakness(
     async with agent, writer(write) as scribe:
         config = tmp_path / "noise.yaml"
         config.write_text(yaml.safe_dump({"noise_model": configured(scribe)}))
-        given = ["noise", "evolve", "--reference", agent.base_url, "--out", str(tmp_path / "run")]
-        given += ["--config", str(config), "--operators", "user.topic_drift", "--budget", "9"]
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "crosswind.gateway.cli", *given, *SIZES), stdout=PIPE, stderr=PIPE
+        code, said, erred = await evolve(
+            tmp_path / "run",
+            *("--reference", agent.base_url, "--config", str(config)),
+            *("--operators", "user.topic_drift", "--budget", "9", *SIZES),
         )
-        said, erred = await process.communicate()
-        assert process.returncode == 0, said.decode() + erred.decode()
+        assert code == 0, said + erred
     told = yaml.safe_load((tmp_path / "run" / "profile.yaml").read_text())
     assert [rule["prompt"] for rule in told["rules"]] == ["Let it be about sea monsters."]
     assert "prompt" in {one["by"] for one in told["lineage"]["ancestors"]}
@@ -122,20 +121,6 @@ async def test_what_can_not_be_used_is_refused_before_anything_is_served(tmp_pat
         (("--second", "http://127.0.0.1:9/v1"), "--second http://127.0.0.1:9/v1: no server answers there"),
         (("--reference", "nope"), "--reference nope: no policy"),
     ):
-        process = await asyncio.create_subprocess_exec(
-            *(
-                sys.executable,
-                "-m",
-                "crosswind.gateway.cli",
-                "noise",
-                "evolve",
-                "--out",
-                str(tmp_path / "run"),
-                *given,
-            ),
-            stdout=PIPE,
-            stderr=PIPE,
-        )
-        _, erred = await process.communicate()
-        assert process.returncode == 2 and says in erred.decode(), erred
+        code, _, erred = await evolve(tmp_path / "run", *given)
+        assert code == 2 and says in erred, erred
         assert not (tmp_path / "run").exists()
