@@ -37,7 +37,6 @@ class Housekeeping:
     _task: asyncio.Task[None] | None = field(default=None, init=False)
 
     def start(self) -> None:
-        """Start the task, in the running loop."""
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:

@@ -160,7 +160,6 @@ class Gateway:
 
     @property
     def upstreams(self) -> Upstreams:
-        """The upstreams of the configuration in force."""
         return self.data.proxy.upstreams
 
     def start(self) -> None:

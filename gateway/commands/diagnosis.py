@@ -71,7 +71,6 @@ def _check_upstream(upstream: UpstreamSettings) -> Iterator[str]:
 
 
 def _model_owners(body: Any) -> dict[str, str]:
-    """The owners of the models, by model."""
     models = body.get("data") if isinstance(body, Mapping) else None
     return {str(one.get("id")): str(one.get("owned_by")) for one in models or () if isinstance(one, Mapping)}
 

@@ -104,7 +104,6 @@ def _bind_socket(host: str, port: int, field: str) -> socket.socket:
 def _supervise(
     settings: Settings, data: socket.socket, control: socket.socket, reread: Callable[[], Settings]
 ) -> int:
-    """Supervise several processes."""
     from crosswind.gateway.peers.peers import private_folder
     from crosswind.gateway.workers.supervisor import Supervisor
 

@@ -46,7 +46,6 @@ def load(file: Path | None, flags: Mapping[str, Any]) -> Settings:
 
 
 def read_document(file: Path) -> dict[str, Any]:
-    """Parse a configuration file."""
     import yaml
 
     try:

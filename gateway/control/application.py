@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 def create_control(gateway: Gateway) -> ASGIApp:
-    """The control plane of a gateway."""
     app = FastAPI(
         title="Crosswind control plane",
         docs_url=None,

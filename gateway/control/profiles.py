@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 def router(gateway: Gateway) -> APIRouter:
-    """The routes /api/profiles, /api/operators, /api/curriculum and /api/noise."""
     routes = APIRouter(prefix="/api", tags=["noise"])
     _profile_routes(routes, gateway)
     _curriculum_routes(routes, gateway, gateway.curricula)

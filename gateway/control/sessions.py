@@ -37,7 +37,6 @@ _AT_ONCE = 50
 
 
 def router(gateway: Gateway) -> APIRouter:
-    """The routes under /api/sessions."""
     routes = APIRouter(prefix="/api/sessions", tags=["sessions"])
     _write_routes(routes, gateway)
     _delete_routes(routes, gateway)
@@ -46,7 +45,6 @@ def router(gateway: Gateway) -> APIRouter:
 
 
 def group_router(gateway: Gateway) -> APIRouter:
-    """The routes of groups."""
     routes = APIRouter(prefix="/api/groups", tags=["groups"])
 
     @routes.get("/deleted")

@@ -56,7 +56,6 @@ class Versions(BaseModel):
 
 
 def router(gateway: Gateway) -> APIRouter:
-    """The routes /api/versions."""
     routes = APIRouter(prefix="/api", tags=["versions"])
 
     @routes.get("/versions")

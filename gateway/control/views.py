@@ -19,7 +19,6 @@ _TIMES = {"created_us": "created", "closed_us": "closed"}
 
 
 def rfc3339(time_us: int | None) -> str | None:
-    """Format microseconds since the epoch as RFC 3339."""
     if time_us is None:
         return None
     return (
@@ -53,7 +52,6 @@ def json_response(data: dict[str, Any]) -> Response:
 
 
 def trajectory_json(found: Trajectory) -> dict[str, Any]:
-    """A session with its turns and events."""
     return {
         "session": as_json(found.session),
         "turns": [as_json(turn) | {"entropy": _entropy(turn)} for turn in found.turns],

@@ -45,7 +45,6 @@ class Peers:
         return sum(worker["trouble"] is None for worker in self.workers)
 
     def troubles(self) -> list[str]:
-        """The troubles of the unhealthy workers."""
         return [worker["trouble"] for worker in self.workers if worker["trouble"] is not None]
 
     def upstreams(self) -> dict[str, dict[str, Any]]:

@@ -57,7 +57,6 @@ class Confined:
         self._process.start()
 
     def close(self) -> None:
-        """End the process."""
         with self._asking:
             self._process.end()
 

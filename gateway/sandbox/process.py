@@ -43,7 +43,6 @@ class Process:
             )
 
     def end(self) -> None:
-        """Kill the process."""
         child, self._child, self._ready = self._child, None, False
         if child is not None:
             child.kill()

@@ -45,7 +45,6 @@ def bind_log_context(**values: Any) -> None:
 
 
 def add_log_context(name: str, value: Any) -> None:
-    """Add a value to the current log context."""
     if (context := _log_context.get()) is not None:
         context[name] = value
 
@@ -57,12 +56,10 @@ def _merge_log_context(
 
 
 def set_level(level: str) -> None:
-    """Set the lowest level to log."""
     _Logger.threshold = _LEVELS[level]
 
 
 def configure(settings: Logging) -> None:
-    """Set up structured logs for the whole process."""
     set_level(settings.level)
     renderers: list[structlog.typing.Processor] = (
         [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]

@@ -163,14 +163,12 @@ class Metrics:
             self.upstream_errors.labels(error.code).inc()
 
     def count_request(self, route: str, status: str) -> None:
-        """Count a request."""
         counter = self._answered.get((route, status))
         if counter is None:
             counter = self._answered[route, status] = self.requests.labels(route, status)
         counter.inc()
 
     def count_turn(self, turn: Turn, events: list[Event]) -> None:
-        """Count a turn and its events."""
         counter = self._of_fitness.get(turn.fitness)
         if counter is None:
             counter = self._of_fitness[turn.fitness] = self.turns.labels(turn.fitness)

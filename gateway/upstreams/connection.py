@@ -174,7 +174,6 @@ class Connection(ResponseParser, asyncio.Protocol):
         self.idle_since = self._loop.time()
 
     def abort(self) -> None:
-        """Close the connection at once."""
         self.lost = True
         if self._timer is not None:
             self._timer.cancel()

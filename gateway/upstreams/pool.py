@@ -179,7 +179,6 @@ class Pool:
         self.in_flight += 1
 
     def release(self) -> None:
-        """Give the reservation back."""
         self._free.release()
         self.in_flight -= 1
         if self.in_flight == 0 and self._idle is not None:
@@ -220,5 +219,4 @@ def unreachable_error(base: str, error: BaseException) -> UpstreamError:
 
 
 def first_line(error: BaseException) -> str:
-    """An error's first line."""
     return (str(error) or type(error).__name__).splitlines()[0]

@@ -29,7 +29,6 @@ class HealthProbes:
                 self._tasks.add(asyncio.create_task(_probe_regularly(upstream, upstream.health.probe)))
 
     def stop(self) -> None:
-        """Cancel all probes."""
         for task in self._tasks:
             task.cancel()
         self._tasks.clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import count
 
@@ -46,7 +46,6 @@ class Replica:
 
     @property
     def state(self) -> ReplicaState:
-        """Its health now."""
         return ReplicaState(self.up, self.failures, self.last_error)
 
     def record_success(self) -> None:
@@ -77,17 +76,10 @@ class Replica:
             _log.warning("a replica is ejected", replica=self.base, seconds=pause, error=code)
 
 
-@dataclass(slots=True)
 class Replicas:
-    """All replicas of one upstream."""
-
-    members: tuple[Replica, ...]
-    _turns: count[int] = field(default_factory=count)
-
-    @classmethod
-    def from_bases(cls, bases: Iterable[str], health: Health) -> Replicas:
-        """Make the replicas of these base URLs."""
-        return cls(tuple(Replica(base, health) for base in bases))
+    def __init__(self, bases: Iterable[str], health: Health) -> None:
+        self.members = tuple(Replica(base, health) for base in bases)
+        self._turns = count()
 
     def order(self, session: str | None) -> tuple[Replica, ...]:
         """Order the replicas for a request: those that are up first, then the ejected ones.

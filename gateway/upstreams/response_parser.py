@@ -67,7 +67,6 @@ class ResponseParser(ABC):
         self.headers = []
 
     def feed(self, data: bytes) -> None:
-        """Parse the bytes that have arrived."""
         self.began = True
         try:
             self._parser.feed_data(data)

@@ -42,7 +42,7 @@ class Upstream:
         self.models = _compile_globs(settings.models)
         self.retries = settings.retries or common.retries
         self.health = settings.health or common.health
-        self.replicas = Replicas.from_bases(settings.bases, self.health)
+        self.replicas = Replicas(settings.bases, self.health)
         self.pool = Pool(settings.bases, settings.merge_timeouts(common.timeouts), common.limits)
         self.websocket_client = WebSocketClient(self.pool)
         self.identity = (settings, self.pool.timeouts, common.limits, self.retries, self.health)

@@ -61,7 +61,6 @@ class Upstreams:
         return {one.name: {each.base: each.state for each in one.replicas.members} for one in self._members}
 
     async def close(self) -> None:
-        """Close all connections."""
         await asyncio.gather(*(one.close() for one in self._members))
 
 

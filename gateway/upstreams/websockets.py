@@ -90,7 +90,6 @@ class WebSocketClient:
             self._pool.release()
 
     async def close(self) -> None:
-        """Close the HTTP session."""
         if self._session is not None:
             await self._session.close()
 

@@ -98,7 +98,6 @@ class ChildProcess:
         return code
 
     def pause_s(self) -> float:
-        """How long to wait before the next start."""
         return min(_FIRST_PAUSE_S * 2.0 ** (self.failed_starts - 1), _LONGEST_PAUSE_S)
 
     def tell(self, message: Message) -> None:

@@ -40,7 +40,6 @@ class Dealer:
         self._resume()
 
     def remove(self, receiver: socket.socket) -> None:
-        """Remove a worker."""
         if receiver in self._receivers:
             self._receivers.remove(receiver)
         if not self._receivers:

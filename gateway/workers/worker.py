@@ -46,7 +46,6 @@ _REPORT_EVERY_S = 1.0
 
 
 def main(arguments: list[str]) -> int:
-    """Run and return the exit code."""
     channel, other = (socket.socket(fileno=int(number)) for number in arguments)
     return uvloop.run(_run(channel, other))
 

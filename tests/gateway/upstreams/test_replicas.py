@@ -32,9 +32,7 @@ def closed_port() -> str:
 def test_only_the_sessions_of_a_replica_that_goes_move(
     sessions: list[str], count: int, data: st.DataObject
 ) -> None:
-    replicas = Replicas.from_bases(
-        [f"http://replica-{number}" for number in range(count)], Health(failures=1)
-    )
+    replicas = Replicas([f"http://replica-{number}" for number in range(count)], Health(failures=1))
     before = {session: replicas.order(session)[0] for session in sessions}
     gone = data.draw(st.sampled_from(replicas.members))
     gone.record_failure("upstream_unreachable")
@@ -47,7 +45,7 @@ def test_only_the_sessions_of_a_replica_that_goes_move(
 
 
 def test_sessions_spread_over_all_replicas() -> None:
-    replicas = Replicas.from_bases(["http://a", "http://b", "http://c"], Health())
+    replicas = Replicas(["http://a", "http://b", "http://c"], Health())
     for key in ([f"s{number}" for number in range(3000)], [None] * 3000):
         shares = [sum(replicas.order(one)[0] is replica for one in key) for replica in replicas.members]
         assert all(850 < share < 1150 for share in shares)
