@@ -1,15 +1,17 @@
-"""What the whole suite shares: real vLLM, started once, and what is said where it can't be."""
+"""What the whole suite shares: processes, and real vLLM, started once, and what is said where it can't be."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
 from crosswind.policies.vllm.environment import NOT_INSTALLED, NotInstalled, find
+from tests.loop.children import Children, owner
 from tests.vllm_server import VllmServed, end_with_the_starter, serving_vllm
 
 # As the gateway's own logs have it; the default one spends seconds on a traceback.
@@ -28,6 +30,13 @@ settings.register_profile(
 settings.load_profile("crosswind")
 
 _left_out: list[str] = []
+
+
+@pytest.fixture
+def children(tmp_path: Path) -> Iterator[Children]:
+    """Owns the processes that one test starts."""
+    with owner(tmp_path / "logs") as owned:
+        yield owned
 
 
 @pytest.fixture(scope="session")

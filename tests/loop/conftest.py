@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.loop.children import Children, owner
-
-
-@pytest.fixture
-def children(tmp_path: Path) -> Iterator[Children]:
-    """Owns what one test starts."""
-    with owner(tmp_path / "logs") as owned:
-        yield owned
 
 
 @pytest.fixture(scope="module")

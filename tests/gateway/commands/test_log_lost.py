@@ -2,58 +2,47 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import signal
-import sys
+import subprocess
 from pathlib import Path
 
 import httpx
 import pytest
 
 from crosswind.testing.server import listen
-from tests import ROOT
 from tests.gateway.dialogue import body, user
 from tests.gateway.servers import upstream
+from tests.loop.children import COMMAND, Child
 
 
-def unwritable(how: str) -> int:
-    """A file that takes nothing: its disk is full, or who read it has gone."""
-    if how == "full":
-        return os.open("/dev/full", os.O_WRONLY)
-    reading, writing = os.pipe()
-    os.close(reading)
-    return writing
+def start(folder: Path, log: str, *arguments: str) -> Child:
+    """Start `crosswind serve` with a log that takes nothing: its disk is full, or who read it has gone."""
+    if log == "full":
+        sink = os.open("/dev/full", os.O_WRONLY)
+    else:
+        source, sink = os.pipe()
+        os.close(source)
+    environment = os.environ | {"CROSSWIND_LOG__LEVEL": "debug"}  # so that every turn is logged
+    with os.fdopen(sink) as stderr:
+        process = subprocess.Popen(
+            [*COMMAND, "serve", *arguments], cwd=folder, env=environment, stderr=stderr
+        )
+    return Child(process, folder / "none")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize(("how", "workers"), [("full", "1"), ("gone", "1"), ("full", "2")])
+@pytest.mark.parametrize(("log", "workers"), [("full", "1"), ("gone", "1"), ("full", "2")])
 async def test_traffic_goes_on_where_the_log_cannot_be_written(
-    tmp_path: Path, how: str, workers: str
+    tmp_path: Path, log: str, workers: str
 ) -> None:
-    ports = []
-    for _ in range(2):
-        with listen() as free:
-            ports.append(free.getsockname()[1])
+    with listen() as one, listen() as two:
+        ports = [free.getsockname()[1] for free in (one, two)]
     data, control = (f"http://127.0.0.1:{port}" for port in ports)
-    log = unwritable(how)
     async with upstream() as app, httpx.AsyncClient(trust_env=False, timeout=60) as http:
-        command = ["serve", "--upstream", f"{app.url}/v1", "--workers", workers]
-        command += ["--port", str(ports[0]), "--control-port", str(ports[1])]
-        environment = os.environ | {"CROSSWIND_LOG__LEVEL": "debug"}  # so that every turn is logged
-        environment["PYTHONPATH"] = str(ROOT)
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "crosswind.gateway.cli", *command, cwd=tmp_path, env=environment, stderr=log
-        )
-        os.close(log)
+        listening = ("--port", str(ports[0]), "--control-port", str(ports[1]))
+        child = start(tmp_path, log, "--upstream", f"{app.url}/v1", "--workers", workers, *listening)
         try:
-            for _ in range(600):
-                assert process.returncode is None
-                try:
-                    if (await http.get(f"{control}/readyz")).is_success:
-                        break
-                except httpx.TransportError:
-                    await asyncio.sleep(0.1)
+            child.until_healthy(f"{control}/readyz")
             for number in range(4):
                 asked = await http.post(f"{data}/s/{number}/v1/chat/completions", json=body(user("Hello")))
                 assert asked.is_success
@@ -62,6 +51,5 @@ async def test_traffic_goes_on_where_the_log_cannot_be_written(
             stored = (await http.get(f"{control}/api/sessions/3/trajectory")).json()
             assert len(stored["turns"]) == 1
         finally:
-            process.send_signal(signal.SIGTERM)
-            code = await process.wait()
+            code = child.stop()
         assert code == 0

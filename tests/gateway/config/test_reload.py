@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import re
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,9 +17,9 @@ from crosswind.gateway.config.loading import load
 from crosswind.gateway.config.settings import Settings
 from crosswind.testing import ScriptedProvider
 from crosswind.testing.replies import JSON, Part, ReceivedRequest, plain
-from tests import ROOT
 from tests.gateway.dialogue import PROFILE, body, history
 from tests.gateway.servers import Running, answer, gateway, upstream
+from tests.loop.children import Children
 
 BODY = body(*history(2))
 TEXTS = [message["content"] for message in BODY["messages"]]
@@ -75,15 +71,8 @@ async def test_everything_that_may_change_changes_at_once(tmp_path: Path) -> Non
             log={"level": "debug"},
         )
         given = (await reload(running)).json()
-        assert given["changed"] == [
-            "auth",
-            "keys",
-            "limits.body",
-            "log.level",
-            "profile",
-            "upstream",
-            "upstream_key",
-        ]
+        changed = "auth keys limits.body log.level profile upstream upstream_key"
+        assert given["changed"] == changed.split()
         assert (await running.chat(BODY, "b")).status_code == 401
         mine = {"authorization": "Bearer key-of-ours"}
         assert (await running.chat(BODY, "b", **mine)).status_code == 200
@@ -159,48 +148,32 @@ async def test_what_cant_be_used_changes_nothing_and_says_why(
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-async def test_a_hang_up_rereads_the_file_in_all_processes(tmp_path: Path, workers: int) -> None:
-    file = tmp_path / "crosswind.yaml"
+async def test_a_hang_up_rereads_the_file_in_all_processes(
+    tmp_path: Path, children: Children, workers: int
+) -> None:
+    file = ConfigurationFile(tmp_path / "crosswind.yaml")
+    fixed = {"port": 0, "control_port": 0, "workers": workers}
     async with upstream(plain({"from": "one"})) as one, upstream(plain({"from": "two"})) as two:
-        file.write_text(f"upstream: {one.url}/v1\nport: 0\ncontrol_port: 0\nworkers: {workers}\n")
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "crosswind.gateway.cli", "serve", "--config", str(file)),
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
-            stderr=subprocess.PIPE,
-        )
-        assert process.stderr is not None
-        try:
-            said = await until(process.stderr, "secrets in texts")
-            data = re.findall(r"(http://127.0.0.1:\d+)", said)[0]
-            control = re.findall(r"control plane  (\S+)", said)[0]
-            async with httpx.AsyncClient(trust_env=False) as http:
-                assert (await http.get(f"{data}/v1/files")).json() == {"from": "one"}
-                file.write_text(f"upstream: {two.url}/v1\nport: 0\ncontrol_port: 0\nworkers: {workers}\n")
-                process.send_signal(signal.SIGHUP)
-                for _ in range(workers if workers == 1 else workers + 1):
-                    await until(process.stderr, "the configuration was reloaded")
-            for _ in range(2 * workers):
-                async with httpx.AsyncClient(trust_env=False) as http:
-                    assert (await http.get(f"{data}/v1/files")).json() == {"from": "two"}
-            file.write_text(f"upstream: {one.url}/v1\nport: 1\ncontrol_port: 0\nworkers: {workers}\n")
-            async with httpx.AsyncClient(trust_env=False) as http:
-                given = await http.post(f"{control}/api/reload")
-                assert given.status_code == 400 and "port can't be changed" in given.text
-        finally:
-            process.send_signal(signal.SIGTERM)
-            rest = (await asyncio.wait_for(process.stderr.read(), 60)).decode()
-        assert await process.wait() == 0 and "Traceback" not in rest
+        file.write(upstream=f"{one.url}/v1", **fixed)
+        serve = children.start("serve", "--config", str(file.path), cwd=tmp_path)
+        data, control = serve.address("data plane"), serve.address("control plane")
+        assert (await request("GET", f"{data}/files")).json() == {"from": "one"}
+        file.write(upstream=f"{two.url}/v1", **fixed)
+        serve.process.send_signal(signal.SIGHUP)
+        reloads = workers if workers == 1 else workers + 1
+        serve.until(lambda: serve.said.count("the configuration was reloaded") == reloads)
+        for _ in range(2 * workers):
+            assert (await request("GET", f"{data}/files")).json() == {"from": "two"}
+        file.write(upstream=f"{one.url}/v1", **fixed | {"port": 1})
+        given = await request("POST", f"{control}/api/reload")
+        assert given.status_code == 400 and "port can't be changed" in given.text
+    assert serve.stop() == 0 and "Traceback" not in serve.said
 
 
-async def until(stream: asyncio.StreamReader, said: str) -> str:
-    """What a process says, up to the line with these words."""
-    text = ""
-    while said not in text:
-        line = await asyncio.wait_for(stream.readline(), 60)
-        assert line, text
-        text += line.decode()
-    return text
+async def request(method: str, url: str) -> httpx.Response:
+    """Send a request over a connection of its own."""
+    async with httpx.AsyncClient(trust_env=False) as http:
+        return await http.request(method, url)
 
 
 async def test_an_edited_profile_counts_from_the_reload_on(tmp_path: Path) -> None:
