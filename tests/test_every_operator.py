@@ -265,14 +265,6 @@ def test_any_target_is_accepted_and_not_changed_in_place(
             )
 
 
-@every_operator
-def test_no_operator_keeps_a_state(entry: Registered) -> None:
-    target = examples.sample_for(entry)
-    forth = [entry.draw({}, target, SeededRandom(f"{seed}"), 0.7) for seed in range(30)]
-    back = [entry.draw({}, target, SeededRandom(f"{seed}"), 0.7) for seed in reversed(range(30))]
-    assert forth == back[::-1]
-
-
 @pytest.mark.parametrize("entry", [one for one in OPERATORS if one.options], ids=lambda entry: entry.name)
 def test_a_draw_under_options_is_carried_out_without_them(entry: Registered) -> None:
     target = examples.sample_for(entry)

@@ -96,8 +96,9 @@ async def find_protocols(folder: Path) -> dict[str, list[str]]:
         ]
         await asyncio.gather(*map(probe, sessions))
         store = running.gateway.store
-        while not all(map(store.turns, sessions)):  # Some links break before the turn is recorded.
-            await running.flush()
+        async with asyncio.timeout(60):
+            while not all(map(store.turns, sessions)):  # Some links break before the turn is recorded.
+                await running.flush()
         acted = {
             session.rpartition("|")[0]
             for session in sessions

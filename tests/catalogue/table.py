@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import structlog
 import yaml
 
 from crosswind.injectors import registry
@@ -130,5 +131,7 @@ def _rows(kind: Kind, protocols: dict[str, list[str]]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
+    # Logs would end the gateway's recorder when whoever reads them closes the pipe.
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
     with tempfile.TemporaryDirectory() as scratch:
         PAGE.write_text(page(asyncio.run(find_protocols(Path(scratch)))), encoding="utf-8")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -24,20 +23,12 @@ class Nothing:
         return operator.Result("", "")
 
 
-@pytest.fixture
-def cleanup() -> Iterator[None]:
-    before = dict(operator._registered)
-    yield
-    operator._registered.clear()
-    operator._registered.update(before)
-
-
 def test_an_unknown_name_is_an_error_that_names_the_nearest() -> None:
     with pytest.raises(registry.UnknownOperatorError, match=r"'user\.typoes'; did you mean 'user\.typos'\?"):
         registry.resolve("user.typoes")
 
 
-@pytest.mark.usefixtures("cleanup")
+@pytest.mark.usefixtures("own_registry")
 def test_two_operators_of_one_name_or_alias_are_an_error() -> None:
     with pytest.raises(ValueError, match=r"'tool\.timeout' is registered twice"):
         operator.operator("tool.timeout", site=Site.TOOL_RESULT, recovery=Recovery.RETRY)(Nothing)
@@ -48,7 +39,7 @@ def test_two_operators_of_one_name_or_alias_are_an_error() -> None:
         registry.resolve("transient_timeout")
 
 
-@pytest.mark.usefixtures("cleanup")
+@pytest.mark.usefixtures("own_registry")
 def test_third_parties_operators_come_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     def load(self: EntryPoint) -> None:
         operator.operator("user.third", site=Site.USER_TEXT, recovery=Recovery.IGNORE)(Nothing)

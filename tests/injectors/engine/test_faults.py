@@ -22,22 +22,13 @@ from crosswind.injectors.engine.faults import (
     LinkRules,
     decide_faults,
 )
-from crosswind.injectors.engine.plan import Plan, Seed, make_plan
+from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.faults import Delay, Resend, fault_from
 from crosswind.injectors.guard.bounds import Bounds
-from crosswind.injectors.profiles.load import load, parse
+from tests.injectors.plans import plan_of, plan_with
 
 ON_MODELS = [entry.name for entry in registry.operators().values() if entry.site is Site.MODEL_RESPONSE]
 ON_LINKS = [entry.name for entry in registry.operators().values() if entry.site is Site.TRANSPORT]
-
-
-def plan_of(*operators: str, severity: float = 1.0, seed: int = 0, bounds: str = "{}") -> Plan:
-    rules = "".join(f"  - {{operator: {name}, severity: {severity}}}\n" for name in operators)
-    return plan_from(f"name: t\nbounds: {bounds}\nrules:\n{rules}", seed)
-
-
-def plan_from(profile: str, seed: int = 0) -> Plan:
-    return make_plan(parse(profile, "t"), Seed(seed, "s"))
 
 
 def decide(plan: Plan, turn: int, attempt: int = 0, **more: Any) -> list[LinkDecision]:
@@ -52,7 +43,7 @@ DESTROYING = pytest.mark.parametrize("operator", ["model.overloaded", "transport
 
 
 def latency(severity: float = 0.5, when: str = "{}") -> Plan:
-    return plan_from(f"name: t\nrules: [{{operator: transport.latency, severity: {severity}, when: {when}}}]")
+    return plan_with("transport.latency", severity=severity, when=when)
 
 
 def delay(plan: Plan, turn: int, attempt: int = 0, **more: Any) -> float | None:
@@ -90,7 +81,7 @@ def test_a_decision_has_all_that_the_record_wants() -> None:
 @pytest.mark.parametrize("streaming", [True, False])
 def test_a_fault_is_the_same_when_its_settings_are_read_back(name: str, streaming: bool) -> None:
     for seed in range(20):
-        plan = plan_of(name, seed=seed)
+        plan = plan_with(name, seed=seed)
         for decision, fault, note in decide(plan, 0, streaming=streaming):
             assert fault is not None
             stored = json.dumps(fault.settings())
@@ -103,23 +94,23 @@ def test_a_fault_is_the_same_when_its_settings_are_read_back(name: str, streamin
 @pytest.mark.parametrize("streaming", [True, False])
 def test_a_link_to_tools_is_only_broken_before_anything_takes_effect(name: str, streaming: bool) -> None:
     for seed in range(20):
-        for _, fault, _ in decide(plan_of(name, seed=seed), 0, link="mcp", streaming=streaming):
+        for _, fault, _ in decide(plan_with(name, seed=seed), 0, link="mcp", streaming=streaming):
             assert fault is not None and Resend() not in fault.before_request()
             assert fault.where == "request" or not registry.resolve(name).fault
 
 
 @DESTROYING
 def test_an_attempt_gets_through_once_the_bound_is_reached(operator: str) -> None:
-    plan = plan_of(operator, bounds="{faults_per_call: 2}")
+    plan = plan_with(operator, more="bounds: {faults_per_call: 2}")
     assert [len(decide(plan, 0, attempt)) for attempt in range(4)] == [1, 1, 0, 0]
     assert decide(replace(plan, bounds=Bounds(faults_per_call=0)), 0) == []
 
 
 @DESTROYING
 def test_no_more_turns_in_a_row_are_destroyed_than_the_bound_allows(operator: str) -> None:
-    found = [len(decide(plan_of(operator, bounds="{faults_per_call: 2}"), turn)) for turn in range(9)]
+    found = [len(decide(plan_with(operator, more="bounds: {faults_per_call: 2}"), turn)) for turn in range(9)]
     assert found == [1, 1, 0, 1, 1, 0, 1, 1, 0]
-    assert decide(plan_of(operator, bounds="{faults_per_session: 3}"), 0, spent=3) == []
+    assert decide(plan_with(operator, more="bounds: {faults_per_session: 3}"), 0, spent=3) == []
 
 
 @settings(max_examples=60, deadline=None)
@@ -132,7 +123,7 @@ def test_no_more_turns_in_a_row_are_destroyed_than_the_bound_allows(operator: st
 def test_links_and_providers_together_destroy_no_longer_runs_than_the_bound(
     seed: int, severity: float, bound: int, operators: list[str]
 ) -> None:
-    plan = plan_of(*operators, severity=severity, seed=seed, bounds=f"{{faults_per_call: {bound}}}")
+    plan = plan_with(*operators, severity=severity, seed=seed, more=f"bounds: {{faults_per_call: {bound}}}")
     memory: FaultMemory = {}
 
     def destroyed(turn: int) -> bool:
@@ -147,35 +138,21 @@ def test_links_and_providers_together_destroy_no_longer_runs_than_the_bound(
 
 
 def test_the_first_rule_that_acts_goes_before_the_others() -> None:
-    plan = plan_of("model.empty", "model.overloaded", "model.rate_limited", severity=0.5)
+    plan = plan_with("model.empty", "model.overloaded", "model.rate_limited", severity=0.5)
     found = Counter(name for turn in range(400) for name in acting(decide(plan, turn)))
     assert found["model.empty"] > found["model.overloaded"] > found["model.rate_limited"] > 0
 
 
 def test_what_destroys_nothing_comes_along() -> None:
-    plan = plan_of("transport.latency", "transport.reset", "transport.status", "transport.first_token_delay")
-    assert acting(decide(plan, 0)) == [
-        "transport.latency",
-        "transport.reset",
-        "transport.first_token_delay",
-    ]
+    latency, reset, status, delay = (
+        f"transport.{name}" for name in ("latency", "reset", "status", "first_token_delay")
+    )
+    assert acting(decide(plan_with(latency, reset, status, delay), 0)) == [latency, reset, delay]
 
 
 def test_rules_act_on_their_own_link_only() -> None:
-    assert decide(plan_of("tool.timeout"), 0) == [] == decide(plan_of(*ON_MODELS), 0, of_provider=False)
-    assert decide(plan_of(*ON_MODELS), 0, link="mcp") == []
-
-
-def test_an_outage_has_faults_of_both_kinds_and_every_request_gets_through() -> None:
-    profile = load("chaos/provider-outage")
-    sites = Counter[str]()
-    for seed in range(20):
-        plan = make_plan(profile, Seed(seed, "s"))
-        for turn in range(10):
-            sites.update(one.decision.site for one in decide(plan, turn))
-            left = decide(plan, turn, plan.bounds.faults_per_call)
-            assert not any(one.decision.fault for one in left)
-    assert sites["model_response"] > 20 and sites["transport"] > 20
+    assert decide(plan_with("tool.timeout"), 0) == [] == decide(plan_with(*ON_MODELS), 0, of_provider=False)
+    assert decide(plan_with(*ON_MODELS), 0, link="mcp") == []
 
 
 MIXED = """
@@ -202,7 +179,7 @@ rules:
 def test_memory_changes_no_decision_in_whatever_order_turns_are_asked_for(
     seed: int, asked: list[tuple[int, int, bool, str]]
 ) -> None:
-    plan, memory = plan_from(MIXED, seed), FaultMemory()
+    plan, memory = plan_of(MIXED, seed), FaultMemory()
     for turn, attempt, streaming, link in asked:
         at: Any = {"turn": turn, "attempt": attempt, "streaming": streaming, "link": link}
         assert decide(plan, memory=memory, **at) == decide(plan, **at)
@@ -210,7 +187,7 @@ def test_memory_changes_no_decision_in_whatever_order_turns_are_asked_for(
 
 def test_with_memory_a_turn_plays_no_earlier_turn_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted, not timed: the work for one more turn doesn't grow with the turns before it."""
-    plan, memory = plan_from(MIXED, 1), FaultMemory()
+    plan, memory = plan_of(MIXED, 1), FaultMemory()
     for turn in range(300):
         decide(plan, turn, memory=memory, of_provider=False)
     applied: list[int] = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,13 +15,13 @@ from crosswind.injectors import operator
 from crosswind.injectors.conversation import Conversation, Ref, Site
 from crosswind.injectors.engine.decision import Decision, Injection, Item, Known
 from crosswind.injectors.engine.messages import perturb_messages, replay
-from crosswind.injectors.engine.plan import Assignment, Plan, Seed, make_plan
+from crosswind.injectors.engine.plan import Assignment, Plan
 from crosswind.injectors.engine.resume import Perturbed, Walks
 from crosswind.injectors.guard.bounds import Bounds
-from crosswind.injectors.profiles.load import load, parse
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 from tests.injectors.dialogues import TOOLS, call, conversation, conversations, order_desk
+from tests.injectors.plans import plan_of, plan_with
 
 ALL = """
 name: all
@@ -36,10 +35,6 @@ rules:
 FAULTS = (
     "name: faults\nrules: [{operator: tool.timeout, severity: 1}, {operator: tool.incomplete, severity: 1}]\n"
 )
-
-
-def plan_of(yaml_text: str, seed: int = 0, **options: Any) -> Plan:
-    return make_plan(parse(yaml_text, "test.yaml"), Seed(seed, "s"), **options)
 
 
 def ledger(*walks: Perturbed) -> dict[str, Known]:
@@ -217,7 +212,7 @@ def test_a_history_serialised_anew_meets_the_same_noise() -> None:
 
 def test_no_new_noise_where_it_is_not_allowed_but_the_old_stays() -> None:
     messages = order_desk()
-    plan = plan_of("name: t\nrules: [{operator: user.typos, severity: 1}]")
+    plan = plan_with("user.typos")
     first = perturb_messages(plan, conversation(messages[:2]), {})
     later = perturb_messages(plan, conversation(messages), ledger(first), allow_new=False)
     assert later.replacements == first.replacements != {}
@@ -227,7 +222,7 @@ def test_no_new_noise_where_it_is_not_allowed_but_the_old_stays() -> None:
 
 @pytest.mark.parametrize("arm,level", [("clean", 5), ("noisy", 0)])
 def test_a_clean_plan_leaves_everything_alone(arm: str, level: int) -> None:
-    plan = make_plan(load("noisyagent"), Seed(1, "s"), Assignment(arm, level=level))
+    plan = plan_of("noisyagent", 1, Assignment(arm, level=level))
     found = perturb_messages(plan, conversation(order_desk()), {})
     assert plan.rules == () and found.replacements == {}
     assert all(not new.injections for new in found.new)
@@ -236,16 +231,12 @@ def test_a_clean_plan_leaves_everything_alone(arm: str, level: int) -> None:
 def test_two_texts_of_one_message_are_drawn_apart() -> None:
     text = {"type": "text", "text": "please could someone confirm whether these shipments arrive together"}
     messages = [{"role": "user", "content": [text, text]}]
-    found = perturb_messages(
-        plan_of("name: t\nrules: [{operator: user.typos, severity: 1}]"), conversation(messages), {}
-    )
+    found = perturb_messages(plan_with("user.typos"), conversation(messages), {})
     assert found.replacements[Ref(0, 0)] != found.replacements[Ref(0, 1)]
 
 
 def test_events_stay_within_their_bound() -> None:
-    plan = plan_of(
-        "name: t\nbounds: {events_per_session: 2}\nrules: [{operator: tool.misleading, severity: 1}]"
-    )
+    plan = plan_with("tool.misleading", more="bounds: {events_per_session: 2}")
     new = perturb_messages(plan, conversation(order_desk(calls=5)), {}).new
     assert sum(len(one.decisions) for one in new) == 2
 
@@ -320,7 +311,7 @@ def test_one_part_of_a_result_is_not_destroyed_while_others_tell_the_truth() -> 
 
 
 @pytest.fixture
-def awkward() -> Iterator[None]:
+def awkward(own_registry: None) -> None:
     """Operators that do what operators must not do, registered for one test."""
 
     def add(name: str, after: str | Exception, recovery: Recovery = Recovery.IGNORE) -> None:
@@ -337,17 +328,13 @@ def awkward() -> Iterator[None]:
 
         operator.operator(name, site=Site.USER_TEXT, recovery=recovery)(Awkward)
 
-    names = ("user.raises", "user.forgets", "user.invents", "user.silences")
-    add(names[0], RuntimeError("api_key=sk-123"))
-    add(names[1], "Hello, could you please check where the parcel is?")
+    add("user.raises", RuntimeError("api_key=sk-123"))
+    add("user.forgets", "Hello, could you please check where the parcel is?")
     add(
-        names[2],
+        "user.invents",
         "Hello, could you please check where the parcel for #W2378156 is? Mia Garcia paid 38.50 €. 99",
     )
-    add(names[3], " ", Recovery.NONE_NEEDED)
-    yield
-    for name in names:
-        del operator._registered[name]
+    add("user.silences", " ", Recovery.NONE_NEEDED)
 
 
 @pytest.mark.usefixtures("awkward")
@@ -362,7 +349,7 @@ def awkward() -> Iterator[None]:
 )
 def test_what_an_operator_does_wrong_is_withdrawn_and_said(name: str, reason: str) -> None:
     view: Conversation = conversation(order_desk()[:2])
-    found = perturb_messages(plan_of(f"name: t\nrules: [{{operator: {name}, severity: 1}}]"), view, {})
+    found = perturb_messages(plan_with(name), view, {})
     (injection,) = found.new[0].injections
     assert found.replacements == {} and found.new[0].decisions == ()
     assert injection.after is None
@@ -372,9 +359,6 @@ def test_what_an_operator_does_wrong_is_withdrawn_and_said(name: str, reason: st
 
 @pytest.mark.usefixtures("awkward")
 def test_a_plan_outlives_an_operator_that_is_no_longer_installed() -> None:
-    plan = plan_of("name: t\nrules: [{operator: user.raises, severity: 1}]")
-    removed = operator._registered.pop("user.raises")
-    try:
-        assert perturb_messages(plan, conversation(order_desk()), {}).replacements == {}
-    finally:
-        operator._registered["user.raises"] = removed
+    plan = plan_with("user.raises")
+    del operator._registered["user.raises"]
+    assert perturb_messages(plan, conversation(order_desk()), {}).replacements == {}

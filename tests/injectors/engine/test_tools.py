@@ -11,20 +11,14 @@ from jsonschema_rs import meta
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site, ToolSchema
-from crosswind.injectors.engine.plan import Plan, Seed, make_plan
+from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.tools import ShownTools, perturb_tools
 from crosswind.injectors.guard import tools as tool_guard
 from crosswind.injectors.guard.tools import ToolConstraints
-from crosswind.injectors.profiles.load import parse
+from tests.injectors.plans import plan_with
 
 OPERATORS = [entry.name for entry in registry.operators().values() if entry.site is Site.TOOL_SCHEMA]
 RENAMING = "schema.misleading_description_abbreviated"
-
-
-def plan_of(*operators: str, severity: float = 1.0, seed: int = 0, more: str = "", when: str = "{}") -> Plan:
-    rules = "".join(f"  - {{operator: '{name}', severity: {severity}, when: {when}}}\n" for name in operators)
-    profile = parse(f"name: t\n{more}rules:\n{rules}", "t.yaml")
-    return make_plan(profile, Seed(seed, "s"))
 
 
 def tool(name: str, description: str = "Looks things up.", **types: str) -> ToolSchema:
@@ -59,7 +53,7 @@ _tools = st.builds(
 )
 tool_lists = st.lists(_tools, max_size=6)
 plans = st.builds(
-    lambda operators, seed, severity: plan_of(*operators, seed=seed, severity=severity),
+    lambda operators, seed, severity: plan_with(*operators, seed=seed, severity=severity),
     st.lists(st.sampled_from(OPERATORS), min_size=1, max_size=5, unique=True),
     st.integers(0, 1000),
     st.sampled_from([0.3, 0.7, 1.0]),
@@ -189,7 +183,7 @@ def test_where_nothing_new_is_allowed_new_tools_are_shown_clean_for_good(
 
 def test_the_anchor_looks_at_what_a_tool_says_and_not_at_the_order_of_its_keys() -> None:
     turned = [ToolSchema(one.name, one.description, dict(reversed(one.parameters.items()))) for one in SHOP]
-    plan = plan_of(*OPERATORS)
+    plan = plan_with(*OPERATORS)
     shown = perturb_tools(plan, SHOP)
     assert perturb_tools(plan, turned, known=shown).tools == shown.tools
     other = [ToolSchema(SHOP[0].name, "Else.", SHOP[0].parameters), *SHOP[1:]]
@@ -197,12 +191,12 @@ def test_the_anchor_looks_at_what_a_tool_says_and_not_at_the_order_of_its_keys()
 
 
 def test_without_rules_for_tools_the_list_is_as_it_was() -> None:
-    assert perturb_tools(plan_of("tool.timeout"), SHOP) == ShownTools.clean(SHOP)
-    assert perturb_tools(plan_of(*OPERATORS), ()) == ShownTools.clean(())
+    assert perturb_tools(plan_with("tool.timeout"), SHOP) == ShownTools.clean(SHOP)
+    assert perturb_tools(plan_with(*OPERATORS), ()) == ShownTools.clean(())
 
 
 def test_a_call_of_the_old_full_name_is_the_distractors() -> None:
-    shown = perturb_tools(plan_of(RENAMING), SHOP)
+    shown = perturb_tools(plan_with(RENAMING), SHOP)
     assert shown.declared_of == {
         "get_ord": "get_order",
         "sea_pro": "search_products",
@@ -213,7 +207,7 @@ def test_a_call_of_the_old_full_name_is_the_distractors() -> None:
 
 
 def test_a_name_that_the_client_declares_later_is_the_clients() -> None:
-    plan = plan_of(RENAMING)
+    plan = plan_with(RENAMING)
     before = perturb_tools(plan, SHOP[:1])
     assert before.declared_of == {"get_ord": "get_order"}
     after = perturb_tools(plan, [SHOP[0], tool("get_ord", "Another one.", n="integer")], known=before)
@@ -223,7 +217,7 @@ def test_a_name_that_the_client_declares_later_is_the_clients() -> None:
 
 
 def test_the_first_call_with_the_wrong_type_is_told_the_right_one() -> None:
-    shown = perturb_tools(plan_of("schema.type_mismatch"), SHOP)
+    shown = perturb_tools(plan_with("schema.type_mismatch"), SHOP)
     refusal = shown.refusals["search_products"]
     assert refusal.takes == {"query": "string", "limit": "integer"}
     assert refusal.objection('{"query": "kettle", "limit": 3}') is None
@@ -237,7 +231,7 @@ GET_ORDER = frozenset({"get_order"})
 
 def test_schedules_and_scope_count_the_declared_tools() -> None:
     def hit(when: str, **options: Any) -> list[str]:
-        shown = perturb_tools(plan_of("same_name_A", when=when), SHOP, **options)
+        shown = perturb_tools(plan_with("same_name_A", when=when), SHOP, **options)
         return [one.tool or "" for one in shown.injections]
 
     assert hit("{first_call: true}") == ["get_order"]

@@ -16,10 +16,10 @@ from tests.injectors.engine.test_tools import (
     RENAMING,
     SHOP,
     check_closed_world,
-    plan_of,
     stored,
     tool,
 )
+from tests.injectors.plans import plan_with
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from tests.injectors.engine.test_tools import (
 def test_the_guard_withdraws_what_it_can_not_vouch_for(
     operator: str, options: dict[str, Any], words: str
 ) -> None:
-    shown = perturb_tools(plan_of(operator), SHOP[:1], ToolConstraints(**options))
+    shown = perturb_tools(plan_with(operator), SHOP[:1], ToolConstraints(**options))
     assert shown.untouched
     assert [one.after for one in shown.injections] == [None]
     assert words in shown.injections[0].note
@@ -41,19 +41,20 @@ def test_the_guard_withdraws_what_it_can_not_vouch_for(
 
 def test_a_duplicate_stands_beside_a_write_only_where_the_write_would_refuse_its_calls() -> None:
     anything = ToolSchema("wipe_disk", "Wipes a disk.", {"type": "object", "properties": {}})
-    refused = perturb_tools(plan_of("same_name_A"), [anything])
+    refused = perturb_tools(plan_with("same_name_A"), [anything])
     assert refused.untouched and "takes calls that follow the duplicate" in refused.injections[0].note
-    assert not perturb_tools(plan_of("same_name_A", more="assume_tools: replayable\n"), [anything]).untouched
-    assert not perturb_tools(plan_of("same_name_A"), SHOP[2:]).untouched
+    replayable = plan_with("same_name_A", more="assume_tools: replayable")
+    assert not perturb_tools(replayable, [anything]).untouched
+    assert not perturb_tools(plan_with("same_name_A"), SHOP[2:]).untouched
 
 
 def test_no_list_is_longer_than_providers_take() -> None:
     many = [tool(f"get_thing_{number}", n="integer") for number in range(127)]
-    shown = perturb_tools(plan_of("same_name_A"), many)
+    shown = perturb_tools(plan_with("same_name_A"), many)
     assert len(shown.tools) == tool_guard.MOST_TOOLS
     assert sum(one.after is None for one in shown.injections) == 126
     beside_one_of_the_providers = perturb_tools(
-        plan_of("same_name_A"), many, ToolConstraints(taken=frozenset({"web_search"}))
+        plan_with("same_name_A"), many, ToolConstraints(taken=frozenset({"web_search"}))
     )
     assert len(beside_one_of_the_providers.tools) == len(many)
 
@@ -84,6 +85,6 @@ def nested(levels: int) -> Any:
 def test_odd_parameters_are_survived(parameters: dict[str, Any]) -> None:
     tools = [ToolSchema("get_order", "Get an order.", parameters), SHOP[1]]
     for operator in OPERATORS:
-        shown = perturb_tools(plan_of(operator), tools)
+        shown = perturb_tools(plan_with(operator), tools)
         check_closed_world(tools, shown)
         assert stored(shown).tools == shown.tools

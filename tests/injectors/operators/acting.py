@@ -9,13 +9,13 @@ from typing import Any
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.engine.messages import perturb_messages
-from crosswind.injectors.engine.plan import Plan, Seed, make_plan
+from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.guard import solvability
-from crosswind.injectors.profiles.load import load, parse
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text.entities import find_protected_spans
 from tests.injectors.dialogues import call, conversation
+from tests.injectors.plans import plan_of
 
 QUESTION = (
     "Hello, my flight leaves soon and I need to know exactly how many bags I'm allowed to take along with my "
@@ -82,12 +82,6 @@ def outcomes(
     return [one[1] for one in acts(name, result_target(text, **options), severity, seeds) if one]
 
 
-def plan(yaml_or_profile: str, seed: int = 0) -> Plan:
-    """The plan of a session under a built-in profile, or under the YAML of one."""
-    known = parse(yaml_or_profile, "t") if "\n" in yaml_or_profile else load(yaml_or_profile)
-    return make_plan(known, Seed(seed, "s"))
-
-
 def seen(
     made: Plan, messages: Sequence[dict[str, Any]], tools: Sequence[Mapping[str, Any]] = ()
 ) -> list[str]:
@@ -100,7 +94,7 @@ def repeated(yaml_or_profile: str, text: str = BAGGAGE_TEXT, calls: int = 3, see
     """What an agent sees of one read that it makes again and again."""
     arguments = {"reservation_id": "KX93TL"}
     messages = [one for at in range(calls) for one in call("get_reservation", arguments, text, at)]
-    return seen(plan(yaml_or_profile, seed), messages)
+    return seen(plan_of(yaml_or_profile, seed), messages)
 
 
 def rule(operator: str) -> str:

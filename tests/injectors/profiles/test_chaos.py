@@ -8,11 +8,11 @@ from typing import Any
 
 from crosswind.injectors.engine.faults import decide_faults
 from crosswind.injectors.engine.messages import perturb_messages
-from crosswind.injectors.engine.plan import Plan, Seed, make_plan
+from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.faults import Delay
-from crosswind.injectors.profiles import load as profile
 from tests.injectors.dialogues import TOOLS, call, conversation
 from tests.injectors.operators.acting import QUESTION
+from tests.injectors.plans import plan_of
 
 SEEDS, TURNS = 150, 11
 RESULT = '{"order_id": "#W1", "status": "delivered", "total": 38.5}'
@@ -20,7 +20,7 @@ RESULT = '{"order_id": "#W1", "status": "delivered", "total": 38.5}'
 
 def plans(name: str) -> Iterator[Plan]:
     for seed in range(SEEDS):
-        yield make_plan(profile.load(name), Seed(seed, "s"))
+        yield plan_of(name, seed)
 
 
 def failed_reads(plan: Plan) -> list[bool]:
@@ -59,7 +59,7 @@ def test_a_brownout_worsens_and_recovers() -> None:
     assert failing[4] > 0.5
 
 
-def test_flaky_tools_fail_in_spells_and_get_through_when_called_again() -> None:
+def test_flaky_tools_fail_in_spells() -> None:
     reads = [failed_reads(plan) for plan in plans("chaos/flaky-tools")]
     pairs = [pair for read in reads for pair in pairwise(read[1:])]
     share = sum(sum(read) for read in reads) / (SEEDS * (TURNS - 1))
@@ -67,16 +67,10 @@ def test_flaky_tools_fail_in_spells_and_get_through_when_called_again() -> None:
     after_none = [later for earlier, later in pairs if not earlier]
     assert 0.2 < share < 0.55
     assert sum(after_one) / len(after_one) > 1.2 * sum(after_none) / len(after_none)
-    again = [{"role": "user", "content": "Look it up."}]
-    for number in range(3):
-        again += call("get_order", {"order_id": "#W1"}, RESULT, number)
-    for plan in plans("chaos/flaky-tools"):
-        new = perturb_messages(plan, conversation(again, TOOLS), {}).new[1:]
-        assert sum(any(one.fault for one in each.decisions) for each in new) <= 1
 
 
 def test_an_outage_comes_in_spells_and_every_request_gets_through() -> None:
-    refusing = [0] * TURNS
+    refusing, sites = [0] * TURNS, set[str]()
     for plan in plans("chaos/provider-outage"):
         for turn in range(TURNS):
             at: Any = {"turn": turn, "streaming": True}
@@ -85,7 +79,9 @@ def test_an_outage_comes_in_spells_and_every_request_gets_through() -> None:
                 for attempt in range(3)
             ]
             refusing[turn] += attempts[0]
+            sites.update(one.decision.site for one in decide_faults(plan, attempt=0, **at))
             assert not attempts[2]
+    assert sites == {"transport", "model_response"}
     out = {turn for turn in range(TURNS) if turn // 2 % 2 == 1}
     assert all(refusing[turn] == 0 for turn in set(range(TURNS)) - out)
     assert all(refusing[turn] > SEEDS / 3 for turn in out)

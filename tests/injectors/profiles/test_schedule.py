@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from crosswind.injectors.engine.messages import perturb_messages
-from crosswind.injectors.engine.plan import Seed, make_plan
-from crosswind.injectors.profiles.load import parse
 from crosswind.injectors.profiles.schedule import STAGES, WHOLE, Burst, Occasion, Stage, When, due
 from crosswind.injectors.seeded_random import SeededRandom
 from tests.injectors.dialogues import TOOLS, call, conversation
+from tests.injectors.plans import plan_with
 
 
 def acting(when: When, occasions: int = 12, stage: Stage | None = None, turns: int = 12) -> list[int]:
@@ -78,9 +77,7 @@ def test_live_a_burst_clusters_faults_and_a_trigger_holds_them_back() -> None:
     messages = [{"role": "user", "content": "Hello."}, *(message for one in calls for message in one)]
 
     def hit(when: str) -> list[int]:
-        rule = f"{{operator: Timeout, severity: 1, when: {when}}}"
-        profile = parse(f"name: t\nbounds: {{faults_per_session: 99}}\nrules: [{rule}]", "t")
-        plan = make_plan(profile, Seed(0, "s"))
+        plan = plan_with("tool.timeout", when=when, more="bounds: {faults_per_session: 99}")
         walked = perturb_messages(plan, conversation(messages, TOOLS), {})
         return [new.item.ordinal for new in walked.new if new.text is not None]
 
@@ -93,8 +90,7 @@ def test_live_a_burst_clusters_faults_and_a_trigger_holds_them_back() -> None:
 
 
 def test_a_turn_is_one_request_however_many_messages_it_brings() -> None:
-    known = parse("name: t\nrules: [{operator: user.typos, severity: 1, when: {start: 1}}]", "t")
-    plan = make_plan(known, Seed(0, "s"))
+    plan = plan_with("user.typos", when="{start: 1}")
     asked = {"role": "user", "content": "I would like to send the blue kettle back, please."}
     messages = [asked, asked, {"role": "assistant", "content": "Which order is it from?"}, asked]
     new = perturb_messages(plan, conversation(messages), {}).new

@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.operator import Registered
-from crosswind.injectors.profiles.load import parse
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text.entities import find_protected_spans
@@ -26,6 +24,7 @@ from crosswind.injectors.wording import Given, Prompt
 from crosswind.studies.dialogues import Dialogue
 from crosswind.studies.preview.events import preview_events
 from tests.injectors.dialogues import SCRIPTS, conversation
+from tests.injectors.plans import plan_with
 
 LONGER = {
     "german": "Guten Tag, bitte ändern Sie die Adresse zu W17 auf Schöne Straße 5 in München. Ich möchte "
@@ -112,11 +111,11 @@ def test_other_languages_are_told_from_english(name: str) -> None:
 def test_what_knows_english_words_only_says_so_of_other_languages(name: str) -> None:
     entry = registry.operators()[name]
     for language in ("german", "chinese", "arabic"):
-        for text in (LONGER[language].replace("W17", "").replace("5", ""),):
-            for seed in range(50):
-                drawn = entry.draw({}, target(entry, text), SeededRandom(str(seed)), 1.0)
-                assert drawn is not None and drawn[UNABLE] == ENGLISH_ONLY, (language, text)
-                assert entry.apply(target(entry, text), drawn).payload == text
+        text = LONGER[language].replace("W17", "").replace("5", "")
+        for seed in range(50):
+            drawn = entry.draw({}, target(entry, text), SeededRandom(str(seed)), 1.0)
+            assert drawn is not None and drawn[UNABLE] == ENGLISH_ONLY, (language, text)
+            assert entry.apply(target(entry, text), drawn).payload == text
 
 
 @given(st.text(sorted({one for text in TEXTS.values() for one in text}), max_size=40), st.integers(0, 40))
@@ -153,10 +152,8 @@ AUFTRAG = {"name": "hole_auftrag", "description": HOLT, "parameters": {"properti
     "name", [*EXCHANGE_WORDS, "user.typos", "schema.paraphrase_tool", "schema.paraphrase_parameter"]
 )
 def test_an_event_says_why_nothing_was_done(name: str) -> None:
-    profile = parse(f"name: t\nrules: [{{operator: {name}, severity: 1}}]\n", "t.yaml")
-    plan = make_plan(profile, Seed(0, "s"))
     seen = conversation(GERMAN, [{"type": "function", "function": AUFTRAG}])
-    events = [one for one in preview_events(plan, Dialogue("s", seen, 1)) if one.after is None]
+    events = [one for one in preview_events(plan_with(name), Dialogue("s", seen, 1)) if one.after is None]
     assert events
     for one in events:
         assert one.note.startswith("Not injected: ") and one.decision.draw[UNABLE] in one.note
@@ -167,7 +164,7 @@ def test_a_model_writes_where_the_rule_has_no_words() -> None:
         def get(self, slot: str, prompt: Prompt) -> Given:
             return Given("Guten Tag, ändern Sie doch bitte die Adresse auf Schöne Straße, danke!", "m")
 
-    profile = parse("name: t\nrules: [{operator: user.paraphrase, severity: 1}]\n", "t.yaml")
-    plan = make_plan(profile, Seed(0, "s"))
-    [one] = preview_events(plan, Dialogue("s", conversation(GERMAN[:1]), 1), texts=Written())
+    [one] = preview_events(
+        plan_with("user.paraphrase"), Dialogue("s", conversation(GERMAN[:1]), 1), texts=Written()
+    )
     assert one.after is not None and one.after.startswith("Guten Tag, ändern Sie doch")

@@ -20,6 +20,7 @@ from crosswind.injectors.text.json_payload import holds_all
 from tests.injectors.dialogues import conversation
 from tests.injectors.operators import acting
 from tests.injectors.operators.worked.sample import in_order
+from tests.injectors.plans import plan_of
 
 MARK = r"(?s)(?:Prior|Current) observation: (.*?)(?=\n[A-Z]|\Z)"
 KITCHEN = "You are in the kitchen. You see a cabinet 3."
@@ -34,7 +35,7 @@ def prompt(prior: str, current: str, actions: str = "go to sink 1, open drawer 2
 
 def plan(mark: str = MARK, *, seed: int = 0, severity: float = 0.75) -> Plan:
     rule = {"operator": "state.irrelevant", "severity": severity, "where": {"observation": mark}}
-    return acting.plan(f"name: t\nrules: [{json.dumps(rule)}]\n", seed)
+    return plan_of(f"name: t\nrules: [{json.dumps(rule)}]\n", seed)
 
 
 def said(*texts: str) -> list[dict[str, Any]]:

@@ -12,7 +12,8 @@ from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.targets import ToolClass
 from tests.injectors.dialogues import TOOLS, call, conversation, payloads
-from tests.injectors.operators.acting import BAGGAGE_TEXT, PASSAGE, plan, repeated, rule, seen
+from tests.injectors.operators.acting import BAGGAGE_TEXT, PASSAGE, repeated, rule, seen
+from tests.injectors.plans import plan_with
 
 ON_RESULTS = sorted(name for name, entry in registry.operators().items() if entry.site is Site.TOOL_RESULT)
 FAULTS = [name for name in ON_RESULTS if registry.resolve(name).fault]
@@ -40,7 +41,7 @@ def test_errors_in_place_of_a_result_stand_in_place_of_plain_text_too() -> None:
 def test_what_a_write_answered_is_never_destroyed(name: str) -> None:
     assert classify("book_flight") is ToolClass.UNKNOWN
     messages = [one for at in range(5) for one in call("book_flight", {"n": at}, BAGGAGE_TEXT, at)]
-    assert seen(plan(rule(name)), messages, TOOLS) == [BAGGAGE_TEXT] * 5
+    assert seen(plan_with(name), messages, TOOLS) == [BAGGAGE_TEXT] * 5
 
 
 @pytest.mark.parametrize("name", ON_RESULTS)
@@ -50,5 +51,5 @@ def test_nothing_that_a_tool_may_answer_makes_an_operator_fail(
     name: str, texts: list[str], seed: int
 ) -> None:
     messages = [one for at, text in enumerate(texts) for one in call("get_reservation", {"n": at}, text, at)]
-    for new in perturb_messages(plan(rule(name), seed), conversation(messages, TOOLS), {}).new:
+    for new in perturb_messages(plan_with(name, seed=seed), conversation(messages, TOOLS), {}).new:
         assert not any("the operator failed" in injection.note for injection in new.injections)

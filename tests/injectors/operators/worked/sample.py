@@ -13,6 +13,7 @@ from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.tools import perturb_tools
 from tests.injectors.dialogues import call, conversation
 from tests.injectors.operators import acting
+from tests.injectors.plans import plan_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def tool(name: str, says: str, **parameters: str) -> dict[str, Any]:
 
 def view(sample: Sample, yaml_or_profile: str, seed: int = 0) -> View:
     """The sample under a built-in profile, or under the YAML of one; under `off` it is unchanged."""
-    made = acting.plan(yaml_or_profile, seed)
+    made = plan_of(yaml_or_profile, seed)
     calls = [one for at in range(2) for one in call(sample.called, sample.arguments, sample.result, at)]
     messages = [{"role": "user", "content": sample.query}, *calls]
     query, first, again = acting.seen(made, messages, sample.tools)
