@@ -27,7 +27,7 @@ from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.gateway.trajectory.record import Session as SessionRecord
 from crosswind.injectors.conversation import Conversation
-from crosswind.injectors.engine.decision import Known
+from crosswind.injectors.engine.decision import KnownText
 from crosswind.injectors.engine.faults import FaultMemory, decide_faults
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
@@ -116,7 +116,7 @@ class Session:
 
     def __init__(self) -> None:
         self.plan = plan_of("bench")
-        self.known: dict[str, Known] = {}
+        self.known: dict[str, KnownText] = {}
         self.tools: ShownTools | None = None
         self.walks = Walks()
         self.fault_memory: FaultMemory = {}
@@ -130,7 +130,7 @@ class Session:
         if keep:
             self.tools = shown
             self.walks.keep(found.walked)
-            self.known.update({new.item.anchor: Known(new.text, new.decisions) for new in found.new})
+            self.known.update({new.item.anchor: KnownText(new.text, new.decisions) for new in found.new})
         return len(found.replacements)
 
 

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
         TransportTarget,
         UserTarget,
     )
-    from crosswind.injectors.wording import Unusable as UnusableText
-    from crosswind.injectors.wording import written_form
+    from crosswind.injectors.wording import UnusableText, written_form
     from crosswind.policies.engine import (
         Engine,
         EngineAway,
@@ -94,7 +93,7 @@ _HOMES = {
     "ToolTarget": "crosswind.injectors.targets:ToolTarget",
     "TransportTarget": "crosswind.injectors.targets:TransportTarget",
     "UserTarget": "crosswind.injectors.targets:UserTarget",
-    "UnusableText": "crosswind.injectors.wording:Unusable",
+    "UnusableText": "crosswind.injectors.wording:UnusableText",
     "written_form": "crosswind.injectors.wording:written_form",
     # An author of environments
     "Environment": "crosswind.simulators.environment:Environment",

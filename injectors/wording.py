@@ -1,8 +1,8 @@
-"""Model-written wording of an operator's noise: optional, requested by content, used if it is at hand.
+"""Noise in the words of a language model.
 
-An operator decides by its rule first: whether there is noise, where, and how much. Its *written form* may
-then have a language model put that into words. The text is part of the stored draw, so a replay is exact.
-Without a text the rule's own form is used, and the draw says why.
+An operator's rule decides whether there is noise, where, and how much. Its *written form* may then ask a
+model to word it. The model's text becomes a part of the stored draw, so a replay is exact. If no text is
+available, the rule words the noise itself, and the draw says why.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from crosswind.injectors.operator import Registered
 from crosswind.injectors.targets import Draw, Result
 
 WORDING = "wording"
-"""The member of a draw that says which form it has; absent where no model has to do with it."""
+"""The member of a draw that says who worded it; absent where no model was asked."""
 
 MODEL, RULE = "model", "rule"
 
 
-class Unusable(ValueError):
-    """A model's text isn't what was asked for; the message says what is wrong with it."""
+class UnusableText(ValueError):
+    """A model's text does not fit its task; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The whole request to a model: equal prompts share one text."""
+    """The whole request to a model. Equal prompts share one text."""
 
     operator: str
     system: str
@@ -39,8 +39,8 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """The answer to a prompt: a text of `model`, or none and why."""
+class WrittenText:
+    """The text that `model` wrote for a prompt; without one, `why` there is none."""
 
     text: str | None
     model: str = ""
@@ -48,10 +48,10 @@ class Given:
 
 
 class Texts(Protocol):
-    """The texts at hand. A lookup never waits."""
+    """The texts that are available now. A lookup never waits."""
 
-    def get(self, slot: str, prompt: Prompt) -> Given | None:
-        """The answer to the prompt at this slot; None: use the rule, and say nothing of it."""
+    def get(self, slot: str, prompt: Prompt) -> WrittenText | None:
+        """The text for the prompt at this slot; None: use the rule without giving a reason."""
         ...
 
 
@@ -59,14 +59,14 @@ class WrittenForm(Protocol):
     """How a model writes an operator's noise. Both methods are pure."""
 
     ahead: bool
-    """Whether the prompt doesn't depend on the target's text, so that it can be sent ahead of it."""
+    """Whether the prompt doesn't depend on the target's text, so that it can be sent before that is known."""
 
     def ask(self, target: Any, draw: Draw, severity: float) -> tuple[str, str] | None:
-        """The task for what the rule has drawn, and its material; None: nothing to write."""
+        """The task that follows from the rule's draw, and its material; None: there is nothing to write."""
         ...
 
     def apply(self, target: Any, draw: Draw, text: str) -> Result:
-        """Carry out the rule's draw in the words of the text. Unusable if they don't fit the task."""
+        """Carry out the rule's draw in the words of the text. UnusableText if they don't fit the task."""
         ...
 
 
@@ -115,7 +115,7 @@ def prompt_for(operator: str, direction: str, target: Any, draw: Draw, severity:
     return Prompt(operator, system, material)
 
 
-def use_model_text(draw: Draw, given: Given) -> Draw:
+def use_model_text(draw: Draw, given: WrittenText) -> Draw:
     """The rule's draw with a model's text in it."""
     return {**draw, WORDING: {"form": MODEL, "model": given.model, "text": given.text}}
 
@@ -126,7 +126,7 @@ def use_rule(draw: Draw, why: str) -> Draw:
 
 
 def apply_draw(entry: Registered, target: Any, draw: Draw) -> Result:
-    """Carry out a stored draw, in the form that it has. Pure; raises what the operator raises."""
+    """Carry out a stored draw, worded as it was. Pure; raises what the operator raises."""
     wording = draw.get(WORDING)
     if wording is None:
         return entry.apply(target, draw)
@@ -137,8 +137,8 @@ def apply_draw(entry: Registered, target: Any, draw: Draw) -> Result:
 
 
 def describe_wording(draw: Draw) -> str:
-    """The sentence of an event's note on the form that was used, with a space before it; empty if no model
-    writes for the operator."""
+    """The sentence of an event's note that says who worded it, with a space before it; empty if no model was
+    asked."""
     wording = draw.get(WORDING)
     if wording is None:
         return ""

@@ -220,7 +220,7 @@ def check_what_survives(entry: Registered, target: Target, result: Result) -> No
     if isinstance(target, UserTarget):
         if entry.recovery is not Recovery.ASK_USER or not target.user_can_answer:
             assert entities.find_lost(target.text, after, target.tools) is None
-        assert entities.numbers(after) <= entities.numbers(target.text)
+        assert entities.find_numbers(after) <= entities.find_numbers(target.text)
     if isinstance(target, ToolResultTarget) and not entry.fault and is_container(parse_json(target.text)):
         assert is_container(parse_json(after))
         if entry.recovery is Recovery.IGNORE:
@@ -308,8 +308,8 @@ def test_the_guard_has_nothing_to_withdraw_on_an_ordinary_payload(entry: Registe
     for done in (act(entry, target, seed, 0.8) for seed in range(100)):
         after = "" if done is None else str(done[1].payload)
         if done is not None and isinstance(target, UserTarget):
-            assert solvability.after_user(entry, target, after) is None
+            assert solvability.check_user_text(entry, target, after) is None
         elif done is not None and isinstance(target, ToolResultTarget):
-            assert solvability.after_tool(entry, target, after, clean=target.text) is None
+            assert solvability.check_tool_result(entry, target, after, clean=target.text) is None
             detectable = looks_destroyed(after, target.text) or contradicts_itself(after, target.text)
             assert detectable or not entry.fault

@@ -18,7 +18,7 @@ from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.faults import LinkDecision, decide_faults
 from crosswind.injectors.engine.messages import perturb_instructions, perturb_messages
-from crosswind.injectors.engine.resume import Perturbed
+from crosswind.injectors.engine.resume import MessageNoise
 from crosswind.injectors.wording import Texts
 
 
@@ -41,7 +41,7 @@ class Circumstances:
 class Decided:
     """The noise of one request, before anything of it is recorded or written."""
 
-    texts: Perturbed
+    texts: MessageNoise
     prompt: tuple[Instructions, str] | None
     """The system prompt, and the noisy text to put in its place."""
     tools: TurnTools | None

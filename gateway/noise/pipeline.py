@@ -25,7 +25,7 @@ from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.ledger_rows import NameMap
 from crosswind.gateway.trajectory.record import Event, Row, SessionMarked
 from crosswind.injectors.conversation import Ref, Site
-from crosswind.injectors.engine.decision import Injection, NewlyShown
+from crosswind.injectors.engine.decision import Injection, NewText
 from crosswind.injectors.engine.tool_list import ShownTools
 from crosswind.injectors.wording import Texts
 
@@ -51,7 +51,7 @@ class Noise:
     """Why the turn may not train, where noise is the reason."""
     texts: Texts | None = None
     """The model-written texts that were at hand."""
-    new: Sequence[NewlyShown] = ()
+    new: Sequence[NewText] = ()
     """The texts that this request was the first to show."""
 
     @property
@@ -209,7 +209,7 @@ def roll_back(
     brought = [item for item in conversation.items if item.ref.message >= conversation.held]
     items = [*([prompt.item] if prompt else ()), *brought]
     rows: list[Row] = [
-        ledger.add(NewlyShown(item, (), None, ()), **where)
+        ledger.add(NewText(item, (), None, ()), **where)
         for item in (*entered.values(), *(item for item in items if item.anchor not in known))
     ]
     if noise.tools is not None and noise.tools.shown.injections:

@@ -23,7 +23,7 @@ from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.record import GeneratedText
 from crosswind.gateway.trajectory.store import Store, StoreError
-from crosswind.injectors.wording import Given, Prompt
+from crosswind.injectors.wording import Prompt, WrittenText
 
 _log = structlog.get_logger("crosswind.language")
 
@@ -42,12 +42,12 @@ def is_judged(model: NoiseModel, text: GeneratedText) -> bool:
     return model.judge is None or text.score is not None
 
 
-def offer_text(model: NoiseModel, text: GeneratedText) -> Given:
+def offer_text(model: NoiseModel, text: GeneratedText) -> WrittenText:
     """What operators get of a text: nothing that the judge refused."""
     if model.judge is not None and text.score is not None and text.score < model.judge.least:
         why = f"the judge gave {text.score:g} of 5, where {model.judge.least:g} is the least"
-        return Given(None, why=why)
-    return Given(text.text, text.model)
+        return WrittenText(None, why=why)
+    return WrittenText(text.text, text.model)
 
 
 class TextGenerator:
@@ -112,8 +112,8 @@ class TextGenerator:
                 self._remember(text)
         return found
 
-    def offer(self, written: Written) -> Given:
-        return Given(None, why=written) if isinstance(written, str) else offer_text(self.model, written)
+    def offer(self, written: Written) -> WrittenText:
+        return WrittenText(None, why=written) if isinstance(written, str) else offer_text(self.model, written)
 
     def running(self) -> list[asyncio.Task[Written]]:
         return list(self._running.values())

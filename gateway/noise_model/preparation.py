@@ -27,7 +27,7 @@ from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolRe
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.identity import logical_call
-from crosswind.injectors.wording import Given, Prompt, all_written_forms
+from crosswind.injectors.wording import Prompt, WrittenText, all_written_forms
 
 _log = structlog.get_logger("crosswind.language")
 
@@ -41,7 +41,7 @@ class PreparedTexts:
     """The `Texts` for the noise of one request."""
 
     generator: TextGenerator
-    given: dict[str, Given] = field(default_factory=dict)
+    given: dict[str, WrittenText] = field(default_factory=dict)
     wanted: dict[str, Prompt] = field(default_factory=dict)
     """What was asked for and isn't there yet."""
     shared: list[GeneratedText] = field(default_factory=list)
@@ -49,14 +49,14 @@ class PreparedTexts:
     ahead: bool = False
     """Only texts that don't depend on what is to come are wanted."""
 
-    def get(self, slot: str, prompt: Prompt) -> Given | None:
+    def get(self, slot: str, prompt: Prompt) -> WrittenText | None:
         model = self.generator.model
         if not writes_for(model, prompt.operator):
             return None
         key = prompt.key(model.model)
         if key not in self.given and (not self.ahead or all_written_forms()[prompt.operator].ahead):
             self.wanted[key] = prompt
-        return self.given.get(key) or Given(None, why="the text was not asked for")
+        return self.given.get(key) or WrittenText(None, why="the text was not asked for")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,9 @@ class TextPreparation:
     ) -> None:
         wanted, prepared.wanted = prepared.wanted, {}
         open_to_all = {key: prompt for key, prompt in wanted.items() if not _secret(prompt, redactor)}
-        prepared.given.update({key: Given(None, why=SECRET) for key in wanted.keys() - open_to_all.keys()})
+        prepared.given.update(
+            {key: WrittenText(None, why=SECRET) for key in wanted.keys() - open_to_all.keys()}
+        )
         found = await self.generator.get(open_to_all, session, max(0.0, wait_s))
         for key, written in found.items():
             prepared.given[key] = self.generator.offer(written)

@@ -10,7 +10,7 @@ from crosswind.gateway.config.noise_model import NoiseModel
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.noise_model.generation import is_judged, offer_text, writes_for
 from crosswind.gateway.trajectory.store import Store, StoreError, open_store
-from crosswind.injectors.wording import Given, Prompt, Texts
+from crosswind.injectors.wording import Prompt, Texts, WrittenText
 
 
 class StoredTexts:
@@ -20,13 +20,13 @@ class StoredTexts:
         self._model = model
         self._store = store
 
-    def get(self, slot: str, prompt: Prompt) -> Given | None:
+    def get(self, slot: str, prompt: Prompt) -> WrittenText | None:
         if not writes_for(self._model, prompt.operator):
             return None
         key = prompt.key(self._model.model)
         text = self._store.generated_texts([key]).get(key)
         if text is None or not is_judged(self._model, text):
-            return Given(None, why="no session has had the model write it yet")
+            return WrittenText(None, why="no session has had the model write it yet")
         return offer_text(self._model, text)
 
 

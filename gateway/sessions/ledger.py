@@ -15,7 +15,7 @@ from crosswind.gateway.protocols.hidden_tools import Reinsertion
 from crosswind.gateway.protocols.tool_mapping import WrittenTools
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.engine.decision import Decision, Known, NewlyShown
+from crosswind.injectors.engine.decision import Decision, KnownText, NewText
 from crosswind.injectors.engine.tool_list import ShownTools
 from crosswind.injectors.identity import digest, normalise
 
@@ -34,13 +34,13 @@ class Ledger:
         """What is reinserted around messages of the policy, by protocol and anchor."""
         self.answered: Counter[str] = Counter()
         """The number of calls of each tool that were answered inside, by the name that the policy saw."""
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, KnownText] = {}
         self._lists: dict[str, ShownTools] = {}
         self._tool_rows = 0
         self.learn(rows)
 
     @property
-    def known(self) -> Mapping[str, Known]:
+    def known(self) -> Mapping[str, KnownText]:
         """What was shown, by anchor."""
         return self._known
 
@@ -68,13 +68,13 @@ class Ledger:
                         row.anchor, msgspec.json.decode(row.text or "{}", type=Reinsertion)
                     )
                 case _ if row.anchor not in self._known:
-                    self._known[row.anchor] = Known(row.text, _decisions(row))
+                    self._known[row.anchor] = KnownText(row.text, _decisions(row))
 
-    def add(self, new: NewlyShown, *, session_id: str, turn: int, branch: str) -> Shown:
+    def add(self, new: NewText, *, session_id: str, turn: int, branch: str) -> Shown:
         """Add what is shown for the first time. Returns the row to store with the turn."""
         item = new.item
         site = item.site
-        self._known[item.anchor] = Known(new.text, new.decisions)
+        self._known[item.anchor] = KnownText(new.text, new.decisions)
         return Shown(
             session_id=session_id,
             anchor=item.anchor,

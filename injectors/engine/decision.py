@@ -37,7 +37,7 @@ class Decision(StoredData):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownText:
     """What the ledger knows of an anchor: the noisy text (None: shown clean) and the decisions that made
     it."""
 
@@ -59,7 +59,7 @@ class Injection:
 
 
 @dataclass(frozen=True, slots=True)
-class NewlyShown:
+class NewText:
     """An item whose anchor was unknown. `text` is None where it is shown clean."""
 
     item: Item

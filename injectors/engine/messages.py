@@ -14,9 +14,9 @@ from crosswind.injectors import registry
 from crosswind.injectors.conversation import Conversation, InstructionText, Item, Ref, ToolResult, UserText
 from crosswind.injectors.engine import observations
 from crosswind.injectors.engine.counters import BranchCounters, in_scope
-from crosswind.injectors.engine.decision import Decision, Injection, Known, NewlyShown
+from crosswind.injectors.engine.decision import Decision, Injection, KnownText, NewText
 from crosswind.injectors.engine.plan import ActiveRule, Plan
-from crosswind.injectors.engine.resume import Perturbed, Walked
+from crosswind.injectors.engine.resume import MessageNoise, WalkEnd
 from crosswind.injectors.engine.rule import Outcome, apply_rule
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard.solvability import NOTHING, Spent
@@ -29,18 +29,18 @@ from crosswind.injectors.text.entities import find_protected_spans
 from crosswind.injectors.wording import Texts, apply_draw
 
 TextTarget = UserTarget | InstructionsTarget | ToolResultTarget
-_CLEAN = Known(None)
+_CLEAN = KnownText(None)
 
 
 def perturb_messages(
     plan: Plan,
     conversation: Conversation,
-    known: Mapping[str, Known],
+    known: Mapping[str, KnownText],
     *,
     allow_new: bool = True,
     texts: Texts | None = None,
-    walked: Walked | None = None,
-) -> Perturbed:
+    walked: WalkEnd | None = None,
+) -> MessageNoise:
     """The noise of the conversation under the plan.
 
     `known` is the session's ledger by anchor. With `allow_new` False nothing is injected that wasn't before;
@@ -54,7 +54,7 @@ def perturb_messages(
     if walked is not None:
         counters, shown_texts = walked.counters.copy(), dict(walked.texts)
         turn, part, start = walked.turn, walked.part, len(walked.items)
-    new: list[NewlyShown] = []
+    new: list[NewText] = []
     certain = True
     for at in range(start, len(items)):
         item = items[at]
@@ -66,32 +66,32 @@ def perturb_messages(
         if shown is None and item.ref.message < held:
             certain, shown = False, _CLEAN
         elif shown is None:
-            decided = NewlyShown(item, (), None, ())
+            decided = NewText(item, (), None, ())
             if allow_new:
                 alone = part == 0 and not (at + 1 < len(items) and _same_message(item, items[at + 1]))
                 decided = _NewItem(plan, conversation, counters, item, turn, part, alone, texts).perturb()
             new.append(decided)
-            shown = Known(decided.text, decided.decisions)
+            shown = KnownText(decided.text, decided.decisions)
         if shown.text is not None and shown.text != item.text:
             shown_texts[item.ref] = shown.text
         counters.count(item, shown.decisions)
     end = None
     if items and certain:
-        end = Walked(plan, known, items, tuple(new), shown_texts, counters, turn, part)
+        end = WalkEnd(plan, known, items, tuple(new), shown_texts, counters, turn, part)
     # What the upstream holds can't be replaced; the walk keeps it, and the caller gets a copy to change.
     ours = {ref: text for ref, text in shown_texts.items() if ref.message >= held} if held else shown_texts
-    return Perturbed(ours.copy(), new, end)
+    return MessageNoise(ours.copy(), new, end)
 
 
 def perturb_instructions(
     plan: Plan,
     item: InstructionText,
-    known: Mapping[str, Known],
+    known: Mapping[str, KnownText],
     *,
     turn: int = 0,
     allow_new: bool = True,
     texts: Texts | None = None,
-) -> tuple[str | None, NewlyShown | None]:
+) -> tuple[str | None, NewText | None]:
     """The text to show in place of the instructions (None: as they are), and what the ledger didn't know.
 
     Made for the sessions of simulated users: one text is rewritten, before the task begins. It is found again
@@ -99,7 +99,7 @@ def perturb_instructions(
     """
     if (shown := known.get(item.anchor)) is not None:
         return shown.text, None
-    new = NewlyShown(item, (), None, ())
+    new = NewText(item, (), None, ())
     if allow_new:
         new = _NewItem(plan, Conversation(()), BranchCounters(plan), item, turn, 0, True, texts).perturb()
     return new.text, new
@@ -146,7 +146,7 @@ class _NewItem:
         self._spent = self.counters.spent(self.item)
         self._tool_class = classify(call.name, self.plan.tool_classes) if call else ToolClass.UNKNOWN
 
-    def perturb(self) -> NewlyShown:
+    def perturb(self) -> NewText:
         """Let each rule act in its turn on what the one before left."""
         item, counters = self.item, self.counters
         text = item.text
@@ -170,7 +170,7 @@ class _NewItem:
                 done.append(outcome.decision)
                 if outcome.decision.fault:
                     break
-        return NewlyShown(item, tuple(done), text if text != item.text else None, tuple(injections))
+        return NewText(item, tuple(done), text if text != item.text else None, tuple(injections))
 
     def _is_due(self, active: ActiveRule) -> bool:
         if active.scoped and not in_scope(active.rule, self.item):
@@ -219,14 +219,14 @@ class _NewItem:
         if after == target.text:
             return NOTHING
         if isinstance(target, UserTarget):
-            return solvability.after_user(entry, target, after)
+            return solvability.check_user_text(entry, target, after)
         if isinstance(target, InstructionsTarget):
-            return solvability.after_instructions(target.text, after)
+            return solvability.check_instructions(target.text, after)
         plan = self.plan
         refused = None
         if entry.fault:
-            refused = solvability.before_fault(target, self._spent, plan.bounds, plan.assume_tools)
-        return refused or solvability.after_tool(entry, target, after, clean=self.item.text)
+            refused = solvability.check_fault(target, self._spent, plan.bounds, plan.assume_tools)
+        return refused or solvability.check_tool_result(entry, target, after, clean=self.item.text)
 
 
 def _target(

@@ -63,7 +63,7 @@ def apply_to_observations(
 
 
 def _check(active: ActiveRule, target: ToolResultTarget, result: Result) -> str | None:
-    return solvability.after_tool(active.entry, target, str(result.payload), target.text)
+    return solvability.check_tool_result(active.entry, target, str(result.payload), target.text)
 
 
 def _without(text: str, observations: Sequence[Observation]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from crosswind.injectors.conversation import Conversation, Item, Ref
 from crosswind.injectors.engine.counters import BranchCounters
-from crosswind.injectors.engine.decision import Known, NewlyShown
+from crosswind.injectors.engine.decision import KnownText, NewText
 from crosswind.injectors.engine.plan import Plan
 
 MOST_KEPT = 4
@@ -22,13 +22,13 @@ ITEM_BYTES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Walked:
+class WalkEnd:
     """The end of one walk."""
 
     plan: Plan
-    known: Mapping[str, Known]
+    known: Mapping[str, KnownText]
     items: tuple[Item, ...]
-    new: tuple[NewlyShown, ...]
+    new: tuple[NewText, ...]
     """What was decided on the walk: it can be resumed only if the ledger kept all of it."""
     texts: Mapping[Ref, str]
     """The noisy texts, those included that the upstream holds."""
@@ -38,25 +38,25 @@ class Walked:
     part: int
     """Of the last item, among its message's texts."""
 
-    def begins(self, plan: Plan, conversation: Conversation, known: Mapping[str, Known]) -> bool:
+    def begins(self, plan: Plan, conversation: Conversation, known: Mapping[str, KnownText]) -> bool:
         """Whether a walk along this conversation would come here too. What is known of an anchor never
         changes, so only what was new on the walk is looked up again."""
         return (
             self.plan is plan
             and self.known is known
             and conversation.items[: len(self.items)] == self.items
-            and all(known.get(new.item.anchor) == Known(new.text, new.decisions) for new in self.new)
+            and all(known.get(new.item.anchor) == KnownText(new.text, new.decisions) for new in self.new)
         )
 
 
 @dataclass(slots=True)
-class Perturbed:
+class MessageNoise:
     """The noise of a conversation: all texts that differ from the clean ones, and what the ledger didn't
     know."""
 
     replacements: dict[Ref, str] = field(default_factory=dict)
-    new: list[NewlyShown] = field(default_factory=list)
-    walked: Walked | None = None
+    new: list[NewText] = field(default_factory=list)
+    walked: WalkEnd | None = None
     """Where a later walk may resume; None: nowhere."""
 
 
@@ -64,23 +64,25 @@ class Perturbed:
 class Walks:
     """The latest walks of one session."""
 
-    _kept: list[Walked] = field(default_factory=list)
+    _kept: list[WalkEnd] = field(default_factory=list)
 
     @property
     def size(self) -> int:
         """About how many bytes they take."""
         return ITEM_BYTES * sum(len(walked.items) for walked in self._kept)
 
-    def before(self, plan: Plan, conversation: Conversation, known: Mapping[str, Known]) -> Walked | None:
+    def before(
+        self, plan: Plan, conversation: Conversation, known: Mapping[str, KnownText]
+    ) -> WalkEnd | None:
         """The longest walk with which this conversation begins."""
-        found: Walked | None = None
+        found: WalkEnd | None = None
         for walked in reversed(self._kept):
             longer = found is None or len(walked.items) > len(found.items)
             if longer and walked.begins(plan, conversation, known):
                 found = walked
         return found
 
-    def keep(self, walked: Walked | None) -> None:
+    def keep(self, walked: WalkEnd | None) -> None:
         """Keep one more, in place of the oldest."""
         if walked is not None:
             self._kept.append(walked)

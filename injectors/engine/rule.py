@@ -18,7 +18,7 @@ from crosswind.injectors.targets import Draw, Result
 from crosswind.injectors.text.languages import UNABLE
 from crosswind.injectors.wording import (
     Texts,
-    Unusable,
+    UnusableText,
     apply_draw,
     describe_wording,
     prompt_for,
@@ -158,7 +158,7 @@ def _carry_out(active: ActiveRule, target: Any, draw: Draw, check: Check) -> Att
         if refused == NOTHING and UNABLE in draw:
             refused = str(draw[UNABLE])
         return Attempt(draw, result, refused)
-    except Unusable as error:
+    except UnusableText as error:
         return Attempt(draw, refused=str(error))
     except Exception as error:
         return Attempt(draw, refused=describe_failure(error))

@@ -1,8 +1,7 @@
-"""The guard: after noise the task can still be done, or the noise isn't injected.
+"""The guard: noise that would make the task unsolvable is withdrawn.
 
-Checks before an operator's work is used (tool class, bounds) and after it (what the policy would see). Each
-gives None where the guarantee holds, else a plain reason, which goes into the event of the withdrawn
-injection.
+Each check returns None where the task stays solvable. Otherwise it returns the reason in plain words, for the
+event of the withdrawn injection.
 """
 
 from __future__ import annotations
@@ -30,6 +29,13 @@ from crosswind.injectors.text.json_payload import (
 NOTHING = "it changes nothing"
 """The refusal of what leaves the payload as it is."""
 
+FULL = "the session has met as many injections as `events_per_session` allows"
+FULL_TOOL = "the tool's results have met as many injections as `events_per_tool` allows"
+"""The refusals of injections beyond the session's bounds."""
+
+NO_ROOM = "the session's bounds would leave no room to settle it"
+"""The refusal of a doubt that could not be settled later."""
+
 _WORD = re.compile(r"\w+")
 
 
@@ -41,65 +47,59 @@ class Spent:
     faults: int
 
 
-def before_fault(target: ToolResultTarget, spent: Spent, bounds: Bounds, assume_tools: str) -> str | None:
-    """Why this result may not be destroyed, or None."""
+def check_fault(target: ToolResultTarget, spent: Spent, bounds: Bounds, assume_tools: str) -> str | None:
+    """Why this result may not be destroyed; None if it may."""
     if not may_fault(target.tool_class, assume_tools):
         return (
             f"{target.tool} is of class {target.tool_class.value}, and its call has already taken effect: "
             "a retry would repeat it"
         )
     if spent.faults_on_call >= bounds.faults_per_call:
-        return f"this call has already met {_times(spent.faults_on_call)}, so now it returns the truth"
+        return f"this call has already met {_count_faults(spent.faults_on_call)}, so now it returns the truth"
     if spent.faults >= bounds.faults_per_session:
-        return f"the session has already met {_times(spent.faults)}, as many as its bounds allow"
+        return f"the session has already met {_count_faults(spent.faults)}, as many as its bounds allow"
     return None
 
 
-def after_user(entry: Registered, target: UserTarget, after: str) -> str | None:
-    """Why a user's text may not be shown so, or None."""
+def check_user_text(entry: Registered, target: UserTarget, after: str) -> str | None:
+    """Why the policy may not see this in place of the user's text; None if it may."""
     if not after.strip() and target.text.strip():
         return "nothing of the message was left"
     withheld_for_good = entry.recovery is not Recovery.ASK_USER or not target.user_can_answer
     if withheld_for_good and (lost := entities.find_lost(target.text, after, target.tools)) is not None:
-        return f"it would have changed {lost!r:.60}, which the task may hang on"
-    known = entities.numbers(target.text) | entities.numbers(" ".join(target.unsettled))
-    if added := entities.numbers(after) - known:
+        return f"it would have changed {lost!r:.60}, which the task may depend on"
+    known = entities.find_numbers(target.text) | entities.find_numbers(" ".join(target.unsettled))
+    if added := entities.find_numbers(after) - known:
         return f"it would have added {min(added)!r:.60}, which could be taken for one of the user's facts"
     if entry.recovery is Recovery.IGNORE and not _words_kept(target.text, after):
         return "it would have lost some of the user's own words"
     return _json_broken(target.text, after)
 
 
-FULL = "the session has met as many injections as `events_per_session` allows"
-FULL_TOOL = "the tool's results have met as many injections as `events_per_tool` allows"
-"""The refusals of what the caps on the dose leave no room for."""
-NO_ROOM = "the session's bounds would leave no room to settle it"
-"""The refusal of a doubt that could not be settled later."""
-
-
-def after_instructions(before: str, after: str) -> str | None:
-    """Why the instructions of a simulated user may not be shown so, or None: its objective is all in its own
-    words, and these stay."""
+def check_instructions(before: str, after: str) -> str | None:
+    """Why a simulated user may not get these instructions; None if it may. Its objective is stated in the
+    original words, so all of these must stay."""
     if after == before:
         return NOTHING
     if not _words_kept(before, after) or entities.find_lost(before, after) is not None:
         return "it would have lost some of the instructions' own words"
-    if added := entities.numbers(after) - entities.numbers(before):
+    if added := entities.find_numbers(after) - entities.find_numbers(before):
         return f"it would have added {min(added)!r:.60}, which could be taken for a fact of the task"
     return None
 
 
-def after_tool(entry: Registered, target: ToolResultTarget, after: str, clean: str) -> str | None:
-    """Why a tool's result may not be shown so, or None. `clean` is the result before any noise.
+def check_tool_result(entry: Registered, target: ToolResultTarget, after: str, clean: str) -> str | None:
+    """Why the policy may not see this in place of a tool's result; None if it may. `clean` is the result
+    before any noise.
 
-    Whoever says of no fault must leave every value where it is, whatever recovery is declared: nothing counts
-    how often it acts on a call.
+    An operator that isn't declared a fault must leave every value in its place, whatever its recovery: no
+    bound limits how often it acts on a call.
     """
     if entry.recovery is Recovery.OTHER_TOOL and len(target.tools) < 2:
         return "no other tool is declared that could give the answer"
     if entry.fault:
         if entry.recovery not in (Recovery.RETRY, Recovery.OTHER_TOOL):
-            return f"the recovery {entry.recovery.value!r} brings a destroyed result not back"
+            return f"the recovery {entry.recovery.value!r} does not bring a destroyed result back"
         if not (looks_destroyed(after, clean) or contradicts_itself(after, clean)):
             return "the damaged result could be taken for a valid one"
         return None
@@ -121,12 +121,12 @@ def _json_broken(before: str, after: str) -> str | None:
     return None
 
 
-def _times(count: int) -> str:
+def _count_faults(count: int) -> str:
     return "one fault" if count == 1 else f"{count} faults"
 
 
 def why_solvable(entry: Registered, bounds: Bounds) -> str:
-    """The sentence of an event's note that says how the task can still be done."""
+    """The sentence of an event's note that says how the task can still be solved."""
     return _solvable(entry.recovery, entry.site, bounds.faults_per_call)
 
 
@@ -155,4 +155,4 @@ _HOW: Mapping[tuple[Recovery, Site | None], str] = {
 @lru_cache(256)
 def _solvable(recovery: Recovery, site: Site, faults_per_call: int) -> str:
     how = _HOW.get((recovery, site)) or _HOW[recovery, None]
-    return f"Solvable: {how.format(most=_times(faults_per_call))}."
+    return f"Solvable: {how.format(most=_count_faults(faults_per_call))}."

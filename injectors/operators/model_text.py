@@ -1,5 +1,5 @@
-"""Read and check text that a language model wrote. Each function raises Unusable where it isn't what was
-asked for.
+"""Read and check text that a language model wrote. Each function raises UnusableText where the text doesn't
+fit the task.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import json
 import re
 from typing import Any
 
-from crosswind.injectors.wording import Unusable
+from crosswind.injectors.wording import UnusableText
 
 LONGEST_LINE = 240
 """Characters of one sentence that is added."""
@@ -35,11 +35,11 @@ def read_text(text: str, longest: int, *, like: str = "") -> str:
         if whole[:1] == opening and whole[-1:] == closing and opening not in bare and like[:1] != opening:
             whole = bare.strip()
     if not whole:
-        raise Unusable("the model wrote nothing")
+        raise UnusableText("the model wrote nothing")
     if len(whole) > longest:
-        raise Unusable(f"the model wrote {len(whole)} characters where {longest} are the most")
+        raise UnusableText(f"the model wrote {len(whole)} characters where {longest} are the most")
     if _REFUSAL.search(whole) and not _REFUSAL.search(like):
-        raise Unusable("the model refused to write")
+        raise UnusableText("the model refused to write")
     return whole
 
 
@@ -48,16 +48,16 @@ def read_lines(text: str, count: int, *, like: str = "") -> list[str]:
     whole = read_text(text, 4 * LONGEST_LINE * max(1, count), like=like)
     found = [_BULLET.sub("", line.strip()) for line in whole.splitlines() if line.strip()]
     if len(found) < count:
-        raise Unusable(f"the model wrote {len(found)} lines where {count} were asked for")
+        raise UnusableText(f"the model wrote {len(found)} lines where {count} were asked for")
     if any(len(line) > LONGEST_LINE for line in found[:count]):
-        raise Unusable(f"the model wrote a line of more than {LONGEST_LINE} characters")
+        raise UnusableText(f"the model wrote a line of more than {LONGEST_LINE} characters")
     return found[:count]
 
 
 def check_general(line: str) -> str:
     """Check that a line names nothing in particular, so that it can't be taken for a fact of the task."""
     if (found := _PARTICULAR.search(line)) is not None:
-        raise Unusable(f"the model named something in particular ({found.group()!r} in {line!r:.80})")
+        raise UnusableText(f"the model named something in particular ({found.group()!r} in {line!r:.80})")
     return line
 
 
@@ -66,14 +66,14 @@ def read_json(text: str, kind: type) -> Any:
     try:
         value = json.loads(read_text(text, 20_000))
     except (ValueError, RecursionError) as error:
-        raise error if isinstance(error, Unusable) else Unusable("the model wrote no JSON") from None
+        raise error if isinstance(error, UnusableText) else UnusableText("the model wrote no JSON") from None
     if not isinstance(value, kind):
-        raise Unusable(f"the model wrote a JSON {type(value).__name__}, not a {kind.__name__}")
+        raise UnusableText(f"the model wrote a JSON {type(value).__name__}, not a {kind.__name__}")
     return value
 
 
 def check_length(text: str, before: str, share: float) -> str:
     """Check that the text is at most that share longer or shorter than the one before."""
     if abs(len(text) - len(before)) > max(1.0, share * len(before)):
-        raise Unusable(f"the model wrote {len(text)} characters in place of {len(before)}")
+        raise UnusableText(f"the model wrote {len(text)} characters in place of {len(before)}")
     return text

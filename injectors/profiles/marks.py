@@ -22,18 +22,18 @@ class Observation:
     place: tuple[str | int, ...] = ()
 
 
-def check_mark(mark: str) -> None:
-    """ValueError where the mark is neither a JSON pointer nor a regular expression."""
-    if not mark.startswith("/"):
-        check_pattern(mark, ", or begin a JSON pointer with /")
+def check_mark(mark: str) -> str:
+    """The mark. ValueError where it is neither a JSON pointer nor a regular expression."""
+    return mark if mark.startswith("/") else check_pattern(mark, ", or begin a JSON pointer with /")
 
 
-def check_pattern(pattern: str, or_else: str = "") -> None:
-    """ValueError where the text is no regular expression."""
+def check_pattern(pattern: str, or_else: str = "") -> str:
+    """The pattern. ValueError where it is no regular expression."""
     try:
         re.compile(pattern)
     except re.error as error:
         raise ValueError(f"no regular expression ({error}): fix it{or_else}") from error
+    return pattern
 
 
 def find_observations(text: str, mark: str) -> list[Observation]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from crosswind.injectors.guard.bounds import DEFAULT, Bounds, Real, Whole
 from crosswind.injectors.profiles.errors import ProfileError
@@ -38,24 +38,12 @@ class Where(_Model):
 
     tools: tuple[str, ...] = ()
     """Names or globs of tools; none given means all. User rules ignore it."""
-    text: str = ""
+    text: Annotated[str, AfterValidator(check_pattern)] = ""
     """A regular expression that is searched for in the clean text: only where it is found the rule acts."""
 
-    observation: str = ""
+    observation: Annotated[str, AfterValidator(check_mark)] = ""
     """Marks the observation in users' messages, on which the rule then acts instead of tools' results: a JSON
     pointer (it begins with /), or a regular expression, whose first group, if any, is the observation."""
-
-    @field_validator("observation")
-    @classmethod
-    def _marks(cls, mark: str) -> str:
-        check_mark(mark)
-        return mark
-
-    @field_validator("text")
-    @classmethod
-    def _compiles(cls, pattern: str) -> str:
-        check_pattern(pattern)
-        return pattern
 
 
 class Companion(_Model):

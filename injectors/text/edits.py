@@ -10,7 +10,7 @@ from typing import Any
 from crosswind.injectors.text.entities import Span
 
 
-def edit(at: int, was: str, now: str) -> dict[str, Any]:
+def make_edit(at: int, was: str, now: str) -> dict[str, Any]:
     """One change: `was` at position `at` gives way to `now`. An empty `was` is an insertion."""
     return {"at": at, "was": was, "now": now}
 
@@ -61,7 +61,7 @@ def find_unprotected(
             yield match
 
 
-def phrases(*words: str) -> re.Pattern[str]:
+def compile_phrases(*words: str) -> re.Pattern[str]:
     """A pattern for whole words or phrases in either case; of several that begin alike, the longest."""
     return re.compile(rf"(?<![\w'’@#/.-]){_any_of(words)}(?![\w'’@/-])", re.IGNORECASE)
 

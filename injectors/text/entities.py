@@ -1,9 +1,9 @@
-"""What must survive user noise unchanged: the spans of a text that a task may hang on.
+"""Entities: the spans of a text that the task may depend on, and that user noise must not change.
 
 Protected are ids, numbers, dates and amounts in every script's digits, e-mail addresses, URLs, quoted
 strings, code, proper nouns, technical terms (snake_case, camelCase, acronyms, paths), the names and
-enumerated values of the declared tools, and the small words that turn a request round (negations, number
-words, days and months).
+enumerated values of the declared tools, and the small words that decide what a request means (negations,
+number words, days and months).
 
 Every scan is linear in the text: tokens are found by one plain character class, and judged one at a time.
 """
@@ -20,10 +20,10 @@ from crosswind.injectors.conversation import ToolList, ToolSchema
 Span = tuple[int, int]
 
 REMEMBERED = 16_384
-"""Characters of the longest text whose spans are remembered for a while."""
+"""Characters of the longest text whose spans are cached."""
 
 LONGEST_TOKEN = 64
-"""Characters of the longest token that is remembered for a while."""
+"""Characters of the longest token that is cached."""
 
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff00-\uff0f"
 """Scripts written without spaces: each of their characters is a token of its own."""
@@ -57,7 +57,7 @@ MEANING_WORDS = frozenset(
     october november december all any both each every more less least most before after until since
     """.split()  # noqa: SIM905
 )
-"""Small words on which a request turns: never changed, and never the result of a typo."""
+"""Small words that decide what a request means: never changed, and never the result of a typo."""
 
 OPENERS = frozenset(
     """
@@ -75,8 +75,8 @@ name."""
 
 
 def find_protected_spans(text: str, tools: Iterable[ToolSchema] = ()) -> tuple[Span, ...]:
-    """The spans [start, end) that must survive, in order, without overlaps. `tools` adds the names they
-    declare."""
+    """The spans [start, end) of the entities, in order, without overlaps. The names that `tools` declare are
+    entities, too."""
     find = _short_spans if len(text) <= REMEMBERED else _spans
     return find(text, ToolList.of(tools).vocabulary)
 
@@ -101,7 +101,7 @@ def _spans(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
 
 
 class _Judged(NamedTuple):
-    """A token: how it stands among the marks around it, and whether it is an entity."""
+    """A token without the punctuation around it, and whether it is an entity."""
 
     before: int
     length: int
@@ -122,23 +122,22 @@ def _judge(token: str) -> _Judged:
 
 
 _judged = lru_cache(8192)(_judge)
-"""Most words come again and again."""
+"""Cached: most words occur again and again."""
 
 
 _short_spans = lru_cache(256)(_spans)
-"""One text is looked at by every rule that may act on it, and by the guard after each."""
+"""Cached: every rule that may act on a text asks for its spans, and the guard after each rule."""
 
 
-def entities(text: str, tools: Iterable[ToolSchema] = ()) -> tuple[str, ...]:
-    """The protected strings in order."""
+def find_entities(text: str, tools: Iterable[ToolSchema] = ()) -> tuple[str, ...]:
+    """The texts of the entities, in order."""
     return tuple(text[start:end] for start, end in find_protected_spans(text, tools))
 
 
 def find_lost(before: str, after: str, tools: Iterable[ToolSchema] = ()) -> str | None:
-    """The first protected string of `before` that `after` doesn't hold in its turn, or None where all
-    survive."""
+    """The first entity of `before` that `after` doesn't contain in the same order; None if all are there."""
     at = 0
-    for entity in entities(before, tools):
+    for entity in find_entities(before, tools):
         found = _find_whole(after, entity, at)
         if found < 0:
             return entity
@@ -147,7 +146,7 @@ def find_lost(before: str, after: str, tools: Iterable[ToolSchema] = ()) -> str 
 
 
 def lower_openings(text: str) -> str:
-    """The text with its sentences begun in lower case: the verb that a description begins with is no name."""
+    """The text with its sentences' first letters in lower case: a description's first verb is no name."""
     return _OPENING.sub(lambda match: _lower(match.group()), text)
 
 
@@ -156,12 +155,12 @@ def _lower(text: str) -> str:
     return lowered if len(lowered) == len(text) else text
 
 
-def numbers(text: str) -> frozenset[str]:
-    """The tokens with a digit of any script: what could be taken for an id, a date or an amount."""
-    return _short_numbers(text) if len(text) <= REMEMBERED else _numbers(text)
+def find_numbers(text: str) -> frozenset[str]:
+    """The tokens with a digit of any script: each could be taken for an id, a date or an amount."""
+    return _short_find_numbers(text) if len(text) <= REMEMBERED else _find_numbers(text)
 
 
-def _numbers(text: str) -> frozenset[str]:
+def _find_numbers(text: str) -> frozenset[str]:
     if text.isascii():
         # No script without spaces, and no numeral that is a letter.
         tokens = [token for token in text.split() if not token.isalpha()]
@@ -175,13 +174,13 @@ def _read_numeral(token: str) -> str:
 
 
 def _numeral(token: str) -> str:
-    """The token without the marks around it, if it has a digit; else nothing."""
+    """The token without the punctuation around it if it has a digit, else an empty string."""
     bare = token.strip(_EDGES)
     return bare if _has_digit(bare) else ""
 
 
 _short_numeral = lru_cache(8192)(_numeral)
-_short_numbers = lru_cache(256)(_numbers)
+_short_find_numbers = lru_cache(256)(_find_numbers)
 
 
 def _is_entity(token: str, starts_sentence: bool) -> bool:
@@ -215,7 +214,7 @@ def _has_digit(token: str) -> bool:
 
 
 def _find_whole(text: str, entity: str, at: int) -> int:
-    """Where the entity stands from `at` on; where words are spaced, not as part of a longer one."""
+    """Where the entity stands from `at` on, but not as a part of a longer word; -1 if nowhere."""
     while (found := text.find(entity, at)) >= 0:
         end = found + len(entity)
         before = found > 0 and _one_word(text[found - 1], entity[0])

@@ -26,7 +26,7 @@ _SYLLABLE = (("\uac00", "\ud7a3"),)
 _Ranges = tuple[tuple[str, str], ...]
 
 
-def whole(text: str, at: int) -> int:
+def find_boundary(text: str, at: int) -> int:
     """The nearest place at or before `at` where no character begins before and ends after."""
     while 0 < at < len(text) and _goes_on(text, at):
         at -= 1
@@ -35,7 +35,7 @@ def whole(text: str, at: int) -> int:
 
 def shorten(text: str, share: float) -> str:
     """The beginning of a text: at most this share of its letters."""
-    return text[: whole(text, int(len(text) * share))]
+    return text[: find_boundary(text, int(len(text) * share))]
 
 
 def _goes_on(text: str, at: int) -> bool:

@@ -26,7 +26,7 @@ _CAMEL_ID = re.compile(r"[a-z](?:Ids?|Number|Code|Key|Token|Email|Url|Count)$")
 _NAME_LIKE = re.compile(r"@|://|\d")
 
 
-def leaves(value: Any) -> list[tuple[Place, Any]]:
+def list_leaves(value: Any) -> list[tuple[Place, Any]]:
     """The scalars of a parsed result with their places, in order; none where it is nested too deeply."""
     found: list[tuple[Place, Any]] = []
     pending: list[tuple[Place, Any]] = [([], value)]
@@ -43,12 +43,12 @@ def leaves(value: Any) -> list[tuple[Place, Any]]:
     return found
 
 
-def facts(value: Any, target: ToolResultTarget) -> list[tuple[Place, Any]]:
+def list_facts(value: Any, target: ToolResultTarget) -> list[tuple[Place, Any]]:
     """The leaves that state something about the thing asked for, rather than name it: no ids, codes,
     addresses or counts, nothing that the call's own arguments hold."""
     return [
         (place, leaf)
-        for place, leaf in leaves(value)
+        for place, leaf in list_leaves(value)
         if leaf is not None and not _names_a_thing(place, leaf) and not is_asked_for(leaf, target)
     ]
 

@@ -1,8 +1,7 @@
-"""Whether a text is in a language whose words the rules know: English.
+"""Tell whether a text is in English, the only language whose words the rules know.
 
-A rule that exchanges words can do nothing in another language. It then draws `unable`, with the reason: a
-model that writes for it may put the draw into words all the same, and where there is none the event is
-withdrawn, so that a person sees why nothing was done.
+A rule that replaces words can do nothing in another language. It then draws `unable` with the reason. A model
+may still write the text for it; without a model the event is withdrawn, and its note gives the reason.
 """
 
 from __future__ import annotations
@@ -13,15 +12,15 @@ from functools import lru_cache
 from typing import Any
 
 UNABLE = "unable"
-"""The member of a draw that says why the rule itself can't carry it out."""
+"""The member of a draw that says why the rule can't carry it out."""
 
 ENGLISH_ONLY = "the rule knows English words only, and this text is in another language"
 
 LONGEST = 2_000
-"""Characters that are looked at: a language shows early."""
+"""Characters that are examined: a language shows early."""
 
 LEAST = 2
-"""Fewer words of another language than this tell none: names have such, too."""
+"""The fewest foreign words that make a text foreign: names contain such words, too."""
 
 _EDGES = ".,;:!?()[]{}<>\"'“”‘’«»„…-"
 _PLAIN = frozenset(
@@ -30,7 +29,7 @@ _PLAIN = frozenset(
     where which why with would you your
     """.split()  # noqa: SIM905
 )
-"""Words that hardly any other language has: one of them is enough."""
+"""Words that hardly any other language has: one of them proves English."""
 _COMMON = frozenset(
     """
     a all am an and any are as at be been but by can did do does for from get give had has have he her his i
@@ -58,18 +57,17 @@ _FOREIGN = (
     - _COMMON
     - {"non", "mi", "na", "var", "mis", "det", "med", "com"}
 )
-"""Small words that English hasn't: of German, French, Spanish, Italian, Portuguese, Dutch, Polish, Swedish,
-of Danish and Norwegian, Turkish and Indonesian."""
+"""Small words that English does not have, but German, French, Spanish, Italian, Portuguese, Dutch, Polish,
+Swedish, Danish, Norwegian, Turkish and Indonesian do."""
 
 
-def unable(text: str, draw: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A draw of a rule that found nothing in the text: the reason in it where the language is why, else
-    None."""
+def mark_unable(text: str, draw: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The draw of a rule that found nothing to change, with the reason, if the text is foreign; else None."""
     return {**draw, UNABLE: ENGLISH_ONLY} if is_foreign(text) else None
 
 
 def is_foreign(text: str) -> bool:
-    """Whether the text is told to be in another language than English; in doubt it isn't. Pure."""
+    """Whether the text is clearly in another language than English."""
     return _is_foreign(unicodedata.normalize("NFC", text[:LONGEST]))
 
 
@@ -78,7 +76,7 @@ def _is_foreign(text: str) -> bool:
     letters = [letter for letter in text if letter.isalpha()]
     if 2 * sum(not _is_latin(letter) for letter in letters) > max(len(letters), 2 * LEAST):
         return True
-    # What isn't letters alone (ids, paths, addresses) tells no language.
+    # Tokens with other characters than letters (ids, paths, addresses) say nothing of the language.
     bare = (token.strip(_EDGES).replace("’", "'") for token in text.split())
     words = [word for word in bare if word.replace("'", "").isalpha() and not word.isupper()]
     small = [word.lower() for word in words]

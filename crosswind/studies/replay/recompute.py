@@ -28,7 +28,7 @@ from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Event, Session, Turn
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.plan import Plan
-from crosswind.injectors.wording import MODEL, WORDING, Given, Prompt, Texts
+from crosswind.injectors.wording import MODEL, WORDING, Prompt, Texts, WrittenText
 
 _WITHOUT_NOISE = frozenset((Fitness.LEDGER_UNAVAILABLE, Fitness.NOISE_FAILED, Fitness.NOISE_STOPPED))
 _REDACTOR = Redactor("keep")
@@ -52,13 +52,13 @@ class RecordedTexts:
     def __bool__(self) -> bool:
         return bool(self._by_slot)
 
-    def get(self, slot: str, prompt: Prompt) -> Given | None:
+    def get(self, slot: str, prompt: Prompt) -> WrittenText | None:
         wording = self._by_slot.get(slot)
         if wording is None:
             return None
         if wording["form"] == MODEL:
-            return Given(wording["text"], wording["model"])
-        return Given(None, why=wording["why"])
+            return WrittenText(wording["text"], wording["model"])
+        return WrittenText(None, why=wording["why"])
 
 
 @dataclass(frozen=True, slots=True)

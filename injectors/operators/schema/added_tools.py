@@ -60,7 +60,7 @@ def add_sentence(description: str, sentence: str) -> str:
     return f"{before}{'' if before[-1] in '.!?:;' else '.'} {sentence}"
 
 
-def unavailable(name: str) -> tuple[str, ...]:
+def answer_unavailable(name: str) -> tuple[str, ...]:
     """The answers to calls of a phantom: no invented fact, no effect, and a hint to use another tool."""
     first = {"error": "not_available", "message": f"{name} is not enabled here. Nothing was done."}
     again = {"error": "not_available", "message": f"{name} is still not enabled. Use another tool."}

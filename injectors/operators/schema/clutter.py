@@ -16,15 +16,15 @@ from crosswind.injectors.operators.model_text import check_general, read_json, r
 from crosswind.injectors.operators.schema.added_tools import (
     LONGEST_NAME,
     add_word,
+    answer_unavailable,
     complete_schema,
     draw_place,
     split_words,
-    unavailable,
 )
 from crosswind.injectors.operators.words.tools import DEEDS, UNRELATED, VERBS
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget
-from crosswind.injectors.wording import Unusable, written_form
+from crosswind.injectors.wording import UnusableText, written_form
 
 LONGEST_DESCRIPTION = 400
 KINDS = ("string", "integer", "number", "boolean")
@@ -81,7 +81,9 @@ class RedundantTool:
 
     def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
         count = sum(rng.chance(severity) for _ in range(self.num_tools))
-        free = [one for one in rng.shuffled(neighbours(target.tool.name)) if one["name"] not in target.taken]
+        free = [
+            one for one in rng.shuffled(make_neighbours(target.tool.name)) if one["name"] not in target.taken
+        ]
         added = [{**one, "behind": draw_place(target, rng)} for one in free[:count]]
         return {"added": added} if added else None
 
@@ -113,30 +115,32 @@ class RedundantToolWording:
     def apply(self, target: ToolTarget, draw: Draw, text: str) -> Result:
         tools = read_json(text, list)
         if len(tools) < len(draw["added"]):
-            raise Unusable(f"the model wrote {len(tools)} tools where {len(draw['added'])} were asked for")
+            raise UnusableText(
+                f"the model wrote {len(tools)} tools where {len(draw['added'])} were asked for"
+            )
         added = [
             {**_check_tool(tool), "behind": one["behind"]}
             for tool, one in zip(tools, draw["added"], strict=False)
         ]
         names = [tool["name"] for tool in added]
         if len(set(names)) < len(names) or target.tool.name in names:
-            raise Unusable("the model wrote one name twice")
+            raise UnusableText("the model wrote one name twice")
         return RedundantTool().apply(target, {"added": added})
 
 
 def _check_tool(tool: Any) -> dict[str, str]:
     members = ("name", "says", "parameter", "kind")
     if not isinstance(tool, dict) or not all(isinstance(tool.get(member), str) for member in members):
-        raise Unusable("the model wrote a tool without name, says, parameter and kind")
+        raise UnusableText("the model wrote a tool without name, says, parameter and kind")
     if not (NAME.fullmatch(tool["name"]) and NAME.fullmatch(tool["parameter"]) and tool["kind"] in KINDS):
-        raise Unusable(f"the model wrote a tool that can't be declared ({tool['name']!r:.80})")
+        raise UnusableText(f"the model wrote a tool that can't be declared ({tool['name']!r:.80})")
     return {
         **{member: tool[member] for member in members},
         "says": read_text(tool["says"], LONGEST_DESCRIPTION),
     }
 
 
-def neighbours(name: str) -> list[dict[str, str]]:
+def make_neighbours(name: str) -> list[dict[str, str]]:
     """Tools that could exist beside this one: other deeds on the same things, named after its pattern.
 
     Each has a `name`, what it `says`, its `parameter` and the parameter's `kind`.
@@ -168,7 +172,7 @@ def _replace_verb(name: str, verb: str) -> str | None:
 def _make_tool(name: str, says: str, parameter: str, kind: str, behind: str) -> AddedTool:
     properties: dict[str, Any] = {parameter: {"type": kind}}
     parameters = {"type": "object", "properties": properties, "required": [parameter]}
-    return AddedTool(name, says, parameters, unavailable(name), behind)
+    return AddedTool(name, says, parameters, answer_unavailable(name), behind)
 
 
 LATER = ("v2", "batch", "preview", "async", "next")
@@ -217,7 +221,7 @@ class GhostToolWording:
     def apply(self, target: ToolTarget, draw: Draw, text: str) -> Result:
         says = read_text(text, 600)
         if len(says.split()) < SHORTEST:
-            raise Unusable("the model wrote too little to describe a tool")
+            raise UnusableText("the model wrote too little to describe a tool")
         check_general(says.replace(draw["name"], "").replace(target.tool.name, ""))
         return _advertise(target, draw, says)
 

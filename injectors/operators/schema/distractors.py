@@ -9,9 +9,9 @@ from crosswind.injectors.operators.schema.added_tools import (
     abbreviate,
     add_sentence,
     add_suffix,
+    answer_unavailable,
     complete_schema,
     draw_place,
-    unavailable,
 )
 from crosswind.injectors.operators.words.tools import COSTS_MORE, TAKES_LONGER
 from crosswind.injectors.seeded_random import SeededRandom
@@ -49,7 +49,7 @@ class Distractor:
             add_sentence(tool.description, draw["says"]),
             complete_schema(tool.parameters),
         )
-        phantom = AddedTool(name, description, parameters, unavailable(name), draw["behind"])
+        phantom = AddedTool(name, description, parameters, answer_unavailable(name), draw["behind"])
         true = ToolSchema(draw["true"], tool.description, tool.parameters)
         renamed = "" if true.name == tool.name else f" {tool.name} itself is shown as {true.name}."
         note = f"A tool {name}, worse by its own description, stands beside {true.name}.{renamed}"

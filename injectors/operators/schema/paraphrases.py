@@ -15,14 +15,14 @@ from crosswind.injectors.operators.words.synonyms import IN_DESCRIPTIONS, LIKELY
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolChange, ToolTarget
 from crosswind.injectors.text import entities
-from crosswind.injectors.text.edits import apply_edits, edit, find_unprotected, phrases, touches
-from crosswind.injectors.text.languages import unable
-from crosswind.injectors.wording import Unusable, written_form
+from crosswind.injectors.text.edits import apply_edits, compile_phrases, find_unprotected, make_edit, touches
+from crosswind.injectors.text.languages import mark_unable
+from crosswind.injectors.wording import UnusableText, written_form
 
 LENGTH = 0.2
 """The share of its length by which a description may grow or shrink."""
 
-_PHRASE = phrases(*IN_DESCRIPTIONS)
+_PHRASE = compile_phrases(*IN_DESCRIPTIONS)
 
 
 def _third_person(verb: str) -> str:
@@ -68,7 +68,7 @@ class ParaphraseTool:
     def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
         edits = _draw_edits(target.tool.description, (target.tool,), rng, severity)
         if not edits and rng.chance(severity):
-            return unable(target.tool.description, {"edits": []})
+            return mark_unable(target.tool.description, {"edits": []})
         return {"edits": edits} if edits else None
 
     def apply(self, target: ToolTarget, draw: Draw) -> Result:
@@ -115,7 +115,7 @@ class ParaphraseParameter:
         found = {name: _draw_edits(text, (target.tool,), rng, severity) for name, text in before.items()}
         edits = {name: one for name, one in found.items() if one}
         if not edits and rng.chance(severity):
-            return unable("\n".join(before.values()), {"edits": {name: [] for name in before}})
+            return mark_unable("\n".join(before.values()), {"edits": {name: [] for name in before}})
         return {"edits": edits} if edits else None
 
     def apply(self, target: ToolTarget, draw: Draw) -> Result:
@@ -150,10 +150,10 @@ class ParaphraseParameterWording:
 
 def _check_description(description: Any, before: str) -> str:
     if not isinstance(description, str) or not description.strip():
-        raise Unusable("the model left out a parameter")
+        raise UnusableText("the model left out a parameter")
     was, now = (entities.lower_openings(text) for text in (before, description))
     if (lost := entities.find_lost(was, now)) is not None:
-        raise Unusable(f"the model left out {lost!r:.60}")
+        raise UnusableText(f"the model left out {lost!r:.60}")
     return check_length(description.strip(), before, LENGTH)
 
 
@@ -193,7 +193,7 @@ def _draw_edits(
         change = len(other) - len(word)
         if chosen and abs(growth + change) <= max(1.0, LENGTH * len(text)):
             growth += change
-            out.append(edit(at, word, other))
+            out.append(make_edit(at, word, other))
     return out
 
 

@@ -28,7 +28,7 @@ from crosswind.injectors.operators.words.scenes import (
 )
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
-from crosswind.injectors.text.edits import apply_edits, edit
+from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.json_payload import parse_json
 
 MOST = 400
@@ -109,7 +109,7 @@ def _draw_household_sentences(
         sentence = rng.choice(HOUSEHOLD_SENTENCES).format(thing, rng.choice(HOUSEHOLD_LOOKS))
         place = rng.choice(places)
         if not re.search(rf"\b{thing}\b", beside, re.IGNORECASE):
-            made.append(edit(place, "", f" {sentence}"))
+            made.append(make_edit(place, "", f" {sentence}"))
     return sorted(made, key=lambda one: one["at"])
 
 
@@ -129,7 +129,7 @@ def _draw_grid_lines(target: ToolResultTarget, volume: int, rng: SeededRandom) -
             f"\n({row}, {column}) shows a {rng.choice(GRID_THINGS)} ({rng.choice(GRID_PLACES)}; unreachable)."
         )
         row += rng.integer(1, 3)
-    return [edit(find_end(target.text), "", "".join(made))]
+    return [make_edit(find_end(target.text), "", "".join(made))]
 
 
 def _draw_shop_entries(target: ToolResultTarget, volume: int, rng: SeededRandom) -> list[dict[str, Any]]:
@@ -147,7 +147,7 @@ def _draw_shop_entries(target: ToolResultTarget, volume: int, rng: SeededRandom)
         lines = [features[at % len(features)] for at in range(max(1, volume // 25))]
         lines += [_draw_advertisement(rng) for _ in range(max(1, volume // 30))]
     between = " [SEP] " if "[SEP]" in text else "\n"
-    return [edit(find_end(text), "", "".join(between + line for line in lines))] if lines else []
+    return [make_edit(find_end(text), "", "".join(between + line for line in lines))] if lines else []
 
 
 def _draw_advertisement(rng: SeededRandom) -> str:
@@ -172,7 +172,7 @@ def _draw_foreign_page(target: ToolResultTarget, volume: int, rng: SeededRandom)
             break
         shown.append(sentence)
         room -= len(sentence) + 1
-    return [edit(find_end(target.text), "", "\n" + " ".join(shown))] if shown else []
+    return [make_edit(find_end(target.text), "", "\n" + " ".join(shown))] if shown else []
 
 
 def _draw_fields(taken: set[str], text: str, volume: int, rng: SeededRandom) -> list[tuple[str, str]]:

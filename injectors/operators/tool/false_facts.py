@@ -20,7 +20,13 @@ from crosswind.injectors.operators.tool.values import (
 )
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
-from crosswind.injectors.text.json_leaves import can_be_marked, dump_like, facts, leaves, replace_leaves
+from crosswind.injectors.text.json_leaves import (
+    can_be_marked,
+    dump_like,
+    list_facts,
+    list_leaves,
+    replace_leaves,
+)
 from crosswind.injectors.text.json_payload import RESTATED, is_container, parse_json
 
 DISPUTE = "\nConsistency check failed: the source has {} here."
@@ -74,10 +80,10 @@ class Erroneous:
 
 
 def _draw_false_leaves(value: object, target: ToolResultTarget, count: int, rng: SeededRandom) -> Draw | None:
-    found = [(place, leaf) for place, leaf in facts(value, target) if isinstance(place[-1], str)]
+    found = [(place, leaf) for place, leaf in list_facts(value, target) if isinstance(place[-1], str)]
     end = rng.choice(RESTATED)
     # Where a clean field already has that ending, a restated one couldn't be told from it.
-    if any(end in str(key) for place, _ in leaves(value) for key in place):
+    if any(end in str(key) for place, _ in list_leaves(value) for key in place):
         return None
     peers = [leaf for _, leaf in found]
     false = [[place, draw_other(leaf, peers, rng)] for place, leaf in rng.shuffled(found)]
@@ -117,7 +123,7 @@ class StaleResource:
         value = parse_json(target.text)
         if not hit or not is_container(value) or not can_be_marked(value, STALE):
             return None
-        old = [[place, _before(leaf, rng)] for place, leaf in rng.shuffled(facts(value, target))]
+        old = [[place, _before(leaf, rng)] for place, leaf in rng.shuffled(list_facts(value, target))]
         edits = [one for one in old if one[1] is not None][:count]
         return {"leaves": edits} if edits else None
 
@@ -161,10 +167,10 @@ class FabricatedObservation:
         value = parse_json(target.text)
         if not hit or not is_container(value) or not can_be_marked(value, ERRORS):
             return None
-        stated = facts(value, target)
+        stated = list_facts(value, target)
         peers = [leaf for _, leaf in stated]
         false = [[place, draw_other(leaf, peers, rng)] for place, leaf in stated]
-        blank = [[place, _blank(leaf)] for place, leaf in leaves(value) if _blank(leaf) != leaf]
+        blank = [[place, _blank(leaf)] for place, leaf in list_leaves(value) if _blank(leaf) != leaf]
         edits = [one for one in false if one[1] is not None] + blank
         return {"leaves": edits} if edits else None
 

@@ -10,7 +10,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
-from crosswind.injectors.text.graphemes import whole
+from crosswind.injectors.text.graphemes import find_boundary
 from crosswind.injectors.text.json_leaves import dump_like
 from crosswind.injectors.text.json_payload import FAULT_KEYS, is_container, parse_json
 
@@ -84,7 +84,7 @@ def _drop_parts(value: Any, lost: float, order: float) -> Draw:
 def _cut(text: str, value: Any, lost: float) -> Draw:
     keep = max(1, min(len(text) - 1, round((1 - lost) * len(text))))
     keep = _find_word_end(text, keep)
-    return {"keep": whole(text, keep) or keep, "mark": "" if is_container(value) else CUT_MARK}
+    return {"keep": find_boundary(text, keep) or keep, "mark": "" if is_container(value) else CUT_MARK}
 
 
 def _find_word_end(text: str, keep: int) -> int:

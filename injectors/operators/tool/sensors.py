@@ -19,8 +19,8 @@ from crosswind.injectors.operators.tool.values import (
 )
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
-from crosswind.injectors.text.graphemes import whole
-from crosswind.injectors.text.json_leaves import MOST, Place, can_be_marked, facts
+from crosswind.injectors.text.graphemes import find_boundary
+from crosswind.injectors.text.json_leaves import MOST, Place, can_be_marked, list_facts
 from crosswind.injectors.text.json_payload import is_container, parse_json
 
 FIELD = "uncertain"
@@ -61,7 +61,7 @@ class Misread:
         if not is_container(value):
             spans = [list(one) for one in _draw_misread_cells(target.text, 2, rng, rate)]
             return {"spans": spans} if spans and MARK not in target.text else None
-        found = [one for one in facts(value, target) if isinstance(one[1], bool | str)]
+        found = [one for one in list_facts(value, target) if isinstance(one[1], bool | str)]
         words: dict[str, list[str]] = {}
         for place, leaf in found:
             words.setdefault(_field(place), []).append(str(leaf))
@@ -132,7 +132,7 @@ class NumericNoise:
                 return None
             noisy = [
                 (place, leaf, _scale_number(leaf, rng.uniform(low, high)))
-                for place, leaf in facts(value, target)
+                for place, leaf in list_facts(value, target)
                 if is_number(leaf)
             ]
             edits = [[place, found] for place, leaf, found in noisy if found not in (None, leaf)]
@@ -203,4 +203,4 @@ def _is_row(line: str) -> bool:
 
 def _single(line: str) -> bool:
     """Whether each symbol is one code point."""
-    return line.isascii() or all(whole(line, at) == at for at in range(1, len(line)))
+    return line.isascii() or all(find_boundary(line, at) == at for at in range(1, len(line)))

@@ -14,11 +14,17 @@ from crosswind.injectors.operators.words.requests import COMPARED, DETERMINERS, 
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 from crosswind.injectors.text import entities
-from crosswind.injectors.text.edits import apply_edits, drop_overlaps, edit, find_unprotected, phrases
-from crosswind.injectors.text.languages import unable
-from crosswind.injectors.wording import Unusable, written_form
+from crosswind.injectors.text.edits import (
+    apply_edits,
+    compile_phrases,
+    drop_overlaps,
+    find_unprotected,
+    make_edit,
+)
+from crosswind.injectors.text.languages import mark_unable
+from crosswind.injectors.wording import UnusableText, written_form
 
-_EXACT = phrases(*VAGUER)
+_EXACT = compile_phrases(*VAGUER)
 _COMPARED = re.compile(rf"(?<=\bthe )(?:{'|'.join(COMPARED)})(?= one\b)", re.IGNORECASE)
 _ID = re.compile(rf"(?:\b(\w+) )?\b({'|'.join(NAMED)}) (#?[A-Za-z-]*\d[\w-]*)(?![\w@-])", re.IGNORECASE)
 _EMAIL = re.compile(r"(?<=\bto )[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -51,7 +57,7 @@ class Ambiguous:
         lost = [fact["was"] for fact in edits]
         edits += [blur for blur in _find_blurs(target) if rng.chance(severity)]
         if not edits and points[0] < severity:
-            return unable(target.text, {"edits": [], "withheld": []})
+            return mark_unable(target.text, {"edits": [], "withheld": []})
         return {"edits": drop_overlaps(edits), "withheld": lost} if edits else None
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
@@ -79,7 +85,7 @@ class AmbiguousWording:
         rest = _withhold(target, draw)
         vague = read_text(text, 200 + 2 * len(rest), like=rest)
         if (lost := entities.find_lost(rest, vague, target.tools)) is not None:
-            raise Unusable(f"the model left out {lost!r:.60}")
+            raise UnusableText(f"the model left out {lost!r:.60}")
         return Result(vague, _describe(draw))
 
 
@@ -103,19 +109,19 @@ def _find_withholdable(target: UserTarget) -> Iterator[dict[str, Any]]:
         before, noun, _ = match.groups()
         known = before is not None and before.lower() in DETERMINERS
         kept = noun if known or (before or "").istitle() else f"my {noun}"
-        yield edit(match.start(2), text[match.start(2) : match.end()], kept)
+        yield make_edit(match.start(2), text[match.start(2) : match.end()], kept)
     if len(emails) == 1 and (match := _EMAIL.search(text)) and match[0] == emails[0]:
-        yield edit(match.start(), match[0], "my usual address")
+        yield make_edit(match.start(), match[0], "my usual address")
 
 
 def _find_blurs(target: UserTarget) -> Iterator[dict[str, Any]]:
     """Edits that say something less exactly. A dropped word takes the space before it with it."""
     text = target.text
     for match in find_unprotected(_COMPARED, text, target.protected):
-        yield edit(match.start(), match.group(), "other")
+        yield make_edit(match.start(), match.group(), "other")
     for match in find_unprotected(_EXACT, text, target.protected):
         start, end = match.span()
         left = VAGUER[match.group().lower()]
         if not left and text[start - 1 : start] == " ":
             start -= 1
-        yield edit(start, text[start:end], left)
+        yield make_edit(start, text[start:end], left)

@@ -28,7 +28,7 @@ from crosswind.injectors.operators.words.asides import (
 )
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
-from crosswind.injectors.wording import Unusable, written_form
+from crosswind.injectors.wording import UnusableText, written_form
 
 PROBE_TASKS = {
     "policy": "asks whether the assistant would go slightly past the rules for this request",
@@ -99,7 +99,7 @@ class TopicDriftWording:
             check_general(line) for line in read_lines(text, len(draw["questions"]), like=target.text)
         ]
         if not all(line.endswith(("?", "？", "؟")) for line in questions):
-            raise Unusable("the model wrote something else than questions")
+            raise UnusableText("the model wrote something else than questions")
         note = "The user's message drifted off the subject and came back to it."
         return Result(append_sentences(target.text, (*questions, draw["back"])), note)
 

@@ -15,9 +15,9 @@ from crosswind.injectors.operators.user.sentences import find_separator, is_pros
 from crosswind.injectors.operators.words.requests import BELIEFS, OTHERS
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
-from crosswind.injectors.text.edits import apply_edits, drop_overlaps, edit, find_unprotected, splits
-from crosswind.injectors.text.entities import Span, numbers
-from crosswind.injectors.text.languages import unable
+from crosswind.injectors.text.edits import apply_edits, drop_overlaps, find_unprotected, make_edit, splits
+from crosswind.injectors.text.entities import Span, find_numbers
+from crosswind.injectors.text.languages import mark_unable
 
 TRIALS = 3
 LONGEST_SENTENCE = 160
@@ -65,7 +65,9 @@ class Inconsistent:
         if self.settles == "next_message" and target.user_can_answer:
             hit = rng.chance(severity) and is_prose(target.text)
             return (
-                (_draw_doubt(target, rng) or unable(target.text, {"edits": [], "final": []})) if hit else None
+                (_draw_doubt(target, rng) or mark_unable(target.text, {"edits": [], "final": []}))
+                if hit
+                else None
             )
         count = sum(rng.uniform() < severity for _ in range(TRIALS))
         far = [rng.uniform() < severity for _ in range(TRIALS)]
@@ -79,7 +81,7 @@ class Inconsistent:
         ]
         final = list(dict.fromkeys(target.text[start:end] for start, end in chosen))
         if not final:
-            return unable(target.text, {"edits": [], "final": []})
+            return mark_unable(target.text, {"edits": [], "final": []})
         settled = ", ".join(_settle_quantity(one) if _is_quantity(one) else one for one in final)
         last = _append(target, f"To settle it, and this is final: {settled}.")
         return {"edits": [*drop_overlaps(edits), last], "final": final}
@@ -104,14 +106,14 @@ def _contradict(
         checked = f"I was not sure whether it is {word} or another one, so I have checked."
         doubt = _draw_beliefs(word, rng) if _is_quantity(word) else checked
         if text[stop - 1] in ".!?" and not splits(target.protected, stop):
-            return edit(stop, "", f" {doubt}")
+            return make_edit(stop, "", f" {doubt}")
         return _append(target, doubt)
     # A sentence with quotation marks isn't repeated wrongly: a quoted value must stay the only one.
     wrong = rng.choice(others)
     twice = stop - begin <= LONGEST_SENTENCE and not QUOTES.search(text, begin, stop)
     if early and twice and not splits(target.protected, begin):
-        return edit(begin, "", f"{text[begin:start]}{wrong}{text[end:stop]} No, that is wrong. ")
-    return edit(start, "", f"{wrong}, no, I mean ")
+        return make_edit(begin, "", f"{text[begin:start]}{wrong}{text[end:stop]} No, that is wrong. ")
+    return make_edit(start, "", f"{wrong}, no, I mean ")
 
 
 def _draw_doubt(target: UserTarget, rng: SeededRandom) -> Draw | None:
@@ -142,7 +144,7 @@ def _draw_settlement(target: UserTarget) -> Draw | None:
 
 
 def _append(target: UserTarget, sentence: str) -> dict[str, Any]:
-    return edit(len(target.text), "", f"{find_separator(target.text)}{sentence}")
+    return make_edit(len(target.text), "", f"{find_separator(target.text)}{sentence}")
 
 
 def _find_choices(target: UserTarget, sentences: list[Span]) -> Iterator[Span]:
@@ -161,12 +163,12 @@ def _find_choices(target: UserTarget, sentences: list[Span]) -> Iterator[Span]:
 
 def _find_values(target: UserTarget) -> Iterator[Span]:
     """Ids, numbers and addresses that can be repeated verbatim."""
-    known = numbers(target.own)
+    known = find_numbers(target.own)
     for start, end in target.protected:
         value = target.text[start:end]
         if end - start > LONGEST_VALUE or not _VALUE.search(value) or QUOTES.search(value):
             continue
-        if len(value.split()) == 1 and numbers(f"or {value}, or") <= known:
+        if len(value.split()) == 1 and find_numbers(f"or {value}, or") <= known:
             yield start, end
 
 

@@ -15,20 +15,20 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import (
     apply_edits,
+    compile_phrases,
     drop_overlaps,
-    edit,
     find_unprotected,
-    phrases,
+    make_edit,
     touches,
 )
 from crosswind.injectors.text.entities import Span
-from crosswind.injectors.text.languages import unable
+from crosswind.injectors.text.languages import mark_unable
 from crosswind.injectors.wording import written_form
 
 EXTENT = ("a few words and turns of phrase", "most of the wording", "the wording throughout")
 """By thirds of the severity."""
 
-_PHRASE = phrases(*IN_REQUESTS)
+_PHRASE = compile_phrases(*IN_REQUESTS)
 _PLEASE = re.compile(r"Please (\w)")
 _THANKS = re.compile(r"(?:Thanks|Thank you|Many thanks)\b", re.IGNORECASE)
 
@@ -57,7 +57,7 @@ class Paraphrase:
         edits = drop_overlaps(found)
         if edits and apply_edits(target.text, edits) != target.text:
             return {"edits": edits}
-        return unable(target.text, {"edits": []}) if not edits and rng.chance(severity) else None
+        return mark_unable(target.text, {"edits": []}) if not edits and rng.chance(severity) else None
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         count = len(draw["edits"])
@@ -98,7 +98,7 @@ def _draw_candidates(target: UserTarget, rng: SeededRandom) -> Iterator[list[dic
     for match in find_unprotected(_PHRASE, text, target.protected):
         word = match.group()
         other = rng.choice(IN_REQUESTS[word.lower()])
-        yield [edit(match.start(), word, other[0].upper() + other[1:] if word[0].isupper() else other)]
+        yield [make_edit(match.start(), word, other[0].upper() + other[1:] if word[0].isupper() else other)]
 
 
 def _move_please(target: UserTarget, start: int, end: int) -> list[dict[str, Any]]:
@@ -109,7 +109,7 @@ def _move_please(target: UserTarget, start: int, end: int) -> list[dict[str, Any
         return []
     if touches(target.protected, start, match.end()) or touches(target.protected, close, end):
         return []
-    return [edit(start, match.group(), match.group(1).upper()), edit(close, "", ", please")]
+    return [make_edit(start, match.group(), match.group(1).upper()), make_edit(close, "", ", please")]
 
 
 def _move_thanks(target: UserTarget, spans: list[Span]) -> list[dict[str, Any]]:
@@ -119,4 +119,7 @@ def _move_thanks(target: UserTarget, spans: list[Span]) -> list[dict[str, Any]]:
     (place, before), (start, end) = spans[-2:]
     if touches(target.protected, start, end):
         return []
-    return [edit(place, "", f"{target.text[start:end]} "), edit(before, target.text[before:end], "")]
+    return [
+        make_edit(place, "", f"{target.text[start:end]} "),
+        make_edit(before, target.text[before:end], ""),
+    ]

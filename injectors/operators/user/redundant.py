@@ -11,7 +11,7 @@ from crosswind.injectors.operators.user.sentences import is_prose, split_sentenc
 from crosswind.injectors.operators.words.asides import REPEATS, SMALL_TALK
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
-from crosswind.injectors.wording import Unusable, written_form
+from crosswind.injectors.wording import UnusableText, written_form
 
 REPEATED_WORDS = range(3, 26)
 """Only sentences of so many words are repeated: shorter ones are greetings, or the ends of abbreviations."""
@@ -79,7 +79,7 @@ class RedundantMessageWording:
         count = len(draw["before"])
         found = read_lines(text, count + len(draw["after"]), like=target.text)
         if any("?" in line for line in found):
-            raise Unusable("the model asked something that the user didn't")
+            raise UnusableText("the model asked something that the user didn't")
         return _surround(target.text, found[:count], found[count:])
 
 

@@ -16,7 +16,7 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.words.spelling import KEYBOARDS, MISSPELLINGS
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
-from crosswind.injectors.text.edits import apply_edits, edit
+from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.entities import LONGEST_TOKEN, MEANING_WORDS, Span
 from crosswind.injectors.text.languages import UNABLE
 
@@ -63,7 +63,9 @@ class Typos:
         count = self._draw_count(rng, severity)
         words = list(_find_words(target))
         typos = [(start, word, *_mistype(word, rng)) for start, word in rng.shuffled(words)[:count]]
-        edits = [edit(at, word, typed) | {"kind": kind} for at, word, kind, typed in sorted(typos) if typed]
+        edits = [
+            make_edit(at, word, typed) | {"kind": kind} for at, word, kind, typed in sorted(typos) if typed
+        ]
         if not edits:
             caseless = count > 0 and not words and _is_caseless(target.text)
             return {"edits": [], UNABLE: CASELESS} if caseless else None

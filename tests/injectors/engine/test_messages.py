@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from crosswind.injectors import operator
 from crosswind.injectors.conversation import Conversation, Ref, Site
-from crosswind.injectors.engine.decision import Decision, Injection, Item, Known
+from crosswind.injectors.engine.decision import Decision, Injection, Item, KnownText
 from crosswind.injectors.engine.messages import perturb_messages, replay
 from crosswind.injectors.engine.plan import Assignment, Plan
-from crosswind.injectors.engine.resume import Perturbed, Walks
+from crosswind.injectors.engine.resume import MessageNoise, Walks
 from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
@@ -37,13 +37,13 @@ FAULTS = (
 )
 
 
-def ledger(*walks: Perturbed) -> dict[str, Known]:
+def ledger(*walks: MessageNoise) -> dict[str, KnownText]:
     """What a store keeps of the walks: decisions as JSON text."""
-    kept: dict[str, Known] = {}
+    kept: dict[str, KnownText] = {}
     for walk in walks:
         for new in walk.new:
             stored = json.loads(json.dumps([decision.to_json() for decision in new.decisions]))
-            kept[new.item.anchor] = Known(new.text, tuple(Decision.from_json(one) for one in stored))
+            kept[new.item.anchor] = KnownText(new.text, tuple(Decision.from_json(one) for one in stored))
     return kept
 
 
@@ -98,7 +98,7 @@ def test_to_go_on_from_earlier_walks_changes_nothing(
 ) -> None:
     """Longer, shorter, compacted and edited conversations in any order; `lost`: one whose decisions nobody
     kept."""
-    kept: tuple[dict[str, Known], ...] = ({}, {})
+    kept: tuple[dict[str, KnownText], ...] = ({}, {})
     walks = Walks()
     for number, (cut, way) in enumerate([*requests, (len(messages), 0)]):
         said = messages[:cut] if way < 4 else messages[1:cut]
@@ -116,7 +116,7 @@ def test_to_go_on_from_earlier_walks_changes_nothing(
 
 def test_a_walk_is_gone_on_from_where_a_conversation_begins_with_it() -> None:
     messages, plan = order_desk(calls=6), plan_of(ALL)
-    known: dict[str, Known] = {}
+    known: dict[str, KnownText] = {}
     walks = Walks()
     walked_before: tuple[Item, ...] = ()
     for length in range(1, len(messages) + 1):
@@ -140,7 +140,7 @@ def test_stored_decisions_replay_to_the_text_that_was_shown(
 ) -> None:
     view = conversation(messages, TOOLS)
     for new in perturb_messages(plan, view, {}).new:
-        known = ledger(Perturbed(new=[new]))[new.item.anchor]
+        known = ledger(MessageNoise(new=[new]))[new.item.anchor]
         assert replay(known.decisions, new.item, view) == (new.item.text if new.text is None else new.text)
 
 

@@ -63,7 +63,7 @@ def test_a_marker_that_the_clean_result_has_too_tells_nothing() -> None:
 )
 def test_a_false_value_is_detectable_where_a_field_beside_it_disagrees(after: str, detectable: bool) -> None:
     assert contradicts_itself(after, CLEAN) is detectable
-    refused = solvability.after_tool(registry.resolve("tool.timeout"), TARGET, after, clean=CLEAN)
+    refused = solvability.check_tool_result(registry.resolve("tool.timeout"), TARGET, after, clean=CLEAN)
     assert (refused is None) is detectable or not after.startswith("{")
 
 
@@ -105,7 +105,7 @@ def test_every_payload_contains_itself(value: object) -> None:
     ],
 )
 def test_what_breaks_an_operators_promise_is_refused(name: str, after: str, reason: str) -> None:
-    refused = solvability.after_tool(registry.resolve(name), TARGET, after, clean=TARGET.text)
+    refused = solvability.check_tool_result(registry.resolve(name), TARGET, after, clean=TARGET.text)
     assert refused is not None and reason in refused
 
 
@@ -114,12 +114,12 @@ def test_who_says_of_no_fault_keeps_every_value_whatever_recovery_is_declared(re
     """Nothing counts how often such an operator acts on one call: without this it could act for ever."""
     entry = dataclasses.replace(registry.resolve("tool.misleading"), recovery=recovery)
     target = dataclasses.replace(TARGET, tools=(*TARGET.tools, *TARGET.tools))
-    lost = solvability.after_tool(entry, target, '{"error": "gone"}', clean=target.text)
+    lost = solvability.check_tool_result(entry, target, '{"error": "gone"}', clean=target.text)
     assert lost == "a value of the true result would have been lost"
 
 
 @pytest.mark.parametrize("recovery", [Recovery.IGNORE, Recovery.NONE_NEEDED, Recovery.ASK_USER])
 def test_a_fault_that_no_call_mends_is_refused(recovery: Recovery) -> None:
     entry = dataclasses.replace(registry.resolve("tool.timeout"), recovery=recovery)
-    refused = solvability.after_tool(entry, TARGET, "Tool execution timed out.", clean=TARGET.text)
+    refused = solvability.check_tool_result(entry, TARGET, "Tool execution timed out.", clean=TARGET.text)
     assert refused is not None and recovery.value in refused

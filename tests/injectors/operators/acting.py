@@ -62,9 +62,9 @@ def acts(
             continue
         after = str(entry.implementation.apply(target, json.loads(json.dumps(draw))).payload)
         if isinstance(target, UserTarget):
-            assert solvability.after_user(entry, target, after) is None
+            assert solvability.check_user_text(entry, target, after) is None
         else:
-            assert solvability.after_tool(entry, target, after, clean=target.text) is None
+            assert solvability.check_tool_result(entry, target, after, clean=target.text) is None
         yield draw, after
 
 

@@ -25,7 +25,7 @@ from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.profiles.load import ProfileError, parse
 from crosswind.injectors.targets import InstructionsTarget
 from crosswind.injectors.text.json_payload import holds_all
-from crosswind.injectors.wording import WORDING, Given, Prompt, all_written_forms, apply_draw
+from crosswind.injectors.wording import WORDING, Prompt, WrittenText, all_written_forms, apply_draw
 
 SAYS = (
     "Hello, I would like to know exactly where order #W2378156 is. "
@@ -86,9 +86,13 @@ class Fixed:
         self.text = text
         self.prompts: list[Prompt] = []
 
-    def get(self, slot: str, prompt: Prompt) -> Given | None:
+    def get(self, slot: str, prompt: Prompt) -> WrittenText | None:
         self.prompts.append(prompt)
-        return Given(self.text, "scribe") if self.text is not None else Given(None, why="it is too late")
+        return (
+            WrittenText(self.text, "scribe")
+            if self.text is not None
+            else WrittenText(None, why="it is too late")
+        )
 
 
 def plan(operator: str, **more: Any) -> Plan:

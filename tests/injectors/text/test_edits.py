@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors.operators.words.synonyms import IN_REQUESTS
-from crosswind.injectors.text.edits import phrases
+from crosswind.injectors.text.edits import compile_phrases
 
 ALPHABET = "aabbc d'’-.ſkKK\u0301"
 
@@ -27,7 +27,7 @@ def side_by_side(words: list[str]) -> re.Pattern[str]:
 @example(words=["a", "a b", "ab", "a b c"], text="A b, ab a B c a")
 def test_the_same_phrases_are_found(words: list[str], text: str) -> None:
     expected = [match.span() for match in side_by_side(words).finditer(text)]
-    assert [match.span() for match in phrases(*words).finditer(text)] == expected
+    assert [match.span() for match in compile_phrases(*words).finditer(text)] == expected
 
 
 @settings(max_examples=100, deadline=None)
@@ -42,4 +42,4 @@ def test_the_same_phrases_are_found(words: list[str], text: str) -> None:
 def test_our_own_phrases_are_found_as_ever(said: list[str]) -> None:
     text = " ".join(said)
     expected = [match.group() for match in side_by_side(list(IN_REQUESTS)).finditer(text)]
-    assert [match.group() for match in phrases(*IN_REQUESTS).finditer(text)] == expected
+    assert [match.group() for match in compile_phrases(*IN_REQUESTS).finditer(text)] == expected

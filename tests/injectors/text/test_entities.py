@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors.conversation import ToolSchema
-from crosswind.injectors.text.entities import entities, find_lost, find_protected_spans, numbers
+from crosswind.injectors.text.entities import find_entities, find_lost, find_numbers, find_protected_spans
 from tests.injectors.dialogues import texts
 
 
@@ -45,7 +45,7 @@ from tests.injectors.dialogues import texts
     ],
 )
 def test_entities_are_found(text: str, expected: list[str]) -> None:
-    found = [part for part in entities(text) if part not in ("€",)]
+    found = [part for part in find_entities(text) if part not in ("€",)]
     assert found == [part for part in expected if part not in ("€",)]
 
 
@@ -54,7 +54,7 @@ def test_the_names_that_tools_declare_are_entities() -> None:
         "properties": {"status": {"enum": ["delivered", "on hold"]}, "size": {"items": {"enum": ["large"]}}}
     }
     tool = ToolSchema("find", "", parameters)
-    assert entities("find the delivered parcel, on hold, large size please", [tool]) == (
+    assert find_entities("find the delivered parcel, on hold, large size please", [tool]) == (
         "find",
         "delivered",
         "on",
@@ -93,4 +93,4 @@ def test_a_lost_or_changed_entity_is_named(after: str, lost: str | None) -> None
 @settings(max_examples=200, deadline=None)
 @given(st.text(st.characters(max_codepoint=127), max_size=60))
 def test_numbers_are_the_same_where_another_script_stands_beside_them(text: str) -> None:
-    assert numbers(text) == numbers(f"{text} é")
+    assert find_numbers(text) == find_numbers(f"{text} é")

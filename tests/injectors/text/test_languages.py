@@ -18,9 +18,9 @@ from crosswind.injectors.operator import Registered
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text.entities import find_protected_spans
-from crosswind.injectors.text.graphemes import shorten, whole
+from crosswind.injectors.text.graphemes import find_boundary, shorten
 from crosswind.injectors.text.languages import ENGLISH_ONLY, UNABLE, is_foreign
-from crosswind.injectors.wording import Given, Prompt
+from crosswind.injectors.wording import Prompt, WrittenText
 from crosswind.studies.dialogues import Dialogue
 from crosswind.studies.preview.events import preview_events
 from tests.injectors.dialogues import SCRIPTS, conversation
@@ -124,7 +124,7 @@ def test_what_knows_english_words_only_says_so_of_other_languages(name: str) -> 
 @example("\u1100\ucde8", 1)
 @example("\u09cd\u09be\u0924", 2)
 def test_a_text_is_cut_between_characters(text: str, at: int) -> None:
-    cut = whole(text, min(at, len(text)))
+    cut = find_boundary(text, min(at, len(text)))
     assert 0 <= cut <= at and cut in {0, *(match.end() for match in _CHARACTER.finditer(text))}
 
 
@@ -161,8 +161,8 @@ def test_an_event_says_why_nothing_was_done(name: str) -> None:
 
 def test_a_model_writes_where_the_rule_has_no_words() -> None:
     class Written:
-        def get(self, slot: str, prompt: Prompt) -> Given:
-            return Given("Guten Tag, ändern Sie doch bitte die Adresse auf Schöne Straße, danke!", "m")
+        def get(self, slot: str, prompt: Prompt) -> WrittenText:
+            return WrittenText("Guten Tag, ändern Sie doch bitte die Adresse auf Schöne Straße, danke!", "m")
 
     [one] = preview_events(
         plan_with("user.paraphrase"), Dialogue("s", conversation(GERMAN[:1]), 1), texts=Written()

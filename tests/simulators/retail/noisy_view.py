@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolResult, ToolSchema, UserText
-from crosswind.injectors.engine.decision import Known
+from crosswind.injectors.engine.decision import KnownText
 from crosswind.injectors.engine.faults import decide_faults
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan
@@ -21,7 +21,7 @@ class NoisyView:
         self._plan = plan
         functions = [tool["function"] for tool in tools]
         self._tools = tuple(ToolSchema(f["name"], f["description"], f["parameters"]) for f in functions)
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, KnownText] = {}
         self._shown = perturb_tools(plan, self._tools)
         self._turns = 0
         self.injected = sum(one.after is not None for one in self._shown.injections)
@@ -48,7 +48,7 @@ class NoisyView:
                 results += 1
         out = perturb_messages(self._plan, Conversation(tuple(items), self._tools), self._known)
         for new in out.new:
-            self._known[new.item.anchor] = Known(new.text, new.decisions)
+            self._known[new.item.anchor] = KnownText(new.text, new.decisions)
             self.injected += new.text is not None
         self._count_links()
         shown = [dict(message) for message in messages]

@@ -46,7 +46,7 @@ def test_what_the_guard_lets_a_user_say_has_all_facts(
     if draw is None:
         return
     after = str(entry.implementation.apply(target, draw).payload)
-    if solvability.after_user(entry, target, after) is not None:
+    if solvability.check_user_text(entry, target, after) is not None:
         return
     withheld = str(draw.get("withheld", "")) if entry.recovery is Recovery.ASK_USER else ""
     assert [one for one in words.find_missing(text, after) if one not in withheld] == []
@@ -80,7 +80,7 @@ def test_what_the_guard_lets_a_tool_say_is_true_or_shows_that_it_is_not(
     if draw is None:
         return
     after = str(entry.implementation.apply(target, draw).payload)
-    if solvability.after_tool(entry, target, after, clean=text) is not None:
+    if solvability.check_tool_result(entry, target, after, clean=text) is not None:
         return
     assert values.keeps(text, after) or values.shows_that_it_is_wrong(text, after)
 
@@ -123,4 +123,6 @@ def test_a_figure_that_is_gone_or_made_up_is_seen(text: str, data: st.DataObject
     lost = data.draw(st.sampled_from(["#W2378156", "not "]))
     assume(text.count(lost.strip()) == 0)
     assert words.find_missing(before, before.replace(lost, ""))
-    assert words.find_made_up(before, f"{before} It is W99.") == ["W99"] or "W99" in entities.numbers(before)
+    assert words.find_made_up(before, f"{before} It is W99.") == ["W99"] or "W99" in entities.find_numbers(
+        before
+    )

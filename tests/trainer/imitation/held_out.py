@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from crosswind.injectors.engine.decision import Known
+from crosswind.injectors.engine.decision import KnownText
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import NOISY, Assignment, Plan, Seed, make_plan
 from crosswind.injectors.profiles.load import load as load_profile
@@ -38,7 +38,7 @@ class Play:
     plan: Plan | None
     messages: list[Any]
     key: str
-    known: dict[str, Known] = field(default_factory=dict)
+    known: dict[str, KnownText] = field(default_factory=dict)
     hit: bool = False
     over: bool = False
 
@@ -47,7 +47,7 @@ class Play:
         shown = list(self.messages)
         if self.plan is not None:
             noise = perturb_messages(self.plan, view(self.messages), self.known)
-            self.known |= {new.item.anchor: Known(new.text, new.decisions) for new in noise.new}
+            self.known |= {new.item.anchor: KnownText(new.text, new.decisions) for new in noise.new}
             for ref, text in noise.replacements.items():
                 shown[ref.message] = {**shown[ref.message], "content": text}
                 self.hit = True

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.injectors.engine.decision import Known
+from crosswind.injectors.engine.decision import KnownText
 from crosswind.injectors.engine.messages import perturb_messages, replay
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.operators.words.scenes import HOUSEHOLD_OBJECTS
@@ -103,7 +103,7 @@ def test_it_is_found_again_and_replayed() -> None:
     stored = json.loads(json.dumps(injection.decision.draw))
     assert stored == injection.decision.draw
     assert replay([injection.decision], seen.items[0], seen) == injection.after
-    known = {one.item.anchor: Known(one.text, one.decisions) for one in found.new}
+    known = {one.item.anchor: KnownText(one.text, one.decisions) for one in found.new}
     assert perturb_messages(plan(), seen, known).replacements == found.replacements
     assert found.new[1].injections == ()
 

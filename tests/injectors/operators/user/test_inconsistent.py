@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from crosswind.injectors.cli.examples import USER_TEXT
 from crosswind.injectors.conversation import Conversation, Ref, UserText
-from crosswind.injectors.engine.decision import Known, NewlyShown
+from crosswind.injectors.engine.decision import KnownText, NewText
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import CompiledRule, Plan
 from crosswind.injectors.guard.bounds import Bounds
@@ -47,19 +47,19 @@ def conversation(count: int) -> Conversation:
     return Conversation(tuple(UserText(Ref(2 * at), SAYS[at], anchors[at], at) for at in range(count)))
 
 
-def by_turns(made: Plan, turns: int = len(SAYS), spared: frozenset[int] = frozenset()) -> list[NewlyShown]:
+def by_turns(made: Plan, turns: int = len(SAYS), spared: frozenset[int] = frozenset()) -> list[NewText]:
     """The messages as a session meets them one by one; in those that are `spared` nothing is decided."""
-    known: dict[str, Known] = {}
+    known: dict[str, KnownText] = {}
     found = []
     for count in range(1, turns + 1):
         out = perturb_messages(made, conversation(count), known, allow_new=count - 1 not in spared)
         (new,) = out.new
-        known[new.item.anchor] = Known(new.text, new.decisions)
+        known[new.item.anchor] = KnownText(new.text, new.decisions)
         found.append(new)
     return found
 
 
-def drawn(new: NewlyShown, member: str) -> Any:
+def drawn(new: NewText, member: str) -> Any:
     return new.decisions[0].draw.get(member) if new.decisions else None
 
 
@@ -162,7 +162,7 @@ def test_a_message_that_is_spared_leaves_it_to_the_one_after() -> None:
 
 def test_another_branch_settles_for_itself() -> None:
     first = by_turns(plan(), 1)[0]
-    known = {first.item.anchor: Known(first.text, first.decisions)}
+    known = {first.item.anchor: KnownText(first.text, first.decisions)}
     other = Conversation((*conversation(1).items, UserText(Ref(2), "No, wait.", "text:other", 1)))
     (new,) = perturb_messages(plan(), other, known).new
     assert drawn(new, "settles") == drawn(first, "owed")
