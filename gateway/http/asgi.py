@@ -1,30 +1,22 @@
-"""One HTTP exchange over raw ASGI: the request, the answer, and a client that leaves."""
+"""One HTTP exchange with a client of our server: the request, the answer, and a client that leaves."""
 
 from __future__ import annotations
 
 import asyncio
-import socket
-import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.headers import Headers
-
-if TYPE_CHECKING:
-    from crosswind.gateway.http.wire import Wire
+from crosswind.gateway.http.wire import Wire
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-WhenGone = Callable[[Callable[[], None] | None], None]
 WHEN_GONE = "crosswind.when_gone"
-"""An ASGI extension: the server calls back when the client leaves. Without it, a task waits for that."""
-
-WIRE = "crosswind.wire"
-"""An ASGI extension: the answer is written to the connection. Without it, the server gets messages."""
+"""An ASGI extension: our server calls back when the client leaves."""
 
 JSON: Headers = [(b"content-type", b"application/json")]
 
@@ -49,12 +41,8 @@ class Http:
         self.read = False
         """The request's body was read to its end."""
         self._receive = receive
-        self._send = send
-        self._watch: asyncio.Task[None] | None = None
-        extensions = scope.get("extensions", {})
-        self._when_gone: WhenGone | None = extensions.get(WHEN_GONE, {}).get("call")
-        wired = WIRE in extensions and self.method != "HEAD"
-        self._wire: Wire | None = extensions[WIRE]["of"](send) if wired else None
+        self._extensions = scope.get("extensions", {})
+        self._wire = Wire(send)
         self.first: Mapping[bytes, bytes] = dict(reversed(self.headers))
         """The headers by name; the first of equal names counts."""
 
@@ -97,99 +85,61 @@ class Http:
                 raise _too_large(limit)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def cancel_when_gone(self, *, unread: bool = False) -> None:
-        """From now on, cancel the current task when the client leaves. While the body is `unread`, only a
-        server that calls back can tell.
-        """
+    def cancel_when_gone(self) -> None:
+        """From now on, cancel the current task when the client leaves."""
         task = asyncio.current_task()
         assert task is not None
-        if self._when_gone is not None:
-            self._when_gone(partial(self._leave, task))
-        elif not unread:
-            self._watch = asyncio.create_task(self._wait_until_gone(task))
+        self._call_when_gone(partial(self._leave, task))
 
-    async def _wait_until_gone(self, task: asyncio.Task[Any]) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
-        self._leave(task)
+    def stop_watching(self) -> None:
+        """The exchange is over: don't cancel it any more."""
+        self._call_when_gone(None)
+
+    def _call_when_gone(self, told: Callable[[], None] | None) -> None:
+        self._extensions[WHEN_GONE]["call"](told)
 
     def _leave(self, task: asyncio.Task[Any]) -> None:
         if not self.complete:
             self.gone = True
-            if (cycle := self._cycle) is not None:
-                cycle.disconnected = True  # uvicorn sets this for the last of several pipelined requests only
+            self._wire.disconnect()  # uvicorn sees this for the last of several pipelined requests only
             task.cancel()
-
-    def stop_watching(self) -> None:
-        """The exchange is over: don't cancel it any more."""
-        if self._when_gone is not None:
-            self._when_gone(None)
-        if self._watch is not None:
-            self._watch.cancel()
 
     async def start(self, status: int, headers: Headers, *, follows: bool = False) -> None:
         """Send the answer's head. `follows`: a part or the end comes at once, and is sent with it."""
         self.started = True
-        if self._wire is None:
-            await self._send({"type": "http.response.start", "status": status, "headers": headers})
-        else:
-            await self._wire.wait_until_drained()
-            self._wire.start(status, headers)
-            if not follows:
-                self._wire.flush()
+        await self._wire.wait_until_drained()
+        self._wire.start(status, headers)
+        if not follows:
+            self._wire.flush()
 
     async def chunk(self, body: bytes) -> None:
         """Send a part of the answer's body."""
-        if self.broken:
-            return
-        if self._wire is None:
-            if body:
-                await self._send({"type": "http.response.body", "body": body, "more_body": True})
-        elif not self.write(body):
+        if not self.write(body):
             await self._wire.wait_until_drained()
             self.write(body)
 
     def write(self, body: bytes) -> bool:
         """Send a part of the answer's body at once; False if that would have to wait."""
         wire = self._wire
-        if wire is None or wire.paused:
-            return False
-        if self.broken:
-            return True
-        if body:
-            wire.write(body)
-        else:
-            wire.flush()
+        if not self.broken:
+            if wire.paused:
+                return False
+            if body:
+                wire.write(body)
+            else:
+                wire.flush()
         return True
 
     async def end(self, body: bytes = b"") -> None:
         """Send the last part of the answer's body."""
         self.complete = True
-        if self._wire is None:
-            await self._send({"type": "http.response.body", "body": body})
-        else:
-            await self._wire.wait_until_drained()
-            self._wire.end(body)
+        await self._wire.wait_until_drained()
+        self._wire.end(body)
 
     def cut(self, *, reset: bool = False) -> None:
         """Close the connection before the answer's end. What was sent arrives, unless it is `reset`."""
         self.broken = self.complete = self.started = True
-        if (cycle := self._cycle) is None:
-            return
-        transport = cycle.transport
-        cycle.disconnected = True  # else uvicorn answers 500
-        if not reset:
-            transport.close()
-            return
-        if (connection := transport.get_extra_info("socket")) is not None:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        transport.abort()
-
-    @property
-    def _cycle(self) -> Any:
-        """The object with the transport, which ASGI hides: uvicorn's `send` is a method of it."""
-        cycle = getattr(self._send, "__self__", None)
-        return cycle if hasattr(cycle, "transport") else None
+        self._wire.close(reset=reset)
 
     def bare(self) -> Http:
         """The client itself."""

@@ -14,8 +14,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from crosswind.gateway.config.settings import Settings
-from crosswind.gateway.http.asgi import WHEN_GONE, WIRE, Send
-from crosswind.gateway.http.wire import Wire
+from crosswind.gateway.http.asgi import WHEN_GONE
 
 
 class HttpServer(uvicorn.Server):
@@ -31,9 +30,8 @@ class HttpServer(uvicorn.Server):
 
 
 class ClientConnection(HttpToolsProtocol):
-    """uvicorn's connection with two ASGI extensions. It calls back when the client leaves, since a task that
-    waits for that costs more than everything else that the server does for a request. And it lets the answer
-    be written without messages.
+    """uvicorn's connection, which calls back when the client leaves: a task that waits for that costs more
+    than everything else that the server does for a request.
 
     An offer to upgrade to another protocol than WebSocket, such as HTTP/2 (curl and Java's client make it
     with their first request), is declined by answering the request: RFC 9110, section 7.8. The parser ends a
@@ -88,7 +86,7 @@ class ClientConnection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self.scope["extensions"] = {WHEN_GONE: {"call": self._call_when_gone}, WIRE: {"of": _wire}}
+        self.scope["extensions"] = {WHEN_GONE: {"call": self._call_when_gone}}
 
     def _call_when_gone(self, told: Callable[[], None] | None) -> None:
         """Call this when the client leaves, at once if it has left; None: don't."""
@@ -100,11 +98,6 @@ class ClientConnection(HttpToolsProtocol):
         super().connection_lost(exc)
         if self._on_gone is not None:
             self._on_gone()
-
-
-def _wire(send: Send) -> Wire:
-    """The wire of a request: `send` is a method of uvicorn's record of it."""
-    return Wire(send.__self__)  # type: ignore[attr-defined]
 
 
 class LazyApplication:

@@ -6,7 +6,11 @@ that is done with the text.
 
 from __future__ import annotations
 
+import socket
+import struct
+from collections.abc import Callable
 from http import HTTPStatus
+from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import (
     HEADER_RE,
@@ -22,10 +26,11 @@ _UNTIL_CLOSE = -1
 
 
 class Wire:
-    """The answer to one of uvicorn's requests. It replaces `send`: an answer uses one or the other."""
+    """The answer to one of uvicorn's requests, in place of its `send`."""
 
-    def __init__(self, cycle: RequestResponseCycle) -> None:
-        self._cycle = cycle
+    def __init__(self, send: Callable[..., Any]) -> None:
+        # What ASGI hides: uvicorn's `send` is a method of its record of the request.
+        self._cycle: RequestResponseCycle = send.__self__  # type: ignore[attr-defined]
         self._head = b""
         """The head, while it is to be written before the body."""
         self._chunked = False
@@ -56,7 +61,9 @@ class Wire:
         if not cycle.keep_alive and not closing:
             lines.append(b"connection: close\r\n")
         cycle.keep_alive &= not closing
-        if status in _BODILESS:
+        if cycle.scope["method"] == "HEAD":
+            self._left = _UNTIL_CLOSE  # nothing of the body is written
+        elif status in _BODILESS:
             self._left = 0  # a 304 may announce the length of the body that it leaves out
         elif b"content-length" in named:
             self._left = int(named[b"content-length"])
@@ -99,6 +106,21 @@ class Wire:
             cycle.transport.close()
         cycle.on_response()
 
+    def disconnect(self) -> None:
+        """Write no more: the client has left."""
+        self._cycle.disconnected = True
+
+    def close(self, *, reset: bool) -> None:
+        """Close the connection. What was written arrives, unless it is `reset`."""
+        transport = self._cycle.transport
+        self.disconnect()  # else uvicorn answers 500
+        if not reset:
+            transport.close()
+            return
+        if (connection := transport.get_extra_info("socket")) is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        transport.abort()
+
     def _count(self, body: bytes) -> None:
         if self._left == _UNTIL_CLOSE:
             return
@@ -108,5 +130,7 @@ class Wire:
 
     def _put(self, data: bytes) -> None:
         head, self._head = self._head, b""
+        if self._cycle.scope["method"] == "HEAD":
+            data = b""
         if not self._cycle.disconnected and (head or data):
             self._cycle.transport.write(head + data if head else data)

@@ -74,7 +74,7 @@ class PassThrough:
             upstream.headers(http.headers, caller, changes | (_PLAIN if view else {})),
             None if bodiless else (http.chunks if body is None else body),
         )
-        http.cancel_when_gone(unread=not (bodiless or http.read))
+        http.cancel_when_gone()
         try:
             answer = await upstream.send(outgoing, session)
             try:

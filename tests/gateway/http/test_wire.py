@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from crosswind.gateway.http.asgi import WIRE, Http
+from crosswind.gateway.http.asgi import Http
 from crosswind.gateway.http.server import make_server
 from crosswind.testing.server import listen, run_server
 from tests.gateway.servers import settings
@@ -22,14 +22,29 @@ WAIT_S = 60.0
 PLAIN = [(b"Content-Type", b"text/plain")]
 
 
+class Messages(Http):
+    """Gives the server the answer in ASGI's messages."""
+
+    def __init__(self, scope: Any, receive: Any, send: Any) -> None:
+        super().__init__(scope, receive, send)
+        self.send = send
+
+    async def start(self, status: int, headers: Any, *, follows: bool = False) -> None:
+        await self.send({"type": "http.response.start", "status": status, "headers": headers})
+
+    async def chunk(self, body: bytes) -> None:
+        await self.send({"type": "http.response.body", "body": body, "more_body": True})
+
+    async def end(self, body: bytes = b"") -> None:
+        await self.send({"type": "http.response.body", "body": body})
+
+
 @asynccontextmanager
 async def served(tmp_path: Path, answer: Answer, *, wired: bool = True) -> AsyncIterator[int]:
     """A server that answers so, at a port."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        if not wired:
-            del scope["extensions"][WIRE]
-        http = Http(scope, receive, send)
+        http = (Http if wired else Messages)(scope, receive, send)
         await http.body(1 << 20)
         await answer(http)
 
