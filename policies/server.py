@@ -32,7 +32,6 @@ class ServeError(Exception):
 
 
 def listen_error(host: str, port: int, error: OSError) -> ServeError:
-    """The error for an address on which a server can't listen."""
     elsewhere = isinstance(error, gaierror) or error.errno == EADDRNOTAVAIL
     fix = "name an address of this machine" if elsewhere else "choose another port"
     return ServeError(f"--host {host} --port {port}: {error.strerror or error}; {fix}")
@@ -75,7 +74,6 @@ class PolicyServer(Protocol):
 
 
 def servers() -> dict[str, type[PolicyServer]]:
-    """The kinds of engines that can be started, by their names."""
     return find_kinds("crosswind.policies.servers", ENTRY_POINTS, "serve")
 
 

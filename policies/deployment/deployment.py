@@ -190,7 +190,6 @@ def is_serving(health: EngineHealth, version: PolicyVersion) -> bool:
 
 
 def describe_missed(version: str, away: Mapping[str, str]) -> list[str]:
-    """Describe which of several servers weren't given a version."""
     return [
         f"{reason}; {version} is confirmed without it: what it samples when it is back is not trained on "
         "until a version is published to it, too, and confirmed"
@@ -199,7 +198,6 @@ def describe_missed(version: str, away: Mapping[str, str]) -> list[str]:
 
 
 def describe_difference(found: Confirmation, tolerance: float) -> str:
-    """Describe by how much the engine disagrees."""
     return (
         f"the engine's log-probabilities differ from the trainer's by up to {found.max_difference:.3g} over "
         f"{found.tokens} tokens, above the tolerance of {tolerance:g}"

@@ -64,7 +64,6 @@ class Control:
         return checkpoint
 
     async def score(self, body: Any) -> dict[str, Any]:
-        """Log-probabilities of given completions under the version that is served."""
         shape = self._worker.shape
         try:
             prompts, completions = read_sequences(body, shape.vocabulary, shape.context)

@@ -11,7 +11,6 @@ _RECOGNISED_WITHIN = 10.0
 
 
 def publishers() -> dict[str, type[Engine]]:
-    """The engine classes by the names of their kinds."""
     return find_kinds("crosswind.policies.publishers", ENTRY_POINTS, "recognises")
 
 

@@ -43,13 +43,7 @@ def read_vllm_version(url: str) -> str:
 
 def check_token_ids(url: str) -> None:
     """Have one token sampled. Raises ServeError where its id or log-probability doesn't come back."""
-    model = _model(url)
-    body = {"model": model, "prompt": [0], "max_tokens": 1, "logprobs": 0, "return_token_ids": True}
-    answer = send(url, "/v1/completions", body)
-    if answer is None or answer.status_code != 200:
-        said = "nothing" if answer is None else f"{answer.status_code}: {answer.text[:200]}"
-        raise ServeError(f"{url}: asked for one token, it answered {said}", usage=False)
-    choice = answer.json()["choices"][0]
+    choice = _sample_token(url, {"logprobs": 0, "return_token_ids": True})
     if not choice.get("token_ids") or not choice.get("prompt_token_ids"):
         raise ServeError(
             f"{url}: it answers without token ids, so that no turn of it could be trained on; serve with "
@@ -66,15 +60,14 @@ def find_sampling_problems(url: str) -> list[str]:
     """What of a server's own settings makes its log-probabilities answer another question than the trainer's,
     with the fix; seen by how it answers.
     """
-    asked = {"model": _model(url), "prompt": [0], "max_tokens": 1, "logprobs": 5}
-    only, neutral = _likeliest(url, asked | NEUTRAL | {"top_k": 1}), _likeliest(url, asked | NEUTRAL)
+    only, neutral = _likeliest(url, NEUTRAL | {"top_k": 1}), _likeliest(url, NEUTRAL)
     troubles = []
     if only < -_CERTAIN:
         troubles.append(
             f"{url}: its log-probabilities are those before temperature and cuts: sample at temperature 1 "
             "only, or start it with --logprobs-mode processed_logprobs"
         )
-    elif abs(_likeliest(url, asked) - neutral) > _CERTAIN:
+    elif abs(_likeliest(url, {}) - neutral) > _CERTAIN:
         troubles.append(
             f"{url}: requests that don't say how to sample get a distribution that is cut or bent (by the "
             "model's generation_config.json, most likely): start it with --generation-config vllm"
@@ -82,14 +75,20 @@ def find_sampling_problems(url: str) -> list[str]:
     return troubles
 
 
-def _likeliest(url: str, body: dict[str, Any]) -> float:
+def _likeliest(url: str, knobs: dict[str, Any]) -> float:
     """The log-probability of the likeliest next token. Raises ServeError."""
-    answer = send(url, "/v1/completions", body)
+    (top,) = _sample_token(url, {"logprobs": 5} | knobs)["logprobs"]["top_logprobs"]
+    return max(float(value) for value in top.values())
+
+
+def _sample_token(url: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The one choice of an answer of one token. Raises ServeError."""
+    answer = send(url, "/v1/completions", {"model": _model(url), "prompt": [0], "max_tokens": 1} | options)
     if answer is None or answer.status_code != 200:
         said = "nothing" if answer is None else f"{answer.status_code}: {answer.text[:200]}"
         raise ServeError(f"{url}: asked for one token, it answered {said}", usage=False)
-    (top,) = answer.json()["choices"][0]["logprobs"]["top_logprobs"]
-    return max(float(value) for value in top.values())
+    choice: dict[str, Any] = answer.json()["choices"][0]
+    return choice
 
 
 def _model(url: str) -> str:

@@ -95,68 +95,49 @@ class Launch:
         return {**defaults, **inherited, **ours}
 
 
-@dataclass(slots=True)
 class ServerProcess:
     """A server's process group."""
 
-    launch: Launch
-    child: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        """Raises ServeError where the port is taken."""
-        check_port(self.launch.host, self.launch.port)
-        self.launch.log.parent.mkdir(parents=True, exist_ok=True)
+    def __init__(self, launch: Launch) -> None:
+        """Start it. Raises ServeError where the port is taken."""
+        check_port(launch.host, launch.port)
+        launch.log.parent.mkdir(parents=True, exist_ok=True)
         # Appended to: what a server said before it died is what is looked for.
-        with self.launch.log.open("ab") as log:
-            self.child = subprocess.Popen(
-                self.launch.command(),
-                env=self.launch.variables(os.environ),
+        with launch.log.open("ab") as log:
+            self._child = subprocess.Popen(
+                launch.command(),
+                env=launch.variables(os.environ),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-
-    @property
-    def group(self) -> int:
-        """The process group's number; 0 before it was started."""
-        return self.child.pid if self.child else 0
+        self.group = self._child.pid
 
     @property
     def ended(self) -> int | None:
         """Its exit code; None while it runs."""
-        return self.child.poll() if self.child else None
+        return self._child.poll()
 
     def stop(self) -> None:
         """End it with all its children."""
-        if self.child is None:
-            return
         self._signal(signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
-            self.child.wait(_STOPS_WITHIN)
+            self._child.wait(_STOPS_WITHIN)
         self._signal(signal.SIGKILL)
-        self.child.wait()
+        self._child.wait()
 
     def _signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):
             os.killpg(self.group, number)
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """Memory of a process group: proportional set size, in which shared pages count once."""
-
-    bytes: int
-    processes: int
-
-    def __str__(self) -> str:
-        return f"{self.bytes / 2**30:.1f} GiB resident in {self.processes} processes"
-
-
-def measure_memory(group: int) -> Memory:
-    """Of the processes of this group now (Linux); zero where /proc doesn't say."""
-    sizes = [size for pid in list_members(group) if (size := _resident(pid)) is not None]
-    return Memory(sum(sizes), len(sizes))
+def describe_memory(group: int) -> str:
+    """The proportional set size of a group's processes, in which shared pages count once; 0 where /proc
+    doesn't say.
+    """
+    sizes = [size for pid in list_members(group) if (size := _read_resident(pid)) is not None]
+    return f"{sum(sizes) / 2**30:.1f} GiB resident in {len(sizes)} processes"
 
 
 def list_members(group: int) -> list[int]:
@@ -173,7 +154,7 @@ def list_members(group: int) -> list[int]:
     return found
 
 
-def _resident(pid: int) -> int | None:
+def _read_resident(pid: int) -> int | None:
     try:
         lines = (_PROC / str(pid) / "smaps_rollup").read_text().splitlines()
     except OSError:

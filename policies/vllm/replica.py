@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event, Lock
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
@@ -24,68 +25,65 @@ from crosswind.policies.vllm.health import (
     read_vllm_version,
     send,
 )
-from crosswind.policies.vllm.launch import Launch, ServerProcess, measure_memory
+from crosswind.policies.vllm.launch import Launch, ServerProcess, describe_memory
 
 Say = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class SupervisionTimes:
-    """Intervals and limits of supervision, in seconds."""
-
-    start: float = 900.0
-    look: float = 1.0
-    """Between two looks at a server."""
-    silent: int = 3
-    """Looks in a row without an answer after which a server is held to be dead."""
-    first_pause: float = 1.0
-    """Before the first restart; doubled each time."""
-    longest_pause: float = 60.0
-    attempts: int = 5
-    """Starts in a row that may fail."""
-    settled: float = 300.0
-    """After this long without a failure the row of failures is forgotten."""
-
-
-class SupervisedServer(Protocol):
-    """A server that is started, checked and recovered."""
-
-    def begin(self, stop: Event) -> None:
-        """Wait until it is healthy and serves its version. Raises ServeError."""
-        ...
-
-    def check(self, stop: Event) -> None:
-        """Check it once and recover it if needed. Raises ServeError if it can't be recovered."""
-        ...
-
-    def end(self) -> None:
-        """Stop what was started."""
-        ...
+LOOK_EVERY_S = 1.0
+"""Between two looks at a server."""
+_STARTS_WITHIN_S = 900.0
+_SILENT_LOOKS = 3
+"""Looks in a row without an answer after which a server is held to be dead."""
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
+"""Before the first restart, doubled each time, and at most."""
+_MOST_STARTS = 5
+"""Starts in a row that may fail."""
+_SETTLED_AFTER_S = 300.0
+"""After this long without a failure the row of failures is forgotten."""
 
 
 @dataclass(slots=True)
-class OwnServer:
+class SupervisedServer(ABC):
+    """A server that is started, checked and recovered."""
+
+    url: str
+    say: Say
+    guard: CaptureGuard | None
+
+    @abstractmethod
+    def begin(self, stop: Event) -> None:
+        """Wait until it is healthy and serves its version. Raises ServeError."""
+
+    @abstractmethod
+    def check(self, stop: Event) -> None:
+        """Check it once and recover it if needed. Raises ServeError if it can't be recovered."""
+
+    def confirm(self, directory: Path) -> None:
+        if self.guard is not None:
+            self.guard.confirm(self.url, directory)
+
+    def report_lost(self, version: str, reason: str) -> None:
+        if self.guard is not None:
+            self.guard.report_lost(self.url, version, reason)
+
+
+@dataclass(slots=True)
+class OwnServer(SupervisedServer):
     """A server that we start, and restart with the version that it served last."""
 
     launch: Launch
-    times: SupervisionTimes
-    say: Say
-    guard: CaptureGuard | None = None
     process: ServerProcess | None = None
     failures: int = 0
     silent: int = 0
-    up_since: float = field(default=0.0)
-
-    @property
-    def url(self) -> str:
-        return self.launch.url
+    up_since: float = 0.0
 
     def begin(self, stop: Event) -> None:
         self.launch.state.unlink(missing_ok=True)
         self._start(self.launch.model, stop)
         if not stop.is_set():
             self.say(f"serving {self.launch.model.name} at {self.url}/v1")
-            self._confirm(self.launch.model)
+            self.confirm(self.launch.model)
 
     def check(self, stop: Event) -> None:
         assert self.process is not None
@@ -94,27 +92,27 @@ class OwnServer:
             self._restart(diagnose(self.launch.log, code), stop)
         elif is_healthy(self.url):
             self.silent = 0
-            if time.monotonic() - self.up_since > self.times.settled:
+            if time.monotonic() - self.up_since > _SETTLED_AFTER_S:
                 self.failures = 0
         else:
             self.silent += 1
-            if self.silent >= self.times.silent:
+            if self.silent >= _SILENT_LOOKS:
                 self._restart("vLLM doesn't answer any more, or its engine is dead", stop)
 
     def end(self) -> None:
+        """Stop what was started."""
         if self.process is not None:
             self.process.stop()
 
     def _restart(self, reason: str, stop: Event) -> None:
         """Restart with back-off until it is healthy. Raises ServeError after too many failures."""
-        if self.guard is not None:
-            self.guard.report_lost(self.url, self._last_served().version, reason)
+        self.report_lost(self._last_served().version, reason)
         while not stop.is_set():
             self.end()
             self.failures += 1
-            if self.failures > self.times.attempts:
-                raise ServeError(f"{reason}; given up after {self.times.attempts} restarts", usage=False)
-            pause = min(self.times.first_pause * 2 ** (self.failures - 1), self.times.longest_pause)
+            if self.failures > _MOST_STARTS:
+                raise ServeError(f"{reason}; given up after {_MOST_STARTS} restarts", usage=False)
+            pause = _pause(self.failures)
             good = self._last_served()
             self.say(f"{reason}; restarting {good.version} in {pause:g} s")
             stop.wait(pause)
@@ -128,14 +126,13 @@ class OwnServer:
                 reason = str(error)
             else:
                 self.say(f"serving {good.version} at {self.url}/v1 again")
-                self._confirm(good.adapter or good.under)
+                self.confirm(good.adapter or good.under)
                 return
 
     def _start(self, model: Path, stop: Event) -> None:
         """Start, wait until it is healthy, and say what it costs. Raises ServeError."""
         began, self.silent = time.monotonic(), 0
         self.process = ServerProcess(replace(self.launch, model=model))
-        self.process.start()
         while not stop.is_set():
             code = self.process.ended
             if code is not None:
@@ -143,12 +140,12 @@ class OwnServer:
             answer = send(self.url, "/policy", timeout=5.0)
             if answer is not None and answer.status_code == 200:
                 break
-            if time.monotonic() - began > self.times.start:
+            if time.monotonic() - began > _STARTS_WITHIN_S:
                 raise ServeError(
-                    f"vLLM isn't healthy after {self.times.start:g} s (log: {self.launch.log})",
+                    f"vLLM isn't healthy after {_STARTS_WITHIN_S:g} s (log: {self.launch.log})",
                     usage=False,
                 )
-            stop.wait(self.times.look)
+            stop.wait(LOOK_EVERY_S)
         if stop.is_set():
             return
         check_token_ids(self.url)
@@ -157,7 +154,7 @@ class OwnServer:
         group = self.process.group
         self.say(
             f"vLLM {version} ({self.launch.environment.build}, process group {group}): up after "
-            f"{self.up_since - began:.0f} s, {measure_memory(group)}; log: {self.launch.log}"
+            f"{self.up_since - began:.0f} s, {describe_memory(group)}; log: {self.launch.log}"
         )
 
     def _publish(self, directory: Path) -> None:
@@ -166,10 +163,6 @@ class OwnServer:
                 engine.publish(read_version(directory))
         except (EngineError, VersionError) as error:
             raise ServeError(f"{directory} can't be published again: {error}", usage=False) from None
-
-    def _confirm(self, directory: Path) -> None:
-        if self.guard is not None:
-            self.guard.confirm(self.url, directory)
 
     def _last_served(self) -> LastServed:
         return read_last_served(self.launch.state, self.launch.model)
@@ -197,16 +190,12 @@ def read_last_served(state: Path, first: Path) -> LastServed:
 
 
 @dataclass(slots=True)
-class AttachedServer:
+class AttachedServer(SupervisedServer):
     """A server that somebody else started: when it comes back with an old version, it is given the last."""
 
-    url: str
     directory: Path
-    times: SupervisionTimes
-    say: Say
     turn: Lock
     """Held while one of several is given a version: the others answer meanwhile."""
-    guard: CaptureGuard | None = None
     version: PolicyVersion | None = None
     down: bool = False
     refusals: int = 0
@@ -217,11 +206,11 @@ class AttachedServer:
         began, said = time.monotonic(), False
         while not is_healthy(self.url):
             if not said:
-                self.say(f"waiting up to {self.times.start:g} s for {self.url} to answer")
+                self.say(f"waiting up to {_STARTS_WITHIN_S:g} s for {self.url} to answer")
                 said = True
-            if time.monotonic() - began > self.times.start:
-                raise ServeError(f"--attach {self.url}: not healthy after {self.times.start:g} s")
-            if stop.wait(self.times.look):
+            if time.monotonic() - began > _STARTS_WITHIN_S:
+                raise ServeError(f"--attach {self.url}: not healthy after {_STARTS_WITHIN_S:g} s")
+            if stop.wait(LOOK_EVERY_S):
                 return
         version = read_vllm_version(self.url)
         check_token_ids(self.url)
@@ -234,7 +223,7 @@ class AttachedServer:
             raise ServeError(str(error)) from None
         self._restore(self.version)
         self.say(f"serving {self.version.version} at {self.url}/v1")
-        self._confirm(self.version)
+        self.confirm(self.version.path)
 
     def check(self, stop: Event) -> None:
         assert self.version is not None
@@ -242,21 +231,13 @@ class AttachedServer:
             if not self.down:
                 reason = f"{self.url} answers no more"
                 self.say(f"{reason}; waiting for it to come back")
-                if self.guard is not None:
-                    self.guard.report_lost(self.url, self.version.version, reason)
+                self.report_lost(self.version.version, reason)
             self.down = True
             self.refusals, self.next_try = 0, 0.0
         elif self.down:
             self._take_back(self.version)
         else:
             self._follow(self.version)
-
-    def end(self) -> None:
-        """Nothing to stop: somebody else started it."""
-
-    def _confirm(self, version: PolicyVersion) -> None:
-        if self.guard is not None:
-            self.guard.confirm(self.url, version.path)
 
     def _take_back(self, version: PolicyVersion) -> None:
         """Give a server that is back its version, and try that again where it refuses: nothing of it trains
@@ -267,13 +248,14 @@ class AttachedServer:
         try:
             self._restore(version)
         except ServeError as error:
-            pause = min(self.times.first_pause * 2**self.refusals, self.times.longest_pause)
-            self.refusals, self.next_try = self.refusals + 1, time.monotonic() + pause
+            self.refusals += 1
+            pause = _pause(self.refusals)
+            self.next_try = time.monotonic() + pause
             self.say(f"{error}; {version.version} is given to it again in {pause:g} s")
             return
         self.down = False
         self.say(f"serving {version.version} at {self.url}/v1 again")
-        self._confirm(version)
+        self.confirm(version.path)
 
     def _restore(self, version: PolicyVersion) -> None:
         try:
@@ -297,3 +279,8 @@ class AttachedServer:
             self.say(f"{self.url} was given {health.version}")
         except (EngineError, VersionError):
             return
+
+
+def _pause(failures: int) -> float:
+    """Seconds before the next try, after so many failures in a row."""
+    return min(_FIRST_PAUSE_S * 2.0 ** (failures - 1), _LONGEST_PAUSE_S)

@@ -15,7 +15,7 @@ from crosswind.policies.signals import stop_on_signals
 from crosswind.policies.vllm.capture_guard import CaptureGuard
 from crosswind.policies.vllm.environment import NotInstalled, find
 from crosswind.policies.vllm.launch import Launch, free_port
-from crosswind.policies.vllm.replica import AttachedServer, OwnServer, Say, SupervisedServer, SupervisionTimes
+from crosswind.policies.vllm.replica import LOOK_EVERY_S, AttachedServer, OwnServer, Say, SupervisedServer
 from crosswind.policies.vllm_inside.crosswind_inside.header import Refused, read_header
 
 _ENDS_WITHIN_S = 5.0
@@ -24,9 +24,8 @@ _OTHER_WEIGHTS = ("*.bin", "*.pt", "*.gguf")
 """Formats that vLLM reads too, whose completeness isn't seen at a glance."""
 
 
-def serve(request: ServeRequest, say: Say, times: SupervisionTimes | None = None) -> None:
+def serve(request: ServeRequest, say: Say) -> None:
     """Serve until SIGTERM or SIGINT. Raises ServeError."""
-    times = times or SupervisionTimes()
     stop = stop_on_signals()
     with ExitStack() as stack:
         guard = None
@@ -36,20 +35,20 @@ def serve(request: ServeRequest, say: Say, times: SupervisionTimes | None = None
             _refuse_no_urls(request.attach)
             turn = Lock()
             replicas: list[SupervisedServer] = [
-                AttachedServer(root_of(url), request.directory, times, say, turn, guard)
-                for url in request.attach
+                AttachedServer(root_of(url), say, guard, request.directory, turn) for url in request.attach
             ]
             _refuse_own(request)
         else:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="crosswind-vllm-")))
-            replicas = [OwnServer(_launch(request, folder), times, say, guard)]
-        for replica in replicas:
-            stack.callback(replica.end)
-        watch(replicas, times.look, stop)
+            launch = _launch(request, folder)
+            own = OwnServer(launch.url, say, guard, launch)
+            stack.callback(own.end)
+            replicas = [own]
+        _watch(replicas, stop)
 
 
-def watch(replicas: Sequence[SupervisedServer], look: float, stop: Event) -> None:
-    """Start all servers and check them every `look` seconds until `stop` is set, each on a thread of its own:
+def _watch(replicas: Sequence[SupervisedServer], stop: Event) -> None:
+    """Start all servers and look after them until `stop` is set, each on a thread of its own:
     one that hangs, or isn't up yet, keeps nobody from the others.
 
     Raises the ServeError of the first that can't be recovered.
@@ -59,7 +58,7 @@ def watch(replicas: Sequence[SupervisedServer], look: float, stop: Event) -> Non
     def live(replica: SupervisedServer) -> None:
         try:
             replica.begin(stop)
-            while not stop.wait(look):
+            while not stop.wait(LOOK_EVERY_S):
                 replica.check(stop)
         except Exception as error:
             failures.append(error)

@@ -69,7 +69,6 @@ class UpdateResult:
 
 
 def make_optimiser(policy: Policy, settings: OptimiserSettings) -> torch.optim.AdamW:
-    """AdamW over all weights that are trained."""
     return torch.optim.AdamW(
         policy.trainable_parameters(),
         lr=settings.learning_rate,

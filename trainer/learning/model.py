@@ -49,7 +49,6 @@ class Policy:
     """The version that an adapter is trained on; None where all weights are trained."""
 
     def trainable_parameters(self) -> list[Any]:
-        """The parameters that the optimiser moves."""
         return [parameter for parameter in self.module.parameters() if parameter.requires_grad]
 
     def score(self, batch: MicroBatch, temperature: float) -> tuple[Tensor, Tensor]:

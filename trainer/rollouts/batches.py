@@ -61,7 +61,6 @@ def micro_batches(samples: Sequence[Sample], token_budget: int, device: str = "c
 
 
 def collate(samples: Sequence[Sample], device: str = "cpu") -> MicroBatch:
-    """One micro-batch of these rollouts."""
     flat = [(number, one) for number, sample in enumerate(samples) for one in sample.sequences.sequences]
     input_ids = torch.zeros(len(flat), max(len(one.token_ids) for _, one in flat), dtype=torch.int64)
     for row, (_, one) in enumerate(flat):

@@ -91,7 +91,6 @@ class RolloutSequences:
 
     @property
     def sampled(self) -> int:
-        """Sampled tokens in all."""
         return sum(len(sequence.sampled) for sequence in self.sequences)
 
     @property

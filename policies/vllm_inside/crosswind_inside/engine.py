@@ -80,7 +80,6 @@ class PolicyEngine:
         return policy
 
     def status(self) -> dict[str, Any]:
-        """What is served now."""
         config = self._engine.model_config
         return self._served | {
             "engine": "vllm",
