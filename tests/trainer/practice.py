@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import random
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from io import StringIO
 from itertools import count
@@ -122,13 +122,19 @@ def session(group: str, index: int, size: int, **fields: Any) -> Session:
     return Session(f"{group}-{index}", **(given | fields))
 
 
+def play_groups(store: Store, policy: Policy, numbers: Iterable[int], **how: Any) -> None:
+    """Play groups of four, named `g0`, `g1` and so on."""
+    for number in numbers:
+        play(store, policy, f"g{number}", 4, **how)
+
+
 def play(
     store: Store,
     policy: Policy,
     group: str,
     size: int,
     *,
-    reward: Callable[[Sequence[Completion]], float],
+    reward: Callable[[Sequence[Completion]], float] = lambda done: done[0].token_ids[0] % 5 / 4,
     seed: int = 0,
     turns: int = 2,
     tokens: int = 3,
@@ -136,7 +142,7 @@ def play(
     noisy: int = 0,
 ) -> None:
     """Play a group: the policy samples every rollout, the last `noisy` of them in the noisy arm; close and
-    reward it.
+    reward it, by the first token that was sampled unless told otherwise.
     """
     rng = random.Random(f"{seed}-{group}")
     question = [rng.randrange(10, 200) for _ in range(6)]

@@ -1,74 +1,77 @@
-"""`crosswind train` as people run it: a process of its own, its exit code and what it says."""
+"""`crosswind train` as people run it: its exit code and what it says."""
 
 from __future__ import annotations
 
 import json
 import signal
 import socket
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.trainer.commands.resources import lock_folder
 from crosswind.trainer.commands.train import train
-from crosswind.trainer.learning import model
-from tests import ROOT
+from crosswind.trainer.learning.model import Policy
 from tests.trainer.conftest import serving
 from tests.trainer.practice import play
+from tests.trainer.processes import run_python, run_trainer, start_trainer
 
-TRAIN = [
-    sys.executable,
-    "-c",
-    "from crosswind.trainer.commands.train import train; train(prog_name='crosswind train')",
-]
 NOWHERE = "http://127.0.0.1:9"
 
+Run = Callable[..., Result]
 
-def crosswind(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [*TRAIN, *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+@pytest.fixture
+def places(first_policy: Path, tmp_path: Path) -> list[str]:
+    """Where a run reads and writes."""
+    return [
+        *("--policy", str(first_policy), "--out", str(tmp_path / "out")),
+        *("--store", f"sqlite:///{tmp_path / 'store.db'}"),
+    ]
+
+
+@pytest.fixture
+def run(places: list[str]) -> Iterator[Run]:
+    """`crosswind train run` in this process, whose own handlers of signals are put back."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield lambda *more: CliRunner().invoke(train, ["run", *places, "--wait", "0.1", *more])
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def test_its_help_needs_no_torch() -> None:
-    code = "import sys; from crosswind.trainer.commands.train import train; "
-    code += "train(['run', '--help'], standalone_mode=False); "
-    code += "sys.exit('torch' in sys.modules or 'pydantic' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = run_python(
+        "train(['run', '--help'], standalone_mode=False); "
+        "sys.exit('torch' in sys.modules or 'pydantic' in sys.modules)"
+    )
     assert done.returncode == 0, done.stderr
     assert "--groups-per-step" in done.stdout
 
 
-def test_it_trains_serves_and_says_so(first_policy: Path, engine_url: str, tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "store.db")
-    policy = model.load(first_policy)
+def test_it_trains_serves_and_says_so(
+    places: list[str], store: SqliteStore, policy: Policy, engine_url: str, tmp_path: Path
+) -> None:
     for index in range(2):
-        play(store, policy, f"g{index}", 4, reward=lambda done: done[0].token_ids[0] % 5 / 4)
-    store.close()
-    given = ["--store", f"sqlite:///{store.path}", "--policy", first_policy, "--engine", engine_url]
-    given += ["--out", tmp_path / "quick", "--steps", 1, "--groups-per-step", 2, "--json-progress"]
-    done = crosswind("run", *given, "--set", "max_sequence=128", "--wait", 5)
+        play(store, policy, f"g{index}", 4)
+    given = ["--engine", engine_url, "--run", "quick", "--steps", 1, "--groups-per-step", 2]
+    done = run_trainer("run", *places, *given, "--json-progress", "--set", "max_sequence=128", "--wait", 5)
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert [line["step"] for line in lines if line["event"] == "step"] == [1]
     assert lines[-1]["version"] == "quick-00001"
-    assert (tmp_path / "quick" / "versions" / "quick-00001" / "model.safetensors").is_file()
+    assert (tmp_path / "out" / "versions" / "quick-00001" / "model.safetensors").is_file()
 
 
-def test_an_engine_that_starts_a_moment_later_is_waited_for(first_policy: Path, tmp_path: Path) -> None:
+def test_an_engine_that_starts_a_moment_later_is_waited_for(places: list[str], first_policy: Path) -> None:
     """`crosswind policy serve … &` and `crosswind train run … &`, one after the other."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    given = ["--store", f"sqlite:///{tmp_path}/store.db", "--policy", first_policy, "--out", tmp_path / "out"]
-    given += ["--engine", f"http://127.0.0.1:{port}", "--curriculum", "off", "--wait", 0.1]
-    with subprocess.Popen(
-        [*TRAIN, "run", *map(str, given)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as training:
+    given = ["--engine", f"http://127.0.0.1:{port}", "--curriculum", "off", "--wait", 0.1]
+    with start_trainer(*places, *given) as training:
         assert training.stderr is not None
         assert f"for the engine at http://127.0.0.1:{port}" in training.stderr.readline()
         with serving(first_policy, port):
@@ -77,20 +80,8 @@ def test_an_engine_that_starts_a_moment_later_is_waited_for(first_policy: Path, 
     assert "no group completed for 0.1 s" in errors
 
 
-def test_sigterm_ends_it_cleanly(first_policy: Path, tmp_path: Path) -> None:
-    arguments = [
-        "run",
-        "--store",
-        f"sqlite:///{tmp_path}/store.db",
-        "--policy",
-        first_policy,
-        "--out",
-        tmp_path / "out",
-    ]
-    arguments += ["--json-progress", "--fresh", "--curriculum", "off"]
-    with subprocess.Popen(
-        [*TRAIN, *map(str, arguments)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as waiting:
+def test_sigterm_ends_it_cleanly(places: list[str]) -> None:
+    with start_trainer(*places, "--json-progress", "--fresh", "--curriculum", "off") as waiting:
         assert waiting.stdout is not None
         assert "waiting for groups" in waiting.stdout.readline()
         waiting.send_signal(signal.SIGTERM)
@@ -99,16 +90,6 @@ def test_sigterm_ends_it_cleanly(first_policy: Path, tmp_path: Path) -> None:
     assert json.loads(out.splitlines()[-1])["message"] == "done: step 0, version first"
 
 
-@pytest.fixture
-def own_signals() -> Iterator[None]:
-    """The command sets handlers for the process that it runs in; here that is pytest's."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
-
-
-@pytest.mark.usefixtures("own_signals")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -144,116 +125,69 @@ def own_signals() -> Iterator[None]:
         (["--set", "device=quantum"], "device: 'quantum' can't be used: "),
     ],
 )
-def test_a_wrong_flag_is_one_line_and_exit_code_2(
-    arguments: list[str], message: str, first_policy: Path, tmp_path: Path
-) -> None:
-    given = [
-        "run",
-        "--policy",
-        str(first_policy),
-        "--out",
-        str(tmp_path),
-        "--store",
-        f"sqlite:///{tmp_path}/s.db",
-    ]
-    done = CliRunner().invoke(train, [*given, "--wait", "0.1", *arguments])
+def test_a_wrong_flag_is_one_line_and_exit_code_2(arguments: list[str], message: str, run: Run) -> None:
+    done = run(*arguments)
     assert done.exit_code == 2, done.output
     (line,) = done.stderr.splitlines()
     assert message in line
 
 
-@pytest.mark.usefixtures("own_signals")
-def test_an_evaluation_that_can_be_run_is_not_refused(first_policy: Path, tmp_path: Path) -> None:
+def test_an_evaluation_that_can_be_run_is_not_refused(run: Run) -> None:
     """Nothing of it is played before its step comes."""
-    given = ["run", "--policy", str(first_policy), "--out", str(tmp_path), "--wait", "0.1"]
-    given += ["--store", f"sqlite:///{tmp_path}/s.db", "--evaluate-every", "1"]
-    given += ["--evaluate-with", f"--control {NOWHERE} --noise tool.timeout@3 --tasks 4"]
-    done = CliRunner().invoke(train, given)
-    assert done.exit_code == 1
-    assert done.stderr.startswith("train: no group completed for 0.1 s")
-
-
-@pytest.mark.usefixtures("own_signals")
-def test_groups_without_the_label_are_told_once(first_policy: Path, tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "s.db")
-    for index in range(2):
-        play(store, model.load(first_policy), f"g{index}", 4, reward=lambda done: 1.0)
-    store.close()
-    given = ["run", "--policy", str(first_policy), "--out", str(tmp_path / "out"), "--wait", "0.1"]
-    given += ["--store", f"sqlite:///{store.path}", "--label", "purpose=trian"]
-    done = CliRunner().invoke(train, given)
-    assert done.exit_code == 1
-    assert done.output.count("passed over: groups whose sessions don't carry purpose=trian") == 1
-
-
-@pytest.mark.usefixtures("own_signals")
-def test_a_folder_has_one_trainer_at_a_time(first_policy: Path, tmp_path: Path) -> None:
-    given = [
-        "run",
-        "--policy",
-        str(first_policy),
-        "--out",
-        str(tmp_path),
-        "--store",
-        f"sqlite:///{tmp_path}/s.db",
-    ]
-    with ExitStack() as stack:
-        lock_folder(stack, tmp_path)
-        done = CliRunner().invoke(train, given)
-    assert done.exit_code == 2
-    assert "--out: another trainer is at work in" in done.stderr
-
-
-@pytest.mark.usefixtures("own_signals")
-def test_no_group_in_time_is_a_failure(first_policy: Path, tmp_path: Path) -> None:
-    given = [
-        "run",
-        "--policy",
-        str(first_policy),
-        "--out",
-        str(tmp_path),
-        "--store",
-        f"sqlite:///{tmp_path}/s.db",
-    ]
-    done = CliRunner().invoke(train, [*given, "--wait", "0.1"])
+    bench = f"--control {NOWHERE} --noise tool.timeout@3 --tasks 4"
+    done = run("--evaluate-every", "1", "--evaluate-with", bench)
     assert done.exit_code == 1
     assert done.stderr.startswith("train: no group completed for 0.1 s (0 of 8 are there)")
 
 
-@pytest.mark.usefixtures("own_signals")
-def test_groups_that_cannot_train_are_told_while_more_are_waited_for(
-    first_policy: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("version", "arguments", "said"),
+    [
+        (
+            "first",
+            ["--label", "purpose=trian"],
+            "passed over: groups whose sessions don't carry purpose=trian",
+        ),
+        (
+            "another",
+            [],
+            "of the groups that came, these can't train: 2 unknown_version; they are of no version",
+        ),
+    ],
+)
+def test_groups_of_no_use_are_told_once_while_more_are_waited_for(
+    run: Run, store: SqliteStore, policy: Policy, version: str, arguments: list[str], said: str
 ) -> None:
     """Without --wait a trainer waits for good: it says why what comes is of no use to it."""
-    store = SqliteStore(tmp_path / "s.db")
-    play(store, model.load(first_policy), "g0", 4, reward=lambda done: 1.0, version="another")
-    store.close()
-    given = ["run", "--policy", str(first_policy), "--out", str(tmp_path / "out")]
-    given += ["--store", f"sqlite:///{store.path}"]
-    done = CliRunner().invoke(train, [*given, "--wait", "0.1"])
+    for index in range(2):
+        play(store, policy, f"g{index}", 4, version=version)
+    done = run(*arguments)
     assert done.exit_code == 1
-    told = "of the groups that came, these can't train: 1 unknown_version; they are of no version of this run"
-    assert told in done.output
+    assert done.stdout.count(said) == 1
 
 
-@pytest.mark.usefixtures("own_signals")
-def test_versions_that_cannot_be_kept_are_one_line(first_policy: Path, tmp_path: Path) -> None:
-    (tmp_path / "versions").mkdir()
-    (tmp_path / "versions" / "journal.jsonl").mkdir()
-    given = ["run", "--policy", str(first_policy), "--out", str(tmp_path)]
-    given += ["--store", f"sqlite:///{tmp_path}/s.db", "--wait", "0.1"]
-    done = CliRunner().invoke(train, given)
+def test_a_folder_has_one_trainer_at_a_time(run: Run, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        lock_folder(stack, tmp_path / "out")
+        done = run()
+    assert done.exit_code == 2
+    assert "--out: another trainer is at work in" in done.stderr
+
+
+def test_versions_that_cannot_be_kept_are_one_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "out" / "versions" / "journal.jsonl").mkdir(parents=True)
+    done = run()
     assert done.exit_code == 1
-    assert done.stderr.startswith("train: ") and "can't be written" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("train: ") and "can't be written" in line
 
 
 def test_presets_can_be_listed_and_read_without_torch() -> None:
     listed = CliRunner().invoke(train, ["presets"])
     assert "noisyagent/ours" in listed.stdout.splitlines()
-    code = "import sys; from crosswind.trainer.commands.train import train; "
-    code += "train(['presets', 'noisyagent/ours'], standalone_mode=False); sys.exit('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = run_python(
+        "train(['presets', 'noisyagent/ours'], standalone_mode=False); sys.exit('torch' in sys.modules)"
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["loss"]["dual_clip"] == 3.0
     assert CliRunner().invoke(train, ["presets", "noisyagent/mine"]).exit_code == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from crosswind.gateway.trajectory.record import Completion
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.policies.deployment.deployment import Deployment
 from crosswind.policies.deployment.reference import Reference, probe, probe_tokens
@@ -27,13 +25,9 @@ from crosswind.trainer.learning.model import ModelError
 from crosswind.trainer.objectives.objective import LossScale
 from crosswind.trainer.rollouts.assembly import MiniBatch, TrainingBatch
 from crosswind.trainer.run.loop import train
-from tests.trainer.practice import FIRST, as_sample, make_run, play, settings
+from tests.trainer.practice import FIRST, as_sample, make_run, play_groups, settings
 
 RANK = 3
-
-
-def reward(done: Sequence[Completion]) -> float:
-    return done[0].token_ids[0] % 5 / 4
 
 
 def adapters(first_policy: Path, seed: int = 0, **changes: object) -> AdapterPolicy:
@@ -100,8 +94,7 @@ def test_the_loop_trains_serves_and_confirms_adapters_and_goes_back_to_full_weig
 ) -> None:
     first = read_version(first_policy)
     engine.publish(first)
-    for index in range(4):
-        play(store, model.load(first_policy), f"g{index}", 4, reward=reward)
+    play_groups(store, model.load(first_policy), range(4))
     config = settings(steps=1, lora__rank=RANK, optimiser__learning_rate=0.1)
     run = make_run(tmp_path / "out", first_policy, store, config, engine=engine)
     train(run)

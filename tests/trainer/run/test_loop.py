@@ -24,7 +24,7 @@ from crosswind.trainer.learning.model import Policy
 from crosswind.trainer.rollouts.source import NoGroups
 from crosswind.trainer.run.loop import EngineMismatch, train
 from crosswind.trainer.run.progress import Progress
-from tests.trainer.practice import FIRST, make_run, play, settings
+from tests.trainer.practice import FIRST, make_run, play, play_groups, settings
 
 
 class Told(DeploymentObserver):
@@ -88,11 +88,9 @@ def test_the_loop_raises_the_probability_of_what_is_rewarded(
 
 
 def test_every_step_says_what_it_did(
-    store: SqliteStore, first_policy: Path, tmp_path: Path, engine: EmbeddedEngine
+    store: SqliteStore, policy: Policy, first_policy: Path, tmp_path: Path, engine: EmbeddedEngine
 ) -> None:
-    policy = model.load(first_policy)
-    for index in range(4):
-        play(store, policy, f"g{index}", 4, noisy=2, reward=lambda done: done[0].token_ids[0] % 7 / 6)
+    play_groups(store, policy, range(4), noisy=2, reward=lambda done: done[0].token_ids[0] % 7 / 6)
     said = StringIO()
     progress = Progress(as_json=True, stream=said)
     train(
@@ -125,9 +123,11 @@ def test_every_step_says_what_it_did(
     assert kept.value["step"] == 2
 
 
-def test_people_read_one_line_a_step(store: SqliteStore, first_policy: Path, tmp_path: Path) -> None:
-    play(store, model.load(first_policy), "g", 4, reward=lambda done: float(done[0].token_ids[0] % 2))
-    play(store, model.load(first_policy), "h", 4, reward=lambda done: 1.0)
+def test_people_read_one_line_a_step(
+    store: SqliteStore, policy: Policy, first_policy: Path, tmp_path: Path
+) -> None:
+    play(store, policy, "g", 4, reward=lambda done: float(done[0].token_ids[0] % 2))
+    play(store, policy, "h", 4, reward=lambda done: 1.0)
     said = StringIO()
     progress = Progress(as_json=False, stream=said)
     train(make_run(tmp_path / "out", first_policy, store, settings(steps=1), progress=progress))
@@ -138,10 +138,9 @@ def test_people_read_one_line_a_step(store: SqliteStore, first_policy: Path, tmp
 
 
 def test_a_step_of_even_groups_trains_nothing_and_moves_the_cursor(
-    store: SqliteStore, first_policy: Path, tmp_path: Path
+    store: SqliteStore, policy: Policy, first_policy: Path, tmp_path: Path
 ) -> None:
-    for index in range(2):
-        play(store, model.load(first_policy), f"g{index}", 4, reward=lambda done: 1.0)
+    play_groups(store, policy, range(2), reward=lambda done: 1.0)
     state = train(make_run(tmp_path / "out", first_policy, store, settings(steps=1)))
     assert (state.version, state.consumed) == (FIRST, ["g0", "g1"])
     (row,) = store.steps("run")
@@ -151,27 +150,24 @@ def test_a_step_of_even_groups_trains_nothing_and_moves_the_cursor(
 
 
 def test_log_probabilities_that_are_not_ours_stop_the_training(
-    store: SqliteStore, first_policy: Path, tmp_path: Path
+    store: SqliteStore, policy: Policy, first_policy: Path, tmp_path: Path
 ) -> None:
-    policy = model.load(first_policy)
     other = model.load(first_policy)
     with torch.no_grad():
         for weight in other.module.parameters():
             weight.add_(0.05 * torch.randn_like(weight))
-    play(store, policy, "g0", 4, reward=lambda done: done[0].token_ids[0] % 5 / 4)
-    play(store, other, "g1", 4, reward=lambda done: done[0].token_ids[0] % 5 / 4)
+    play(store, policy, "g0", 4)
+    play(store, other, "g1", 4)
     with pytest.raises(EngineMismatch, match=f"for version '{FIRST}' that differ from the trainer's"):
         train(make_run(tmp_path / "out", first_policy, store, settings(steps=1)))
     assert not (tmp_path / "out" / "checkpoints").exists()
 
 
 def test_an_engine_that_recorded_other_log_probabilities_is_rolled_back_and_doubted(
-    store: SqliteStore, first_policy: Path, tmp_path: Path, engine: EmbeddedEngine
+    store: SqliteStore, policy: Policy, first_policy: Path, tmp_path: Path, engine: EmbeddedEngine
 ) -> None:
     """Its first step is right; then the engine samples with weights that aren't the version's."""
-    policy = model.load(first_policy)
-    for index in range(2):
-        play(store, policy, f"g{index}", 4, reward=lambda done: done[0].token_ids[0] % 5 / 4)
+    play_groups(store, policy, range(2))
     run = make_run(tmp_path / "out", first_policy, store, settings(steps=1), engine=engine)
     newest = train(run).version
     assert engine.health().version == newest == "run-00001"
@@ -179,8 +175,7 @@ def test_an_engine_that_recorded_other_log_probabilities_is_rolled_back_and_doub
     with torch.no_grad():
         for weight in other.module.parameters():
             weight.add_(0.05 * torch.randn_like(weight))
-    for index in range(2, 4):
-        play(store, other, f"g{index}", 4, reward=lambda done: done[0].token_ids[0] % 5 / 4, version=newest)
+    play_groups(store, other, range(2, 4), version=newest)
     told = Told()
     again = replace(run, config=settings(steps=2), observers=[told])
     with pytest.raises(EngineMismatch, match=r"nothing was trained on it; rolled back to 'first'"):
@@ -198,39 +193,33 @@ def test_an_engine_that_recorded_other_log_probabilities_is_rolled_back_and_doub
 
 
 def test_what_a_doubted_version_sampled_never_trains(
-    store: SqliteStore, first_policy: Path, tmp_path: Path
+    store: SqliteStore, policy: Policy, first_policy: Path, tmp_path: Path
 ) -> None:
-    policy = model.load(first_policy)
-    for index in range(2):
-        play(store, policy, f"g{index}", 4, reward=lambda done: done[0].token_ids[0] % 5 / 4)
+    play_groups(store, policy, range(2))
     store.write([Setting(VERSION, FIRST, {"trusted": False, "reason": "tampered with"}, 1)])
     with pytest.raises(NoGroups, match="these can't train: 2 policy_mismatch"):
         train(make_run(tmp_path / "out", first_policy, store, settings(steps=1)))
 
 
 def test_told_to_stop_it_ends_and_goes_on_later(
-    store: SqliteStore, first_policy: Path, tmp_path: Path
+    store: SqliteStore, policy: Policy, first_policy: Path, tmp_path: Path
 ) -> None:
     stop = threading.Event()
     stop.set()
     state = train(make_run(tmp_path / "out", first_policy, store, settings(steps=1), stop=stop))
     assert state.step == 0
-    for index in range(2):
-        play(
-            store, model.load(first_policy), f"g{index}", 4, reward=lambda done: done[0].token_ids[0] % 5 / 4
-        )
+    play_groups(store, policy, range(2))
     assert train(make_run(tmp_path / "out", first_policy, store, settings(steps=1))).step == 1
 
 
-def test_stale_groups_are_dropped_for_good(store: SqliteStore, first_policy: Path, tmp_path: Path) -> None:
-    policy = model.load(first_policy)
-    for index in range(4):
-        play(store, policy, f"g{index}", 4, reward=lambda done: done[0].token_ids[0] % 5 / 4)
+def test_stale_groups_are_dropped_for_good(
+    store: SqliteStore, policy: Policy, first_policy: Path, tmp_path: Path
+) -> None:
+    play_groups(store, policy, range(4))
     run = make_run(tmp_path / "out", first_policy, store, settings(steps=1, staleness=0))
     newest = train(run).version
     fresh = model.load(run.registry.get(newest).path)
-    for index in range(4, 6):
-        play(store, fresh, f"g{index}", 4, reward=lambda done: done[0].token_ids[0] % 5 / 4, version=newest)
+    play_groups(store, fresh, range(4, 6), version=newest)
     state = train(replace(run, config=settings(steps=2, staleness=0)))
     assert state.metrics["dropped_groups"] == {"stale": 2}
     assert sorted(state.consumed) == [f"g{index}" for index in range(6)]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
@@ -24,35 +22,12 @@ from crosswind.trainer.run.engine_ownership import EngineTaken
 from crosswind.trainer.run.loop import train
 from crosswind.trainer.run.progress import Progress
 from crosswind.trainer.run.run import Run
-from tests import ROOT
-from tests.trainer.practice import FIRST, make_run, play, settings
-
-TRAIN = [
-    sys.executable,
-    "-c",
-    "from crosswind.trainer.commands.train import train; train(prog_name='crosswind train')",
-]
-
-
-@contextmanager
-def waiting(arguments: list[str]) -> Iterator[subprocess.Popen[str]]:
-    """A trainer that waits for groups; killed at the end."""
-    command = [*TRAIN, "run", *arguments]
-    with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            # Before that it may say whose place it takes on the engine, which other tests publish to.
-            assert any("waiting for groups" in line for line in process.stdout)
-            yield process
-        finally:
-            process.kill()
+from tests.trainer.practice import FIRST, make_run, play_groups, settings
+from tests.trainer.processes import run_trainer, start_trainer
 
 
 def started(arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    command = [*TRAIN, "run", *arguments, "--wait", "0.1"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return run_trainer("run", *arguments, "--wait", "0.1")
 
 
 def test_a_run_and_an_engine_have_one_trainer_on_a_store(
@@ -61,7 +36,10 @@ def test_a_run_and_an_engine_have_one_trainer_on_a_store(
     given = ["--store", f"sqlite:///{tmp_path}/store.db", "--policy", str(first_policy)]
     given += ["--curriculum", "off"]
     first = [*given, "--engine", engine_url, "--run", "one", "--out", str(tmp_path / "one")]
-    with waiting(first) as process:
+    with start_trainer(*first) as process:
+        assert process.stdout is not None
+        # Before that it may say whose place it takes on the engine, which other tests publish to.
+        assert any("waiting for groups" in line for line in process.stdout)
         who = f"(process {process.pid}, --out {tmp_path / 'one'})"
         (alias := tmp_path / "alias").symlink_to(tmp_path)
         for store in (tmp_path, alias):
@@ -103,9 +81,7 @@ def meddler(run: Run, meddle: Callable[[], object]) -> Meddler:
 @pytest.fixture
 def ready(store: SqliteStore, first_policy: Path, tmp_path: Path, engine: EmbeddedEngine) -> Run:
     """A run of two steps, whose groups are there."""
-    policy = model.load(first_policy)
-    for index in range(4):
-        play(store, policy, f"g{index}", 4, reward=lambda done: done[-1].token_ids[0] % 5 / 4)
+    play_groups(store, model.load(first_policy), range(4), reward=lambda done: done[-1].token_ids[0] % 5 / 4)
     return make_run(tmp_path / "out", first_policy, store, settings(steps=2), engine=engine)
 
 
