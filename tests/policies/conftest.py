@@ -62,14 +62,18 @@ def serving(directory: Path, *, seed: int = 0, rows: int = 64) -> Iterator[str]:
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Registry:
     """Versions `random-0`, with all a policy has, and `random-1` and `random-2`, which differ in weights."""
     torch.set_num_threads(1)
-    tokenizer = train_tokenizer(TEXTS)
-    shape = Shape(tokenizer.get_vocab_size())
     registry = Registry(tmp_path_factory.mktemp("policies") / "versions")
-    weights = initial_weights(shape, 0)
-    first = registry.add("random-0", lambda path: write_policy(path, shape, weights, tokenizer))
+    first = add_random(registry, "random-0", TEXTS)
     for step in (1, 2):
         add_successor(registry, first, f"random-{step}", step=step)
     return registry
+
+
+def add_random(registry: Registry, name: str, texts: list[str], **sizes: int) -> PolicyVersion:
+    """A version with random weights, whose tokenizer knows these texts."""
+    tokenizer = train_tokenizer(texts)
+    shape = Shape(tokenizer.get_vocab_size(), **sizes)
+    return registry.add(name, lambda path: write_policy(path, shape, initial_weights(shape, 0), tokenizer))
 
 
 def add_successor(
@@ -94,3 +98,31 @@ def served(registry: Registry) -> Iterator[Served]:
     first = registry.get("random-0")
     with serving(first.path) as url, EmbeddedEngine(url) as client:
         yield Served(url, first, registry, client)
+
+
+def _infinite(weights: dict[str, torch.Tensor]) -> None:
+    weights["model.layers.1.mlp.up_proj.weight"][3, 5] = float("nan")
+
+
+def _misshapen(weights: dict[str, torch.Tensor]) -> None:
+    weights["model.norm.weight"] = torch.ones(64)
+
+
+def _partial(weights: dict[str, torch.Tensor]) -> None:
+    del weights["model.layers.0.self_attn.q_norm.weight"]
+
+
+def _unknown(weights: dict[str, torch.Tensor]) -> None:
+    weights["extra.weight"] = torch.ones(2)
+
+
+SPOILT = pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (_infinite, "not finite"),
+        (_misshapen, r"model.norm.weight has shape \(64,\), must have \(128,\)"),
+        (_partial, "missing: .*q_norm"),
+        (_unknown, "unknown: .*extra"),
+    ],
+)
+"""Weights that no engine may serve, and why it says it doesn't."""

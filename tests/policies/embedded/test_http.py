@@ -13,6 +13,8 @@ import pytest
 from openai import AsyncOpenAI, OpenAI
 
 from crosswind.policies.embedded.chat import ChatFormat
+from tests.policies.asking import CAPTURED
+from tests.policies.asking import ask as ask_for
 from tests.policies.conftest import TOOLS, Served, serving
 
 ASK: list[Any] = [
@@ -28,11 +30,7 @@ def sdk(served: Served) -> Iterator[OpenAI]:
 
 
 def _raw(served: Served, **fields: Any) -> dict[str, Any]:
-    body = {"model": "policy", "messages": ASK, "return_token_ids": True, "logprobs": True} | fields
-    response = httpx.post(f"{served.url}/v1/chat/completions", json=body, timeout=60)
-    assert response.status_code == 200, response.text
-    answer: dict[str, Any] = response.json()
-    return answer
+    return ask_for(served.url, {"messages": ASK, **CAPTURED, **fields})
 
 
 def test_plain_answer_counts_every_sampled_token(served: Served, sdk: OpenAI) -> None:
@@ -231,8 +229,7 @@ def _call(name: str, arguments: str) -> dict[str, Any]:
 
 
 def _stream(served: Served, **fields: Any) -> list[dict[str, Any]]:
-    body = {"messages": ASK, "return_token_ids": True, "logprobs": True, "stream": True} | fields
-    body["stream_options"] = {"include_usage": True}
+    body = {"messages": ASK, **CAPTURED, "stream": True, "stream_options": {"include_usage": True}, **fields}
     with httpx.stream("POST", f"{served.url}/v1/chat/completions", json=body, timeout=60) as response:
         lines = [line.removeprefix("data: ") for line in response.iter_lines() if line]
     assert lines.pop() == "[DONE]"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import httpx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.policies.embedded.chat import ChatFormat
+from tests.policies.asking import CAPTURED, ask
 from tests.policies.conftest import TOOLS, Served
 
 
@@ -20,14 +20,8 @@ def test_over_live_conversations_of_a_random_policy(served: Served) -> None:
         messages: list[dict[str, Any]] = [{"role": "user", "content": f"Is order #W{seed:04d} here?"}]
         before: list[int] = []
         for turn in range(4):
-            body = {
-                "messages": messages,
-                "tools": TOOLS,
-                "max_tokens": 10,
-                "seed": seed,
-                "return_token_ids": True,
-            }
-            answer = httpx.post(f"{served.url}/v1/chat/completions", json=body, timeout=60).json()
+            body = {"messages": messages, "tools": TOOLS, "max_tokens": 10, "seed": seed, **CAPTURED}
+            answer = ask(served.url, body)
             assert answer["prompt_token_ids"][: len(before)] == before
             choice = answer["choices"][0]
             kinds.add(choice["finish_reason"])

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from tests.gateway.servers import gateway
+from tests.policies.asking import CAPTURED, ask
 from tests.policies.conftest import Served
 
 ASKED: dict[str, Any] = {
@@ -23,8 +23,7 @@ STREAMED = pytest.mark.parametrize("stream", [False, True], ids=["plain", "strea
 
 def _content(served: Served, **more: Any) -> tuple[list[int], list[int], list[dict[str, Any]]]:
     """The prompt, the sampled ids and the log-probabilities' objects."""
-    body = ASKED | {"logprobs": True, "return_token_ids": True} | more
-    answer = httpx.post(f"{served.url}/v1/chat/completions", json=body, timeout=60).json()
+    answer = ask(served.url, ASKED | CAPTURED | more)
     choice = answer["choices"][0]
     return answer["prompt_token_ids"], choice["token_ids"], choice["logprobs"]["content"]
 

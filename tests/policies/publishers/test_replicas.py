@@ -11,12 +11,12 @@ from crosswind.policies.deployment.confirmation import Probe, confirm
 from crosswind.policies.engine import Engine, EngineError
 from crosswind.policies.publishers.registry import connect
 from crosswind.policies.publishers.replicas import ReplicatedEngine
-from crosswind.policies.tiny.directory import write_policy
-from crosswind.policies.tiny.model import Shape, initial_weights
-from crosswind.policies.tiny.tokenizer import train_tokenizer
-from crosswind.policies.versions.version import PolicyVersion, Registry
+from crosswind.policies.versions.version import Registry
 from tests.outage import Forwarder
-from tests.policies.conftest import Served, add_successor, serving
+from tests.policies.conftest import Served, add_random, add_successor, serving
+
+WORDS = ["a few other words, " * 3]
+"""Another vocabulary."""
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_replicas_that_part_are_seen(
 
 
 def test_where_one_refuses_all_go_back(served: Served, tmp_path: Path) -> None:
-    foreign = _foreign(tmp_path, "random-0")
+    foreign = add_random(Registry(tmp_path), "random-0", WORDS)
     with serving(foreign.path) as other, connect(f"{served.url},{other}") as together:
         with pytest.raises(EngineError, match=r"tokenizer.*; all serve 'random-0' again"):
             together.publish(served.registry.get("random-1"))
@@ -76,7 +76,7 @@ def test_where_one_refuses_all_go_back(served: Served, tmp_path: Path) -> None:
 
 def test_one_that_cant_go_back_doesnt_keep_the_others_from_it(served: Served, tmp_path: Path) -> None:
     gone = add_successor(Registry(tmp_path / "gone"), served.first, "gone")
-    foreign = _foreign(tmp_path / "foreign", "gone")
+    foreign = add_random(Registry(tmp_path / "foreign"), "gone", WORDS)
     with (
         serving(gone.path) as one,
         serving(gone.path) as two,
@@ -114,11 +114,3 @@ def test_one_that_is_away_is_left_out_until_it_is_published_to(served: Served) -
         way.down()
         with pytest.raises(EngineError, match="no engine answers there"):
             connect(f"{url},{url}/v1")
-
-
-def _foreign(root: Path, name: str) -> PolicyVersion:
-    """A version of another vocabulary."""
-    tokenizer = train_tokenizer(["a few other words, " * 3])
-    shape = Shape(tokenizer.get_vocab_size())
-    weights = initial_weights(shape, 0)
-    return Registry(root).add(name, lambda path: write_policy(path, shape, weights, tokenizer))

@@ -13,7 +13,7 @@ from crosswind.policies.engine import EngineError
 from crosswind.policies.tiny.directory import write_successor
 from crosswind.policies.versions.adapter import Adapter
 from crosswind.policies.versions.version import PolicyVersion, Registry
-from tests.policies.vllm.asking import Read, Streams, ask, chat, sampled
+from tests.policies.asking import Read, Streams, are_in_order, ask, chat, publish, sampled
 from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
 from tests.vllm_server import VllmServed
 
@@ -94,35 +94,24 @@ async def test_streams_go_on_over_adapters_and_say_what_sampled_them(
     swaps = [*([BASE] * 4), *([ADAPTED] * 4)]
 
     async with httpx.AsyncClient(timeout=120, trust_env=False) as http:
-
-        async def publish(version: PolicyVersion) -> None:
-            asked = {"version": version.version, "path": str(version.path)}
-            answer = await http.post(f"{vllm.url}/policy/publish", json=asked)
-            assert answer.status_code == 200, answer.text
-
         seen: list[list[str]] = []
         for _ in range(ATTEMPTS):
-            await publish(vllm.first)
+            await publish(http, vllm.url, vllm.first)
             streams = Streams(http, vllm.url)
             await streams.begin(bodies)
-            await publish(adapters[0])
+            await publish(http, vllm.url, adapters[0])
             await streams.begin(bodies)
-            await publish(adapters[1])
-            await publish(vllm.registry.get("moved-2"))
+            await publish(http, vllm.url, adapters[1])
+            await publish(http, vllm.url, vllm.registry.get("moved-2"))
             read = await streams.ends()
             for one in read:
                 assert one.finish == "length" and len(one.tokens) == len(one.logprobs) == LENGTH
             seen = [one.versions for one in read]
-            assert all(map(_in_order, seen, swaps)), seen
+            # A stream may have ended before a swap, or sampled nothing between two.
+            assert all(map(are_in_order, seen, swaps)), seen
             if seen == swaps:
                 break
     assert seen == swaps
-
-
-def _in_order(found: list[str], swaps: list[str]) -> bool:
-    """A stream may have ended before a swap, or sampled nothing between two."""
-    rest = iter(swaps)
-    return all(version in rest for version in found)
 
 
 def test_adapters_that_dont_fit_are_refused(vllm: VllmServed, tmp_path: Path) -> None:

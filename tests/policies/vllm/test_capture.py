@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from tests.gateway.servers import gateway
+from tests.policies.asking import ask, sampled
 from tests.policies.conftest import TOOLS
-from tests.policies.vllm.asking import ask, sampled
 from tests.policies.vllm.conftest import Reciting
 from tests.policies.vllm.reciting import ANSWERS
 from tests.policies.vllm.recorded import CAPTURE, CHAT, assert_true, message_of, post, rollout, shapes, turns

@@ -12,6 +12,7 @@ import pytest
 
 from crosswind.gateway.trajectory.prefixes import CAUSES, check_by_model
 from tests.gateway.servers import Running, gateway
+from tests.policies.asking import Read
 from tests.policies.conftest import TOOLS
 from tests.policies.vllm.conftest import Reciting
 from tests.policies.vllm.dialogues import EVERYWHERE, FAULTS, lead, say
@@ -97,10 +98,9 @@ async def test_a_turn_across_a_swap_says_which_version_sampled_what(
         (completion,) = turn["completions"]
         spans, ids = completion["versions"], completion["token_ids"]
         assert (turn["fitness"], len(ids)) == ("fit", TOKENS)
-        assert [span["start"] for span in spans] == [0, *(span["end"] for span in spans[:-1])]
-        assert spans[-1]["end"] == TOKENS
-        named = [span["version"] for span in spans]
-        assert _in_order(named, order)
+        read = Read(tokens=ids, logprobs=completion["logprobs"], spans=spans)
+        read.assert_spans_follow(order)
+        named = read.versions
         assert (turn["policy_first"], turn["policy_last"]) == (named[0], named[-1])
         if named[0] == recites.version.version:
             end = spans[0]["end"]
@@ -113,11 +113,6 @@ async def _long(running: Running, session: str, at: int) -> None:
     asked = {"model": "policy", "messages": [message], "tools": TOOLS, "seed": at, "stream": at % 2 == 0}
     response = await post(running, session, CHAT, asked | {"max_tokens": TOKENS, "ignore_eos": True})
     assert response.status_code == 200
-
-
-def _in_order(named: list[str], order: list[str]) -> bool:
-    rest = iter(order)
-    return all(name in rest for name in named)
 
 
 async def test_noise_costs_the_prefix_cache_nothing(tmp_path: Path, recites: Reciting) -> None:

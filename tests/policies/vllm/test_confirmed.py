@@ -15,7 +15,7 @@ from crosswind.policies.deployment.confirmation import confirm
 from crosswind.policies.deployment.reference import probe
 from crosswind.policies.versions.journal import GOOD
 from tests.gateway.servers import Running, gateway
-from tests.policies.vllm.asking import chat, stream
+from tests.policies.asking import chat, stream
 from tests.vllm_server import VllmServed
 
 pytestmark = pytest.mark.vllm

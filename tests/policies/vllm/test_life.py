@@ -20,8 +20,8 @@ from crosswind.policies.versions.version import PRETRAINED
 from crosswind.policies.vllm.diagnosis import diagnose
 from crosswind.policies.vllm.health import find_sampling_problems
 from tests.gateway.servers import gateway
+from tests.policies.asking import ask, chat, sampled
 from tests.policies.scripted import answering
-from tests.policies.vllm.asking import ask, chat, sampled
 from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
 from tests.vllm_server import VllmServed, supervised
 

@@ -18,8 +18,8 @@ from crosswind.policies.publishers.vllm_plain import PlainVllm
 from crosswind.policies.tiny.directory import write_successor
 from crosswind.policies.versions.version import PolicyVersion, Registry, read_version
 from crosswind.policies.vllm_inside.crosswind_inside.header import EMBEDDINGS
+from tests.policies.asking import Streams, ask, chat, sampled
 from tests.policies.scripted import answering
-from tests.policies.vllm.asking import Streams, ask, chat, sampled
 from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
 from tests.policies.vllm.test_life import ALIVE
 from tests.vllm_server import VllmServed

@@ -13,11 +13,10 @@ import torch
 from safetensors.torch import load_file
 
 from crosswind.policies.engine import EngineError
-from crosswind.policies.tiny.directory import write_policy, write_successor
-from crosswind.policies.tiny.model import Shape, initial_weights
-from crosswind.policies.tiny.tokenizer import train_tokenizer
+from crosswind.policies.tiny.directory import write_successor
 from crosswind.policies.versions.version import METADATA, PolicyVersion, Registry, write_metadata
-from tests.policies.vllm.asking import ask, chat, sampled
+from tests.policies.asking import ask, chat, sampled
+from tests.policies.conftest import SPOILT, add_random
 from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
 from tests.vllm_server import VllmServed
 
@@ -26,37 +25,13 @@ pytestmark = pytest.mark.vllm
 Weights = dict[str, torch.Tensor]
 
 
-def _infinite(weights: Weights) -> None:
-    weights["model.layers.1.mlp.up_proj.weight"][3, 5] = float("nan")
-
-
-def _misshapen(weights: Weights) -> None:
-    weights["model.norm.weight"] = torch.ones(64)
-
-
-def _partial(weights: Weights) -> None:
-    del weights["model.layers.0.self_attn.q_norm.weight"]
-
-
-def _unknown(weights: Weights) -> None:
-    weights["extra.weight"] = torch.ones(2)
-
-
 def _spoilt(served: VllmServed, root: Path, spoil: Callable[[Weights], None]) -> PolicyVersion:
     weights = load_file(served.first.path / "model.safetensors")
     spoil(weights)
     return Registry(root).add("spoilt", lambda path: write_successor(path, served.first.path, weights))
 
 
-@pytest.mark.parametrize(
-    ("spoil", "reason"),
-    [
-        (_infinite, "not finite"),
-        (_misshapen, r"model.norm.weight has shape \(64,\), must have \(128,\)"),
-        (_partial, "missing: .*q_norm"),
-        (_unknown, "unknown: .*extra"),
-    ],
-)
+@SPOILT
 def test_spoilt_weights(
     vllm: VllmServed, tmp_path: Path, spoil: Callable[[Weights], None], reason: str
 ) -> None:
@@ -78,11 +53,7 @@ def test_missing_and_changed_files(vllm: VllmServed, tmp_path: Path) -> None:
 
 
 def test_another_architecture_vocabulary_or_template(vllm: VllmServed, tmp_path: Path) -> None:
-    tokenizer = train_tokenizer(["quite other words than those of the first, " * 3])
-    shape = Shape(tokenizer.get_vocab_size())
-    other = Registry(tmp_path / "a").add(
-        "other", lambda path: write_policy(path, shape, initial_weights(shape, 0), tokenizer)
-    )
+    other = add_random(Registry(tmp_path / "a"), "other", ["quite other words than those of the first, " * 3])
     _assert_refused(vllm, other, "its tokenizer.json isn't the one that is served")
 
     def edited(name: str, edit: Callable[[Any], bytes]) -> PolicyVersion:

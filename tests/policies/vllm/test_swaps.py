@@ -10,7 +10,7 @@ import pytest
 
 from crosswind.policies.deployment.confirmation import Probe, confirm
 from crosswind.policies.versions.version import PolicyVersion
-from tests.policies.vllm.asking import Read, ask, chat, sampled, stream
+from tests.policies.asking import Read, ask, chat, publish, sampled, stream
 from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
 from tests.vllm_server import VllmServed
 
@@ -40,19 +40,14 @@ async def test_swaps_under_load_drop_nothing(vllm: VllmServed) -> None:
                 body = chat(f"What about order #W{number:04d}?", seed=seed, max_tokens=length)
                 read.append(await stream(http, vllm.url, body | {"ignore_eos": True}))
 
-        async def publish(version: PolicyVersion) -> bool:
-            """Whether it met requests in flight."""
-            published.append(version)
-            asked = {"version": version.version, "path": str(version.path)}
-            swap = (await http.post(f"{vllm.url}/policy/publish", json=asked)).json()
-            assert swap["version"] == version.version
-            return bool(swap["in_flight"])
-
         clients = [asyncio.create_task(client(number)) for number in range(STREAMS)]
         under_load = 0
         while under_load < SWAPS or not all(map(_saw_a_swap, streams)):
             assert len(published) <= ATTEMPTS, "no stream is long enough to see a swap"
-            under_load += await publish(next(versions))
+            published.append(next(versions))
+            swap = await publish(http, vllm.url, published[-1])
+            assert swap["version"] == published[-1].version
+            under_load += bool(swap["in_flight"])
         swapped.set()
         await asyncio.gather(*clients)
         after = await stream(http, vllm.url, chat("Where is order #W1234?", max_tokens=40))
@@ -60,24 +55,14 @@ async def test_swaps_under_load_drop_nothing(vllm: VllmServed) -> None:
     for number, reads in enumerate(streams):
         for read in reads:
             assert read.finish == "length"
-            assert (
-                len(read.tokens) == len(read.logprobs) == read.usage["completion_tokens"] == LENGTH + number
-            )
-            _assert_spans_follow(read, order)
+            assert len(read.tokens) == read.usage["completion_tokens"] == LENGTH + number
+            read.assert_spans_follow(order)
     assert after.versions == [order[-1]]
     assert furthest(after.logprobs, logprobs(published[-1].path, after.prompt, after.tokens)) < TOLERANCE
 
 
 def _saw_a_swap(reads: list[Read]) -> bool:
     return any(len(read.spans) >= 2 for read in reads)
-
-
-def _assert_spans_follow(read: Read, order: list[str]) -> None:
-    """The spans cover all tokens, and their versions come in the order in which they were published."""
-    assert [span["start"] for span in read.spans] == [0, *(span["end"] for span in read.spans[:-1])]
-    assert read.spans[-1]["end"] == len(read.tokens)
-    rest = iter(order)
-    assert all(version in rest for version in read.versions), (read.versions, order)
 
 
 def test_what_is_sampled_follows_the_version_and_no_old_key_is_used(vllm: VllmServed) -> None:

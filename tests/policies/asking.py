@@ -1,13 +1,16 @@
-"""Requests to vLLM as the gateway makes them, and what comes of them."""
+"""Requests to an engine as the gateway makes them, and what comes of them."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+
+from crosswind.policies.versions.version import PolicyVersion
 
 CAPTURED = {"logprobs": True, "return_token_ids": True}
 
@@ -26,6 +29,26 @@ class Read:
     @property
     def versions(self) -> list[str]:
         return [span["version"] for span in self.spans]
+
+    def assert_spans_follow(self, order: Iterable[str]) -> None:
+        """The spans cover all tokens, and their versions come in the order in which they were published."""
+        assert [span["start"] for span in self.spans] == [0, *(span["end"] for span in self.spans[:-1])]
+        assert self.spans[-1]["end"] == len(self.tokens) == len(self.logprobs)
+        assert are_in_order(self.versions, order), self.versions
+
+
+def are_in_order(found: Iterable[str], published: Iterable[str]) -> bool:
+    """Whether what was found is part of what was published, in its order."""
+    rest = iter(published)
+    return all(version in rest for version in found)
+
+
+async def publish(http: httpx.AsyncClient, url: str, version: PolicyVersion) -> dict[str, Any]:
+    """Swap a version in; gives the engine's answer."""
+    asked = {"version": version.version, "path": str(version.path)}
+    answer = await http.post(f"{url}/policy/publish", json=asked)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
 
 
 def chat(content: str, **options: Any) -> dict[str, Any]:
