@@ -10,30 +10,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
 from click.testing import CliRunner
 
 from crosswind.gateway.cli import root
 from crosswind.gateway.trajectory.store import open_store
 from crosswind.gateway.trajectory.trust import VERSION, untrusted_versions
 from crosswind.policies.commands.policy import policy
-from crosswind.policies.tiny.directory import write_policy, write_successor
-from crosswind.policies.tiny.model import Shape, initial_weights
-from crosswind.policies.tiny.tokenizer import train_tokenizer
 from crosswind.policies.versions.version import Registry
 from crosswind.testing import ScriptedProvider
 from tests.gateway.engine import engine as scripted
 from tests.gateway.servers import Running, gateway, upstream
 from tests.gateway.sessions.peers import workers
 from tests.outage import Forwarder
+from tests.policies.rollouts import HeldReply, open_rollout, record_fitness
 from tests.policies.vllm.embedded_as_vllm import serving_as_vllm
 from tests.vllm_server import Lines, supervised
 
-BODY = {
-    "model": "policy",
-    "messages": [{"role": "user", "content": "What of order #W1234?"}],
-    "max_tokens": 4,
-}
+NAMED = scripted(choice={"weight_versions": [{"version": "v1", "start": 0, "end": 3}]})
 AWAY = {"trusted": False, "away": True, "reason": "it answers no more"}
 
 
@@ -47,8 +40,7 @@ async def _session(running: Running, goes_to: Callable[[str], bool]) -> str:
     """A new rollout whose replica is the one wanted: they spread, so one comes soon."""
     (known,) = running.gateway.upstreams
     for number in range(1000):
-        group = {"group_id": f"g{number}", "group_size": 2, "rollout_index": 0}
-        session = str((await running.api("POST", "/api/sessions", group)).json()["id"])
+        session = await open_rollout(running, group_id=f"g{number}")
         if goes_to(known.replicas.order(session)[0].base):
             return session
     raise AssertionError("no session goes there")
@@ -56,10 +48,7 @@ async def _session(running: Running, goes_to: Callable[[str], bool]) -> str:
 
 async def _fitness(running: Running, url: str) -> str:
     """Of a turn that this server samples."""
-    session = await _session(running, lambda base: base == f"{url}/v1")
-    assert (await running.chat(BODY, session)).status_code == 200
-    (turn,) = (await running.trajectory(session))["turns"]
-    return str(turn["fitness"])
+    return await record_fitness(running, await _session(running, lambda base: base == f"{url}/v1"))
 
 
 async def _standing(running: Running) -> dict[str, Any]:
@@ -73,8 +62,7 @@ async def _tell(running: Running, said: dict[str, Any], *engines: str) -> None:
 
 async def test_a_server_that_went_away_costs_its_own_turns_alone(tmp_path: Path) -> None:
     """Until it is confirmed itself, over a restart of the gateway, and whatever the others are."""
-    named = scripted(choice={"weight_versions": [{"version": "v1", "start": 0, "end": 3}]})
-    async with upstream(named) as one, upstream(named) as two:
+    async with upstream(NAMED) as one, upstream(NAMED) as two:
         async with gateway(tmp_path, one, **pool(one.url, two.url)) as running:
             await _tell(running, AWAY, f"{one.url}/v1")
             assert await _fitness(running, one.url) == "policy_mismatch"
@@ -105,10 +93,9 @@ def _doctor(folder: Path, at: ScriptedProvider) -> list[str]:
 async def test_a_server_seen_to_serve_other_weights_is_not_cleared_by_another_ones_confirmation(
     tmp_path: Path,
 ) -> None:
-    named = scripted(choice={"weight_versions": [{"version": "v1", "start": 0, "end": 3}]})
     async with (
-        upstream(named) as one,
-        upstream(named) as two,
+        upstream(NAMED) as one,
+        upstream(NAMED) as two,
         gateway(tmp_path, one, **pool(one.url, two.url)) as running,
     ):
         await _tell(running, {"trusted": False, "reason": "it differs"}, one.url)
@@ -122,8 +109,7 @@ async def test_a_server_seen_to_serve_other_weights_is_not_cleared_by_another_on
 
 
 async def test_servers_that_the_gateway_cant_tell_apart_are_doubted_together(tmp_path: Path) -> None:
-    named = scripted(choice={"weight_versions": [{"version": "v1", "start": 0, "end": 3}]})
-    async with upstream(named) as one, upstream(named) as two:
+    async with upstream(NAMED) as one, upstream(NAMED) as two:
         async with gateway(tmp_path, one, **pool(one.url, two.url)) as running:
             # A balancer's address, it may be, or another name of either.
             await _tell(running, AWAY, "http://10.0.0.5:8000")
@@ -143,14 +129,8 @@ async def test_servers_that_the_gateway_cant_tell_apart_are_doubted_together(tmp
 
 async def test_a_turn_that_a_doubted_server_began_is_unfit(tmp_path: Path) -> None:
     """Also where that is confirmed before the turn ends, and where the engine names no versions."""
-    waiting, go_on = asyncio.Event(), asyncio.Event()
     reply = scripted(choice={"weight_versions": None})
-
-    async def held(_: Any) -> Any:
-        waiting.set()
-        await go_on.wait()
-        return reply
-
+    held = HeldReply(reply)
     async with (
         upstream(held) as one,
         upstream(reply) as two,
@@ -159,16 +139,15 @@ async def test_a_turn_that_a_doubted_server_began_is_unfit(tmp_path: Path) -> No
         await _tell(running, {"trusted": True})
         await _tell(running, AWAY, one.url)
         turn = asyncio.create_task(_fitness(running, one.url))
-        await waiting.wait()
+        await held.asked.wait()
         await _tell(running, {"trusted": True}, one.url)
-        go_on.set()
+        held.go_on.set()
         assert await turn == "policy_mismatch"
         assert [await _fitness(running, url.url) for url in (one, two)] == ["fit"] * 2
 
 
 async def test_every_worker_hears_of_a_server(tmp_path: Path) -> None:
-    named = scripted(choice={"weight_versions": [{"version": "v1", "start": 0, "end": 3}]})
-    async with upstream(named) as one, upstream(named) as two:
+    async with upstream(NAMED) as one, upstream(NAMED) as two:
         async with gateway(tmp_path, one, **pool(one.url, two.url)) as running:
             await _tell(running, AWAY, one.url)
         async with workers(tmp_path, one, **pool(one.url, two.url)) as both:
@@ -177,24 +156,14 @@ async def test_every_worker_hears_of_a_server(tmp_path: Path) -> None:
                 assert await _fitness(worker, two.url) == "fit"
 
 
-def _registry(folder: Path) -> Registry:
-    torch.set_num_threads(1)
-    tokenizer = train_tokenizer(["What is the status of order #W1234?"] * 3)
-    shape = Shape(tokenizer.get_vocab_size(), hidden=32, layers=2, heads=2, kv_heads=1, head=16)
-    registry = Registry(folder)
-    first = registry.add("v1", lambda path: write_policy(path, shape, initial_weights(shape, 0), tokenizer))
-    weights = initial_weights(shape, 1)
-    registry.add("v2", lambda path: write_successor(path, first.path, weights), parent="v1", step=1)
-    return registry
-
-
 async def _until(lines: Lines, pattern: str) -> None:
     await asyncio.to_thread(lines.until, pattern)
 
 
-async def test_a_version_is_published_while_one_of_two_servers_is_away(tmp_path: Path) -> None:
+async def test_a_version_is_published_while_one_of_two_servers_is_away(
+    tmp_path: Path, registry: Registry
+) -> None:
     """What that one samples when it is back is not trained on until it is published to itself."""
-    registry = _registry(tmp_path / "versions")
     first, second = registry.get("v1").path, str(registry.get("v2").path)
     with serving_as_vllm(first) as inner, serving_as_vllm(first) as other:
         way = Forwarder(inner)
@@ -223,9 +192,9 @@ async def _each(lines: Lines, *patterns: str) -> None:
         left = [pattern for pattern in left if not re.search(pattern, found.string)]
 
 
-async def test_a_server_that_hangs_keeps_nobody_from_looking_after_the_other(tmp_path: Path) -> None:
+async def test_a_server_that_hangs_keeps_nobody_from_looking_after_the_other(registry: Registry) -> None:
     """From the start, and the other goes and comes back meanwhile."""
-    first = _registry(tmp_path / "versions").get("v1").path
+    first = registry.get("v1").path
     with serving_as_vllm(first) as inner, socket.create_server(("127.0.0.1", 0)) as deaf:
         way = Forwarder(inner)
         one, hangs = f"http://127.0.0.1:{way.port}", f"http://127.0.0.1:{deaf.getsockname()[1]}"
@@ -240,9 +209,8 @@ async def test_a_server_that_hangs_keeps_nobody_from_looking_after_the_other(tmp
         way.down()
 
 
-async def test_of_two_attached_servers_one_goes_and_comes_back(tmp_path: Path) -> None:
+async def test_of_two_attached_servers_one_goes_and_comes_back(tmp_path: Path, registry: Registry) -> None:
     """It refuses its version at first: it is given that again, and the other is watched all the while."""
-    registry = _registry(tmp_path / "versions")
     first, second = registry.get("v1").path, registry.get("v2").path
     with serving_as_vllm(first) as inner, serving_as_vllm(first) as other, serving_as_vllm(second) as new:
         way = Forwarder(inner)

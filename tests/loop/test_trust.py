@@ -12,7 +12,6 @@ from typing import Any
 
 import httpx
 import pytest
-import torch
 import uvicorn
 from click.testing import CliRunner
 
@@ -23,39 +22,16 @@ from crosswind.policies.commands.policy import policy
 from crosswind.policies.embedded.batch import BatchLimits
 from crosswind.policies.embedded.server import make_server
 from crosswind.policies.publishers.embedded import EmbeddedEngine
-from crosswind.policies.tiny.directory import write_policy, write_successor
-from crosswind.policies.tiny.model import Shape, initial_weights
-from crosswind.policies.tiny.tokenizer import train_tokenizer
 from crosswind.policies.versions.version import Registry, write_metadata
 from crosswind.testing.replies import plain
 from tests.gateway.engine import engine as scripted
 from tests.gateway.servers import Running, gateway, upstream
 from tests.gateway.sessions.peers import workers
 from tests.loop.children import COMMAND, ENVIRONMENT, Children
+from tests.policies.rollouts import BODY, HeldReply, record_fitness
 from tests.serving import serve_in_thread
 
-BODY = {
-    "model": "policy",
-    "messages": [{"role": "user", "content": "What of order #W1234?"}],
-    "max_tokens": 6,
-}
-
 TOOL = {"type": "function", "function": {"name": "ping", "parameters": {"type": "object"}}}
-
-
-@pytest.fixture
-def registry(tmp_path: Path) -> Registry:
-    torch.set_num_threads(1)
-    tokenizer = train_tokenizer(["What is the status of order #W1234?"] * 3)
-    shape = Shape(
-        tokenizer.get_vocab_size(), hidden=32, layers=2, heads=2, kv_heads=1, head=16, feed_forward=48
-    )
-    registry = Registry(tmp_path / "versions")
-    first = registry.add("v1", lambda path: write_policy(path, shape, initial_weights(shape, 0), tokenizer))
-    registry.add(
-        "v2", lambda path: write_successor(path, first.path, initial_weights(shape, 1)), parent="v1", step=1
-    )
-    return registry
 
 
 @pytest.fixture
@@ -70,15 +46,6 @@ async def _policy(*arguments: str) -> tuple[int, str]:
     """`crosswind policy`, on a thread beside the servers: its exit code and all that it said."""
     done = await asyncio.to_thread(CliRunner().invoke, policy, arguments)
     return done.exit_code, done.output
-
-
-async def _fitness(running: Running, name: str) -> str:
-    """A turn of a new rollout, and how fit for training it was recorded."""
-    group = {"group_id": name, "group_size": 2, "rollout_index": 0}
-    session = (await running.api("POST", "/api/sessions", group)).json()["id"]
-    assert (await running.chat(BODY, session)).status_code == 200
-    (turn,) = (await running.trajectory(session))["turns"]
-    return str(turn["fitness"])
 
 
 async def _metric(running: Running, name: str) -> float:
@@ -98,20 +65,20 @@ async def test_a_tampered_engine_is_caught_and_its_turns_never_train(
         told = ("--engine", url, "--control", running.control)
         code, said = await _policy("publish", str(registry.root / "v2"), *told)
         assert code == 0, said
-        assert await _fitness(running, "before") == "fit"
+        assert await record_fitness(running) == "fit"
 
         app: Any = server.config.app
         app._worker._batch.checkpoint.layers[0].down.mul_(1.02)
         code, said = await _policy("verify", str(registry.root / "v2"), *told)
         assert code == 1 and "it serves other weights" in said
-        assert await _fitness(running, "tampered") == "policy_mismatch"
+        assert await record_fitness(running) == "policy_mismatch"
         standing = (await running.api("GET", "/api/versions")).json()
         assert "'v2': the engine's log-probabilities differ" in standing["capture_stopped"]
         assert await _metric(running, "capture_stopped") == await _metric(running, "versions_doubted") == 1
 
         code, said = await _policy("rollback", str(registry.root), *told)
         assert code == 0 and "v1 serves" in said, said
-        assert await _fitness(running, "after") == "fit"
+        assert await record_fitness(running) == "fit"
         assert (await running.api("GET", "/api/versions")).json()["capture_stopped"] is None
         assert (await _metric(running, "capture_stopped"), await _metric(running, "versions_doubted")) == (
             0,
@@ -142,37 +109,28 @@ async def test_verify_can_take_the_engine_back_by_itself(
 
 async def test_what_no_version_is_known_of_is_unfit_while_the_capture_stands_still(tmp_path: Path) -> None:
     """An engine that doesn't say which version sampled what; a restart in between."""
-    nameless = {"choice": {"weight_versions": None}}
-    async with upstream(scripted(**nameless)) as app:
+    async with upstream(scripted(choice={"weight_versions": None})) as app:
         async with gateway(tmp_path, app) as running:
-            assert await _fitness(running, "a") == "fit"
+            assert await record_fitness(running) == "fit"
             refused = await running.api("PUT", "/api/versions/v1", {"trusted": "perhaps"})
             assert refused.status_code == 400
             said = await running.api("PUT", "/api/versions/v1", {"trusted": False, "reason": "why"})
             assert said.status_code == 200
-            assert await _fitness(running, "b") == "policy_mismatch"
+            assert await record_fitness(running) == "policy_mismatch"
         async with gateway(tmp_path, app) as running:
-            assert await _fitness(running, "c") == "policy_mismatch"
+            assert await record_fitness(running) == "policy_mismatch"
             await running.api("PUT", "/api/versions/v0", {"trusted": True})
-            assert await _fitness(running, "d") == "fit"
+            assert await record_fitness(running) == "fit"
 
 
 async def test_a_turn_that_began_while_the_capture_stood_still_is_unfit(tmp_path: Path) -> None:
-    waiting, go_on = asyncio.Event(), asyncio.Event()
-    nameless = {"choice": {"weight_versions": None}}
-    reply = scripted(**nameless)
-
-    async def held(_: Any) -> Any:
-        waiting.set()
-        await go_on.wait()
-        return reply
-
+    held = HeldReply(scripted(choice={"weight_versions": None}))
     async with upstream(held) as app, gateway(tmp_path, app) as running:
         await running.api("PUT", "/api/versions/v1", {"trusted": False})
-        turn = asyncio.create_task(_fitness(running, "held"))
-        await waiting.wait()
+        turn = asyncio.create_task(record_fitness(running))
+        await held.asked.wait()
         await running.api("PUT", "/api/versions/v0", {"trusted": True})
-        go_on.set()
+        held.go_on.set()
         assert await turn == "policy_mismatch"
 
 
@@ -193,16 +151,16 @@ async def test_a_publisher_tells_of_a_swap_before_it_begins(
         # What was never confirmed still isn't.
         assert running.gateway.trust.swapping == {"v2"}
         # An engine that names its versions needs none of it.
-        assert await _fitness(running, "named") == "fit"
+        assert await record_fitness(running) == "fit"
 
 
 async def test_a_restarted_worker_knows_what_is_doubted(tmp_path: Path) -> None:
     async with upstream(scripted()) as app:
         async with workers(tmp_path, app) as (one, _):
-            assert await _fitness(one, "a") == "fit"
+            assert await record_fitness(one) == "fit"
             await one.api("PUT", "/api/versions/v2", {"trusted": False, "reason": "why"})
         async with workers(tmp_path, app) as (one, other):
-            assert [await _fitness(one, "b"), await _fitness(other, "c")] == ["policy_mismatch"] * 2
+            assert [await record_fitness(one), await record_fitness(other)] == ["policy_mismatch"] * 2
 
 
 async def test_every_worker_is_told(tmp_path: Path, children: Children) -> None:
@@ -232,7 +190,7 @@ async def test_the_doctor_tells_what_can_be_trained_on(
     url, _ = served
     store = f"sqlite:///{tmp_path}/store.db"
     async with gateway(tmp_path, url, capture="on") as running:
-        assert await _fitness(running, "g") == "fit"
+        assert await record_fitness(running) == "fit"
         await running.api("PUT", "/api/versions/v9", {"trusted": False, "reason": "it differs"})
         session = (await running.api("POST", "/api/sessions", {})).json()["id"]
         await running.chat(BODY | {"parallel_tool_calls": False, "tools": [TOOL]}, session)

@@ -11,6 +11,7 @@ import pytest
 from tests.gateway.servers import gateway
 from tests.policies.asking import CAPTURED, ask
 from tests.policies.conftest import Served
+from tests.policies.rollouts import open_rollout
 
 ASKED: dict[str, Any] = {
     "model": "policy",
@@ -55,8 +56,7 @@ def test_they_are_named_by_their_texts_unless_asked_otherwise(served: Served) ->
 @STREAMED
 async def test_the_gateway_records_them(tmp_path: Path, served: Served, stream: bool) -> None:
     async with gateway(tmp_path, served.url, capture_top=3) as running:
-        body = {"group_id": "g", "group_size": 2, "rollout_index": 0}
-        session = (await running.api("POST", "/api/sessions", body)).json()["id"]
+        session = await open_rollout(running)
         given = await running.chat(ASKED | {"stream": stream}, session)
         assert given.status_code == 200 and "token_id" not in given.text
         (turn,) = (await running.trajectory(session))["turns"]

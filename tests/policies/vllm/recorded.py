@@ -18,12 +18,6 @@ CAPTURE = {"token_ids", "prompt_token_ids", "weight_versions"}
 _NAMES = re.compile(r"(?:chatcmpl|cmpl|chatcmpl-tool)-[0-9a-f]+")
 
 
-async def rollout(running: Running, **more: Any) -> str:
-    """A session of a group, which is what training reads."""
-    body = {"group_id": "g", "group_size": 2, "rollout_index": 0, **more}
-    return str((await running.api("POST", "/api/sessions", body)).json()["id"])
-
-
 async def post(running: Running, session: str, path: str, body: Any) -> httpx.Response:
     """A request of the session's agent."""
     return await running.http.post(f"{running.data}/s/{session}/v1{path}", json=body, timeout=120)

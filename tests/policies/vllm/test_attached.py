@@ -11,9 +11,9 @@ import pytest
 from crosswind.policies.vllm import health as answering
 from crosswind.policies.vllm.health import find_sampling_problems
 from crosswind.policies.vllm.launch import NEUTRAL
-from tests.gateway.servers import Running, gateway
+from tests.gateway.servers import gateway
 from tests.outage import Forwarder
-from tests.policies.vllm.recorded import CHAT, post, rollout, turns
+from tests.policies.rollouts import record_fitness
 from tests.vllm_server import Lines, VllmServed, supervised
 
 pytestmark = pytest.mark.vllm
@@ -21,14 +21,6 @@ pytestmark = pytest.mark.vllm
 
 async def _until(lines: Lines, pattern: str) -> re.Match[str]:
     return await asyncio.to_thread(lines.until, pattern)
-
-
-async def _fitness(running: Running) -> str:
-    session = await rollout(running)
-    body = {"model": "policy", "messages": [{"role": "user", "content": "Where is #W1?"}], "max_tokens": 4}
-    assert (await post(running, session, CHAT, body)).status_code == 200
-    (turn,) = await turns(running, session)
-    return str(turn["fitness"])
 
 
 def test_settings_under_which_log_probabilities_say_something_else_are_named(
@@ -52,7 +44,7 @@ async def test_a_server_that_comes_back_with_an_old_version_is_given_the_last_on
         with supervised(str(moved.path), "--attach", url, "--control", running.control) as lines:
             await _until(lines, rf"^serving moved-1 at {re.escape(url)}/v1$")
             await _until(lines, r"^moved-1 is confirmed at .* \(within \S+ over \d+ tokens\)")
-            assert await _fitness(running) == "fit"
+            assert await record_fitness(running) == "fit"
             vllm.engine.publish(last)
             await _until(lines, r"was given moved-2$")
 
@@ -61,13 +53,13 @@ async def test_a_server_that_comes_back_with_an_old_version_is_given_the_last_on
             await _until(lines, r"^capture for training is stopped: .* answers no more")
             stopped = (await running.api("GET", "/api/versions")).json()["capture_stopped"]
             assert stopped == f"version 'moved-2': {url} answers no more"
-            assert await _fitness(running) == "policy_mismatch"
+            assert await record_fitness(running) == "policy_mismatch"
             vllm.engine.publish(vllm.first)  # as a server that was started anew
             way.up()
             await _until(lines, rf"^serving moved-2 at {re.escape(url)}/v1 again$")
             await _until(lines, r"^moved-2 is confirmed at ")
             assert vllm.engine.health().version == "moved-2"
-            assert await _fitness(running) == "fit"
+            assert await record_fitness(running) == "fit"
             assert (await running.api("GET", "/api/versions")).json()["capture_stopped"] is None
         way.down()
     assert lines.process.returncode == 0

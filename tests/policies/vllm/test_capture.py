@@ -13,9 +13,10 @@ import pytest
 from tests.gateway.servers import gateway
 from tests.policies.asking import ask, sampled
 from tests.policies.conftest import TOOLS
+from tests.policies.rollouts import open_rollout
 from tests.policies.vllm.conftest import Reciting
 from tests.policies.vllm.reciting import ANSWERS
-from tests.policies.vllm.recorded import CAPTURE, CHAT, assert_true, message_of, post, rollout, shapes, turns
+from tests.policies.vllm.recorded import CAPTURE, CHAT, assert_true, message_of, post, shapes, turns
 from tests.policies.vllm.reference import furthest
 from tests.vllm_server import VllmServed
 
@@ -46,7 +47,7 @@ async def test_what_is_recorded_is_what_was_sampled(tmp_path: Path, recites: Rec
             asking = body(asked, stream=stream)
             truth = sampled(ask(recites.url, body(asked, logprobs=True, return_token_ids=True)))
             without = bare(recites.url, asking)
-            session = await rollout(running)
+            session = await open_rollout(running)
             given = await post(running, session, CHAT, asking)
             (turn,) = await turns(running, session)
             assert_true(turn, recites.path)
@@ -79,11 +80,11 @@ async def test_odd_answers_are_as_odd_as_vllm_makes_them(recites: Reciting) -> N
 @STREAMED
 async def test_reasoning_is_recorded_with_its_tokens(tmp_path: Path, recites: Reciting, stream: bool) -> None:
     async with gateway(tmp_path, recites.url) as running:
-        session = await rollout(running)
+        session = await open_rollout(running)
         given = await post(running, session, CHAT, body("thought", stream=stream, **THINKING))
         said = message_of(given)
         assert (said["reasoning"], said["content"]) == ("I read the order.", "It is cancelled.")
-        hidden = await rollout(running)
+        hidden = await open_rollout(running)
         silent = body("thought", stream=stream, include_reasoning=False, **THINKING)
         assert "reasoning" not in message_of(await post(running, hidden, CHAT, silent))
         (turn,), (other,) = await turns(running, session), await turns(running, hidden)
@@ -97,7 +98,7 @@ async def test_reasoning_is_recorded_with_its_tokens(tmp_path: Path, recites: Re
 async def test_every_choice_is_recorded(tmp_path: Path, vllm: VllmServed, stream: bool) -> None:
     asking = body("Hello there", n=3, stream=stream, max_tokens=16)
     async with gateway(tmp_path, vllm.url, capture_top=3) as running:
-        session = await rollout(running)
+        session = await open_rollout(running)
         given = await post(running, session, CHAT, asking)
         (turn,) = await turns(running, session)
     assert given.status_code == 200 and b"token_id" not in given.content
@@ -119,7 +120,7 @@ async def test_every_choice_is_recorded(tmp_path: Path, vllm: VllmServed, stream
 async def test_what_the_client_asked_for_stays(tmp_path: Path, recites: Reciting) -> None:
     own = {"logprobs": True, "top_logprobs": 2, "return_token_ids": True}
     async with gateway(tmp_path, recites.url, capture_top=3) as running:
-        session = await rollout(running)
+        session = await open_rollout(running)
         given = (await post(running, session, CHAT, body("two calls", **own))).json()
         (turn,) = await turns(running, session)
     without = bare(recites.url, body("two calls", **own)).json()

@@ -11,8 +11,9 @@ import httpx
 import pytest
 
 from tests.gateway.servers import gateway
+from tests.policies.rollouts import open_rollout
 from tests.policies.vllm.conftest import Reciting
-from tests.policies.vllm.recorded import CAPTURE, assert_true, events, post, rollout, turns
+from tests.policies.vllm.recorded import CAPTURE, assert_true, events, post, turns
 
 pytestmark = pytest.mark.vllm
 
@@ -42,7 +43,7 @@ async def test_completions(tmp_path: Path, recites: Reciting, stream: bool) -> N
         "stream": stream,
     }
     async with gateway(tmp_path, recites.url, capture_top=2) as running:
-        session = await rollout(running)
+        session = await open_rollout(running)
         given = await post(running, session, "/completions", asking)
         (turn,) = await turns(running, session)
     assert_true(turn, recites.path)
@@ -67,7 +68,7 @@ async def test_routes_without_token_ids_are_recorded_whole(
 ) -> None:
     asking = _TEXTLESS[protocol] | ({"stream": True} if stream else {})
     async with gateway(tmp_path, recites.url) as running:
-        session = await rollout(running)
+        session = await open_rollout(running)
         given = await post(running, session, f"/{protocol}", asking)
         (turn,) = await turns(running, session)
     bare = _bare(recites, protocol, asking)

@@ -14,10 +14,11 @@ from crosswind.gateway.trajectory.prefixes import CAUSES, check_by_model
 from tests.gateway.servers import Running, gateway
 from tests.policies.asking import Read
 from tests.policies.conftest import TOOLS
+from tests.policies.rollouts import open_rollout
 from tests.policies.vllm.conftest import Reciting
 from tests.policies.vllm.dialogues import EVERYWHERE, FAULTS, lead, say
 from tests.policies.vllm.reciting import ANSWERS
-from tests.policies.vllm.recorded import CHAT, assert_true, post, rollout, turns
+from tests.policies.vllm.recorded import CHAT, assert_true, post, turns
 from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
 
 pytestmark = pytest.mark.vllm
@@ -34,7 +35,7 @@ def profile(folder: Path, text: str) -> str:
 
 async def test_long_noisy_sessions_are_true_turn_by_turn(tmp_path: Path, recites: Reciting) -> None:
     async with gateway(tmp_path, recites.url, profile=profile(tmp_path, EVERYWHERE)) as running:
-        session = await rollout(running, arm="noisy")
+        session = await open_rollout(running, arm="noisy")
         await lead(running, session, "What is the status of order #W1234, please?", ROUNDS, seed=1)
         recorded = await turns(running, session)
         found = check_by_model([running.gateway.store.turns(session)])["policy"]
@@ -51,7 +52,7 @@ async def test_odd_answers_survive_the_round_trip_with_noise_on(tmp_path: Path, 
     async with gateway(tmp_path, recites.url, profile=profile(tmp_path, FAULTS)) as running:
         touched = set()
         for asked in ANSWERS:
-            session = await rollout(running, arm="noisy")
+            session = await open_rollout(running, arm="noisy")
             messages: list[dict[str, Any]] = [{"role": "user", "content": asked}]
             await say(running, session, messages, seed=1, max_tokens=60)
             if messages[-1]["role"] == "assistant":
@@ -81,7 +82,7 @@ async def test_a_turn_across_a_swap_says_which_version_sampled_what(
         async def client(at: int) -> None:
             """Turn after turn, until one of any client's has seen a swap: the machine says how fast."""
             for _ in range(TURNS):
-                session = await rollout(running)
+                session = await open_rollout(running)
                 await _long(running, session, at)
                 recorded.extend(await turns(running, session))
                 if any(turn["policy_first"] != turn["policy_last"] for turn in recorded):
@@ -123,7 +124,7 @@ async def test_noise_costs_the_prefix_cache_nothing(tmp_path: Path, recites: Rec
         async with gateway(tmp_path / arm, recites.url, profile=name) as running:
             cached = asked = 0
             for at in range(SESSIONS):
-                session = await rollout(running, arm=arm, seed=at)
+                session = await open_rollout(running, arm=arm, seed=at)
                 first = f"What is the status of order #{'WX'[arm == 'noisy']}{at:04d}, please?"
                 answers = await lead(running, session, first, ROUNDS, seed=100 * at)
                 usages = [answer["usage"] for answer in answers[1:]]

@@ -14,8 +14,9 @@ from crosswind.policies.commands.policy import policy
 from crosswind.policies.deployment.confirmation import confirm
 from crosswind.policies.deployment.reference import probe
 from crosswind.policies.versions.journal import GOOD
-from tests.gateway.servers import Running, gateway
+from tests.gateway.servers import gateway
 from tests.policies.asking import chat, stream
+from tests.policies.rollouts import record_fitness
 from tests.vllm_server import VllmServed
 
 pytestmark = pytest.mark.vllm
@@ -55,15 +56,6 @@ async def _policy(*arguments: str) -> tuple[int, str]:
     return done.exit_code, done.output
 
 
-async def _fitness(running: Running, name: str) -> str:
-    group = {"group_id": name, "group_size": 2, "rollout_index": 0}
-    session = (await running.api("POST", "/api/sessions", group)).json()["id"]
-    body = {"model": "policy", "messages": [{"role": "user", "content": "Where is #W1?"}], "max_tokens": 5}
-    assert (await running.chat(body, session)).status_code == 200
-    (turn,) = (await running.trajectory(session))["turns"]
-    return str(turn["fitness"])
-
-
 async def test_an_engine_that_serves_other_weights_is_caught_and_its_turns_never_train(
     vllm: VllmServed, tmp_path: Path
 ) -> None:
@@ -73,7 +65,7 @@ async def test_an_engine_that_serves_other_weights_is_caught_and_its_turns_never
         told = ("--engine", vllm.url, "--control", running.control)
         code, said = await _policy("publish", str(wanted.path), *told)
         assert code == 0 and "log-probabilities agree within" in said, said
-        assert await _fitness(running, "before") == "fit"
+        assert await record_fitness(running) == "fit"
 
         # Other weights under the same name, as by a bug of a swap.
         under = {"method": "crosswind_swap", "args": [str(registry.get("moved-2").path)]}
@@ -81,11 +73,11 @@ async def test_an_engine_that_serves_other_weights_is_caught_and_its_turns_never
         assert swapped.status_code == 200
         code, said = await _policy("verify", str(wanted.path), *told)
         assert code == 1 and "differ from the trainer's" in said
-        assert await _fitness(running, "tampered") == "policy_mismatch"
+        assert await record_fitness(running) == "policy_mismatch"
 
         code, said = await _policy("rollback", str(registry.root), *told)
         assert code == 0 and "retail serves, moved-1 is marked bad" in said, said
-        assert await _fitness(running, "after") == "fit"
+        assert await record_fitness(running) == "fit"
     assert vllm.engine.health().version == "retail"
     listed = await _policy("list", str(registry.root), "--json")
     rows = {row["version"]: row for row in map(json.loads, listed[1].splitlines())}

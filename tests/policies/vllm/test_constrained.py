@@ -9,8 +9,9 @@ import pytest
 
 from tests.gateway.servers import Running, gateway
 from tests.policies.conftest import TOOLS
+from tests.policies.rollouts import open_rollout
 from tests.policies.vllm.conftest import Reciting
-from tests.policies.vllm.recorded import CHAT, assert_true, post, rollout, turns
+from tests.policies.vllm.recorded import CHAT, assert_true, post, turns
 from tests.policies.vllm.reference import furthest, logprobs
 from tests.vllm_server import VllmServed
 
@@ -80,15 +81,17 @@ async def test_knobs_bend_log_probabilities_and_are_neutralised_where_they_train
             left = await _turn(running, f"left-{name}", asked, {name: value})
             assert left["fitness"] == "constrained_sampling"
             assert _apart(left, vllm.first.path) > _FAR, name
-            assert_true(await _turn(running, await rollout(running), asked, {name: value}), vllm.first.path)
+            assert_true(
+                await _turn(running, await open_rollout(running), asked, {name: value}), vllm.first.path
+            )
 
 
 async def test_what_a_grammar_or_a_mask_forces_is_unfit(tmp_path: Path, recites: Reciting) -> None:
     async with gateway(tmp_path, recites.url) as running:
         for name, (asked, more) in FORCED.items():
-            turn = await _turn(running, await rollout(running), asked, more)
+            turn = await _turn(running, await open_rollout(running), asked, more)
             assert turn["fitness"] == "constrained_sampling"
             assert _apart(turn, recites.path) > _FAR, name
         for more in FREE.values():
-            turn = await _turn(running, await rollout(running), "two calls", more)
+            turn = await _turn(running, await open_rollout(running), "two calls", more)
             assert_true(turn, recites.path)
