@@ -34,8 +34,6 @@ class Operator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """An operator with its properties."""
-
     name: str
     site: Site
     recovery: Recovery

@@ -47,7 +47,6 @@ def has_third_parties() -> bool:
 
 
 def operators() -> Mapping[str, Registered]:
-    """Every registered operator by its public name."""
     _import_all()
     return registered_operators()
 

@@ -116,7 +116,6 @@ def prompt_for(operator: str, direction: str, target: Any, draw: Draw, severity:
 
 
 def use_model_text(draw: Draw, given: WrittenText) -> Draw:
-    """The rule's draw with a model's text in it."""
     return {**draw, WORDING: {"form": MODEL, "model": given.model, "text": given.text}}
 
 

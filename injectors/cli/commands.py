@@ -37,7 +37,6 @@ class ConfigurationError(click.ClickException):
 
 @contextmanager
 def report_errors(prefix: str = "") -> Iterator[None]:
-    """Report a ValueError as a ConfigurationError."""
     try:
         yield
     except ValueError as error:
@@ -134,7 +133,6 @@ def read_profile(name_or_file: str | Path, tools: Sequence[str] = ()) -> Profile
 
 
 def read_file(path: Path) -> str:
-    """The text of a file."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:

@@ -17,7 +17,6 @@ LONGEST = 4000
 
 
 def render_heading(text: str) -> Text:
-    """A line above an event."""
     return Text(f"\n{text}", style="bold")
 
 
@@ -57,7 +56,6 @@ def _line(label: str, text: Text) -> Text:
 
 
 def shorten(text: str) -> str:
-    """A text in no more than LONGEST characters."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text)} characters)"
 
 

@@ -22,8 +22,6 @@ from crosswind.injectors.profiles.schedule import Occasion
 
 @dataclass(slots=True)
 class BranchCounters:
-    """The counters along one branch of a conversation."""
-
     plan: Plan
     events: int = 0
     """Injections so far."""
@@ -42,7 +40,6 @@ class BranchCounters:
     """The tools whose calls were answered."""
 
     def copy(self) -> BranchCounters:
-        """Counters that go on from here without changing these."""
         return BranchCounters(
             self.plan,
             self.events,

@@ -81,7 +81,6 @@ def _target(text: str, ordinal: int, beside: str = "") -> ToolResultTarget:
 
 
 def replay_observations(entry: Registered, text: str, ordinal: int, draw: Draw) -> Result:
-    """What stored draws make of a message."""
     notes: list[str] = []
     # From the last to the first, so that the places of those to come stay as they are.
     for part in reversed(draw[PARTS]):
@@ -91,7 +90,6 @@ def replay_observations(entry: Registered, text: str, ordinal: int, draw: Draw) 
 
 
 def _replay_one(entry: Registered, text: str, ordinal: int, part: Mapping[str, Any]) -> tuple[str, str]:
-    """The message with one of its observations changed, and the note on it."""
     if "at" in part:
         start, end = part["at"]
         result = entry.apply(_target(text[start:end], ordinal), part["draw"])

@@ -68,7 +68,6 @@ class Walks:
 
     @property
     def size(self) -> int:
-        """About how many bytes they take."""
         return ITEM_BYTES * sum(len(walked.items) for walked in self._kept)
 
     def before(

@@ -16,7 +16,6 @@ class StoredData:
     """What an error calls it."""
 
     def to_json(self) -> dict[str, Any]:
-        """The value as JSON data."""
         return dict(msgspec.to_builtins(self))
 
     @classmethod

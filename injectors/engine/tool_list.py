@@ -143,7 +143,6 @@ class ShownTools(StoredData):
 
     @staticmethod
     def clean(tools: Sequence[ToolSchema]) -> ShownTools:
-        """The list as the client declared it."""
         return ShownTools("", tuple(ShownTool(at, tool.name) for at, tool in enumerate(tools)))
 
     def to_json(self) -> dict[str, Any]:
@@ -158,8 +157,6 @@ class ShownTools(StoredData):
 
 @dataclass(slots=True)
 class PerturbedTool:
-    """A declared tool with the changes made to it."""
-
     source: int
     declared: ToolSchema
     tool: ToolSchema
@@ -169,7 +166,6 @@ class PerturbedTool:
     takes: dict[str, str] = field(default_factory=dict)
 
     def take(self, change: ToolChange) -> None:
-        """Add one more change."""
         self.tool = change.tool
         self.added += change.added
         self.takes.update(change.takes)

@@ -70,7 +70,6 @@ def perturb_tools(
 
 
 def _fits(known: ShownTools, constraints: ToolConstraints) -> bool:
-    """Whether a list that was shown before can be shown under these constraints."""
     if constraints.taken and any(tool.changed and tool.name in constraints.taken for tool in known.tools):
         return False
     return constraints.duplicates == "allowed" or len({one.name for one in known.tools}) == len(known.tools)
@@ -78,8 +77,6 @@ def _fits(known: ShownTools, constraints: ToolConstraints) -> bool:
 
 @dataclass(slots=True)
 class _Counter:
-    """A rule's occasions and injections so far."""
-
     seen: int = 0
     injected: int = 0
     last: int | None = None

@@ -25,7 +25,6 @@ Bound = Annotated[Whole, Field(ge=0)]
 
 
 def holds_boolean(value: Any) -> bool:
-    """Whether a value is a boolean or holds one."""
     if isinstance(value, Mapping):
         value = list(value.values())
     return any(map(holds_boolean, value)) if isinstance(value, list | tuple) else isinstance(value, bool)

@@ -54,7 +54,6 @@ def check_change(
 
 
 def too_deep(schema: Any) -> bool:
-    """Whether a schema has more than DEEPEST levels."""
     level = [schema]
     for _ in range(DEEPEST):
         if not level:

@@ -34,7 +34,6 @@ class InvalidField(Exception):
 
 
 def refuse_if(wrong: bool, path: Path, value: Any, fix: str) -> None:
-    """Raise InvalidField if something is wrong."""
     if wrong:
         raise InvalidField(path, value, fix)
 
@@ -83,7 +82,6 @@ def _fields_at(model: type[Any], path: Path) -> list[str]:
 
 
 def _annotations(model: type[Any]) -> dict[str, Any]:
-    """The type of each field, under the name that it has in a document."""
     if is_dataclass(model):
         hints = get_type_hints(model)
         return {field.name: hints[field.name] for field in fields(model)}

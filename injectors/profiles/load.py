@@ -75,7 +75,6 @@ def _built_in() -> Mapping[str, Traversable]:
 
 
 def names() -> list[str]:
-    """The built-in profiles' names."""
     return list(_built_in())
 
 

@@ -102,7 +102,6 @@ class Profile(_Model):
 
     @property
     def highest_level(self) -> int | None:
-        """The highest level, or None where the profile has no levels."""
         return len(self.levels) - 1 if self.levels else None
 
     def at_level(self, level: int) -> Profile:

@@ -130,7 +130,6 @@ _short_spans = lru_cache(256)(_spans)
 
 
 def find_entities(text: str, tools: Iterable[ToolSchema] = ()) -> tuple[str, ...]:
-    """The texts of the entities, in order."""
     return tuple(text[start:end] for start, end in find_protected_spans(text, tools))
 
 
@@ -226,7 +225,6 @@ def _find_whole(text: str, entity: str, at: int) -> int:
 
 
 def _one_word(left: str, right: str) -> bool:
-    """Whether two neighbouring characters belong to one word."""
     return left.isalnum() and right.isalnum() and not _UNSPACED_LETTER.search(left + right)
 
 

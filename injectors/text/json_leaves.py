@@ -54,7 +54,6 @@ def list_facts(value: Any, target: ToolResultTarget) -> list[tuple[Place, Any]]:
 
 
 def is_asked_for(leaf: Any, target: ToolResultTarget) -> bool:
-    """Whether the call's arguments hold this value."""
     text = leaf if isinstance(leaf, str) else json.dumps(leaf)
     return bool(text) and _stands_alone(text, target.arguments)
 

@@ -15,8 +15,8 @@ def plan_of(profile: str, seed: int = 0, assignment: Assignment | None = None, *
 
 
 def plan_with(
-    *operators: str, severity: float = 1.0, seed: int = 0, when: str = "{}", more: str = ""
+    *operators: str, severity: float = 1.0, seed: int = 0, when: str = "{}", more: str = "", **options: Any
 ) -> Plan:
     """The plan under rules for these operators. `more` is what the profile's YAML says besides."""
     rules = "".join(f"  - {{operator: '{name}', severity: {severity}, when: {when}}}\n" for name in operators)
-    return plan_of(f"name: t\n{more}\nrules:\n{rules}", seed)
+    return plan_of(f"name: t\n{more}\nrules:\n{rules}", seed, **options)

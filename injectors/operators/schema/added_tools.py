@@ -53,7 +53,6 @@ def complete_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def add_sentence(description: str, sentence: str) -> str:
-    """The description with one more sentence."""
     before = description.rstrip()
     if not before:
         return sentence

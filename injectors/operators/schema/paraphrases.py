@@ -158,7 +158,6 @@ def _check_description(description: Any, before: str) -> str:
 
 
 def _descriptions(parameters: Mapping[str, Any]) -> dict[str, str]:
-    """The description of each parameter that has one, by name."""
     properties = parameters.get("properties")
     return {
         name: schema["description"]

@@ -202,5 +202,4 @@ def _is_row(line: str) -> bool:
 
 
 def _single(line: str) -> bool:
-    """Whether each symbol is one code point."""
     return line.isascii() or all(find_boundary(line, at) == at for at in range(1, len(line)))

@@ -67,7 +67,6 @@ def find_earlier(value: Any) -> Any | None:
 
 
 def find_neighbours(value: str) -> list[str]:
-    """The words beside this one in its vocabulary."""
     vocabulary = _BY_WORD.get(value.lower(), ())
     at = [word.lower() for word in vocabulary].index(value.lower()) if vocabulary else 0
     return [
@@ -107,7 +106,6 @@ def find_figures(target: ToolResultTarget) -> list[tuple[int, int, str]]:
 
 
 def replace_spans(text: str, edits: Iterable[SpanEdit]) -> str:
-    """Put these strings in place of those that stand there."""
     out, at = [], 0
     for start, end, figure in edits:
         out += [text[at:start], figure]

@@ -173,7 +173,6 @@ def _find_values(target: UserTarget) -> Iterator[Span]:
 
 
 def _sentence_at(at: int, sentences: list[Span]) -> Span:
-    """The sentence around a position."""
     return sentences[bisect_right(sentences, at, key=lambda span: span[0]) - 1]
 
 
@@ -187,7 +186,6 @@ def _find_quantities(target: UserTarget) -> Iterator[Span]:
 
 
 def _is_quantity(phrase: str) -> bool:
-    """Whether a phrase asks for a quantity."""
     return _ASKED.fullmatch(phrase) is not None
 
 

@@ -70,7 +70,6 @@ class InteractionPatternWording:
 
 
 def _add_pattern(target: InstructionsTarget, draw: Draw, pattern: str) -> Result:
-    """Append a pattern to the instructions."""
     kinds = " and ".join(kind.replace("_", " ") for kind in draw["kinds"])
     text = f"{target.text.rstrip()}\n\n{HEADING}\n{pattern}\n{OBJECTIVE}"
     return Result(text, f"The simulated user was told how to talk: {kinds}.")

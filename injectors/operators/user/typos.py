@@ -85,7 +85,6 @@ class Typos:
 
 
 def _find_words(target: UserTarget) -> Iterator[tuple[int, str]]:
-    """The words that typos may hit, with their positions."""
     spans = iter(target.protected)
     span: Span | None = next(spans, None)
     for match in _WORD.finditer(target.text):

@@ -18,8 +18,7 @@ from crosswind.injectors.profiles.load import Compose, ProfileError, load, parse
 from crosswind.injectors.profiles.schedule import When
 from crosswind.injectors.seeded_random import SeededRandom
 from tests import ROOT
-
-RULES = "rules:\n  - operator: tool.timeout\n    severity: 0.5\n"
+from tests.injectors.plans import plan_of, plan_with
 
 
 @pytest.mark.parametrize("name", profile.names())
@@ -104,15 +103,14 @@ def test_noisyagent_draws_one_of_its_types() -> None:
     assert known.compose is Compose.ONE_OF
     assert {rule.operator for rule in known.rules} == offered
     assert known.levels[0] == 0 and len(known.levels) == 6
-    drawn = [make_plan(known, Seed(seed, "s")) for seed in range(300)]
+    drawn = [plan_of("noisyagent", seed) for seed in range(300)]
     assert {plan.noise_type for plan in drawn} == offered
     assert all([rule.operator for rule in plan.rules] == [plan.noise_type] for plan in drawn)
     assert all(35 < sum(plan.noise_type == name for plan in drawn) < 90 for name in offered)
 
 
 def test_a_level_in_the_name_settles_the_severity() -> None:
-    known = load("noisyagent/level-2")
-    plan = make_plan(known, Seed(0, "s"))
+    plan = plan_of("noisyagent/level-2")
     assert (plan.profile, plan.level) == ("noisyagent/level-2", 2)
     assert plan.rules[0].severity == load("noisyagent").levels[2]
 
@@ -138,12 +136,7 @@ def test_an_unknown_name_is_an_error_that_names_the_nearest(name: str, words: st
 
 
 def test_a_sequence_gives_each_rule_its_part_of_the_session() -> None:
-    known = parse(
-        "name: t\ncompose: sequence\nrules:\n"
-        "  - {operator: user.typos, severity: 1}\n  - {operator: tool.timeout, severity: 1}\n",
-        "t",
-    )
-    first, second = make_plan(known, Seed(0, "t", "task")).rules
+    first, second = plan_with("user.typos", "tool.timeout", more="compose: sequence").rules
     assert (first.window, second.window) == ((0.0, 0.5), (0.5, 1.0))
 
 
@@ -155,8 +148,7 @@ def test_a_plan_survives_its_json(name: str, seed: int) -> None:
 
 
 def test_two_rules_of_one_operator_have_names_of_their_own() -> None:
-    known = parse("name: t\nlevels: [0, 1]\nrules: [{operator: tool.timeout}, {operator: tool.timeout}]", "t")
-    plan = make_plan(known, Seed(0, "t", "task"))
+    plan = plan_with("tool.timeout", "tool.timeout")
     assert [rule.name for rule in plan.rules] == ["tool.timeout", "tool.timeout#2"]
 
 
@@ -175,7 +167,7 @@ def test_a_plan_refuses_what_its_profile_does_not_have(
     name: str, assignment: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(ValueError, match=says):
-        make_plan(load(name), Seed(0, "s"), Assignment(**{"arm": "noisy"} | assignment))
+        plan_of(name, 0, Assignment(**{"arm": "noisy"} | assignment))
 
 
 def test_a_seed_with_an_unknown_scope_and_data_of_no_plan_are_refused() -> None:
@@ -224,7 +216,7 @@ def test_all_of_agentnoisebench_draws_one_of_its_ten_kinds() -> None:
 
 
 def test_options_reach_the_draw_and_a_replay_needs_none() -> None:
-    [rule] = make_plan(load("agentnoisebench/failure"), Seed(0, "t", "task")).rules
+    [rule] = plan_of("agentnoisebench/failure").rules
     entry = registry.resolve("failure")
     target = examples.sample(Site.TOOL_RESULT)
     draws = [entry.draw(rule.options, target, SeededRandom(f"{seed}"), 1.0) or {} for seed in range(200)]
@@ -235,18 +227,15 @@ def test_options_reach_the_draw_and_a_replay_needs_none() -> None:
         "HTTP 408",
         "HTTP 429",
     }
-    assert (
-        len({(entry.draw({}, target, SeededRandom(f"{seed}"), 1.0) or {})["kind"] for seed in range(200)})
-        == 7
-    )
+    by_default = [entry.draw({}, target, SeededRandom(f"{seed}"), 1.0) or {} for seed in range(200)]
+    assert len({draw["kind"] for draw in by_default}) == 7
 
 
 def test_labels_keep_noise_to_the_sessions_that_have_them() -> None:
-    known = parse(f"name: t\nlabels: {{team: support-*, tier: '2'}}\n{RULES}", "t")
-
     def rules(labels: dict[str, object] | None) -> int:
-        plan = make_plan(known, Seed(0, "t", "task"), labels=labels)
-        return len(plan.rules)
+        return len(
+            plan_with("tool.timeout", more="labels: {team: support-*, tier: '2'}", labels=labels).rules
+        )
 
     assert rules({"team": "support-eu", "tier": 2, "more": None}) == 1
     assert rules({"team": "sales", "tier": 2}) == rules({"team": "support-eu"}) == rules(None) == 0
