@@ -206,8 +206,19 @@ async def _make_opening(gateway: Gateway, body: OpenSession, session_id: str) ->
     if body.arm == "auto" and body.group_id is not None:
         curriculum = await gateway.curricula.of_group(body.group_id)
     assigned = _assign_from_curriculum(curriculum, body, seed)
+    row = record.Session(
+        session_id,
+        now_us(),
+        {},
+        task_id=body.task_id,
+        group_id=body.group_id,
+        group_size=body.group_size,
+        rollout_index=body.rollout_index,
+        labels=body.labels,
+        policy=body.policy,
+    )
     return Opening(
-        session_id=session_id,
+        row,
         profile=body.profile or (curriculum.profile if curriculum else gateway.settings.profile),
         seed=seed,
         name=await gateway.next_unnamed(),
@@ -215,14 +226,8 @@ async def _make_opening(gateway: Gateway, body: OpenSession, session_id: str) ->
         level=assigned.level if assigned and body.level is None else body.level,
         noise_type=assigned.noise_type if assigned and body.noise_type is None else body.noise_type,
         scope=body.seed_scope or (curriculum.seed_scope if curriculum else "session"),
-        task_id=body.task_id,
-        group_id=body.group_id,
-        group_size=body.group_size,
-        rollout_index=body.rollout_index,
         curriculum_version=curriculum.version if curriculum else None,
-        labels=body.labels,
         user_can_answer=body.user_can_answer,
-        policy=body.policy,
         dose=gateway.settings.dose,
     )
 

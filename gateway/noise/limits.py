@@ -29,7 +29,6 @@ class FaultsInFlight:
         return True
 
     def end(self) -> None:
-        """End a fault that was admitted."""
         self.count -= 1
 
 

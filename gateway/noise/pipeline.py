@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import structlog
 from msgspec.structs import replace
@@ -71,7 +70,6 @@ class Noise:
         ]
 
     def withdraw(self, operator: str, reason: str) -> None:
-        """Mark an operator's events as not injected."""
         self.events[:] = [
             replace(one, after=None, note=f"Not injected: {reason}.") if one.operator == operator else one
             for one in self.events
@@ -150,7 +148,7 @@ def _record(
     if decided.tools is not None:
         _record_tools(noise, decided.tools, session, place, events)
     for new in noise.new:
-        shown = session.ledger.add(new, session_id=session.record.id, turn=place.index, branch=place.branch)
+        shown = session.ledger.add(new, session.record.id, place)
         if events.storable(shown):
             noise.rows.append(shown)
         _record_injections(noise, new.injections, events)
@@ -164,7 +162,7 @@ def _record_tools(
 ) -> None:
     ledger, known, session_id = session.ledger, session.ledger.tools, session.record.id
     if tools.shown.anchor and (known is None or tools.lasting.decided != known.decided):
-        row = ledger.add_tools(tools.lasting, session_id=session_id, turn=place.index, branch=place.branch)
+        row = ledger.add_tools(tools.lasting, session_id, place)
         if events.storable(row):
             noise.rows.append(row)
         noise.rows += [
@@ -198,8 +196,7 @@ def roll_back(
     """Take back noise that can't be shown: its places stay clean from now on, here and in the store, and its
     events say so. Gives the noise to go on with.
     """
-    ledger = session.ledger
-    where: Mapping[str, Any] = {"session_id": session.record.id, "turn": place.index, "branch": place.branch}
+    ledger, session_id = session.ledger, session.record.id
     session.turns.add_injections(place, 0)
     session.walks.forget()
     # What wasn't entered into the ledger yet must be, or a later turn would decide it.
@@ -209,11 +206,11 @@ def roll_back(
     brought = [item for item in conversation.items if item.ref.message >= conversation.held]
     items = [*([prompt.item] if prompt else ()), *brought]
     rows: list[Row] = [
-        ledger.add(NewText(item, (), None, ()), **where)
+        ledger.add(NewText(item, (), None, ()), session_id, place)
         for item in (*entered.values(), *(item for item in items if item.anchor not in known))
     ]
     if noise.tools is not None and noise.tools.shown.injections:
-        rows.append(ledger.add_tools(_as_declared(noise.tools.shown, request), **where))
+        rows.append(ledger.add_tools(_as_declared(noise.tools.shown, request), session_id, place))
     events = [replace(one, after=None, note=_TAKEN_BACK) for one in noise.events]
     return Noise(rows=rows, events=events, unfit=Fitness.NOISE_FAILED)
 

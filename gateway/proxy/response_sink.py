@@ -176,7 +176,6 @@ class FaultySink:
 
 
 def judge_delivery(sink: ResponseSink) -> Delivered:
-    """Whether what was sent reached its client."""
     return Delivered.NO if sink.broken else Delivered.YES
 
 

@@ -122,7 +122,6 @@ class SharedCalls:
         return await self.join(key, shared, http)
 
     async def join(self, key: Key, shared: SharedCall, http: Http) -> int:
-        """Wait for a call's answer and deliver it."""
         assert shared.task is not None, "a call has its task before anyone waits for it"
         shared.clients.append(http)
         late = shared.task.done()

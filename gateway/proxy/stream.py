@@ -165,7 +165,6 @@ def check_readable(exchange: Exchange, decoding: ContentDecoder) -> None:
 
 
 def too_large(limit: str) -> UpstreamError:
-    """The error of an answer that would have to be read whole."""
     return UpstreamError(
         502,
         f"the upstream's answer is larger than {limit}, and it has to be read whole; raise it",

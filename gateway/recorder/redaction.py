@@ -115,7 +115,6 @@ class Redactor:
         return _compile(tuple(found)) if found else None
 
     def mask_text(self, text: str) -> str:
-        """Mask the text for storage; return the same object if it has no secret."""
         raw = text.encode("utf-8", "surrogatepass")
         masked = self.mask(raw)
         return text if masked is raw else masked.decode("utf-8", "surrogatepass")

@@ -13,6 +13,7 @@ import msgspec
 
 from crosswind.gateway.protocols.hidden_tools import Reinsertion
 from crosswind.gateway.protocols.tool_mapping import WrittenTools
+from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.decision import Decision, KnownText, NewText
@@ -70,7 +71,7 @@ class Ledger:
                 case _ if row.anchor not in self._known:
                     self._known[row.anchor] = KnownText(row.text, _decisions(row))
 
-    def add(self, new: NewText, *, session_id: str, turn: int, branch: str) -> Shown:
+    def add(self, new: NewText, session_id: str, place: TurnPosition) -> Shown:
         """Add what is shown for the first time. Returns the row to store with the turn."""
         item = new.item
         site = item.site
@@ -80,42 +81,39 @@ class Ledger:
             anchor=item.anchor,
             site=site,
             ordinal=item.ordinal,
-            turn_index=turn,
+            turn_index=place.index,
             clean_hash=clean_hash(item.text),
             decisions=tuple(decision.to_json() for decision in new.decisions),
             text=new.text,
-            branch=branch,
+            branch=place.branch,
         )
 
-    def add_tools(self, shown: ShownTools, *, session_id: str, turn: int, branch: str) -> Shown:
-        """Add how a list of tools is shown from now on."""
+    def add_tools(self, shown: ShownTools, session_id: str, place: TurnPosition) -> Shown:
         self._learn_tools(shown)
         return Shown(
             session_id=session_id,
             # A list changes when a phantom leaves it: each row has its own name.
-            anchor=f"{shown.anchor}@{turn}.{self._tool_rows}",
+            anchor=f"{shown.anchor}@{place.index}.{self._tool_rows}",
             site=Site.TOOL_SCHEMA,
-            ordinal=turn,
-            turn_index=turn,
+            ordinal=place.index,
+            turn_index=place.index,
             clean_hash="",
             text=msgspec.json.encode(shown.to_json()).decode(),
-            branch=branch,
+            branch=place.branch,
         )
 
-    def add_reinsertion(
-        self, anchor: str, put: Reinsertion, *, session_id: str, turn: int, branch: str
-    ) -> Shown:
+    def add_reinsertion(self, anchor: str, put: Reinsertion, session_id: str, place: TurnPosition) -> Shown:
         """Add what a message of the policy lost on its way to the client."""
         self._learn_reinsertion(anchor, put)
         return Shown(
             session_id=session_id,
             anchor=anchor,
             site=Site.MODEL_RESPONSE,
-            ordinal=turn,
-            turn_index=turn,
+            ordinal=place.index,
+            turn_index=place.index,
             clean_hash="",
             text=msgspec.json.encode(put).decode(),
-            branch=branch,
+            branch=place.branch,
         )
 
     def _learn_tools(self, shown: ShownTools) -> None:

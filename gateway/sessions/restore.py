@@ -33,7 +33,6 @@ class ResponseLookup:
     recorder: Recorder
 
     async def owner(self, response_id: str) -> str | None:
-        """The session that a response was delivered to."""
         return await self._look_up(lambda: self.store.session_of_response(response_id))
 
     async def turn(self, session_id: str, response_id: str) -> Turn | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -126,7 +125,8 @@ class SessionClaim(msgspec.Struct, frozen=True):
 class Opening(msgspec.Struct, frozen=True):
     """Everything that a new session is made from. `arm` None: noisy if the profile has rules."""
 
-    session_id: str
+    record: Session
+    """The session's row, as yet without its arm and plan."""
     profile: str
     seed: int
     name: str
@@ -135,38 +135,29 @@ class Opening(msgspec.Struct, frozen=True):
     level: int | None = None
     noise_type: str | None = None
     scope: str = "session"
-    task_id: str | None = None
-    group_id: str | None = None
-    group_size: int | None = None
-    rollout_index: int | None = None
     curriculum_version: int | None = None
-    labels: Mapping[str, Any] = msgspec.field(default_factory=dict)
     user_can_answer: bool | None = None
-    policy: str | None = None
-    tenant: str | None = None
-    identity: str = "api"
-    confidence: float = 1.0
-    quarantine: str | None = None
     dose: Dose = msgspec.field(default_factory=Dose)
 
     def scope_key(self) -> str:
         """The key that sessions with equal draws share: the task, the group, or this session's task, group
         and rollout index.
         """
-        if self.scope == "task" and self.task_id is not None:
-            return self.task_id
-        if self.scope == "group" and self.group_id is not None:
-            return self.group_id
-        if self.task_id is None and self.group_id is None:
+        task, group = self.record.task_id, self.record.group_id
+        if self.scope == "task" and task is not None:
+            return task
+        if self.scope == "group" and group is not None:
+            return group
+        if task is None and group is None:
             return self.name
-        return "\x1f".join(str(part) for part in (self.task_id, self.group_id, self.rollout_index))
+        return f"{task}\x1f{group}\x1f{self.record.rollout_index}"
 
 
 def _may_be_noisy(opening: Opening) -> bool:
     """Whether the caps allow noise. Rollouts of a group are the experiment's own traffic: caps skip them."""
     key = opening.scope_key()
-    return opening.group_id is not None or may_be_noisy(
-        opening.dose, opening.tenant, seed=opening.seed, key=key
+    return opening.record.group_id is not None or may_be_noisy(
+        opening.dose, opening.record.tenant, seed=opening.seed, key=key
     )
 
 
@@ -185,26 +176,11 @@ def make_session(profiles: Profiles, opening: Opening) -> LiveSession:
             opening.level,
             opening.curriculum_version,
         ),
-        labels=opening.labels,
+        labels=opening.record.labels,
         user_can_answer=opening.user_can_answer,
     )
     plan = apply_caps(plan, opening.dose)
-    record = Session(
-        id=opening.session_id,
-        created_us=now_us(),
-        plan=plan.to_json(),
-        arm=Arm(plan.arm),
-        task_id=opening.task_id,
-        group_id=opening.group_id,
-        group_size=opening.group_size,
-        rollout_index=opening.rollout_index,
-        labels=opening.labels,
-        policy=opening.policy,
-        tenant=opening.tenant,
-        identity=opening.identity,
-        confidence=opening.confidence,
-        quarantine=opening.quarantine,
-    )
+    record = structs.replace(opening.record, plan=plan.to_json(), arm=Arm(plan.arm))
     return LiveSession(record, plan)
 
 

@@ -9,6 +9,7 @@ import asyncio
 import structlog
 from msgspec import structs
 
+from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.http.auth import Caller, invalid_key_error
 from crosswind.gateway.protocols.codec import Codec, SessionReader
@@ -225,27 +226,26 @@ class Sessions:
             if session is not None:
                 return session
         opening = self._make_opening("", "inferred", claim)
-        salt = digest(str(opening.seed), opening.profile, opening.tenant or "")
+        salt = digest(str(opening.seed), opening.profile, opening.record.tenant or "")
         try:
             inferred = await self._inference.infer(hints, salt=salt)
         except StoreError as error:
             _log.error("a session can't be inferred: the store can't be read", error=str(error))
             inferred = make_unresolved(hints, salt, "inferred: the store could not be read")
         session = await self.get(inferred.session_id)
-        if session is not None and session.record.tenant != opening.tenant:
+        if session is not None and session.record.tenant != opening.record.tenant:
             # A call's id alone doesn't open another tenant's session.
             inferred = make_unresolved(hints, salt, "inferred: its history was delivered to another tenant")
             session = await self.get(inferred.session_id)
         if session is None:
-            session = await self._open_unseen(
-                structs.replace(
-                    opening,
-                    session_id=inferred.session_id,
-                    name=digest(hints.first_user_turn),
-                    confidence=inferred.confidence,
-                    quarantine=inferred.quarantine,
-                )
+            record = structs.replace(
+                opening.record,
+                id=inferred.session_id,
+                confidence=inferred.confidence,
+                quarantine=inferred.quarantine,
             )
+            name = digest(hints.first_user_turn)
+            session = await self._open_unseen(structs.replace(opening, record=record, name=name))
             if hints.begun_as is not None:
                 session.pending.append(DeliveredId(hints.begun_as, session.record.id))
         elif session.record.status is SessionStatus.CLOSED:
@@ -258,21 +258,25 @@ class Sessions:
 
     def _make_opening(self, session_id: str, identity: str, claim: SessionClaim) -> Opening:
         """What an unseen session is opened with, by the claim and the configuration."""
-        return Opening(
-            session_id=session_id,
-            profile=claim.profile or claim.caller.profile or self._settings.profile,
-            seed=self._settings.seed if claim.seed is None else claim.seed,
-            name=session_id,
+        record = Session(
+            session_id,
+            now_us(),
+            {},
             task_id=claim.task_id,
             group_id=claim.group_id,
             tenant=claim.caller.tenant,
             identity=identity,
+        )
+        return Opening(
+            record,
+            profile=claim.profile or claim.caller.profile or self._settings.profile,
+            seed=self._settings.seed if claim.seed is None else claim.seed,
+            name=session_id,
             dose=self._settings.dose,
         )
 
     async def _open_unseen(self, opening: Opening) -> LiveSession:
-        """Open a session if the configuration allows it."""
-        session_id = opening.session_id
+        session_id = opening.record.id
         if self._settings.sessions == "strict":
             raise unknown_session(session_id)
         if self._sharing is not None:

@@ -48,7 +48,6 @@ def export(store: str, form: str, session_id: str | None, group_id: str | None, 
 
 
 def _sessions(store: Store, session_id: str | None, group_id: str | None) -> list[str]:
-    """List the ids to export, in order."""
     if session_id:
         return [session_id] if store.session(session_id) else []
     found = [*iterate_sessions(store, group_id=group_id)][::-1]

@@ -67,7 +67,6 @@ def pack_top(places: TopLogprobs) -> bytes | None:
 
 
 def unpack_top(body: bytes | None) -> TopLogprobs:
-    """Decode the bytes of `pack_top`."""
     places = []
     at, body = 0, body or b""
     while at < len(body):

@@ -75,7 +75,6 @@ class Exchange(msgspec.Struct, eq=False):
 
     @property
     def too_large(self) -> bool:
-        """Whether the answer was too large to be read."""
         return self.unread is Fitness.ANSWER_TOO_LARGE
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -75,13 +74,10 @@ def ledger_rows(exchange: Exchange) -> list[Row]:
     tools, reader = exchange.tools, exchange.answer
     if tools is None:
         return []
-    session, place = exchange.session, exchange.place
-    where: Mapping[str, Any] = {
-        "session_id": session.record.id, "turn": place.index, "branch": place.branch,
-    }  # fmt: skip
+    ledger, session_id = exchange.session.ledger, exchange.session.record.id
     rows: list[Row] = []
     if exchange.left:
-        rows.append(session.ledger.add_tools(tools.shown, **where))
+        rows.append(ledger.add_tools(tools.shown, session_id, exchange.place))
     last = _answers(exchange)
     if not (exchange.results or last or reader.finished):
         return rows
@@ -93,7 +89,7 @@ def ledger_rows(exchange: Exchange) -> list[Row]:
         anchor = delivered_anchor(exchange.request, found)
         if anchor is not None:
             kept = replace(put, protocol=exchange.codec.name)
-            rows.append(session.ledger.add_reinsertion(anchor, kept, **where))
+            rows.append(ledger.add_reinsertion(anchor, kept, session_id, exchange.place))
     return rows
 
 

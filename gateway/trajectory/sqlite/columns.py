@@ -175,7 +175,6 @@ class Table(Generic[T]):
         self._reads = tuple((c.field, c.read or (lambda value: value)) for c in self.columns)
 
     def encode(self, row: T) -> list[Any]:
-        """Encode the row's values in the order of `names`."""
         values = list(self._fields(row))
         for at, write in self._writes:
             values[at] = write(values[at])

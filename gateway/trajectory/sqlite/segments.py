@@ -102,7 +102,6 @@ class NewContent:
         return use
 
     def chain(self, session_id: str, chain: Chain | None) -> bytes | None:
-        """Add a chain; return its key."""
         if chain is None:
             return None
         use = self._use(session_id)
@@ -216,7 +215,6 @@ def _many(connection: sqlite3.Connection, statement: str, rows: list[tuple[Any, 
 
 
 def session_numbers(connection: sqlite3.Connection, session_ids: Iterable[str]) -> dict[str, int]:
-    """The numbers of the sessions that exist."""
     found = {}
     for session_id in session_ids:
         row = connection.execute("SELECT number FROM session WHERE id = ?", (session_id,)).fetchone()
