@@ -16,6 +16,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from crosswind.gateway.sessions.turns import TurnIndex, TurnPosition, TurnRequest
+from crosswind.gateway.trajectory.sqlite.connection import commit
 
 _KEPT = 200_000
 """Leases that are kept; older turns are in the store by far."""
@@ -102,13 +103,8 @@ class TurnLeases:
         """A transaction. Workers hold its lock for some ten microseconds; a killed one releases it."""
         with _translate_errors():
             await self._begin()
-            try:
+            with commit(self._connection):
                 yield self._connection
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
 
     async def _begin(self) -> None:
         until = asyncio.get_running_loop().time() + _WAIT_S

@@ -95,6 +95,7 @@ class Stage:
     store: Path
     log: io.StringIO
     profiles: dict[str, str]
+    loop: asyncio.AbstractEventLoop
     said: str = ""
     """What was logged lately."""
     _sessions: Iterator[int] = field(default_factory=count)
@@ -115,31 +116,24 @@ class Stage:
         """Send a request of which nothing is too odd; None where its answer broke off."""
         self.upstream.answers = list(answers) or [http_answer(OK)]
         self.upstream.bodies.clear()
-        named = {
-            "content-type": "application/json",
-            "x-crosswind-profile": self.profiles[noise],
-            **CREDENTIALS,
-        }
-        try:
-            answer = self.http.request(
-                method, self.running.data + path, content=body, headers=named | headers
-            )
-        except httpx.RemoteProtocolError:
-            answer = None
-        self.check_log()
+        answer = self._ask(method, path, body, noise, {"content-type": "application/json"} | headers)
         assert answer is None or answer.status_code != 500, answer.text
         return answer
 
     def upstream_says(self, path: str, body: bytes, answer: bytes, noise: str) -> httpx.Response | None:
         """Send a request to an upstream that may well answer with a 500 of its own."""
         self.upstream.answers = [answer]
-        named = {"x-crosswind-profile": self.profiles[noise], **CREDENTIALS}
-        try:
-            got = self.http.post(self.running.data + path, content=body, headers=named)
-        except (httpx.RemoteProtocolError, httpx.DecodingError):
-            got = None
+        return self._ask("POST", path, body, noise, {})
+
+    def _ask(
+        self, method: str, path: str, body: bytes | None, noise: str, headers: dict[str, str]
+    ) -> httpx.Response | None:
+        named = {"x-crosswind-profile": self.profiles[noise], **CREDENTIALS} | headers
+        answer = None
+        with contextlib.suppress(httpx.RemoteProtocolError, httpx.DecodingError):
+            answer = self.http.request(method, self.running.data + path, content=body, headers=named)
         self.check_log()
-        return got
+        return answer
 
     def check_log(self) -> None:
         """Nothing that is a defect was logged, and no secret."""
@@ -176,12 +170,6 @@ class Stage:
         for file in self.store.parent.glob(f"{self.store.name}*"):
             assert SECRET.encode() not in file.read_bytes(), file
 
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        return self._loop
-
-    _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
-
 
 @contextlib.contextmanager
 def stage(tmp: Path) -> Iterator[Stage]:
@@ -207,7 +195,7 @@ def stage(tmp: Path) -> Iterator[Stage]:
         try:
             running, app, loop = ready.result(PATIENCE_S)
             with httpx.Client(trust_env=False, timeout=PATIENCE_S, limits=httpx.Limits()) as http:
-                built = Stage(running, app, http, tmp / "store.db", log, profiles, _loop=loop)
+                built = Stage(running, app, http, tmp / "store.db", log, profiles, loop)
                 yield built
                 built.still_serves()
         finally:

@@ -24,6 +24,7 @@ from crosswind.gateway.peers.peers import Peers
 from crosswind.gateway.runtime import Gateway
 from crosswind.gateway.trajectory.record import Durable, Setting
 from crosswind.testing import ScriptedProvider, Step, plain
+from crosswind.testing.replies import Part, ReceivedRequest, Reply
 from crosswind.testing.server import listen, run_server
 
 
@@ -100,6 +101,16 @@ class Running:
         return (await self.api("GET", f"/api/sessions/{session}/trajectory")).json()
 
 
+@contextlib.asynccontextmanager
+async def connection(running: Running) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A raw connection to the data plane."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(running.data.rpartition(":")[2]))
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+
+
 async def read_stream(answer: httpx.Response, then: Callable[[bytes], object] = bool) -> bytes:
     """All bytes of a streamed answer; `then` is called with those so far after each part."""
     got = b""
@@ -126,6 +137,16 @@ def peak_memory() -> Iterator[Callable[[], int]]:
         yield lambda: tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+def computed(make: Callable[[ReceivedRequest], Any]) -> Reply:
+    """A reply whose body is made from the request."""
+
+    async def reply(seen: ReceivedRequest) -> AsyncIterator[Part]:
+        async for part in plain(make(seen))(seen):
+            yield part
+
+    return reply
 
 
 def upstream(*steps: Step) -> ScriptedProvider:

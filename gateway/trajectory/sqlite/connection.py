@@ -104,6 +104,19 @@ def _retry_while_busy(connection: sqlite3.Connection, statement: str, wait_s: fl
 
 
 @contextmanager
+def commit(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Commit the transaction that has begun, or roll it back where the block fails."""
+    try:
+        yield connection
+        connection.execute("COMMIT")
+    except BaseException:
+        # A full disk may already have rolled it back.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
     """Turn SQLite's errors into store errors that name the file and the fix."""
     try:

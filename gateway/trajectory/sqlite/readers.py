@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,41 +27,37 @@ class Readers:
 
     def snapshot(self, query: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Run a query of several statements in one snapshot of the store."""
-
-        def whole(connection: sqlite3.Connection) -> T:
+        with self._borrow() as connection:
             connection.execute("BEGIN")
             found = query(connection, *args, **kwargs)
             connection.execute("COMMIT")
             return found
 
-        return self.look(whole)
-
     def look(self, query: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Run a query of one statement."""
+        with self._borrow() as connection:
+            return query(connection, *args, **kwargs)
+
+    @contextmanager
+    def _borrow(self) -> Iterator[sqlite3.Connection]:
         with translate_errors(self._path):
-            connection = self._borrow()
+            connection = self._take() or connect(self._path, self._busy_timeout_s, read_only=True)
             try:
-                found = query(connection, *args, **kwargs)
+                yield connection
             except BaseException:
                 connection.close()
                 raise
-            self._put_back(connection)
-            return found
+            with self._lock:
+                if not self._closed:
+                    self.idle.append(connection)
+                    return
+            connection.close()
 
-    def _borrow(self) -> sqlite3.Connection:
+    def _take(self) -> sqlite3.Connection | None:
         with self._lock:
             if self._closed:
                 raise StoreError(f"{self._path} is closed")
-            if self.idle:
-                return self.idle.pop()
-        return connect(self._path, self._busy_timeout_s, read_only=True)
-
-    def _put_back(self, connection: sqlite3.Connection) -> None:
-        with self._lock:
-            if not self._closed:
-                self.idle.append(connection)
-                return
-        connection.close()
+            return self.idle.pop() if self.idle else None
 
     def close(self) -> None:
         """Close every connection. Those in use are closed when they are returned."""

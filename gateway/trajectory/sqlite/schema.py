@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from urllib.parse import quote
 
-from crosswind.gateway.trajectory.sqlite.connection import translate_errors
+from crosswind.gateway.trajectory.sqlite.connection import commit, translate_errors
 from crosswind.gateway.trajectory.store import StoreError
 
 _NAME = re.compile(r"^(\d{4})_([a-z0-9_]+)\.sql$")
@@ -51,7 +51,7 @@ def migrate(connection: sqlite3.Connection, path: str) -> int:
     at = _version(connection, path, newest)
     for step in steps[at:]:
         connection.execute("BEGIN IMMEDIATE")
-        try:
+        with commit(connection):
             # Another process may have applied the step while this one waited for the lock.
             if _version(connection, path, newest) < step.version:
                 for statement in _statements(step.sql):
@@ -60,11 +60,6 @@ def migrate(connection: sqlite3.Connection, path: str) -> int:
                     "INSERT INTO schema_version VALUES (?, ?, ?)",
                     (step.version, step.name, time.time_ns() // 1000),
                 )
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
     return newest
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
 from operator import attrgetter
 from typing import Any
@@ -92,19 +92,13 @@ class NewContent:
     def __init__(self, known: KnownFrames, *, trust_stored: bool = True) -> None:
         self._known = known
         self._trust_stored = trust_stored
-        self._uses: dict[str, _Use] = {}
+        self._uses: defaultdict[str, _Use] = defaultdict(_Use)
         self._numbers: dict[str, int] = {}
-
-    def _use(self, session_id: str) -> _Use:
-        use = self._uses.get(session_id)
-        if use is None:
-            use = self._uses[session_id] = _Use()
-        return use
 
     def chain(self, session_id: str, chain: Chain | None) -> bytes | None:
         if chain is None:
             return None
-        use = self._use(session_id)
+        use = self._uses[session_id]
         nodes = use.nodes
         node: Chain | None = chain
         while node is not None:
@@ -132,12 +126,12 @@ class NewContent:
             return self._frame_key(session_id, frame), self.chain(session_id, chain)
         if len(frame) == 1 and (body := frame[0]) is not None:
             block = content_key(body)
-            self._use(session_id).blocks[block] = body
+            self._uses[session_id].blocks[block] = body
             return PLAIN + block, None
         return self._new_frame(session_id, frame), None
 
     def _frame_key(self, session_id: str, frame: Frame) -> bytes:
-        use = self._use(session_id)
+        use = self._uses[session_id]
         for known, key in use.frame_views:
             if known == frame:
                 return key
@@ -150,7 +144,7 @@ class NewContent:
         return key
 
     def _new_frame(self, session_id: str, frame: Frame) -> bytes:
-        use = self._use(session_id)
+        use = self._uses[session_id]
         hashes = [None if piece is None else content_key(piece) for piece in frame]
         key = content_key(b"".join(b"-" if block is None else b"+" + block for block in hashes))
         if key not in use.frames:

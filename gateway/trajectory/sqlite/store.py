@@ -20,6 +20,7 @@ from crosswind.gateway.trajectory.sqlite.batch import Batch, explain_missing_ses
 from crosswind.gateway.trajectory.sqlite.columns import TRAIN_STEP
 from crosswind.gateway.trajectory.sqlite.connection import (
     begin_writing,
+    commit,
     connect,
     private_file,
     translate_errors,
@@ -124,14 +125,8 @@ class SqliteStore(Store):
                 self._writer.execute(f"PRAGMA foreign_keys = {int(foreign_keys)}")
                 self._foreign_keys = foreign_keys
             begin_writing(self._writer, self._busy_timeout_s)
-            try:
+            with commit(self._writer):
                 yield self._writer
-                self._writer.execute("COMMIT")
-            except BaseException:
-                # A full disk may already have rolled it back.
-                if self._writer.in_transaction:
-                    self._writer.execute("ROLLBACK")
-                raise
 
     session = _look(queries.session)
     sessions = _snapshot(queries.sessions)

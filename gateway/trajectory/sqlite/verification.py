@@ -5,6 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
 
 from crosswind.gateway.trajectory.content import content_key
 from crosswind.gateway.trajectory.sqlite.deletion import BLOCK, CHAIN, FRAME
@@ -111,19 +114,11 @@ def _check_chains(connection: sqlite3.Connection) -> Iterator[str | None]:
 
 
 def _check_frames(connection: sqlite3.Connection) -> Iterator[str | None]:
-    known: bytes | None = None
-    pieces: list[tuple[int, bytes | None, int]] = []
-    for key, *piece in connection.execute(_FRAMES):
-        if key != known and known is not None:
-            yield _check_frame(known, pieces)
-            pieces = []
-        known = key
-        pieces.append((piece[0], piece[1], piece[2]))
-    if known is not None:
-        yield _check_frame(known, pieces)
+    for key, rows in groupby(connection.execute(_FRAMES), itemgetter(0)):
+        yield _check_frame(key, [piece for _, *piece in rows])
 
 
-def _check_frame(key: bytes, pieces: list[tuple[int, bytes | None, int]]) -> str | None:
+def _check_frame(key: bytes, pieces: list[list[Any]]) -> str | None:
     if any(missing for _, _, missing in pieces):
         return f"frame {key.hex()}: a block of it is missing"
     if [ordinal for ordinal, _, _ in pieces] == [EMPTY_FRAME]:

@@ -39,12 +39,10 @@ async def injected(running: Running, session: str) -> list[dict[str, Any]]:
 
 
 async def test_a_share_of_the_sessions_is_noisy_and_always_the_same_ones(tmp_path: Path) -> None:
-    profile = tmp_path / "flaky.yaml"
-    profile.write_text(PROFILE)
     async with upstream() as app:
         arms = []
         for run in ("a", "b"):
-            given_: dict[str, Any] = {"profile": str(profile), "store": f"sqlite:///{tmp_path}/{run}.db"}
+            given_: dict[str, Any] = {"noise": PROFILE, "store": f"sqlite:///{tmp_path}/{run}.db"}
             async with gateway(tmp_path, app, **given_, dose={"share": 0.3}) as running:
                 for number in range(30):
                     await running.chat(body(user("hello")), f"s{number}")
@@ -67,12 +65,11 @@ def test_a_greater_share_holds_every_session_of_a_smaller_one(one: float, other:
 
 
 async def test_a_session_and_a_tool_have_their_caps_and_what_they_withhold_is_said(tmp_path: Path) -> None:
-    profile = tmp_path / "flaky.yaml"
     # Both act on each result; the faults are all one call's.
-    profile.write_text(PROFILE.replace("tool.timeout", "tool.redundant"))
+    noise = PROFILE.replace("tool.timeout", "tool.redundant")
     for cap, sites in (("events_per_session", None), ("events_per_tool", "tool_result")):
         store = f"sqlite:///{tmp_path}/{cap}.db"
-        given_: dict[str, Any] = {"profile": str(profile), "store": store}
+        given_: dict[str, Any] = {"noise": noise, "store": store}
         async with upstream() as app, gateway(tmp_path, app, **given_, dose={cap: 1}) as running:
             await running.chat(body(*history(3)), "one")
             events = (await running.trajectory("one"))["events"]

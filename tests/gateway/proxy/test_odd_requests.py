@@ -8,13 +8,12 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
 from crosswind.testing.replies import JSON, Part, ReceivedRequest, plain
 from tests.gateway.dialogue import PROFILE, body, user
-from tests.gateway.servers import Running, answer, gateway, upstream
+from tests.gateway.servers import Running, answer, connection, gateway, upstream
 
 BODY = json.dumps(body(user("Where is order W17?"))).encode()
 OFFER = b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n"
@@ -24,15 +23,12 @@ WAIT_S = 60.0
 
 async def said(running: Running, *parts: bytes) -> bytes:
     """What comes for a request that is sent in these parts, until the gateway closes the connection."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(running.data).port)
-    for part in parts:
-        writer.write(part)
-        await writer.drain()
-        await asyncio.sleep(0)
-    async with asyncio.timeout(WAIT_S):
-        got = await reader.read()
-    writer.close()
-    return got
+    async with connection(running) as (reader, writer), asyncio.timeout(WAIT_S):
+        for part in parts:
+            writer.write(part)
+            await writer.drain()
+            await asyncio.sleep(0)
+        return await reader.read()
 
 
 def posting(*lines: bytes) -> bytes:

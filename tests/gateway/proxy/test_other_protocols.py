@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from crosswind.testing.replies import JSON, ReceivedRequest, plain
+from crosswind.testing.replies import ReceivedRequest, plain
 from tests.gateway.closed_world import ABBREVIATED, TOOL, profile, tool
 from tests.gateway.protocols.messages import conversation as messages
-from tests.gateway.servers import answer, gateway, upstream
+from tests.gateway.servers import answer, computed, gateway, upstream
 
 FUNCTION = tool()["function"]
 OWN = {
@@ -32,19 +31,17 @@ def calling(*calls: tuple[str, str]) -> dict[str, Any]:
 
 
 async def test_a_history_goes_on_in_another_protocol(tmp_path: Path) -> None:
-    async def inside(seen: ReceivedRequest) -> Any:
-        yield 200, [JSON]
-        yield json.dumps(calling(("p1", TOOL))).encode()
-
-    async def real(seen: ReceivedRequest) -> Any:
+    def real(seen: ReceivedRequest) -> Any:
         [true] = {one["function"]["name"] for one in seen.json["tools"]} - {TOOL}
-        yield 200, [JSON]
-        yield json.dumps(calling(("c1", true))).encode()
+        return calling(("c1", true))
 
     path = tmp_path / "closed.yaml"
     rule = "  - {operator: user.redundant, severity: 1.0, when: {probability: 1.0}}\n"
     path.write_text(profile(ABBREVIATED) + rule)
-    async with upstream(inside, real) as app, gateway(tmp_path, app, profile=str(path)) as running:
+    async with (
+        upstream(plain(calling(("p1", TOOL))), computed(real)) as app,
+        gateway(tmp_path, app, profile=str(path)) as running,
+    ):
         asked = {"model": "m", "messages": [{"role": "user", "content": QUESTION}], "tools": [tool()]}
         told = (await running.chat(asked, "one")).json()["choices"][0]["message"]["tool_calls"]
         assert [one["id"] for one in told] == ["c1"] and len(app.requests) == 2

@@ -11,15 +11,21 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+import uvicorn
+from click.testing import CliRunner
 
+from crosswind.gateway.cli import root
 from crosswind.testing.replies import CUT, Part, ReceivedRequest, chunks, plain
 from crosswind.testing.server import listen, run_server
 from tests import ROOT
-from tests.gateway.servers import gateway, upstream
+from tests.gateway.closed_world import ABBREVIATED, profile, tool
+from tests.gateway.servers import Running, answer, connection, gateway, upstream
 
 MEGABYTE = 1 << 20
 LARGE = 200
@@ -57,14 +63,10 @@ class Stream:
         await send({"type": "http.response.body", "body": b""})
 
 
-@contextlib.asynccontextmanager
-async def streaming() -> AsyncIterator[tuple[Stream, str]]:
-    import uvicorn
-
-    app = Stream()
+def serving(app: Any) -> AbstractAsyncContextManager[str]:
+    """An ASGI application that serves within the block; gives its address."""
     config = uvicorn.Config(app, loop="none", lifespan="off", log_config=None, ws="none")
-    async with run_server(uvicorn.Server(config), listen()) as url:
-        yield app, url
+    return run_server(uvicorn.Server(config), listen())
 
 
 @contextlib.asynccontextmanager
@@ -114,7 +116,8 @@ async def test_large_bodies_go_through_in_bounded_memory(tmp_path: Path) -> None
             yield bytes(MEGABYTE)
             sent[0] += 1
 
-    async with streaming() as (app, url), process(tmp_path, url) as (data, pid):
+    app = Stream()
+    async with serving(app) as url, process(tmp_path, url) as (data, pid):
         async with httpx.AsyncClient(trust_env=False, timeout=120) as http:
             await http.get(f"{data}/healthz")
             before = memory_kb(pid, "VmRSS")
@@ -193,9 +196,11 @@ async def test_chunked_bodies_stay_chunked(tmp_path: Path) -> None:
 
 
 async def test_a_client_that_waits_for_100_is_told_to_go_on(tmp_path: Path) -> None:
-    async with upstream(plain(b"{}")) as app, gateway(tmp_path, app) as running:
-        host, port = running.data.removeprefix("http://").split(":")
-        reader, writer = await asyncio.open_connection(host, int(port))
+    async with (
+        upstream(plain(b"{}")) as app,
+        gateway(tmp_path, app) as running,
+        connection(running) as (reader, writer),
+    ):
         writer.write(
             b"POST /v1/files HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\nexpect: 100-continue\r\n\r\n"
         )
@@ -203,7 +208,6 @@ async def test_a_client_that_waits_for_100_is_told_to_go_on(tmp_path: Path) -> N
         writer.write(b"hello")
         assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
         assert app.requests[0].body == b"hello" and "expect" not in app.requests[0].headers
-        writer.close()
 
 
 async def test_an_upstream_may_refuse_before_it_has_read_the_body(tmp_path: Path) -> None:
@@ -212,18 +216,16 @@ async def test_an_upstream_may_refuse_before_it_has_read_the_body(tmp_path: Path
         await send({"type": "http.response.start", "status": 413, "headers": [(b"x-why", b"size")]})
         await send({"type": "http.response.body", "body": b"too large"})
 
-    import uvicorn
-
-    config = uvicorn.Config(refuse, loop="none", lifespan="off", log_config=None, ws="none")
-    async with run_server(uvicorn.Server(config), listen()) as url, gateway(tmp_path, url) as running:
-        host, port = running.data.removeprefix("http://").split(":")
-        reader, writer = await asyncio.open_connection(host, int(port))
+    async with (
+        serving(refuse) as url,
+        gateway(tmp_path, url) as running,
+        connection(running) as (reader, writer),
+    ):
         writer.write(
             b"POST /v1/files HTTP/1.1\r\nhost: x\r\ncontent-length: 999999999\r\n\r\n" + bytes(1 << 16)
         )
         answer = await reader.readuntil(b"too large")
         assert answer.startswith(b"HTTP/1.1 413") and b"x-why: size" in answer
-        writer.close()
 
 
 async def test_an_upstream_that_breaks_off_is_told_as_such(tmp_path: Path) -> None:
@@ -278,12 +280,51 @@ async def test_a_client_that_does_not_await_the_head_frees_the_upstream(
     request = b"%b HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}" % sent
     replies = [plain(b"first"), computing] if behind else [computing]
     async with upstream(*replies) as app, gateway(tmp_path, app) as running:
-        host, port = running.data.removeprefix("http://").split(":")
-        reader, writer = await asyncio.open_connection(host, int(port))
-        writer.write(plainly + request + plainly if behind else request)
-        if behind:
-            await reader.readuntil(b"first")
-        await asyncio.wait_for(came.wait(), 60)
-        writer.close()
+        async with connection(running) as (reader, writer):
+            writer.write(plainly + request + plainly if behind else request)
+            if behind:
+                await reader.readuntil(b"first")
+            await asyncio.wait_for(came.wait(), 60)
         await asyncio.wait_for(app.client_left.wait(), 60)
     assert "without starting response" not in caplog.text
+
+
+BATCH = b'{ "input_file_id": "file-1", "endpoint": "/v1/chat/completions", "completion_window": "24h" }'
+BODY = {"model": "m", "messages": [{"role": "user", "content": "What did ACME order?"}], "tools": [tool()]}
+
+
+async def run(running: Running, session: str, method: str = "POST") -> bytes:
+    path = f"{running.data}/s/{session}/v1/batches"
+    return (await running.http.request(method, path, content=BATCH if method == "POST" else None)).content
+
+
+async def test_a_session_says_that_its_batches_run_without_noise(tmp_path: Path) -> None:
+    made = {"id": "batch_1", "object": "batch"}
+    async with upstream(plain(answer()), plain(made)) as app:
+        async with gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running:
+            await running.chat(BODY, "one")
+            for method in ("POST", "GET", "POST"):
+                await run(running, "one", method)
+                assert (app.requests[-1].method, app.requests[-1].path) == (method, "/v1/batches")
+            assert app.requests[-1].body == BATCH
+            told = await running.trajectory("one")
+            events = [one for one in told["events"] if "batch" in one["note"]]
+            assert [(one["turn_index"], one["after"]) for one in events] == [(-1, None)] * 2
+            opened = await running.api("POST", "/api/sessions", {"profile": "off"})
+            await run(running, opened.json()["id"])
+            assert (await running.trajectory(opened.json()["id"]))["events"] == []
+        store = f"sqlite:///{tmp_path}/store.db"
+        page = tmp_path / "page.html"
+    for command in (["report", "--store", store, "--out", str(page)], ["store", "verify", "--store", store]):
+        result = CliRunner().invoke(root, command)
+        assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("status", [400, 500])
+async def test_a_batch_that_was_refused_leaves_no_event(tmp_path: Path, status: int) -> None:
+    replies = plain(answer()), plain({"error": {"message": "no"}}, status)
+    async with upstream(*replies) as app, gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running:
+        await running.chat(BODY, "one")
+        await run(running, "one")
+        events = (await running.trajectory("one"))["events"]
+        assert events and not [one for one in events if "batch" in one["note"]]

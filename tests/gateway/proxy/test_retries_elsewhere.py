@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 
 from crosswind.gateway.trajectory.store import open_store
 from crosswind.testing import Answer, Dialogue
-from crosswind.testing.replies import JSON, Part, ReceivedRequest, plain
+from crosswind.testing.replies import plain
 from crosswind.trainer.rollouts.groups import last_attempts
 from tests.gateway.dialogue import PROFILE, body, history, user
 from tests.gateway.engine import engine
@@ -111,11 +110,7 @@ async def test_another_body_under_a_known_key_is_a_turn_of_its_own(tmp_path: Pat
 
 
 async def test_alone_a_key_marks_a_retry_too(tmp_path: Path) -> None:
-    async def busy(_: ReceivedRequest) -> AsyncIterator[Part]:
-        yield 503, [JSON]
-        yield b"{}"
-
-    async with upstream(busy, engine()) as app, gateway(tmp_path, app) as running:
+    async with upstream(plain({}, 503), engine()) as app, gateway(tmp_path, app) as running:
         for _ in range(2):
             await running.http.post(f"{running.data}/s/s{CHAT}", json=body(user("hi")), headers=KEYED)
         assert await places(tmp_path, [running]) == [[(0, 0), (0, 1)]]

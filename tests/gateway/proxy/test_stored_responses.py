@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from openai import AsyncOpenAI
 from crosswind.gateway.protocols.hidden_tools import Reinsertion
 from crosswind.gateway.protocols.stored_items import hidden_ids
 from crosswind.testing import Answer, ScriptedProvider, script
-from crosswind.testing.replies import JSON, ReceivedRequest, plain
+from crosswind.testing.replies import ReceivedRequest, plain
 from tests.gateway import dialogue
 from tests.gateway.agents import Agent, LinkedAgent, ResponsesAgent, calling
 from tests.gateway.closed_world import ABBREVIATED, TOOL
@@ -21,7 +20,7 @@ from tests.gateway.protocols.messages.conversation import facts
 from tests.gateway.protocols.responses.conversation import body as request
 from tests.gateway.protocols.responses.conversation import call, history, post, response, user
 from tests.gateway.protocols.responses.conversation import result as output
-from tests.gateway.servers import Running, answer, gateway, upstream
+from tests.gateway.servers import Running, answer, computed, gateway, upstream
 
 WAYS = pytest.mark.parametrize("make", [ResponsesAgent, LinkedAgent], ids=["resent", "linked"])
 KEY = {"authorization": "Bearer sk-client"}
@@ -129,30 +128,22 @@ async def test_a_conversations_items_are_the_clients_own(tmp_path: Path) -> None
 
 
 async def test_the_messages_of_a_stored_completion_are_the_clients_own(tmp_path: Path) -> None:
-    async def kept(seen: ReceivedRequest) -> Any:
-        yield 200, [JSON]
-        yield json.dumps({"object": "list", "data": app.requests[0].json["messages"]}).encode()
-
     sent = dialogue.body(*dialogue.history(2), store=True)
     async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
         await running.chat(sent, "s")
-        app.steps[:] = [kept]
+        app.steps[:] = [plain({"object": "list", "data": app.requests[0].json["messages"]})]
         answer = await running.http.get(f"{running.data}/s/s/v1/chat/completions/chatcmpl-1/messages")
         assert app.requests[0].json["messages"] != sent["messages"]
         assert answer.json()["data"] == sent["messages"]
 
 
 async def test_a_stored_completion_tells_the_clients_own_tools_back(tmp_path: Path) -> None:
-    async def kept(seen: ReceivedRequest) -> Any:
-        told = {name: app.requests[0].json[name] for name in ("tools", "tool_choice")}
-        yield 200, [JSON]
-        yield json.dumps(answer() | told | {"metadata": {"a": "b"}}).encode()
-
     choice = {"type": "function", "function": {"name": "get_order"}}
     sent = dialogue.body(*dialogue.history(1), store=True, tool_choice=choice)
     async with upstream() as app, gateway(tmp_path, app, noise=NOISY) as running:
         await running.chat(sent, "s")
-        app.steps[:] = [kept]
+        shown = {name: app.requests[0].json[name] for name in ("tools", "tool_choice")}
+        app.steps[:] = [plain(answer() | shown | {"metadata": {"a": "b"}})]
         told = await running.http.get(f"{running.data}/s/s/v1/chat/completions/chatcmpl-1")
         assert app.requests[0].json["tools"] != sent["tools"]
         assert app.requests[0].json["tool_choice"] != choice
@@ -190,7 +181,7 @@ async def test_listed_completions_are_those_that_were_delivered(tmp_path: Path) 
     kept: list[dict[str, Any]] = []
 
     def calling_one(number: int) -> Any:
-        async def reply(seen: ReceivedRequest) -> Any:
+        def make(seen: ReceivedRequest) -> Any:
             names = [one["function"]["name"] for one in seen.json["tools"]]
             [true] = {*names} - {"get_order"}
             name = "get_order" if number == 1 else true
@@ -200,10 +191,9 @@ async def test_listed_completions_are_those_that_were_delivered(tmp_path: Path) 
             choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
             made = answer(id=f"chatcmpl-{number}", choices=[choice], tools=seen.json["tools"])
             kept.append(made | {"metadata": {"n": str(number)}})
-            yield 200, [JSON]
-            yield json.dumps(made).encode()
+            return made
 
-        return reply
+        return computed(make)
 
     sent = dialogue.body(*dialogue.history(1), store=True)
     async with (

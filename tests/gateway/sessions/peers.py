@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from crosswind.gateway.peers.peers import Peers
 from crosswind.testing import ScriptedProvider
 from tests.gateway.servers import Running, gateway
+
+
+async def flush(peers: Sequence[Running]) -> None:
+    for running in peers:
+        await running.flush()
 
 
 @contextlib.asynccontextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
-from crosswind.gateway.proxy.shared_calls import SharedCalls
+from crosswind.gateway.proxy.shared_calls import SharedCall, SharedCalls
 from crosswind.testing import Answer, Call, Decide, Dialogue, ResultItem
-from crosswind.testing.replies import JSON, Part, ReceivedRequest, Reply, plain
+from crosswind.testing.replies import Part, ReceivedRequest, plain
 from tests.gateway.dialogue import PROFILE, TOOLS, result, user
 from tests.gateway.servers import Running, answer, gateway, upstream
 
@@ -116,20 +115,16 @@ async def test_a_marked_retry_of_a_first_turn_opens_no_second_session(tmp_path: 
 class Held:
     """An upstream that answers when it is told to."""
 
-    def __init__(self) -> None:
-        self.open = asyncio.Event()
-        self.asked = asyncio.Event()
-        self.count = 0
+    def __init__(self, status: int = 200) -> None:
+        self.status, self.count = status, 0
+        self.open, self.asked = asyncio.Event(), asyncio.Event()
 
-    def reply(self) -> Reply:
-        async def reply(_: ReceivedRequest) -> AsyncIterator[Part]:
-            self.count += 1
-            self.asked.set()
-            await self.open.wait()
-            yield 200, [JSON]
-            yield json.dumps(answer(f"answer {self.count}")).encode()
-
-        return reply
+    async def reply(self, seen: ReceivedRequest) -> AsyncIterator[Part]:
+        self.count += 1
+        self.asked.set()
+        await self.open.wait()
+        async for part in plain(answer(f"answer {self.count}"), self.status)(seen):
+            yield part
 
 
 async def training(running: Running, **more: Any) -> str:
@@ -146,6 +141,16 @@ async def given_up(held: Held, url: str, body: dict[str, Any]) -> None:
         await asyncio.gather(request, return_exceptions=True)
 
 
+async def finish_call(running: Running, held: Held) -> dict[Any, SharedCall]:
+    """Let the one call in flight end; gives the calls that are kept."""
+    calls = running.gateway.data.proxy.shared._calls
+    (call,) = calls.values()
+    held.open.set()
+    assert call.task is not None
+    await call.task
+    return calls
+
+
 async def test_a_retry_joins_the_call_whose_client_went(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,7 +162,7 @@ async def test_a_retry_joins_the_call_whose_client_went(
         return find(calls, key)
 
     monkeypatch.setattr(SharedCalls, "find", noted)
-    async with upstream(held.reply()) as app, gateway(tmp_path, app) as running:
+    async with upstream(held.reply) as app, gateway(tmp_path, app) as running:
         url = await training(running)
         body = {"model": "tiny", "messages": [ASKED]}
         await given_up(held, url, body)
@@ -172,15 +177,11 @@ async def test_a_retry_joins_the_call_whose_client_went(
 
 async def test_a_retry_gets_the_answer_that_came_while_nobody_waited(tmp_path: Path) -> None:
     held = Held()
-    async with upstream(held.reply()) as app, gateway(tmp_path, app) as running:
+    async with upstream(held.reply) as app, gateway(tmp_path, app) as running:
         url = await training(running)
         body = {"model": "tiny", "messages": [ASKED]}
         await given_up(held, url, body)
-        calls = running.gateway.data.proxy.shared._calls
-        (call,) = calls.values()
-        held.open.set()
-        assert call.task is not None
-        await call.task
+        calls = await finish_call(running, held)
         again = await running.http.post(url, json=body, headers=RETRY)
         assert again.json()["choices"][0]["message"]["content"] == "answer 1" and held.count == 1
         (turn,) = (await running.trajectory(url.split("/")[4]))["turns"]
@@ -189,21 +190,12 @@ async def test_a_retry_gets_the_answer_that_came_while_nobody_waited(tmp_path: P
 
 
 async def test_a_call_that_failed_while_nobody_waited_is_made_anew(tmp_path: Path) -> None:
-    held = Held()
-    failing = held.reply()
-
-    async def busy(seen: ReceivedRequest) -> AsyncIterator[Part]:
-        async for part in failing(seen):
-            yield (503, [JSON]) if isinstance(part, tuple) else part
-
-    async with upstream(busy, plain(answer("anew"))) as app, gateway(tmp_path, app) as running:
+    held = Held(503)
+    async with upstream(held.reply, plain(answer("anew"))) as app, gateway(tmp_path, app) as running:
         url = await training(running)
         body = {"model": "tiny", "messages": [ASKED]}
         await given_up(held, url, body)
-        (call,) = running.gateway.data.proxy.shared._calls.values()
-        held.open.set()
-        assert call.task is not None
-        await call.task
+        await finish_call(running, held)
         again = await running.http.post(url, json=body, headers=RETRY)
         assert again.json()["choices"][0]["message"]["content"] == "anew"
         turns = (await running.trajectory(url.split("/")[4]))["turns"]
@@ -222,7 +214,7 @@ async def test_an_equal_idempotency_key_is_a_retry_and_another_body_is_none(tmp_
 
 async def test_without_grace_the_upstream_is_left_at_once(tmp_path: Path) -> None:
     held = Held()
-    async with upstream(held.reply()) as app, gateway(tmp_path, app, retry_grace=0) as running:
+    async with upstream(held.reply) as app, gateway(tmp_path, app, retry_grace=0) as running:
         url = await training(running)
         await given_up(held, url, {"model": "tiny", "messages": [ASKED]})
         await asyncio.wait_for(app.client_left.wait(), 60)
