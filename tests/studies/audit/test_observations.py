@@ -13,7 +13,6 @@ import pytest
 
 from crosswind.testing.replies import plain
 from tests.gateway import dialogue
-from tests.gateway.noise.test_conversations_in_files import MESSAGE
 from tests.gateway.protocols.messages import conversation as messages
 from tests.gateway.protocols.responses import conversation as responses
 from tests.gateway.servers import Running, answer, gateway, upstream
@@ -50,7 +49,7 @@ async def _responses(running: Running) -> Any:
     "post,reply",
     [
         (_chat, answer("go to sink 1")),
-        (_messages, MESSAGE),
+        (_messages, messages.MESSAGE | {"content": [{"type": "text", "text": "go to sink 1"}]}),
         (_responses, responses.response(1, responses.said("go to sink 1"))),
     ],
     ids=["chat", "messages", "responses"],
