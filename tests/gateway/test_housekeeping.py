@@ -91,28 +91,26 @@ async def test_a_reward_that_does_not_come_expires_and_counts_when_it_comes_late
         assert (await running.api("GET", "/api/sessions/done")).json()["reward"] == 1.0
 
 
-async def test_sessions_go_by_label_and_by_tenant_with_what_they_said(tmp_path: Path) -> None:
-    async with upstream() as app, gateway(tmp_path, app) as running:
-        ids = []
-        for labels in ({"team": "a", "n": 1}, {"team": "a"}, {"team": "b"}):
-            opened = (await running.api("POST", "/api/sessions", {"labels": labels})).json()["id"]
-            assert (await running.chat(body(user(f"secret of {opened}")), opened)).status_code == 200
-            ids.append(opened)
-        await running.flush()
-        store = running.gateway.store
-        store.write([session("elsewhere", tenant="t")])
-        gone = await running.api("DELETE", "/api/sessions?label=team%3Da")
-        assert (gone.status_code, gone.json()) == (200, {"deleted": 2})
-        assert (await running.api("DELETE", "/api/sessions?tenant=t")).json() == {"deleted": 1}
-        assert (await running.api("DELETE", "/api/sessions?tenant=t")).json() == {"deleted": 0}
-        assert [one.id for one in store.sessions()] == [ids[2]]
-        assert [one.value["session"] for one in store.settings("session_key")] == [ids[2]]
-        verdict = store.check()
-        assert verdict.whole and not any(verdict.orphans.values())
+async def test_sessions_go_by_label_and_by_tenant_with_what_they_said(running: Running) -> None:
+    ids = []
+    for labels in ({"team": "a", "n": 1}, {"team": "a"}, {"team": "b"}):
+        opened = (await running.api("POST", "/api/sessions", {"labels": labels})).json()["id"]
+        assert (await running.chat(body(user(f"secret of {opened}")), opened)).status_code == 200
+        ids.append(opened)
+    await running.flush()
+    store = running.gateway.store
+    store.write([session("elsewhere", tenant="t")])
+    gone = await running.api("DELETE", "/api/sessions?label=team%3Da")
+    assert (gone.status_code, gone.json()) == (200, {"deleted": 2})
+    assert (await running.api("DELETE", "/api/sessions?tenant=t")).json() == {"deleted": 1}
+    assert (await running.api("DELETE", "/api/sessions?tenant=t")).json() == {"deleted": 0}
+    assert [one.id for one in store.sessions()] == [ids[2]]
+    assert [one.value["session"] for one in store.settings("session_key")] == [ids[2]]
+    verdict = store.check()
+    assert verdict.whole and not any(verdict.orphans.values())
 
 
 @pytest.mark.parametrize("query", ["", "?label=team", "?label==x"])
-async def test_a_deletion_of_everything_has_to_be_meant(tmp_path: Path, query: str) -> None:
-    async with upstream() as app, gateway(tmp_path, app) as running:
-        refused: Any = await running.api("DELETE", f"/api/sessions{query}")
-        assert refused.status_code == 400 and "label=key=value" in refused.json()["error"]["message"]
+async def test_a_deletion_of_everything_has_to_be_meant(running: Running, query: str) -> None:
+    refused: Any = await running.api("DELETE", f"/api/sessions{query}")
+    assert refused.status_code == 400 and "label=key=value" in refused.json()["error"]["message"]

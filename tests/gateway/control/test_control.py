@@ -97,14 +97,13 @@ BAD_REQUESTS = [
 
 @pytest.mark.parametrize(("asked", "named", "status"), BAD_REQUESTS)
 async def test_bad_openings_name_the_field(
-    tmp_path: Path, asked: dict[str, Any], named: str, status: int
+    running: Running, asked: dict[str, Any], named: str, status: int
 ) -> None:
-    async with upstream() as app, gateway(tmp_path, app) as running:
-        await running.api("PUT", "/api/curriculum", CURRICULUM)
-        answer = await running.api("POST", "/api/sessions", asked)
-        assert answer.status_code == status
-        error = answer.json()["error"]
-        assert set(error) == {"message", "type", "param", "code"} and named in error["message"]
+    await running.api("PUT", "/api/curriculum", CURRICULUM)
+    answer = await running.api("POST", "/api/sessions", asked)
+    assert answer.status_code == status
+    error = answer.json()["error"]
+    assert set(error) == {"message", "type", "param", "code"} and named in error["message"]
 
 
 async def test_profiles_are_kept_and_affect_new_sessions_only(tmp_path: Path) -> None:
@@ -131,41 +130,36 @@ async def test_profiles_are_kept_and_affect_new_sessions_only(tmp_path: Path) ->
             assert "flaky" in (await running.api("GET", "/api/profiles")).json()["profiles"]
 
 
-async def test_a_profiles_labels_keep_noise_to_the_sessions_that_have_them(tmp_path: Path) -> None:
-    async with upstream() as app, gateway(tmp_path, app) as running:
-        await running.api("PUT", "/api/profiles/flaky", {"yaml": f"{PROFILE}labels: {{team: support-*}}\n"})
-        rules = []
-        for team in ("support-eu", "sales"):
-            body = {"profile": "flaky", "labels": {"team": team}}
-            opened = (await running.api("POST", "/api/sessions", body)).json()
-            rules.append(len(opened["plan"]["rules"]))
-        assert rules == [2, 0]
+async def test_a_profiles_labels_keep_noise_to_the_sessions_that_have_them(running: Running) -> None:
+    await running.api("PUT", "/api/profiles/flaky", {"yaml": f"{PROFILE}labels: {{team: support-*}}\n"})
+    rules = []
+    for team in ("support-eu", "sales"):
+        body = {"profile": "flaky", "labels": {"team": team}}
+        opened = (await running.api("POST", "/api/sessions", body)).json()
+        rules.append(len(opened["plan"]["rules"]))
+    assert rules == [2, 0]
 
 
-async def test_operators_declare_their_recovery(tmp_path: Path) -> None:
-    async with upstream() as app, gateway(tmp_path, app) as running:
-        operators = {
-            one["name"]: one for one in (await running.api("GET", "/api/operators")).json()["operators"]
-        }
-        assert (operators["tool.timeout"]["recovery"], operators["tool.timeout"]["site"]) == (
-            "retry",
-            "tool_result",
-        )
+async def test_operators_declare_their_recovery(running: Running) -> None:
+    operators = {one["name"]: one for one in (await running.api("GET", "/api/operators")).json()["operators"]}
+    assert (operators["tool.timeout"]["recovery"], operators["tool.timeout"]["site"]) == (
+        "retry",
+        "tool_result",
+    )
 
 
-async def test_a_session_can_be_deleted_with_all_that_hangs_on_it(tmp_path: Path) -> None:
-    async with upstream() as app, gateway(tmp_path, app) as running:
-        opened = (await running.api("POST", "/api/sessions", {})).json()["id"]
-        await lead(running, opened, range(2))
-        await running.trajectory(opened)
-        assert running.gateway.store.counts()["blocks"] > 0
-        assert (await running.api("DELETE", f"/api/sessions/{opened}")).status_code == 200
-        assert running.gateway.store.counts()["blocks"] == 0, "nobody else said what it said"
-        for path in ("", "/trajectory", "/events"):
-            assert (await running.api("GET", f"/api/sessions/{opened}{path}")).status_code == 404
-        for path in ("/close", "/reward"):
-            gone = await running.api("POST", f"/api/sessions/{opened}{path}", {"reward": 1})
-            assert (gone.status_code, gone.json()["error"]["code"]) == (404, "session_not_found")
+async def test_a_session_can_be_deleted_with_all_that_hangs_on_it(running: Running) -> None:
+    opened = (await running.api("POST", "/api/sessions", {})).json()["id"]
+    await lead(running, opened, range(2))
+    await running.trajectory(opened)
+    assert running.gateway.store.counts()["blocks"] > 0
+    assert (await running.api("DELETE", f"/api/sessions/{opened}")).status_code == 200
+    assert running.gateway.store.counts()["blocks"] == 0, "nobody else said what it said"
+    for path in ("", "/trajectory", "/events"):
+        assert (await running.api("GET", f"/api/sessions/{opened}{path}")).status_code == 404
+    for path in ("/close", "/reward"):
+        gone = await running.api("POST", f"/api/sessions/{opened}{path}", {"reward": 1})
+        assert (gone.status_code, gone.json()["error"]["code"]) == (404, "session_not_found")
 
 
 @pytest.mark.parametrize(
@@ -207,12 +201,11 @@ def documented() -> dict[str, set[str]]:
     return found
 
 
-async def test_the_api_describes_itself(tmp_path: Path) -> None:
-    async with upstream() as app, gateway(tmp_path, app) as running:
-        paths = (await running.api("GET", "/openapi.json")).json()["paths"]
-        assert {path: {method.upper() for method in paths[path]} for path in paths} == documented()
-        missing = await running.api("GET", "/api/nothing")
-        assert (missing.status_code, missing.json()["error"]["code"]) == (404, "not_found")
+async def test_the_api_describes_itself(running: Running) -> None:
+    paths = (await running.api("GET", "/openapi.json")).json()["paths"]
+    assert {path: {method.upper() for method in paths[path]} for path in paths} == documented()
+    missing = await running.api("GET", "/api/nothing")
+    assert (missing.status_code, missing.json()["error"]["code"]) == (404, "not_found")
 
 
 async def test_metrics_count_turns_noise_and_failures(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests.gateway.dialogue import PROFILE
-from tests.gateway.servers import gateway, upstream
+from tests.gateway.servers import Running, gateway, upstream
 
 JSON = {"content-type": "application/json"}
 HALF = "half an emoji \ud83d"
@@ -63,37 +63,34 @@ async def test_texts_that_utf8_cannot_say_are_shown_as_they_are(tmp_path: Path) 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
 async def test_numbers_that_json_does_not_have_are_refused_and_the_store_is_not_blamed(
-    tmp_path: Path, number: str
+    running: Running, number: str
 ) -> None:
-    async with upstream() as app, gateway(tmp_path, app) as running:
 
-        async def post(path: str, body: str) -> httpx.Response:
-            return await running.http.post(running.control + path, content=body, headers=JSON)
+    async def post(path: str, body: str) -> httpx.Response:
+        return await running.http.post(running.control + path, content=body, headers=JSON)
 
-        refused = await post("/api/sessions", f'{{"labels": {{"cost": {number}}}}}')
-        assert (refused.status_code, refused.json()["error"]["param"]) == (400, "labels")
-        session = (await running.api("POST", "/api/sessions", {})).json()["id"]
-        reward = f"/api/sessions/{session}/reward"
-        refused = await post(reward, f'{{"reward": 1, "components": {{"parts": [{number}]}}}}')
-        assert (refused.status_code, refused.json()["error"]["param"]) == (400, "components")
-        assert (await post(reward, f'{{"reward": {number}}}')).status_code == 400
-        assert running.gateway.recorder.state().refused == 0
+    refused = await post("/api/sessions", f'{{"labels": {{"cost": {number}}}}}')
+    assert (refused.status_code, refused.json()["error"]["param"]) == (400, "labels")
+    session = (await running.api("POST", "/api/sessions", {})).json()["id"]
+    reward = f"/api/sessions/{session}/reward"
+    refused = await post(reward, f'{{"reward": 1, "components": {{"parts": [{number}]}}}}')
+    assert (refused.status_code, refused.json()["error"]["param"]) == (400, "components")
+    assert (await post(reward, f'{{"reward": {number}}}')).status_code == 400
+    assert running.gateway.recorder.state().refused == 0
 
 
 @pytest.mark.parametrize("headers", [{"host": "[::1"}, {"origin": "http://[::1"}])
-async def test_an_address_that_is_none_is_nobodys(tmp_path: Path, headers: dict[str, str]) -> None:
-    async with upstream() as app, gateway(tmp_path, app) as running:
-        refused = await running.http.get(f"{running.control}/api/sessions", headers=headers)
-        assert (refused.status_code, refused.json()["error"]["code"]) == (403, "forbidden")
+async def test_an_address_that_is_none_is_nobodys(running: Running, headers: dict[str, str]) -> None:
+    refused = await running.http.get(f"{running.control}/api/sessions", headers=headers)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "forbidden")
 
 
-async def test_of_sessions_that_bring_one_key_at_the_same_moment_one_stays_open(tmp_path: Path) -> None:
-    async with upstream() as app, gateway(tmp_path, app) as running:
-        key = {"api_key": f"cw-{'k' * 32}"}
-        opened = await asyncio.gather(*(running.api("POST", "/api/sessions", key) for _ in range(8)))
-        assert [one.status_code for one in opened] == [201] * 8
-        listed = (await running.api("GET", "/api/sessions")).json()["sessions"]
-        assert sorted(one["status"] for one in listed) == ["closed"] * 7 + ["open"]
+async def test_of_sessions_that_bring_one_key_at_the_same_moment_one_stays_open(running: Running) -> None:
+    key = {"api_key": f"cw-{'k' * 32}"}
+    opened = await asyncio.gather(*(running.api("POST", "/api/sessions", key) for _ in range(8)))
+    assert [one.status_code for one in opened] == [201] * 8
+    listed = (await running.api("GET", "/api/sessions")).json()["sessions"]
+    assert sorted(one["status"] for one in listed) == ["closed"] * 7 + ["open"]
 
 
 async def test_a_response_that_nobody_can_have_got_is_asked_for_at_the_upstream(tmp_path: Path) -> None:

@@ -11,6 +11,9 @@ from crosswind.injectors.targets import Recovery, Result
 class Base:
     """Severity: the probability that it acts."""
 
+    def __init_subclass__(cls):
+        cls.__doc__ = cls.__doc__ or Base.__doc__
+
     def draw(self, target, rng, severity):
         return {"point": rng.uniform()} if rng.chance(severity) else None
 
@@ -24,21 +27,17 @@ def user(name):
 
 @user("behaves")
 class Behaves(Base):
-    """Severity: the probability that it acts."""
+    pass
 
 
 @user("raises")
 class Raises(Base):
-    """Severity: the probability that it acts."""
-
     def draw(self, target, rng, severity):
         raise KeyError("nothing here")
 
 
 @user("stalls")
 class Stalls(Base):
-    """Severity: the probability that it acts."""
-
     def apply(self, target, draw):
         while True:
             pass
@@ -46,8 +45,6 @@ class Stalls(Base):
 
 @user("ends")
 class Ends(Base):
-    """Severity: the probability that it acts."""
-
     def draw(self, target, rng, severity):
         print("operators may print", flush=True)
         os._exit(3)
@@ -55,16 +52,12 @@ class Ends(Base):
 
 @user("allocates")
 class Allocates(Base):
-    """Severity: the probability that it acts."""
-
     def draw(self, target, rng, severity):
         return {"held": len([bytearray(1 << 24) for _ in range(256)])}
 
 
 @user("changes_its_target")
 class ChangesItsTarget(Base):
-    """Severity: the probability that it acts."""
-
     def draw(self, target, rng, severity):
         object.__setattr__(target, "text", "")
         for tool in target.tools:
@@ -74,32 +67,24 @@ class ChangesItsTarget(Base):
 
 @user("draws_no_json")
 class DrawsNoJson(Base):
-    """Severity: the probability that it acts."""
-
     def draw(self, target, rng, severity):
         return {"self": self}
 
 
 @user("gives_no_text")
 class GivesNoText(Base):
-    """Severity: the probability that it acts."""
-
     def apply(self, target, draw):
         return Result(7, "Seven.")
 
 
 @user("lies")
 class Lies(Base):
-    """Severity: the probability that it acts."""
-
     def apply(self, target, draw):
         return Result(f"{target.text} It is W99.", "A false fact came with the message.")
 
 
 @operator("transport.for_ever", site=Site.TRANSPORT, recovery=Recovery.RETRY, source="a third party")
 class ForEver(Base):
-    """Severity: the probability that it acts."""
-
     def apply(self, target, draw):
         return Result({"where": "request", "kind": "delay", "delay_ms": "for ever"}, "It waits.")
 
@@ -117,7 +102,5 @@ class EchoFault(Fault):
 
 @operator("transport.echoes", site=Site.TRANSPORT, recovery=Recovery.NONE_NEEDED, source="a third party")
 class Echoes(Base):
-    """Severity: the probability that it acts."""
-
     def apply(self, target, draw):
         return Result(EchoFault(2), "Every event came twice.")
