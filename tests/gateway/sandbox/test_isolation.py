@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,12 +29,8 @@ NAMES = ("behaves", "raises", "stalls", "ends", "draws_no_json", "gives_no_text"
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where pip installed the package."""
     target = tmp_path_factory.mktemp("site")
-    source = tmp_path_factory.mktemp("source")
-    for file in PACKAGE.rglob("*.*"):
-        if "__pycache__" not in file.parts and file.is_file():
-            copy = source / file.relative_to(PACKAGE)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(file.read_bytes())
+    source = tmp_path_factory.mktemp("source") / "package"
+    shutil.copytree(PACKAGE, source, ignore=shutil.ignore_patterns("__pycache__"))
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
     subprocess.run([*pip, "--no-build-isolation", "--target", target, source], check=True)
     return target

@@ -176,35 +176,34 @@ async def test_a_line_end_in_a_header_is_not_sent() -> None:
         assert server.connections == 0 and pool.in_flight == 0
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
-def test_certificates_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+def make_certificate(folder: Path) -> tuple[Path, Path]:
+    """A certificate of localhost, and its key."""
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost",
          "-addext", "subjectAltName=DNS:localhost", "-keyout", str(key), "-out", str(certificate)],
         check=True, capture_output=True,
     )  # fmt: skip
+    return certificate, key
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
+async def test_certificates_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    certificate, key = make_certificate(tmp_path)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificate, key)
-
-    async def test() -> None:
-        async with serve(reply_with(OK, OK), tls) as server:
-            async with open_pool(server) as pool:
-                with pytest.raises(UpstreamError, match="certificate") as failed:
-                    await fetch(pool, server)
-                assert failed.value.code == "upstream_unreachable"
-            address._tls_context.cache_clear()
-            monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-            async with open_pool(server) as pool:
-                assert await fetch(pool, server) == (200, b"ok")
-                assert await fetch(pool, server) == (200, b"ok")
-            assert len(server.heads) == 2
-
-    address._tls_context.cache_clear()
-    try:
-        asyncio.run(test())
-    finally:
-        address._tls_context.cache_clear()
+    # What another test cached must not count, nor what is trusted here for another test.
+    monkeypatch.setattr(address, "_tls_context", address._tls_context.__wrapped__)
+    async with serve(reply_with(OK, OK), tls) as server:
+        async with open_pool(server) as pool:
+            with pytest.raises(UpstreamError, match="certificate") as failed:
+                await fetch(pool, server)
+            assert failed.value.code == "upstream_unreachable"
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        async with open_pool(server) as pool:
+            assert await fetch(pool, server) == (200, b"ok")
+            assert await fetch(pool, server) == (200, b"ok")
+        assert len(server.heads) == 2
 
 
 async def test_what_takes_a_body_may_refuse_it() -> None:
