@@ -85,6 +85,11 @@ def read_event_data(raw: bytes) -> bytes:
     return b"\n".join([line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:")])
 
 
+def write_event(kind: str, data: bytes) -> bytes:
+    """An event of this type."""
+    return b"event: %b\ndata: %b\n\n" % (kind.encode(), data)
+
+
 def replace_event_data(event: SseEvent, data: bytes) -> bytes:
     """The event with other data; its other lines are kept."""
     lines = _LINE_END.split(event.raw.removeprefix(_BOM))

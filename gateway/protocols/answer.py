@@ -94,9 +94,15 @@ class AnswerReader(ABC):
     def completions(self) -> tuple[Completion, ...]:
         """The choices as sampled."""
 
-    @abstractmethod
     def fitness(self) -> Fitness:
         """FIT, or the first reason why this answer can't be trained on."""
+        if self.error is not None:
+            return Fitness.UPSTREAM_ERROR
+        return self._check_sampled() if self.finished else Fitness.FINISH_NOT_SEEN
+
+    def _check_sampled(self) -> Fitness:
+        """The fitness of what was sampled for a complete answer. Most protocols have no tokens."""
+        return Fitness.ENGINE_NO_TOKENS
 
     # Rounds: an answer that called hidden tools only is answered inside the gateway, and the policy goes on.
 

@@ -202,14 +202,9 @@ class ChoicesAnswer(AnswerReader, Generic[ChoiceT]):
         found = (make_completion(index, choice) for index, choice in sorted(self._choices.items()))
         return tuple(one for one in found if one is not None)
 
-    def fitness(self) -> Fitness:
-        self._catch_up()
+    def _check_sampled(self) -> Fitness:
         choices = self._choices.values()
         ids = sum(len(choice.token_ids) for choice in choices)
-        if self.error is not None:
-            return Fitness.UPSTREAM_ERROR
-        if not self.finished:
-            return Fitness.FINISH_NOT_SEEN
         if any(choice.finish_reason not in FINISHED for choice in choices):
             return Fitness.ABORTED
         if not ids or not self.prompt_ids:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from crosswind.gateway.protocols.answer import AnswerReader, Round
@@ -17,6 +17,9 @@ class MappedAnswer(AnswerReader, Generic[R]):
     """Shared by the protocols' mapped answers. `make` gives the reader of one round, which records what the
     policy produced there: the turn's record is the last round's, the earlier ones are `inner_rounds`.
     """
+
+    head_members: Sequence[str]
+    """The members that all rounds have from the first one."""
 
     def __init__(self, mapping: CallMapping, make: Callable[[], R]) -> None:
         self._mapping = mapping
@@ -59,6 +62,10 @@ class MappedAnswer(AnswerReader, Generic[R]):
     def fitness(self) -> Fitness:
         unfit = [one.fitness for one in self._earlier if one.fitness != Fitness.FIT]
         return unfit[0] if unfit else self._now.fitness()
+
+    def _remember_head(self, answer: Mapping[str, Any]) -> None:
+        """Keep the first round's head for the delivered answer."""
+        self._head = self._head or {name: answer[name] for name in self.head_members if name in answer}
 
     def inner_rounds(self) -> list[Round]:
         return self._earlier

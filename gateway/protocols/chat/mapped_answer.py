@@ -21,6 +21,8 @@ from crosswind.gateway.protocols.mapped_answer import MappedAnswer
 class MappedChatAnswer(MappedAnswer[ChatAnswer]):
     """Reads the rounds of one answer."""
 
+    head_members = ("id", "created", "model")
+
     def __init__(self, mapping: CallMapping, make: Callable[[], ChatAnswer]) -> None:
         super().__init__(mapping, make)
         self._choices: dict[int, CallStream] = {}
@@ -70,7 +72,7 @@ class MappedChatAnswer(MappedAnswer[ChatAnswer]):
         if answer is None or not choices:
             return stripped
         if not self._map_choices(choices):
-            self._remember(answer)
+            self._remember_head(answer)
             return stripped
         self._delivered = self._join_rounds(answer)
         if self.unanswered:
@@ -105,7 +107,7 @@ class MappedChatAnswer(MappedAnswer[ChatAnswer]):
 
     def _join_rounds(self, answer: dict[str, Any]) -> bytes:
         """The rounds as one body, made from the last one's."""
-        self._remember(answer)
+        self._remember_head(answer)
         before = "".join(one.content or "" for one in self._earlier)
         for choice in as_mappings(answer.get("choices")):
             message = choice.get("message")
@@ -115,11 +117,6 @@ class MappedChatAnswer(MappedAnswer[ChatAnswer]):
         if usage := self.usage:
             answer["usage"] = usage
         return encode(answer)
-
-    def _remember(self, answer: Mapping[str, Any]) -> None:
-        """Keep the first round's head for the delivered answer."""
-        if not self._head:
-            self._head = {name: answer[name] for name in ("id", "created", "model") if name in answer}
 
     def defer(self, events: bytes) -> int:
         # In the first round, once its head is known, nothing but calls is mapped.
@@ -148,7 +145,7 @@ class MappedChatAnswer(MappedAnswer[ChatAnswer]):
 
     def _join_chunk(self, answer: dict[str, Any]) -> bool:
         """Make a later round's chunk one of the first round's stream; True if that changed it."""
-        self._remember(answer)
+        self._remember_head(answer)
         if not self._earlier or "error" in answer:
             return False
         answer |= self._head

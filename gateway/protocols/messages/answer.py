@@ -20,7 +20,6 @@ from crosswind.gateway.protocols.json_values import (
     text_or_none,
 )
 from crosswind.gateway.protocols.messages.text_deltas import count_deferrable, read_deltas
-from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Completion
 
 _GROWING = {"text_delta": "text", "thinking_delta": "thinking"}
@@ -171,12 +170,6 @@ class MessagesAnswer(AnswerReader):
     def completions(self) -> tuple[Completion, ...]:
         """The message, without tokens."""
         return (Completion(0, finish_reason=self.head_text("stop_reason")),) if self._head else ()
-
-    def fitness(self) -> Fitness:
-        """Why this answer can't be trained on, which it never can."""
-        if self.error is not None:
-            return Fitness.UPSTREAM_ERROR
-        return Fitness.ENGINE_NO_TOKENS if self.finished else Fitness.FINISH_NOT_SEEN
 
 
 def _index(data: Mapping[str, Any]) -> int:

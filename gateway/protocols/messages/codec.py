@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.http.sse import write_event
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.content_text import read_content_texts
 from crosswind.gateway.protocols.document import replace_values
@@ -83,7 +84,7 @@ class MessagesCodec(Codec):
         return encode({"type": "error", "error": {"type": kind, "message": error.message}})
 
     def error_event(self, error: ServiceError) -> bytes:
-        return b"event: error\ndata: " + self.error_body(error) + b"\n\n"
+        return write_event("error", self.error_body(error))
 
 
 CODEC = MessagesCodec()

@@ -27,6 +27,8 @@ _COUNTED = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tok
 class MappedMessagesAnswer(MappedAnswer[MessagesAnswer]):
     """Reads the rounds of one answer."""
 
+    head_members = ("id", "model")
+
     def __init__(self, mapping: CallMapping) -> None:
         super().__init__(mapping, MessagesAnswer)
         self._stream = BlockStream(mapping, self._now, 0)
@@ -94,13 +96,8 @@ class MappedMessagesAnswer(MappedAnswer[MessagesAnswer]):
     def read_body(self, body: bytes) -> bytes:
         self._plain = True
         self._now.read_body(body)
-        self._remember()
+        self._remember_head(as_object(body) or {})
         return self.delivered_body() or body
-
-    def _remember(self) -> None:
-        """Keep the first round's head for the delivered answer."""
-        if not self._head and (message_id := self._now.head_text("id")) is not None:
-            self._head = {"id": message_id, "model": self._now.head_text("model")}
 
     def read_event(self, event: SseEvent) -> Chunk:
         chunk = self._now.read_event(event)
@@ -109,8 +106,8 @@ class MappedMessagesAnswer(MappedAnswer[MessagesAnswer]):
             self._kept.append(event.raw)
             return Chunk(b"")
         match data and data.get("type"):
-            case "message_start":
-                self._remember()
+            case "message_start" if data:
+                self._remember_head(as_mapping(data.get("message")))
                 return Chunk(b"") if self._earlier else chunk
             case "content_block_start" | "content_block_delta" | "content_block_stop" if data:
                 return Chunk(self._stream.feed(event, data), chunk.calls_tools)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from crosswind.gateway.http.sse import write_event
 from crosswind.gateway.protocols.json_values import encode
 from crosswind.gateway.protocols.messages.mapped_stream import arguments, is_call
 from crosswind.gateway.protocols.provider_errors import ProviderErrors, Wording, blank_id, split_words
@@ -60,10 +61,7 @@ class MessagesErrors(ProviderErrors):
         return answer
 
     def write_stream(self, answer: dict[str, Any], request: Request) -> bytes:
-        return b"".join(
-            b"event: " + event["type"].encode() + b"\ndata: " + encode(event) + b"\n\n"
-            for event in _events(answer)
-        )
+        return b"".join(write_event(event["type"], encode(event)) for event in _events(answer))
 
     def has_content(self, data: bytes) -> bool:
         return b'"content_block_delta"' in data

@@ -157,17 +157,9 @@ class ResponsesAnswer(AnswerReader):
         reason = as_mapping(self._response.get("incomplete_details")).get("reason")
         return (Completion(0, finish_reason=text_or_none(reason) or self.head_text("status")),)
 
-    def fitness(self) -> Fitness:
-        """Why this answer can't be trained on, which it never can."""
-        if self.error is not None:
-            return Fitness.UPSTREAM_ERROR
-        if not self.finished:
-            return Fitness.FINISH_NOT_SEEN
-        return (
-            Fitness.ABORTED
-            if self._response["status"] in ("failed", "cancelled")
-            else Fitness.ENGINE_NO_TOKENS
-        )
+    def _check_sampled(self) -> Fitness:
+        aborted = self._response["status"] in ("failed", "cancelled")
+        return Fitness.ABORTED if aborted else super()._check_sampled()
 
 
 def _is_call(item: msgspec.Raw) -> bool:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.http.sse import write_event
 from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.protocols.document import Document
@@ -97,7 +98,7 @@ class ResponsesCodec(Codec):
         """The documented event, with the `error` that providers add and SDKs raise."""
         told = {"code": error.code, "message": error.message, "param": error.param}
         event = {"type": "error", "sequence_number": 0, **told, "error": {"type": error.kind, **told}}
-        return b"event: error\ndata: " + encode(event) + b"\n\n"
+        return write_event("error", encode(event))
 
 
 def _item_spans(document: Document) -> list[tuple[int, int]] | None:

@@ -44,6 +44,8 @@ _ADDED_MEMBERS = {"description": None, "parameters": None, "strict": True}
 class MappedResponsesAnswer(MappedAnswer[ResponsesAnswer]):
     """Reads the rounds of one answer."""
 
+    head_members = ("id", "created_at", "model")
+
     def __init__(self, mapping: CallMapping, request: Request) -> None:
         super().__init__(mapping, ResponsesAnswer)
         self._request = request
@@ -163,8 +165,7 @@ class MappedResponsesAnswer(MappedAnswer[ResponsesAnswer]):
 
     def _restore_settings(self, response: dict[str, Any]) -> dict[str, Any]:
         """The response with the client's own settings, which the policy may not have met."""
-        if not self._head:
-            self._head = {name: response[name] for name in ("id", "created_at", "model") if name in response}
+        self._remember_head(response)
         document, whole = self._request.document, dict(response)
         if response.get("previous_response_id") is not None and "previous_response_id" in document.members:
             whole["previous_response_id"] = document.value("previous_response_id")

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from crosswind.gateway.http.sse import write_event
 from crosswind.gateway.protocols.json_values import encode
 from crosswind.gateway.protocols.provider_errors import ProviderErrors, blank_id, openai_words, split_words
 from crosswind.gateway.protocols.request import Request
@@ -41,6 +42,9 @@ _NOTHING_USED = {
     "output_tokens_details": {"reasoning_tokens": 0},
     "total_tokens": 0,
 }
+
+Event = tuple[str, dict[str, Any]]
+"""Its type, and its other members."""
 
 _IN_PARTS = {"message": ("content",), "reasoning": ("summary", "content")}
 """The members of an item that come part by part."""
@@ -104,11 +108,10 @@ class ResponsesErrors(ProviderErrors):
         return answer
 
     def write_stream(self, answer: dict[str, Any], request: Request) -> bytes:
-        out = []
-        for number, event in enumerate(_events(answer)):
-            data = encode({"type": event["type"], "sequence_number": number, **event})
-            out.append(b"event: " + event["type"].encode() + b"\ndata: " + data + b"\n\n")
-        return b"".join(out)
+        return b"".join(
+            write_event(kind, encode({"type": kind, "sequence_number": number, **members}))
+            for number, (kind, members) in enumerate(_events(answer))
+        )
 
     def has_content(self, data: bytes) -> bool:
         return any(kind in data for kind in _CONTENT)
@@ -122,22 +125,22 @@ def _keeps_history(request: Request) -> bool:
     return resent or request.document.value("store") is False
 
 
-def _events(response: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _events(response: dict[str, Any]) -> Iterator[Event]:
     begun = response | {"status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
-    yield {"type": "response.created", "response": begun}
-    yield {"type": "response.in_progress", "response": begun}
+    yield "response.created", {"response": begun}
+    yield "response.in_progress", {"response": begun}
     for index, item in enumerate(response["output"]):
         place = {"output_index": index, "item_id": item.get("id")}
-        yield {"type": "response.output_item.added", "output_index": index, "item": _open_item(item)}
+        yield "response.output_item.added", {"output_index": index, "item": _open_item(item)}
         if item.get("type") == "function_call":
-            yield {"type": "response.function_call_arguments.delta", **place, "delta": item["arguments"]}
+            yield "response.function_call_arguments.delta", {**place, "delta": item["arguments"]}
             done = {"name": item["name"], "arguments": item["arguments"]}
-            yield {"type": "response.function_call_arguments.done", **place, **done}
+            yield "response.function_call_arguments.done", {**place, **done}
         for member in _IN_PARTS.get(str(item.get("type")), ()):
             for at, part in enumerate(item.get(member) or ()):
                 yield from _part(part, place, at)
-        yield {"type": "response.output_item.done", "output_index": index, "item": item}
-    yield {"type": f"response.{response['status']}", "response": response}
+        yield "response.output_item.done", {"output_index": index, "item": item}
+    yield f"response.{response['status']}", {"response": response}
 
 
 def _open_item(item: dict[str, Any]) -> dict[str, Any]:
@@ -149,14 +152,14 @@ def _open_item(item: dict[str, Any]) -> dict[str, Any]:
     return item | empty | ({"status": "in_progress"} if "status" in item else {})
 
 
-def _part(part: dict[str, Any], place: dict[str, Any], at: int) -> Iterator[dict[str, Any]]:
+def _part(part: dict[str, Any], place: dict[str, Any], at: int) -> Iterator[Event]:
     """A part of a message or of reasoning, its text word by word."""
     kind = part["type"]
     name, frame, index, member = _PARTS.get(kind, (kind, "content_part", "content_index", "text"))
     place = {**place, index: at}
     logprobs: dict[str, Any] = {"logprobs": []} if kind == "output_text" else {}
-    yield {"type": f"response.{frame}.added", **place, "part": part | {member: ""}}
+    yield f"response.{frame}.added", {**place, "part": part | {member: ""}}
     for piece in split_words(part[member]):
-        yield {"type": f"response.{name}.delta", **place, "delta": piece, **logprobs}
-    yield {"type": f"response.{name}.done", **place, member: part[member], **logprobs}
-    yield {"type": f"response.{frame}.done", **place, "part": part}
+        yield f"response.{name}.delta", {**place, "delta": piece, **logprobs}
+    yield f"response.{name}.done", {**place, member: part[member], **logprobs}
+    yield f"response.{frame}.done", {**place, "part": part}
