@@ -19,6 +19,7 @@ import click
 from benchmarks.attack import files as disk
 from benchmarks.attack import kills as killing
 from benchmarks.attack import soak as soaking
+from benchmarks.attack import wire as wires
 from benchmarks.attack.faults import NoCompiler
 from benchmarks.attack.report import Outcome, machine, table
 
@@ -34,6 +35,7 @@ class Scale:
 
 
 CAMPAIGNS: dict[str, Callable[[Path, Scale], Awaitable[Outcome]]] = {
+    "wire": lambda folder, scale: wires.attack(folder, scale.seconds, scale.seed),
     "files": lambda folder, scale: disk.attack(folder, scale.seconds, scale.seed),
     "soak": lambda folder, scale: soaking.attack(folder, scale.turns, scale.seed),
     "kills": lambda folder, scale: killing.attack(folder, scale.kills, scale.seed),

@@ -100,7 +100,7 @@ def compare(store: Path, facts: Iterable[Fact], expired: Sequence[str] = ()) -> 
     facts = list(facts)
     try:
         difference = Difference(broken=_verify(store))
-        stored = _read(store)
+        stored = _read(store, {fact.session for fact in facts})
     except (sqlite3.DatabaseError, StoreError) as error:
         return Difference(broken=[f"the store can't be read: {error}"])
     leaving = {fact.session for fact in facts if fact.kind is Kind.DELETING}
@@ -129,17 +129,17 @@ def _holds(stored: _Stored, fact: Fact) -> bool:
             return fact.kind is Kind.DELETING or fact.session in stored.sessions
 
 
-def _read(store: Path) -> _Stored:
+def _read(store: Path, of: set[str]) -> _Stored:
+    """What is stored; turns and rewards of these sessions only."""
     with closing(sqlite3.connect(store)) as connection:
         sessions = dict(connection.execute("SELECT id, status FROM session").fetchall())
-        turns = Counter(
-            connection.execute("SELECT session_id, response_id FROM turn WHERE response_id IS NOT NULL")
-        )
-        rewards = Counter(
-            (session, repr(value))
-            for session, value in connection.execute("SELECT session_id, reward FROM reward")
-        )
-    return _Stored(sessions, turns, rewards, _by_name(turns), _by_name(rewards))
+        turns = connection.execute(
+            "SELECT session_id, response_id FROM turn WHERE response_id IS NOT NULL"
+        ).fetchall()
+        rewards = connection.execute("SELECT session_id, reward FROM reward").fetchall()
+    told = Counter((session, name) for session, name in turns if session in of)
+    given = Counter((session, repr(value)) for session, value in rewards if session in of)
+    return _Stored(sessions, told, given, _by_name(told), _by_name(given))
 
 
 def _by_name(rows: Counter[tuple[str, str]]) -> Counter[str]:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -108,8 +109,9 @@ def _next_log(folder: Path) -> Path:
 
 
 def find_tracebacks(folder: Path) -> list[str]:
-    """The exception of each traceback in the gateways' logs under a folder."""
-    return [found for log in sorted(folder.rglob("gateway-*.log")) for found in _tracebacks(log)]
+    """The exceptions of the tracebacks in the gateways' logs under a folder, each with how often it came."""
+    counted = Counter(found for log in sorted(folder.rglob("gateway-*.log")) for found in _tracebacks(log))
+    return [f"a traceback, {number} times: {what}" for what, number in counted.items()]
 
 
 def _tracebacks(log: Path) -> Iterator[str]:
@@ -117,7 +119,7 @@ def _tracebacks(log: Path) -> Iterator[str]:
     for found in re.finditer(r"Traceback \(most recent call last\)", text):
         rest = text[found.start() :].replace("\\n", "\n").splitlines()
         ends = (line for line in rest[1:] if re.match(r"^\w[\w.]*(Error|Exception|Exit|Interrupt)\b", line))
-        yield f"{log}: {next(ends, rest[-1])[:300]}"
+        yield re.sub(r"0x[0-9a-f]+", "0x", next(ends, rest[-1])[:300])
 
 
 async def wait_until_gone(session: int, within_s: float) -> list[int]:

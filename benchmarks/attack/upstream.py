@@ -12,6 +12,7 @@ from typing import Any
 
 _NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _REQUEST_LINE = re.compile(rb"[A-Z]+ [\x21-\x7e]+ HTTP/1\.1")
+_STREAM = re.compile(rb'"stream": ?true')
 RESPONSE_ID = re.compile(rb"answer-\d{8}")
 COMPLETING = {
     "chat/completions": b'"finish_reason":"',
@@ -34,6 +35,8 @@ class Upstream:
         self.ambiguous: list[str] = []
         self.seen: set[str] = set()
         self.requests = 0
+        self.change: Callable[[bytes], bytes] | None = None
+        """Changes the answers to requests with the header x-attack."""
         self._ids = count(1)
         self._writers: set[asyncio.StreamWriter] = set()
 
@@ -48,8 +51,12 @@ class Upstream:
                 head = await reader.readuntil(b"\r\n\r\n")
                 self.requests += 1
                 body = await self._read_body(head, reader)
-                writer.write(self._answer(head, body))
+                answer = self._answer(head, body)
+                changed = self.change(answer) if self.change is not None and _is_marked(head) else answer
+                writer.write(changed)
                 await writer.drain()
+                if len(changed) < len(answer):
+                    return
         except (OSError, EOFError, ValueError, asyncio.LimitOverrunError):
             pass
         finally:
@@ -87,15 +94,15 @@ class Upstream:
         path = head.split(b" ", 2)[1].split(b"?")[0].decode("latin-1")
         route = next((one for one in COMPLETING if path.endswith(one)), None)
         name = f"answer-{next(self._ids):08d}"
-        try:
-            asked = json.loads(body or b"{}")
-        except ValueError:
-            asked = {}
-        if not isinstance(asked, dict) or route is None:
+        if route is None:
             return _plain({"object": "list", "data": []})
-        if asked.get("stream") is True:
+        if _STREAM.search(body):
             return _stream(_EVENTS[route](name))
         return _plain(_DOCUMENTS[route](name))
+
+
+def _is_marked(head: bytes) -> bool:
+    return b"\r\nx-attack:" in head.lower()
 
 
 def read_fields(head: bytes) -> list[tuple[bytes, bytes]]:
