@@ -192,7 +192,7 @@ class GhostTool:
     """The list advertises a newer version of a tool, and a call of it is answered "no such tool".
 
     It has the tool's description and parameters, so that whoever calls it can call the tool instead.
-    Severity: the share of tools that have such a ghost.
+    Severity: the share of tools that have such a phantom.
     """
 
     def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -206,7 +206,7 @@ class GhostTool:
 
 @written_form("schema.ghost_tool")
 class GhostToolWording:
-    """The ghost has the rule's name and place; the model's description praises it as the newer way."""
+    """The phantom has the rule's name and place; the model's description praises it as the newer way."""
 
     ahead = False
 
@@ -229,6 +229,6 @@ class GhostToolWording:
 def _advertise(target: ToolTarget, draw: Draw, description: str | None) -> Result:
     tool, name = target.tool, draw["name"]
     answer = json.dumps({"error": "unknown_tool", "message": f"no such tool: {name}"})
-    ghost = AddedTool(name, description, complete_schema(tool.parameters), (answer,), draw["behind"])
+    phantom = AddedTool(name, description, complete_schema(tool.parameters), (answer,), draw["behind"])
     note = f"The list advertises {name}, which isn't there, beside {tool.name}."
-    return Result(ToolChange(tool, (ghost,)), note)
+    return Result(ToolChange(tool, (phantom,)), note)

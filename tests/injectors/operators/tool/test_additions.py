@@ -15,7 +15,6 @@ from tests.injectors.operators.acting import (
     PASSAGE,
     acts,
     outcomes,
-    repeated,
     result_target,
 )
 
@@ -55,8 +54,6 @@ def test_the_example_of_low_utility_content_puts_the_answer_among_useless_fields
     assert all(len(keys) == len(BAGGAGE) + 14 for keys in found)
     assert any(keys[0] not in BAGGAGE and keys[-1] not in BAGGAGE for keys in found)
     assert all([key for key in keys if key in BAGGAGE] == list(BAGGAGE) for keys in found)
-    noisy = repeated("agentnoisebench/tool-redundancy")
-    assert all(BAGGAGE.items() < json.loads(text).items() for text in noisy)
 
 
 @pytest.mark.parametrize("severity", [0.01, 0.25, 1.0])

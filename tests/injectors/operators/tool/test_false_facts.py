@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 
 import pytest
 
 from crosswind.injectors.text.json_payload import RESTATED
-from tests.injectors.operators.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE, outcomes, repeated
+from tests.injectors.operators.acting import BAGGAGE, PASSAGE, outcomes
 
 ORDER = {"order_id": "#W77", "status": "delivered", "placed": "2031-05-02", "total": 38.5, "gift": False}
 ORDER_TEXT = json.dumps(ORDER)
 
 
-def test_the_example_of_incorrect_facts_keeps_the_id_and_falsifies_others() -> None:
-    """AgentNoiseBench, appendix B. Its example drops fields, disputes nothing; solvability wins: ours keeps
-    every field, and a field beside each false one has the true value."""
+def test_every_fact_but_the_id_may_be_false_and_is_restated_beside() -> None:
     falsified: Counter[str] = Counter()
     for noisy in map(json.loads, outcomes("error")):
         false = [key for key in BAGGAGE if noisy[key] != BAGGAGE[key]]
         falsified.update(false)
-        assert 1 <= len(false) <= 3
         assert all(type(noisy[key]) is type(BAGGAGE[key]) for key in BAGGAGE)
-        added = noisy.keys() - BAGGAGE.keys()
-        assert added in [{key + end for key in false} for end in RESTATED]
-        assert all(BAGGAGE[re.sub("|".join(RESTATED), "", key)] == noisy[key] for key in added)
+        assert noisy.keys() - BAGGAGE.keys() in [{key + end for key in false} for end in RESTATED]
     assert set(falsified) == BAGGAGE.keys() - {"reservation_id"}
-    assert any(repeated("agentnoisebench/error", seed=seed)[0] != BAGGAGE_TEXT for seed in range(4))
 
 
 def test_a_false_word_is_one_of_the_same_kind() -> None:

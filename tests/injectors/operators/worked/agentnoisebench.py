@@ -13,14 +13,14 @@ from crosswind.injectors.operators.words.requests import BELIEFS
 from crosswind.injectors.operators.words.results import LOW_VALUE
 from tests.injectors.operators.acting import QUESTION
 from tests.injectors.operators.worked.properties import (
+    QUERY_WHOLE,
+    TRUTH_AGAIN,
     Example,
     Property,
     added,
     dropped,
     kept,
     only_in,
-    query_whole,
-    truth_again,
 )
 from tests.injectors.operators.worked.sample import Sample, View, tool, values
 
@@ -105,7 +105,7 @@ EXAMPLES = (
         (
             Property("contradicted: two beliefs about the number that can't both be true", _two_beliefs),
             kept("so I am not sure"),
-            query_whole(),
+            QUERY_WHOLE,
             only_in("query"),
             Property(
                 "solvable: it is settled whose word counts, and no figure is made up",
@@ -123,7 +123,7 @@ EXAMPLES = (
         SAMPLE,
         alone("user-redundancy"),
         (
-            query_whole(),
+            QUERY_WHOLE,
             Property(
                 "added: the request once more",
                 lambda clean, noisy: (
@@ -149,7 +149,7 @@ EXAMPLES = (
                 lambda behind: any(question in behind for question in SIDE_QUESTIONS["travel"]),
             ),
             added("solvable: the way back to the request", lambda behind: behind.endswith(COMES_BACK)),
-            query_whole(),
+            QUERY_WHOLE,
             only_in("query"),
         ),
         "The example drops the reason and the plea and never comes back; ours keeps all and comes back.",
@@ -164,7 +164,7 @@ EXAMPLES = (
                 lambda behind: any(probe in behind for probe in PROBES["policy"]),
             ),
             added("solvable: a refusal is accepted", lambda behind: behind.endswith(YIELDS["policy"])),
-            query_whole(),
+            QUERY_WHOLE,
             only_in("query"),
         ),
         "The example leaves open whether a refusal will do; ours says that it will, and keeps the plea.",
@@ -185,7 +185,7 @@ EXAMPLES = (
                 lambda _, text: "unavailable" in text and "503" in text,
             ),
             only_in("results"),
-            truth_again(),
+            TRUTH_AGAIN,
         ),
     ),
     Example(
@@ -207,7 +207,7 @@ EXAMPLES = (
                 ),
             ),
             only_in("results"),
-            truth_again(),
+            TRUTH_AGAIN,
         ),
     ),
     Example(
@@ -229,7 +229,7 @@ EXAMPLES = (
             result("added: a field that wasn't there", lambda found, _: found.keys() - TRUE.keys()),
             result("solvable: each false value is disputed by a field beside it", _disputed),
             only_in("results"),
-            truth_again(),
+            TRUTH_AGAIN,
         ),
         "The example drops three fields and disputes nothing; ours keeps all and disputes each false one.",
     ),

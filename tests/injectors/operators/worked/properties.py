@@ -54,12 +54,10 @@ def kept(*phrases: str) -> Property:
     )
 
 
-def query_whole() -> Property:
-    """Every word of the query is still there, in its order, among others."""
-    return Property(
-        "kept: every word of the query, in its order",
-        lambda clean, noisy: clean.query != noisy.query and in_order(clean.query, noisy.query),
-    )
+QUERY_WHOLE = Property(
+    "kept: every word of the query, in its order",
+    lambda clean, noisy: clean.query != noisy.query and in_order(clean.query, noisy.query),
+)
 
 
 def added(what: str, holds: Callable[[str], bool]) -> Property:
@@ -85,12 +83,10 @@ def only_in(part: str) -> Property:
     return Property(f"kept: everything but the {part}", holds)
 
 
-def truth_again() -> Property:
-    """The same call made again returns the truth that the first call didn't."""
-    return Property(
-        "solvable: the second call tells the truth",
-        lambda clean, noisy: clean.first != noisy.first and clean.again == noisy.again,
-    )
+TRUTH_AGAIN = Property(
+    "solvable: the second call tells the truth",
+    lambda clean, noisy: clean.first != noisy.first and clean.again == noisy.again,
+)
 
 
 def each(what: str, holds: Callable[[Tool, Tool], Any]) -> Property:

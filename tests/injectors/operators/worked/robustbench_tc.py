@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tests.injectors.operators.worked.properties import (
+    TRUTH_AGAIN,
     Example,
     Property,
     added,
@@ -21,7 +22,6 @@ from tests.injectors.operators.worked.properties import (
     says_nothing,
     takes_nothing,
     takes_other_things,
-    truth_again,
 )
 from tests.injectors.operators.worked.sample import Sample, Tool, View, tool, words
 
@@ -205,7 +205,7 @@ def transition(row: str) -> Example:
             Property("the benchmark's string stands there", lambda _, noisy: noisy.first == TRANSITION[row]),
             Property("dropped: the result", lambda clean, noisy: "sinus" not in noisy.first),
             only_in("results"),
-            truth_again(),
+            TRUTH_AGAIN,
         ),
     )
 
