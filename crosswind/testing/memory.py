@@ -98,7 +98,7 @@ class Stored:
     def response(self, response_id: str) -> Kept:
         """A kept response. Refused where there is none."""
         if response_id not in self.responses:
-            raise ProviderError(404, f"RouteResponse with id '{response_id}' not found.")
+            raise ProviderError(404, f"Response with id '{response_id}' not found.")
         return self.responses[response_id]
 
     def before(self, response_id: str | None) -> list[dict[str, Any]]:

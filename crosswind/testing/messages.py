@@ -151,7 +151,7 @@ def _read_dialogue(provider: ScriptedProvider, body: Any, members: frozenset[str
     choice = body.get("tool_choice") or {}
     refuse(
         choice.get("type") == "tool" and choice.get("name") not in {tool.name for tool in tools},
-        f"tool_choice: DeclaredTool '{choice.get('name')}' not found in provided tools",
+        f"tool_choice: Tool '{choice.get('name')}' not found in provided tools",
     )
     return Dialogue(
         (*system, *items),
@@ -282,7 +282,7 @@ def _tools(body: Any) -> tuple[DeclaredTool, ...]:
         for number, tool in enumerate(declared)
         if tool.get("type", "custom") in (None, "custom")
     )
-    refuse(len({tool.name for tool in tools}) < len(tools), "tools: DeclaredTool names must be unique.")
+    refuse(len({tool.name for tool in tools}) < len(tools), "tools: Tool names must be unique.")
     return tools
 
 

@@ -196,7 +196,7 @@ def _read_dialogue(provider: ScriptedProvider, body: Any, context: list[dict[str
     forced = choice.get("name") if isinstance(choice, dict) else None
     refuse(
         forced is not None and forced not in {tool.name for tool in tools},
-        f"DeclaredTool choice '{forced}' not found in 'tools' parameter.",
+        f"Tool choice '{forced}' not found in 'tools' parameter.",
         "tool_choice",
     )
     items = (*instructions, *itertools.chain.from_iterable(map(_read, context)))

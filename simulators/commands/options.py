@@ -52,7 +52,9 @@ def campaign_settings(given: Mapping[str, Any], *, grace_s: float = 0.0) -> Camp
     )
 
 
-def _all(*options: Callable[[F], F]) -> Callable[[F], F]:
+def apply_options(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """A decorator that gives a command these options, in their order."""
+
     def decorate(command: F) -> F:
         for option in reversed(options):
             command = option(command)
@@ -63,7 +65,7 @@ def _all(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 def task_options(split: str) -> Callable[[F], F]:
     """Which tasks: environment, split, kinds and seed."""
-    return _all(
+    return apply_options(
         click.option("--environment", default="retail", show_default=True, help="The environment's name."),
         click.option("--split", type=click.Choice(SPLITS), default=split, show_default=True),
         click.option(
@@ -77,7 +79,7 @@ def task_options(split: str) -> Callable[[F], F]:
 
 def control_options(command: F) -> F:
     """Where the gateway's control plane is, and how much is asked of it at once."""
-    return _all(
+    return apply_options(
         click.option(
             "--control", default="http://127.0.0.1:8081", show_default=True, help="The control plane's URL."
         ),
@@ -89,7 +91,7 @@ def control_options(command: F) -> F:
 
 def agent_options(command: F) -> F:
     """How the agent samples."""
-    return _all(
+    return apply_options(
         click.option("--model", default="policy", show_default=True, help="The model's name in requests."),
         click.option("--temperature", type=click.FloatRange(0.0, 2.0), default=1.0, show_default=True),
         click.option(

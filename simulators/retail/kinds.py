@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from crosswind.simulators.draws import Draws
+from crosswind.simulators.retail.tools import Call
 from crosswind.simulators.retail.world import Order, Shop, address, email, pool
-
-Call = tuple[str, Mapping[str, Any]]
-"""A tool's name with its arguments."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from crosswind.simulators.retail.tools import TOOLS
-
-Call = tuple[str, Mapping[str, Any]]
-"""A tool's name with its arguments."""
+from crosswind.simulators.retail.tools import TOOLS, Call
 
 _REFUSED = re.compile(r"no such tool|not enabled|must be of type")
 """How a tool says that it isn't there, or takes other types: nothing was done."""

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 Arguments = Mapping[str, Any]
+Call = tuple[str, Arguments]
+"""A tool's name with its arguments."""
 Implementation = Callable[[sqlite3.Connection, Arguments], dict[str, Any]]
 
 

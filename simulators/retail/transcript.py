@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from crosswind.simulators.environment import Message
-from crosswind.simulators.retail.toolbox import Call, Toolbox, is_refusal
+from crosswind.simulators.retail.toolbox import Toolbox, is_refusal
+from crosswind.simulators.retail.tools import Call
 
 ATTEMPTS = 4
 """Calls of one kind and arguments before it is given up."""
@@ -104,8 +105,8 @@ class Transcript:
 
     def write(
         self,
-        call: tuple[str, Mapping[str, Any]],
-        confirm: tuple[str, Mapping[str, Any]],
+        call: Call,
+        confirm: Call,
         field: str,
         value: str,
     ) -> None:

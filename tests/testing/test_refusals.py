@@ -69,7 +69,7 @@ def uses(*ids: str, **more: Any) -> dict[str, Any]:
         (messages_body(use("t1"), uses("t2")), "unexpected `tool_use_id` found in `tool_result` blocks: t2"),
         (messages_body(uses("t1")), "unexpected `tool_use_id` found"),
         (messages_body(use("t1"), uses("t1"), thinking=THINKING), "Expected `thinking`"),
-        (messages_body(tools=[MESSAGES_TOOLS[0]] * 2), "Tool names must be unique"),
+        (messages_body(tools=[MESSAGES_TOOLS[0]] * 2), "tools: Tool names must be unique."),
         (messages_body(surprise=1), "surprise: Extra inputs are not permitted"),
         (messages_body(messages=[{"role": "assistant", "content": "a"}]), 'must use the "user" role'),
         (

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from crosswind.simulators.commands.options import find_environment
 from crosswind.simulators.errors import require_extra
 from crosswind.studies.prove.cases import cases_alone
 from crosswind.studies.prove.options import (
     check_patterns,
     command_line,
     finish,
-    load_environment,
     run_settings,
     study_options,
 )
@@ -41,7 +41,7 @@ def dose(**given: Any) -> None:
         from crosswind.studies.dose.response import FAILED, FAULTS_PER_CALL, DoseMeasurement
         from crosswind.studies.prove.episodes import HeldOutTasks, run
 
-    environment = load_environment(given["environment"])
+    environment = find_environment(given["environment"], "all")
 
     def plan(catalogue: Catalogue) -> tuple[Sequence[Assignment], DoseMeasurement]:
         check_patterns("operators", given, catalogue.operators)

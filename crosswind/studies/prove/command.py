@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from crosswind.simulators.commands.options import find_environment
 from crosswind.simulators.errors import UsageError, require_extra
 from crosswind.studies.prove.cases import TURNS, cases_alone, cases_as_written, cases_varied
 from crosswind.studies.prove.options import (
     check_patterns,
     command_line,
     finish,
-    load_environment,
     run_settings,
     study_options,
 )
@@ -52,7 +52,7 @@ def prove(**given: Any) -> None:
         from crosswind.studies.prove.page import write_page
         from crosswind.studies.prove.proof import Proof
 
-    environment, tasks = load_environment(given["environment"]), given["tasks"]
+    environment, tasks = find_environment(given["environment"], "all"), given["tasks"]
     if not any(tasks):
         raise UsageError("--tasks: 0 0 0 proves nothing: give one of the three a number")
 

@@ -4,45 +4,37 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import click
 
-from crosswind.simulators.environment import UnknownEnvironmentError, load
+from crosswind.simulators.commands.options import apply_options
 from crosswind.simulators.errors import UsageError
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def study_options(command: F) -> F:
-    for option in (
-        click.option(
-            "--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Episodes at once."
-        ),
-        click.option(
-            "--seed", type=int, default=0, show_default=True, help="Decides tasks, wording and noise."
-        ),
-        click.option("--environment", default="retail", show_default=True, help="The practice domain."),
-        click.option(
-            "--store",
-            type=click.Path(file_okay=False, path_type=Path),
-            help="Leave the gateway's store in this folder.",
-        ),
-        click.option(
-            "--operators",
-            default=("*",),
-            show_default=True,
-            multiple=True,
-            metavar="GLOB",
-            help="Which operators, alone; may be repeated.",
-        ),
-    ):
-        command = option(command)
-    return command
+study_options = apply_options(
+    click.option(
+        "--operators",
+        default=("*",),
+        show_default=True,
+        multiple=True,
+        metavar="GLOB",
+        help="Which operators, alone; may be repeated.",
+    ),
+    click.option(
+        "--store",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Leave the gateway's store in this folder.",
+    ),
+    click.option("--environment", default="retail", show_default=True, help="The practice domain."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Decides tasks, wording and noise."),
+    click.option(
+        "--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Episodes at once."
+    ),
+)
 
 
 def check_patterns(option: str, given: dict[str, Any], names: Collection[str]) -> None:
@@ -52,13 +44,6 @@ def check_patterns(option: str, given: dict[str, Any], names: Collection[str]) -
             near = get_close_matches(glob, names, n=1)
             fix = f"did you mean {near[0]!r}?" if near else "widen it"
             raise UsageError(f"--{option}: {glob!r} matches none; {fix}")
-
-
-def load_environment(name: str) -> Any:
-    try:
-        return load(name)
-    except UnknownEnvironmentError as error:
-        raise UsageError(f"--{error}") from None
 
 
 def run_settings(given: dict[str, Any]) -> dict[str, Any]:

@@ -64,6 +64,13 @@ async def outcome(process: Process) -> tuple[int | None, str, str]:
     return process.returncode, out.decode(), err.decode()
 
 
+async def succeed(*given: str) -> str:
+    """What the command prints."""
+    code, out, err = await outcome(await command(*given))
+    assert code == 0, err
+    return out
+
+
 async def sessions_of(control: str, **which: str) -> list[dict[str, Any]]:
     async with httpx.AsyncClient(trust_env=False) as client:
         answer = await client.get(f"{control}/api/sessions", params={**which, "limit": "1000"})
@@ -74,8 +81,7 @@ async def sessions_of(control: str, **which: str) -> list[dict[str, Any]]:
 async def test_groups_are_played_rewarded_and_closed(tmp_path: Path) -> None:
     async with gateway(tmp_path, RETAIL.oracle().decide) as control:
         given = ("--groups", "3", "--group-size", "4", "--seed", "5", "--run", "trial", "--json-progress")
-        code, out, err = await outcome(await command("rollout", "run", "--control", control, *given))
-        assert code == 0, err
+        out = await succeed("rollout", "run", "--control", control, *given)
         last = json.loads(out.splitlines()[-1])
         assert (last["event"], last["episodes"], last["errors"]) == ("end", 12, 0)
         assert last["arms"]["clean"]["success"] == 1.0
@@ -111,8 +117,7 @@ async def test_a_curriculum_makes_noisy_rollouts_which_the_oracle_rides_out(tmp_
             "20",
             "--json-progress",
         )
-        code, out, err = await outcome(await command("rollout", "run", "--control", control, *given))
-        assert code == 0, err
+        out = await succeed("rollout", "run", "--control", control, *given)
         last = json.loads(out.splitlines()[-1])
         assert last["errors"] == 0
         assert {name: arm["success"] for name, arm in last["arms"].items()} == {"clean": 1.0, "noisy": 1.0}
@@ -136,8 +141,7 @@ async def test_a_benchmark_of_the_oracle_is_full_marks_under_every_noise(tmp_pat
             "--max-turns",
             "20",
         )
-        code, out, err = await outcome(await command("bench", *given, "--tasks", "13", "--json", str(file)))
-        assert code == 0, err
+        out = await succeed("bench", *given, "--tasks", "13", "--json", str(file))
         results = json.loads(file.read_text())
         assert set(results["arms"]) == {"clean", "noisy", *TYPES}
         for name, arm in results["arms"].items():
@@ -149,8 +153,7 @@ async def test_a_benchmark_of_the_oracle_is_full_marks_under_every_noise(tmp_pat
         assert results["arms"]["tool.timeout"]["tool_calls"] > results["arms"]["clean"]["tool_calls"]
         sessions = await sessions_of(control)
         assert {session["labels"]["purpose"] for session in sessions} == {"eval"}
-        code, out, err = await outcome(await command("bench", "--compare", str(file), str(file)))
-        assert code == 0 and "+0.0" in out
+        assert "+0.0" in await succeed("bench", "--compare", str(file), str(file))
 
 
 async def test_a_second_run_goes_on_after_the_groups_of_the_first(tmp_path: Path) -> None:
@@ -158,8 +161,7 @@ async def test_a_second_run_goes_on_after_the_groups_of_the_first(tmp_path: Path
     async with gateway(tmp_path, RETAIL.oracle().decide) as control:
         for given in ((), (), ("--first-group", "1", "--seed", "3"), ("--seed", "3")):
             played = ("--groups", "2", "--group-size", "2", "--control", control)
-            code, _, err = await outcome(await command("rollout", "run", *played, *given))
-            assert code == 0, err
+            await succeed("rollout", "run", *played, *given)
         groups = Counter(session["group_id"] for session in await sessions_of(control))
         assert groups == {
             f"train-{seed}-{n:05d}": 2 for seed, first in ((0, 0), (3, 1)) for n in range(first, first + 4)
@@ -172,12 +174,10 @@ async def test_numbers_of_groups_that_were_pruned_are_not_given_again(tmp_path: 
     async with gateway(tmp_path, RETAIL.oracle().decide) as control:
         for first in (0, 2, 4):
             played = ("--groups", "2", "--group-size", "2", "--control", control)
-            code, _, err = await outcome(await command("rollout", "run", *played))
-            assert code == 0, err
+            await succeed("rollout", "run", *played)
             groups = Counter(session["group_id"] for session in await sessions_of(control))
             assert groups == {f"train-0-{number:05d}": 2 for number in (first, first + 1)}
-            code, _, err = await outcome(await command(*prune))
-            assert code == 0, err
+            await succeed(*prune)
             assert await sessions_of(control) == []
         async with AsyncClient(control) as client:
             assert await client.highest_deleted("train-0-") == 5

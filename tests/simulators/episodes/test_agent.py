@@ -7,23 +7,23 @@ import json
 from typing import Any
 
 import pytest
-from aiohttp import web
 from openai import AsyncOpenAI
 
 from crosswind.simulators.environment import Verdict, load
 from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
 from crosswind.simulators.episodes.demonstrations import play
 from crosswind.simulators.episodes.record import Playthrough
-from crosswind.testing import DecideMessage, ScriptedProvider, answer_messages
+from crosswind.testing import Answer, DecideMessage, ProviderError, ScriptedProvider, answer_messages
 
 RETAIL = load("retail")
 
 
 async def played_by(
-    decide: DecideMessage, task_id: str, settings: AgentSettings
+    decide: DecideMessage | Answer, task_id: str, settings: AgentSettings
 ) -> tuple[Playthrough, Verdict, list[dict[str, Any]]]:
     """One episode of the agent with a model that decides so; also the request bodies."""
-    async with ScriptedProvider(answer_messages(decide), strict=False) as server:
+    step = decide if isinstance(decide, Answer) else answer_messages(decide)
+    async with ScriptedProvider(step, strict=False) as server:
         client = AsyncOpenAI(base_url=server.base_url, api_key="any", max_retries=0)
         agent = ToolAgent(RETAIL.instructions, RETAIL.tools, settings)
         episode = RETAIL.reset(RETAIL.task(task_id), 0)
@@ -102,21 +102,9 @@ async def test_a_model_that_never_ends_is_stopped() -> None:
 async def test_an_error_of_the_infrastructure_is_told_from_the_models_own(
     status: int, code: str, error: str | None
 ) -> None:
-    async def fail(_: web.Request) -> web.Response:
-        return web.json_response({"error": {"message": "no", "type": "x", "code": code}}, status=status)
-
-    app = web.Application()
-    app.router.add_post("/v1/chat/completions", fail)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    port = runner.addresses[0][1]
-    client = AsyncOpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="any", max_retries=0)
-    agent = ToolAgent(RETAIL.instructions, RETAIL.tools, AgentSettings())
-    played = await agent.play(client, RETAIL.reset(RETAIL.task("retail-test-00000"), 0), ("seed",))
+    failure = Answer(error=ProviderError(status, "no", code=code))
+    played, _, _ = await played_by(failure, "retail-test-00000", AgentSettings())
     assert played.error == error
-    await client.close()
-    await runner.cleanup()
 
 
 async def test_a_server_that_is_not_there_is_an_error_not_a_failure() -> None:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from crosswind.gateway.cli import root
 from crosswind.injectors.operators.words.patterns import OBJECTIVE, PATTERNS
 from crosswind.simulators.environment import load
-from tests.simulators.commands.test_through_gateway import command, gateway, outcome, sessions_of
+from tests.simulators.commands.test_through_gateway import gateway, sessions_of, succeed
 from tests.simulators.episodes.customer import ROLE, customer
 
 RETAIL = load("retail")
@@ -29,8 +29,7 @@ def both(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[st
 async def played(control: str, *given: str) -> dict[str, Any]:
     """Bench the oracle; the command's last line."""
     options = ("--tasks", str(TASKS), "--kinds", "practice", "--user-model", "customer", "--json-progress")
-    code, out, err = await outcome(await command("bench", "--control", control, *options, *given))
-    assert code == 0, err
+    out = await succeed("bench", "--control", control, *options, *given)
     last: dict[str, Any] = json.loads(out.splitlines()[-1])
     return last
 
