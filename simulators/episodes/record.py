@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,35 +47,29 @@ class Record:
     error: str | None = None
 
 
+_DIGITS = {"success": 4, "turns": 2, "tool_calls": 2, "output_tokens": 1, "not_executed": 4}
+"""An arm's means, and to how many digits they are given."""
+
+
 @dataclass(slots=True)
 class ArmTally:
     """One arm's counts."""
 
     episodes: int = 0
-    successes: float = 0.0
-    turns: int = 0
-    tool_calls: int = 0
-    output_tokens: int = 0
-    not_executed: float = 0.0
+    sums: dict[str, float] = field(default_factory=lambda: dict.fromkeys(_DIGITS, 0.0))
 
-    def add(self, record: Record, reward: float, components: Mapping[str, float]) -> None:
+    def add(self, played: Playthrough, verdict: Verdict) -> None:
         self.episodes += 1
-        self.successes += reward
-        self.turns += record.played.turns
-        self.tool_calls += record.played.tool_calls
-        self.output_tokens += record.played.output_tokens
-        self.not_executed += components.get("not_executed", 0.0)
+        self.sums["success"] += verdict.reward
+        self.sums["not_executed"] += verdict.components.get("not_executed", 0.0)
+        for name in ("turns", "tool_calls", "output_tokens"):
+            self.sums[name] += getattr(played, name)
 
     def summary(self) -> dict[str, Any]:
+        """The episodes, and the means of the rest."""
         n = max(1, self.episodes)
-        return {
-            "episodes": self.episodes,
-            "success": round(self.successes / n, 4),
-            "turns": round(self.turns / n, 2),
-            "tool_calls": round(self.tool_calls / n, 2),
-            "output_tokens": round(self.output_tokens / n, 1),
-            "not_executed": round(self.not_executed / n, 4),
-        }
+        means = {name: round(self.sums[name] / n, digits) for name, digits in _DIGITS.items()}
+        return {"episodes": self.episodes, **means}
 
 
 @dataclass(slots=True)
@@ -84,20 +79,19 @@ class ProgressTally:
     arms: dict[str, ArmTally] = field(default_factory=dict)
     types: dict[str, ArmTally] = field(default_factory=dict)
     """The noisy arm's, by the noise type that the session's plan drew."""
-    errors: dict[str, int] = field(default_factory=dict)
+    errors: Counter[str] = field(default_factory=Counter)
     started: float = field(default_factory=time.monotonic)
 
     def add(self, record: Record) -> None:
         if record.verdict is None:
-            name = record.error or "unknown"
-            self.errors[name] = self.errors.get(name, 0) + 1
+            self.errors[record.error or "unknown"] += 1
             return
         tallies = [self.arms.setdefault(record.arm, ArmTally())]
         noise_type = record.plan.get("noise_type")
         if noise_type:
             tallies.append(self.types.setdefault(str(noise_type), ArmTally()))
         for tally in tallies:
-            tally.add(record, record.verdict.reward, record.verdict.components)
+            tally.add(record.played, record.verdict)
 
     @property
     def episodes(self) -> int:
@@ -109,7 +103,7 @@ class ProgressTally:
             "event": event,
             "seconds": round(time.monotonic() - self.started, 2),
             "episodes": self.episodes,
-            "errors": sum(self.errors.values()),
+            "errors": self.errors.total(),
             "arms": {name: arm.summary() for name, arm in sorted(self.arms.items())},
             "types": {name: arm.summary() for name, arm in sorted(self.types.items())},
             **({"error_kinds": dict(sorted(self.errors.items()))} if self.errors else {}),

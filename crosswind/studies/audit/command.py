@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import click
@@ -23,14 +22,10 @@ def audit(url: str, session_ids: tuple[str, ...], as_json: bool) -> None:
     """Derive the guard's guarantees once more from what STORE holds, a path or a URL: clean text, before and
     after. Exit 1 where one was broken, naming session, turn and event.
     """
-    from crosswind.gateway.trajectory.store import StoreError, open_existing
     from crosswind.studies.audit.tally import audit_store
+    from crosswind.studies.stores import open_recorded
 
-    try:
-        store = open_existing(url)
-    except StoreError as error:
-        raise click.UsageError(f"STORE: {error}") from error
-    with closing(store):
+    with open_recorded("STORE", url) as store:
         for session_id in session_ids:
             if store.session(session_id) is None:
                 raise click.UsageError(f"--session: {url} has no session {session_id!r}; check its id")

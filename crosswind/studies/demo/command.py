@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from crosswind.studies.demo.settings import SIZES, DemoSettings, sized
+from crosswind.studies.demo.settings import SIZES, DemoSettings, choose_settings
 
 _DEFAULTS = DemoSettings()
 _NEEDED = {"torch": "train", "transformers": "train", "openai": "simulators", "matplotlib": "simulators"}
@@ -18,7 +18,7 @@ _NEEDED = {"torch": "train", "transformers": "train", "openai": "simulators", "m
 
 def _sizes(name: str) -> str:
     """The default of a setting that the engine decides."""
-    values = {engine: getattr(sized(engine, {}), name) for engine in SIZES}
+    values = {engine: getattr(choose_settings(engine, {}), name) for engine in SIZES}
     if len(set(values.values())) == 1:
         return f"[default: {values[_DEFAULTS.engine]}]"
     return "[default: " + ", ".join(f"{value} with {engine}" for engine, value in values.items()) + "]"
@@ -91,7 +91,7 @@ def demo(engine: str, out: Path, **given: Any) -> None:
     from crosswind.studies.demo.summary import show
     from crosswind.studies.stack import ChildFailed, run_stoppable
 
-    settings = sized(engine, {"out": out, **given})
+    settings = choose_settings(engine, {"out": out, **given})
     _replace(out)
     console = Console()
     try:

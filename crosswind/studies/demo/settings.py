@@ -52,7 +52,7 @@ SIZES: Mapping[str, Mapping[str, Any]] = {
 """What a run with each engine is sized like, where it differs from the defaults."""
 
 
-def sized(engine: str, given: Mapping[str, Any]) -> DemoSettings:
+def choose_settings(engine: str, given: Mapping[str, Any]) -> DemoSettings:
     """A run with this engine; what is given (and isn't None) goes before its sizes."""
     known = {each.name for each in fields(DemoSettings)}
     chosen = {name: value for name, value in given.items() if value is not None and name in known}

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import closing
 from typing import Any
 
 import click
 import httpx
 
 from crosswind.gateway.config.upstream import parse_base_url
-from crosswind.gateway.trajectory.store import StoreError, open_existing
 from crosswind.studies.replay import recompute
 from crosswind.studies.replay.comparison import ReplayedAnswer, ask_again, compare
 from crosswind.studies.replay.recompute import ReplayedTurn
+from crosswind.studies.stores import open_recorded
 
 _SHOWN = 100
 """How many characters of a value a line shows."""
@@ -38,11 +37,7 @@ def replay(
         base = None if against is None else parse_base_url(against)
     except ValueError as error:
         raise click.UsageError(f"--against: {error}") from error
-    try:
-        store = open_existing(url)
-    except StoreError as error:
-        raise click.UsageError(f"--store: {error}") from error
-    with closing(store):
+    with open_recorded("--store", url) as store:
         found = store.trajectory(session_id)
         shown = store.ledger_since(session_id, 0)
     if found is None:

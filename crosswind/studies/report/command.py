@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import click
 
 
 @click.command()
-@click.option("--store", "url", required=True, help="The trajectory store, such as sqlite:///crosswind.db.")
+@click.option("--store", "url", required=True, help="The trajectory store: a path or a URL.")
 @click.option(
     "--before",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -31,8 +30,9 @@ import click
 )
 def report(url: str, before: Path | None, after: Path | None, comparison: Path | None, out: Path) -> None:
     """Write one self-contained HTML page about a store: training, injections, one noisy session."""
-    from crosswind.gateway.trajectory.store import StoreError, open_store
+    from crosswind.gateway.trajectory.store import StoreError
     from crosswind.studies.report.page import Evaluation, render
+    from crosswind.studies.stores import open_recorded
 
     if len({bool(before), bool(after), bool(comparison)}) > 1:
         raise click.UsageError("--before, --after and --comparison go together: give all three or none")
@@ -42,11 +42,7 @@ def report(url: str, before: Path | None, after: Path | None, comparison: Path |
         else None
     )
     try:
-        store = open_store(url, create=False)
-    except StoreError as error:
-        raise click.UsageError(f"--store: {error}") from error
-    try:
-        with closing(store):
+        with open_recorded("--store", url) as store:
             text = render(store, evaluation)
     except StoreError as error:
         raise click.ClickException(str(error)) from error
