@@ -34,10 +34,10 @@ class LazyCommands(click.Group):
     """Commands that are imported only when they are run or their help is printed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_entries())
+        return sorted(_find_commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        entry = _entries().get(cmd_name)
+        entry = _find_commands().get(cmd_name)
         if entry is None:
             return None
         command = entry.load()
@@ -54,16 +54,16 @@ class LazyCommands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in _entries():
-            raise click.UsageError(f"unknown command {args[0]!r}: {nearest(args[0], _entries())}", ctx)
+        if args and not args[0].startswith("-") and args[0] not in _find_commands():
+            raise click.UsageError(f"unknown command {args[0]!r}: {nearest(args[0], _find_commands())}", ctx)
         return super().resolve_command(ctx, args)
 
 
-def _entries() -> dict[str, EntryPoint]:
+def _find_commands() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 
-def _version() -> str:
+def _read_version() -> str:
     try:
         return version("crosswind")
     except PackageNotFoundError:
@@ -71,7 +71,7 @@ def _version() -> str:
 
 
 @click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(_version(), prog_name="crosswind")
+@click.version_option(_read_version(), prog_name="crosswind")
 def root() -> None:
     """Crosswind: noise on live agent traffic, and a trainer that teaches a policy to fly in it."""
 
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ConfigurationError as error:
         _fail(str(error), 2)
     except click.ClickException as error:
-        _fail(_one_line(error), 2 if isinstance(error, click.UsageError) else error.exit_code)
+        _fail(_format_error(error), 2 if isinstance(error, click.UsageError) else error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         _fail("interrupted", 130)
     except BrokenPipeError:
@@ -100,7 +100,7 @@ def _escape_unprintable() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _one_line(error: click.ClickException) -> str:
+def _format_error(error: click.ClickException) -> str:
     message = " ".join(error.format_message().split())
     context = error.ctx if isinstance(error, click.UsageError) else None
     return f"{message} (see `{context.command_path} --help`)" if context else message

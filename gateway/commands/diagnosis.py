@@ -60,7 +60,7 @@ def _check_upstream(upstream: UpstreamSettings) -> Iterator[str]:
     for base in upstream.bases:
         try:
             response = httpx.get(f"{base}/models", timeout=_LIST_TIMEOUT_S, trust_env=False, headers=headers)
-            models = _model_owners(response.json())
+            models = _parse_model_owners(response.json())
         except (httpx.HTTPError, ValueError) as error:
             yield f"{base}: no list of models ({type(error).__name__}: {error})"
             continue
@@ -70,7 +70,7 @@ def _check_upstream(upstream: UpstreamSettings) -> Iterator[str]:
             yield f"{base}: {HOSTED}"
 
 
-def _model_owners(body: Any) -> dict[str, str]:
+def _parse_model_owners(body: Any) -> dict[str, str]:
     models = body.get("data") if isinstance(body, Mapping) else None
     return {str(one.get("id")): str(one.get("owned_by")) for one in models or () if isinstance(one, Mapping)}
 
@@ -94,7 +94,7 @@ def _check_engine(base: str, models: Mapping[str, str], headers: dict[str, str])
     if response.status_code != 200 or not isinstance(answer, dict):
         status = f"HTTP {response.status_code}: {response.text[:200]}"
         return f"an engine ({owner}) that refuses to sample a token ({status})"
-    choice = _first_choice(answer)
+    choice = _get_first_choice(answer)
     if missing := _list_missing_fields(answer, choice):
         return f"an engine ({owner}) that answers without {missing}: {TOKENLESS}"
     unnamed = "" if choice.get("weight_versions") else f"; {NAMELESS}"
@@ -110,7 +110,7 @@ def _list_missing_fields(answer: Mapping[str, Any], choice: Mapping[str, Any]) -
     return ", ".join(name for name, part in parts.items() if not part)
 
 
-def _first_choice(answer: Any) -> Mapping[str, Any]:
+def _get_first_choice(answer: Any) -> Mapping[str, Any]:
     choices = answer.get("choices") if isinstance(answer, Mapping) else None
     return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Command = Callable[..., None]
 
 
-def _choice(name: str, about: str, default: str, *others: str) -> Callable[[Command], Command]:
+def _make_choice_option(name: str, about: str, default: str, *others: str) -> Callable[[Command], Command]:
     return click.option(name, type=click.Choice([default, *others]), help=f"{about}  [{default}]")
 
 
@@ -38,13 +38,13 @@ _OPTIONS = (
     click.option("--control-port", type=int, help="The control plane's port.  [8081]"),
     click.option("--workers", type=click.IntRange(1), help="Processes that serve the data plane.  [1]"),
     click.option("--seed", type=int, help="The seed of all draws.  [0]"),
-    _choice("--sessions", "Whether unseen sessions are opened.", "open", "strict"),
-    _choice("--auth", "Whose keys are checked.", "passthrough", "keys"),
-    _choice("--record", "How much is stored.", "full", "metadata", "none"),
-    _choice("--durability", "What waits for the disk.", "strict", "strict_tools", "relaxed"),
-    _choice("--capture", "Token ids from the engine.", "auto", "on", "off"),
+    _make_choice_option("--sessions", "Whether unseen sessions are opened.", "open", "strict"),
+    _make_choice_option("--auth", "Whose keys are checked.", "passthrough", "keys"),
+    _make_choice_option("--record", "How much is stored.", "full", "metadata", "none"),
+    _make_choice_option("--durability", "What waits for the disk.", "strict", "strict_tools", "relaxed"),
+    _make_choice_option("--capture", "Token ids from the engine.", "auto", "on", "off"),
     click.option("--token-ids/--no-token-ids", default=None, help="The upstream offers return_token_ids."),
-    _choice("--body-secrets", "Secrets in texts.", "redact", "block_training", "keep"),
+    _make_choice_option("--body-secrets", "Secrets in texts.", "redact", "block_training", "keep"),
 )
 
 
@@ -169,7 +169,7 @@ def _announce(settings: Settings) -> None:
         "none": "nothing of the traffic",
     }[settings.record.value]
     lines = (
-        f"data plane     {settings.data_url}/v1  ->  {_upstreams(settings)}",
+        f"data plane     {settings.data_url}/v1  ->  {_list_upstreams(settings)}",
         f"control plane  http://{settings.control_host}:{settings.control_port}",
         f"noise          profile {settings.profile}, seed {settings.seed}",
         f"recorded       {what}",
@@ -180,5 +180,5 @@ def _announce(settings: Settings) -> None:
             click.echo(line, err=True)
 
 
-def _upstreams(settings: Settings) -> str:
+def _list_upstreams(settings: Settings) -> str:
     return ", ".join(base for upstream in settings.every_upstream for base in upstream.bases)

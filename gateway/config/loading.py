@@ -103,7 +103,7 @@ def _describe_error(error: ValidationError, file: Path | None) -> str:
     location = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":
         where = f"configuration file {file}" if file else "configuration"
-        hint = nearest(str(problem["loc"][-1]), _known_keys(problem["loc"][:-1]))
+        hint = nearest(str(problem["loc"][-1]), _list_keys(problem["loc"][:-1]))
         return f"{where}: unknown key {location!r}: {hint}"
     message = problem["msg"].removeprefix("Value error, ")
     if not location:
@@ -117,7 +117,7 @@ def _format_value(location: str, value: Any) -> str:
     return "" if secret or isinstance(value, dict | BaseModel) else f", value {value!r}"
 
 
-def _known_keys(path: tuple[int | str, ...]) -> list[str]:
+def _list_keys(path: tuple[int | str, ...]) -> list[str]:
     """The keys of the section at a path."""
     model: type[BaseModel] = Settings
     for part in path:

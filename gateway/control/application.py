@@ -88,37 +88,39 @@ def _add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(ServiceError)
     async def service(_: Request, error: ServiceError) -> Response:
-        return _error_response(error.status, error.message, error.kind, error.code, error.param)
+        return _make_error_response(error.status, error.message, error.kind, error.code, error.param)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:
         problem = error.errors()[0]
         where = ".".join(str(part) for part in problem["loc"] if part != "body")
-        return _error_response(
+        return _make_error_response(
             400, f"{where or 'body'}: {problem['msg']}", "invalid_request_error", "invalid", where or None
         )
 
     @app.exception_handler(HTTPException)
     async def http(_: Request, error: HTTPException) -> Response:
-        return _error_response(error.status_code, str(error.detail), "invalid_request_error", "not_found")
+        return _make_error_response(
+            error.status_code, str(error.detail), "invalid_request_error", "not_found"
+        )
 
     @app.exception_handler(StoreError)
     async def store(_: Request, error: StoreError) -> Response:
-        return _error_response(503, str(error), "server_error", "store_unavailable")
+        return _make_error_response(503, str(error), "server_error", "store_unavailable")
 
     @app.exception_handler(ValueError)
     async def value(_: Request, error: ValueError) -> Response:
         unknown = isinstance(error, ProfileError) and str(error).startswith("unknown profile")
-        return _error_response(404 if unknown else 400, str(error), "invalid_request_error", "invalid")
+        return _make_error_response(404 if unknown else 400, str(error), "invalid_request_error", "invalid")
 
     @app.exception_handler(Exception)
     async def defect(_: Request, error: Exception) -> Response:
-        return _error_response(
+        return _make_error_response(
             500, f"{type(error).__name__}; see the gateway's log", "server_error", "internal"
         )
 
 
-def _error_response(
+def _make_error_response(
     status: int, message: str, kind: str, code: str | None, param: str | None = None
 ) -> Response:
     return Response(
@@ -144,7 +146,7 @@ class Guard:
         if reason is None:
             await self._app(scope, receive, send)
         else:
-            await _error_response(403, reason, "permission_error", "forbidden")(scope, receive, send)
+            await _make_error_response(403, reason, "permission_error", "forbidden")(scope, receive, send)
 
     def _find_refusal(self, headers: dict[bytes, bytes]) -> str | None:
         host = headers.get(b"host", b"").decode("latin-1")

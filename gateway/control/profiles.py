@@ -32,7 +32,7 @@ def router(gateway: Gateway) -> APIRouter:
     @routes.get("/operators")
     async def operators() -> dict[str, list[dict[str, Any]]]:
         """Every operator, with the recovery that it declares."""
-        return {"operators": [_operator(entry) for _, entry in sorted(registry.operators().items())]}
+        return {"operators": [_describe_operator(entry) for _, entry in sorted(registry.operators().items())]}
 
     return routes
 
@@ -92,7 +92,7 @@ def _switch_routes(routes: APIRouter, gateway: Gateway) -> None:
         return NoiseSwitch(enabled=gateway.switch.enabled)
 
 
-def _operator(entry: Registered) -> dict[str, Any]:
+def _describe_operator(entry: Registered) -> dict[str, Any]:
     return {
         "name": entry.name,
         "site": entry.site,

@@ -18,7 +18,7 @@ from crosswind.gateway.control.models import (
     OpenSession,
     Reward,
 )
-from crosswind.gateway.control.views import as_json, json_response, trajectory_json
+from crosswind.gateway.control.views import describe_row, describe_trajectory, make_json_response
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.auth import key_digest, new_session_key
 from crosswind.gateway.sessions.keys import KIND, key_setting
@@ -68,7 +68,7 @@ def _write_routes(routes: APIRouter, gateway: Gateway) -> None:
         session = make_session(gateway.profiles, await _make_opening(gateway, body, session_id))
         # One at a time, so that each request with the same key finds the session before it.
         async with key_handover if body.api_key else nullcontext():
-            ended = await _session_of_key(gateway, key) if body.api_key else None
+            ended = await _find_session_of_key(gateway, key) if body.api_key else None
             closing = [] if ended is None else [SessionClosed(ended.record.id, now_us())]
             await gateway.acknowledge([session.record, key_setting(key, session_id), *closing])
             if ended is not None:
@@ -140,34 +140,34 @@ def _read_routes(routes: APIRouter, gateway: Gateway) -> None:
     ) -> Response:
         """Sessions, newest first."""
         found = await asyncio.to_thread(gateway.store.sessions, group_id=group_id, limit=limit)
-        return json_response({"sessions": [as_json(session) for session in found]})
+        return make_json_response({"sessions": [describe_row(session) for session in found]})
 
     @routes.get("/{session_id}", response_model=dict[str, Any])
     async def session(session_id: str) -> Response:
         """One session."""
         found = await asyncio.to_thread(gateway.store.session, session_id)
         if found is None:
-            raise _unknown_session(session_id)
-        return json_response(as_json(found))
+            raise _make_unknown_error(session_id)
+        return make_json_response(describe_row(found))
 
     @routes.get("/{session_id}/trajectory", response_model=dict[str, Any])
     async def trajectory(session_id: str) -> Response:
         """A session with its turns (the four views, token ids) and its events."""
         found = await asyncio.to_thread(gateway.store.trajectory, session_id)
         if found is None:
-            raise _unknown_session(session_id)
-        return await asyncio.to_thread(lambda: json_response(trajectory_json(found)))
+            raise _make_unknown_error(session_id)
+        return await asyncio.to_thread(lambda: make_json_response(describe_trajectory(found)))
 
     @routes.get("/{session_id}/events", response_model=dict[str, list[dict[str, Any]]])
     async def events(session_id: str) -> Response:
         """What was injected into a session, and what the guard withdrew."""
         if await asyncio.to_thread(gateway.store.session, session_id) is None:
-            raise _unknown_session(session_id)
+            raise _make_unknown_error(session_id)
         found = await asyncio.to_thread(gateway.store.events, session_id)
-        return json_response({"events": [as_json(event) for event in found]})
+        return make_json_response({"events": [describe_row(event) for event in found]})
 
 
-async def _session_of_key(gateway: Gateway, key: str) -> LiveSession | None:
+async def _find_session_of_key(gateway: Gateway, key: str) -> LiveSession | None:
     """The open session that currently has this key."""
     setting = await asyncio.to_thread(gateway.store.setting, KIND, key_digest(key))
     session = None if setting is None else await gateway.sessions.get(str(setting.value["session"]))
@@ -256,11 +256,11 @@ def _assign_from_curriculum(curriculum: Curriculum | None, body: OpenSession, se
 async def _get_session(gateway: Gateway, session_id: str) -> LiveSession:
     session = await gateway.sessions.get(session_id)
     if session is None:
-        raise _unknown_session(session_id)
+        raise _make_unknown_error(session_id)
     return session
 
 
-def _unknown_session(session_id: str) -> ServiceError:
+def _make_unknown_error(session_id: str) -> ServiceError:
     return ServiceError(
         404,
         f"unknown session {session_id!r}; list them with GET /api/sessions",

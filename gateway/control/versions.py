@@ -81,7 +81,7 @@ def router(gateway: Gateway) -> APIRouter:
         With `engines` it is said of those alone. Where the gateway has them among an upstream's replicas,
         what a doubted one samples is unfit until it is confirmed itself, whatever the others are.
         """
-        settings = _trust_settings(gateway, name, body)
+        settings = _make_trust_settings(gateway, name, body)
         for setting in settings:
             await gateway.publish_trust(setting)
         if body.trusted is not None:
@@ -91,11 +91,11 @@ def router(gateway: Gateway) -> APIRouter:
     return routes
 
 
-def _trust_settings(gateway: Gateway, name: str, body: VersionTrust) -> list[Setting]:
+def _make_trust_settings(gateway: Gateway, name: str, body: VersionTrust) -> list[Setting]:
     """The settings for servers and for the version. A statement about an upstream's only server, or about an
     unknown address, applies to the version: their turns can't be told apart.
     """
-    now, among = now_us(), _replicated_servers(gateway)
+    now, among = now_us(), _list_replicated_servers(gateway)
     value = body.model_dump(exclude_none=True, exclude={"engines", "away"})
     of_version = Setting(VERSION, name, value, now)
     if body.swapping is not None:
@@ -110,7 +110,7 @@ def _trust_settings(gateway: Gateway, name: str, body: VersionTrust) -> list[Set
     return of_servers if narrow else [*of_servers, of_version]
 
 
-def _replicated_servers(gateway: Gateway) -> frozenset[str]:
+def _list_replicated_servers(gateway: Gateway) -> frozenset[str]:
     """The servers of upstreams with several replicas."""
     upstreams = (one.replicas.members for one in gateway.upstreams)
     return frozenset(server_of(one.base) for members in upstreams if len(members) > 1 for one in members)

@@ -18,7 +18,7 @@ from crosswind.gateway.trajectory.record import Event, Session, Trajectory, Turn
 _TIMES = {"created_us": "created", "closed_us": "closed"}
 
 
-def rfc3339(time_us: int | None) -> str | None:
+def format_time(time_us: int | None) -> str | None:
     if time_us is None:
         return None
     return (
@@ -26,12 +26,12 @@ def rfc3339(time_us: int | None) -> str | None:
     )
 
 
-def as_json(row: Session | Event | Turn) -> dict[str, Any]:
+def describe_row(row: Session | Event | Turn) -> dict[str, Any]:
     """A record as JSON data under its field names, with times in RFC 3339."""
     out: dict[str, Any] = {}
     for name, value in structs.asdict(row).items():
         if name in _TIMES:
-            out[_TIMES[name]] = rfc3339(value)
+            out[_TIMES[name]] = format_time(value)
         elif isinstance(value, View):
             out[name] = value.as_json()
         elif isinstance(value, Chain):
@@ -45,20 +45,20 @@ def as_json(row: Session | Event | Turn) -> dict[str, Any]:
     return out
 
 
-def json_response(data: dict[str, Any]) -> Response:
+def make_json_response(data: dict[str, Any]) -> Response:
     """Encode JSON in ASCII: texts of traffic may hold lone surrogates, which UTF-8 can't encode."""
     text = json.dumps(data, default=to_jsonable_python, separators=(",", ":"))
     return Response(text.encode(), media_type="application/json")
 
 
-def trajectory_json(found: Trajectory) -> dict[str, Any]:
+def describe_trajectory(found: Trajectory) -> dict[str, Any]:
     return {
-        "session": as_json(found.session),
-        "turns": [as_json(turn) | {"entropy": _entropy(turn)} for turn in found.turns],
-        "events": [as_json(event) for event in found.events],
+        "session": describe_row(found.session),
+        "turns": [describe_row(turn) | {"entropy": _describe_entropy(turn)} for turn in found.turns],
+        "events": [describe_row(event) for event in found.events],
     }
 
 
-def _entropy(turn: Turn) -> dict[str, Any] | None:
+def _describe_entropy(turn: Turn) -> dict[str, Any] | None:
     found = turn_entropy(turn.completions)
     return None if found is None else dataclasses.asdict(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from typing import Literal
 
 from crosswind.gateway.config.sections import Limits, Timeouts
 from crosswind.gateway.errors import UpstreamError
@@ -83,13 +84,11 @@ class Pool:
             except TimeoutError:
                 connection.abort()
                 late = asyncio.get_running_loop().time() >= until
-                raise self._too_slow(base, "total" if late else "first_byte") from None
+                raise make_timeout_error(base, self.timeouts, "total" if late else "first_byte") from None
             except ConnectionBroken as error:
                 connection.abort()
                 if fresh or connection.began or not outgoing.idempotent:
-                    raise UpstreamError(
-                        502, f"the upstream {base} broke the connection: {error}", "upstream_broken"
-                    ) from None
+                    raise make_broken_error(base, error) from None
                 # The server closed the idle connection before the request arrived: try again on another.
                 connection = None
             except BaseException:
@@ -111,17 +110,10 @@ class Pool:
                 return await address.connect(self._limits.header)
         except TimeoutError:
             if first_byte < until:
-                raise self._too_slow(base, "first_byte") from None
-            raise connect_timeout_error(base, self.timeouts) from None
+                raise make_timeout_error(base, self.timeouts, "first_byte") from None
+            raise make_connect_timeout_error(base, self.timeouts) from None
         except OSError as error:
-            raise unreachable_error(base, error) from None
-
-    def _too_slow(self, base: str, name: str) -> UpstreamError:
-        return UpstreamError(
-            504,
-            f"the upstream {base} gave no answer within {getattr(self.timeouts, name):g} s (timeouts.{name})",
-            "upstream_timeout",
-        )
+            raise make_unreachable_error(base, error) from None
 
     # Idle connections
 
@@ -199,7 +191,21 @@ class Pool:
                 kept.clear()
 
 
-def connect_timeout_error(base: str, timeouts: Timeouts) -> UpstreamError:
+def make_timeout_error(base: str, timeouts: Timeouts, name: Literal["first_byte", "total"]) -> UpstreamError:
+    return UpstreamError(
+        504,
+        f"the upstream {base} gave no answer within {getattr(timeouts, name):g} s (timeouts.{name})",
+        "upstream_timeout",
+    )
+
+
+def make_broken_error(base: str, error: Exception) -> UpstreamError:
+    return UpstreamError(
+        502, f"the upstream {base} broke the connection: {_get_first_line(error)}", "upstream_broken"
+    )
+
+
+def make_connect_timeout_error(base: str, timeouts: Timeouts) -> UpstreamError:
     return UpstreamError(
         504,
         f"no connection to the upstream {base} within {timeouts.connect:g} s (timeouts.connect)",
@@ -208,8 +214,8 @@ def connect_timeout_error(base: str, timeouts: Timeouts) -> UpstreamError:
     )
 
 
-def unreachable_error(base: str, error: BaseException) -> UpstreamError:
-    problem = first_line(error)
+def make_unreachable_error(base: str, error: BaseException) -> UpstreamError:
+    problem = _get_first_line(error)
     return UpstreamError(
         502,
         f"the upstream {base} can't be reached: {problem}; start it, or correct its address",
@@ -218,5 +224,5 @@ def unreachable_error(base: str, error: BaseException) -> UpstreamError:
     )
 
 
-def first_line(error: BaseException) -> str:
+def _get_first_line(error: BaseException) -> str:
     return (str(error) or type(error).__name__).splitlines()[0]

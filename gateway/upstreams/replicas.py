@@ -93,9 +93,11 @@ class Replicas:
             first = next(self._turns) % len(self.members)
             ranked = self.members[first:] + self.members[:first]
         else:
-            ranked = tuple(sorted(self.members, key=lambda one: _weight(session, one.base), reverse=True))
+            ranked = tuple(
+                sorted(self.members, key=lambda one: _compute_weight(session, one.base), reverse=True)
+            )
         return tuple(sorted(ranked, key=lambda one: not one.up))
 
 
-def _weight(session: str, base: str) -> bytes:
+def _compute_weight(session: str, base: str) -> bytes:
     return blake2b(f"{session}\x1f{base}".encode("utf-8", "surrogatepass"), digest_size=8).digest()

@@ -60,7 +60,7 @@ class UpstreamResponse(msgspec.Struct):
                     idle_s = _no_idle_limit
                     yield b""
                     continue
-                raise self._stall_error() from None
+                raise self._report_stall() from None
             if not chunk:
                 return
             yield chunk
@@ -88,9 +88,9 @@ class UpstreamResponse(msgspec.Struct):
             if connection.failure is not None and not connection.parts and not connection.ended:
                 raise connection.failure
         except TimeoutError:
-            raise self._stall_error() from None
+            raise self._report_stall() from None
         except ConnectionBroken:
-            raise self._cut_error() from None
+            raise self._report_cut() from None
 
     async def _next_chunk(self, idle_s: float | None) -> bytes:
         """The bytes that have arrived, or the next ones; empty at the end."""
@@ -103,13 +103,13 @@ class UpstreamResponse(msgspec.Struct):
                 min(asyncio.get_running_loop().time() + wait_s, self._until)
             )
         except ConnectionBroken:
-            raise self._cut_error() from None
+            raise self._report_cut() from None
 
-    def _cut_error(self) -> UpstreamError:
+    def _report_cut(self) -> UpstreamError:
         self._on_failure("upstream_cut")
         return UpstreamError(502, "the upstream broke off its answer before its end", "upstream_cut")
 
-    def _stall_error(self) -> UpstreamError:
+    def _report_stall(self) -> UpstreamError:
         self._on_failure("upstream_stalled")
         if asyncio.get_running_loop().time() >= self._until:
             message = f"the upstream took longer than {self._timeouts.total:g} s (timeouts.total)"

@@ -70,7 +70,7 @@ class Upstream:
 
     def headers(self, given: Sequence[tuple[bytes, bytes]], caller: Caller, changes: Changes) -> Headers:
         """The headers for this upstream: the client's allowed ones, its credential, its extra fields."""
-        kept = forward_headers(given, {**self._credentials(caller), **self._added, **changes})
+        kept = forward_headers(given, {**self._replace_credentials(caller), **self._added, **changes})
         if self._allowed is None:
             return kept
         return [
@@ -79,7 +79,7 @@ class Upstream:
             if name in self._added or name in changes or self._allowed.match(name.decode("latin-1"))
         ]
 
-    def _credentials(self, caller: Caller) -> dict[bytes, bytes | None]:
+    def _replace_credentials(self, caller: Caller) -> dict[bytes, bytes | None]:
         """Changes to the credential headers. Our keys are never forwarded: the upstream's key replaces them,
         and the client's credential too unless the auth style is `passthrough`.
         """
@@ -128,7 +128,7 @@ class Upstream:
                     raise
                 wait = None
             else:
-                wait = None if last else self._retry_after(answer, outgoing)
+                wait = None if last else self._find_retry_pause(answer, outgoing)
                 if wait is None:
                     return structs.replace(answer, attempts=attempts) if attempts else answer
                 answer.close()
@@ -171,7 +171,7 @@ class Upstream:
             answer.headers = _rewrite_locations(answer.headers, replica.base, outgoing.path)
         return answer
 
-    def _retry_after(self, answer: UpstreamResponse, outgoing: UpstreamRequest) -> float | None:
+    def _find_retry_pause(self, answer: UpstreamResponse, outgoing: UpstreamRequest) -> float | None:
         """Seconds until the next attempt; None: relay this answer instead of retrying."""
         if answer.status not in self.retries.on_status or not outgoing.repeatable:
             return None
@@ -201,12 +201,12 @@ def _rewrite_locations(headers: Headers, base: str, path: str) -> Headers:
     4.2), so that the client's next request comes to the gateway. Others stay.
     """
     return [
-        (name, _relative_location(value, base.rstrip("/"), path) if name.lower() == b"location" else value)
+        (name, _make_relative(value, base.rstrip("/"), path) if name.lower() == b"location" else value)
         for name, value in headers
     ]
 
 
-def _relative_location(location: bytes, base: str, path: str) -> bytes:
+def _make_relative(location: bytes, base: str, path: str) -> bytes:
     for start in (base, urlsplit(base).path):
         prefix = start.encode() + b"/"
         if location.startswith(prefix) and not location.startswith(b"//"):

@@ -10,7 +10,13 @@ from yarl import URL
 
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.headers import Headers
-from crosswind.gateway.upstreams.pool import Pool, connect_timeout_error, first_line, unreachable_error
+from crosswind.gateway.upstreams.pool import (
+    Pool,
+    make_broken_error,
+    make_connect_timeout_error,
+    make_timeout_error,
+    make_unreachable_error,
+)
 from crosswind.gateway.upstreams.request import UpstreamRequest
 
 
@@ -69,18 +75,12 @@ class WebSocketClient:
                 "upstream_refused",
             )
         if isinstance(error, aiohttp.ConnectionTimeoutError):
-            return connect_timeout_error(base, timeouts)
+            return make_connect_timeout_error(base, timeouts)
         if isinstance(error, TimeoutError):
-            return UpstreamError(
-                504,
-                f"the upstream {base} gave no answer within {timeouts.first_byte:g} s (timeouts.first_byte)",
-                "upstream_timeout",
-            )
+            return make_timeout_error(base, timeouts, "first_byte")
         if isinstance(error, aiohttp.ClientConnectorError):
-            return unreachable_error(base, error)
-        return UpstreamError(
-            502, f"the upstream {base} broke the connection: {first_line(error)}", "upstream_broken"
-        )
+            return make_unreachable_error(base, error)
+        return make_broken_error(base, error)
 
     async def close_websocket(self, websocket: aiohttp.ClientWebSocketResponse) -> None:
         """Close a WebSocket and give its reservation back."""

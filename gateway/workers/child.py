@@ -67,7 +67,7 @@ class ChildProcess:
                 pass_fds=descriptors,
                 # Its own process group: only the supervisor passes on an interrupt at the terminal, once.
                 process_group=0,
-                env=_child_environment(folder),
+                env=_make_environment(folder),
             )
         finally:
             theirs.close()
@@ -131,7 +131,7 @@ class ChildProcess:
         }
 
 
-def _child_environment(folder: Path) -> dict[str, str]:
+def _make_environment(folder: Path) -> dict[str, str]:
     """Our environment with the metrics' folder and without the configuration, which children get as a
     message.
     """

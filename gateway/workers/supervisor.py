@@ -125,7 +125,7 @@ class Supervisor:
         return {
             "number": child.number,
             "folder": str(self._folder),
-            "settings": _settings_message(self._settings),
+            "settings": _serialize_settings(self._settings),
             "reading": self._reading,
             "noise": self._noise,
         }
@@ -161,7 +161,7 @@ class Supervisor:
             return await self._read()
         elif "reload" in message and self._read_last is not None:
             self._settings, self._reading = self._read_last
-            message = {"reload": _settings_message(self._settings), "reading": self._reading}
+            message = {"reload": _serialize_settings(self._settings), "reading": self._reading}
             return {"answered": await self._ask_workers(message)}
         return None
 
@@ -220,7 +220,7 @@ class Supervisor:
             return {"error": str(error)}
         self._readings += 1
         self._read_last = settings, self._readings
-        return {"settings": _settings_message(settings), "reading": self._readings}
+        return {"settings": _serialize_settings(settings), "reading": self._readings}
 
     async def _end_children(self, keeping: list[asyncio.Task[None]]) -> int:
         """Wait for all children to end and kill those that don't; return the exit code."""
@@ -233,7 +233,7 @@ class Supervisor:
         return 1 if self._ended_badly or not self._up else 0
 
 
-def _settings_message(settings: Settings) -> Message:
+def _serialize_settings(settings: Settings) -> Message:
     """The configuration as a message to a child."""
     message: Message = json.loads(json.dumps(settings.model_dump(), default=_reveal_secret))
     return message
