@@ -36,19 +36,30 @@ class Turn:
         return [call.name for call in self.calls]
 
 
+def look_up(call: Call) -> str:
+    return json.dumps({"orders": ["W1"], "of": call.id})
+
+
 class Agent(ABC):
-    """An agent of the session `one`."""
+    """An agent of the session `one`, or of the one with these `keys`. `more`: what it asks besides."""
+
+    base_url = "base_url"
+    """The member of a session that has the base URL."""
 
     path: str
     """The route that it asks."""
     counts: tuple[str, str]
     """The names of the usage's counts."""
 
-    def __init__(self, running: Running, *, stream: bool = False, **more: Any) -> None:
+    def __init__(
+        self, running: Running, *, stream: bool = False, keys: dict[str, Any] | None = None, **more: Any
+    ) -> None:
         self.stream = stream
         self.more = more
         self.history: list[Any] = []
-        self.sdk = self._connect(f"{running.data}/s/one")
+        base = f"{running.data}/s/one" + ("/v1" if self.base_url == "base_url" else "")
+        self.sdk = self._connect(**(keys or {"base_url": base, "api_key": "unused-but-long"}), max_retries=0)
+        self.run_tool: Callable[[Call], str] = look_up
         self.last: Turn
 
     async def __aenter__(self) -> Agent:
@@ -61,7 +72,7 @@ class Agent(ABC):
         return await self.turn({"role": "user", "content": question}, **more)
 
     async def answer_calls(self, **more: Any) -> Turn:
-        results = [(call.id, json.dumps({"orders": ["W1"], "of": call.id})) for call in self.last.calls]
+        results = [(call.id, self.run_tool(call)) for call in self.last.calls]
         return await self.turn(*self._results(results), **more)
 
     async def turn(self, *new: Any, **more: Any) -> Turn:
@@ -79,7 +90,7 @@ class Agent(ABC):
         """The members that force a call of the tool."""
 
     @abstractmethod
-    def _connect(self, url: str) -> Any: ...
+    def _connect(self, **keys: Any) -> Any: ...
 
     @abstractmethod
     async def _ask(self, new: list[Any], more: dict[str, Any]) -> Turn: ...
@@ -92,8 +103,8 @@ class ChatAgent(Agent):
     path = "/v1/chat/completions"
     counts = ("prompt_tokens", "completion_tokens")
 
-    def _connect(self, url: str) -> Any:
-        return openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="unused-but-long", max_retries=0)
+    def _connect(self, **keys: Any) -> Any:
+        return openai.AsyncOpenAI(**keys)
 
     def choose(self) -> dict[str, Any]:
         return {"tool_choice": {"type": "function", "function": {"name": TOOL}}}
@@ -152,11 +163,12 @@ def merge(calls: dict[int, dict[str, Any]], piece: dict[str, Any]) -> None:
 class MessagesAgent(Agent):
     """It keeps the thinking that it is given."""
 
+    base_url = "anthropic_base_url"
     path = "/v1/messages"
     counts = ("input_tokens", "output_tokens")
 
-    def _connect(self, url: str) -> Any:
-        return anthropic.AsyncAnthropic(base_url=url, api_key="unused-but-long", max_retries=0)
+    def _connect(self, **keys: Any) -> Any:
+        return anthropic.AsyncAnthropic(**keys)
 
     def choose(self) -> dict[str, Any]:
         return {"tool_choice": {"type": "tool", "name": TOOL}, "thinking": {"type": "disabled"}}
@@ -196,8 +208,8 @@ class ResponsesAgent(Agent):
     counts = ("input_tokens", "output_tokens")
     linked = False
 
-    def _connect(self, url: str) -> Any:
-        return openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="unused-but-long", max_retries=0)
+    def _connect(self, **keys: Any) -> Any:
+        return openai.AsyncOpenAI(**keys)
 
     def choose(self) -> dict[str, Any]:
         return {"tool_choice": {"type": "function", "name": TOOL}}
@@ -216,7 +228,7 @@ class ResponsesAgent(Agent):
         asked |= more
         whole = await (self._stream(asked) if self.stream else self.sdk.responses.create(**asked))
         self.history += [item.to_dict(exclude_unset=True) for item in whole.output]
-        assert [one.name for one in whole.tools] == [TOOL]
+        assert [one.name for one in whole.tools] == [one["name"] for one in asked["tools"]]
         assert whole.previous_response_id == asked.get("previous_response_id")
         calls = [
             Call(item.name, json.loads(item.arguments), item.call_id)
@@ -255,6 +267,12 @@ class ResponsesAgent(Agent):
 
 class LinkedAgent(ResponsesAgent):
     linked = True
+
+
+async def open_session(running: Running, agent: type[Agent], **asked: Any) -> dict[str, Any]:
+    """The keys of a new session."""
+    session = (await running.api("POST", "/api/sessions", asked)).json()
+    return {"base_url": session[agent.base_url], "api_key": session["api_key"]}
 
 
 def function(**more: Any) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import openai
-import pytest
 
 from crosswind.testing.replies import DONE, chunks, plain
 from tests.gateway.dialogue import PROFILE, TOOLS, history
@@ -57,28 +56,6 @@ async def test_the_synchronous_client(tmp_path: Path) -> None:
             turn["fitness"] for turn in (await running.trajectory(keys["base_url"].split("/")[-2]))["turns"]
         ]
         assert fitness == ["fit", "fit"]
-
-
-async def test_errors_are_the_sdks_own_kinds(tmp_path: Path) -> None:
-    overloaded = plain(
-        b'{"error": {"message": "slow down", "type": "rate_limit", "code": null, "param": null}}', 429
-    )
-    async with upstream(overloaded) as app, gateway(tmp_path, app, sessions="strict") as running:
-        keys = await opened(running)
-
-        async def ask(**changed: Any) -> None:
-            async with openai.AsyncOpenAI(**keys | changed, max_retries=0) as client:
-                await client.chat.completions.create(model="tiny", messages=MESSAGES)
-
-        with pytest.raises(openai.RateLimitError, match="slow down"):
-            await ask()
-        with pytest.raises(openai.AuthenticationError, match="session key is unknown"):
-            await ask(api_key="cw-wrong")
-        with pytest.raises(openai.NotFoundError, match="unknown session 'x'"):
-            await ask(base_url=f"{running.data}/s/x/v1", api_key="sk-x")
-        await running.api("POST", f"/api/sessions/{keys['base_url'].split('/')[-2]}/close")
-        with pytest.raises(openai.ConflictError, match="is closed"):
-            await ask()
 
 
 async def test_the_sdks_retries_are_attempts_at_one_turn(tmp_path: Path) -> None:
