@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 
 from pydantic import ValidationError
 
@@ -17,7 +16,7 @@ from crosswind.injectors import registry
 from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.profiles.checks import check_profile, check_tools
 from crosswind.injectors.profiles.errors import InvalidField, ProfileError, explain
-from crosswind.injectors.profiles.located_yaml import LocatedYaml, YamlSyntaxError
+from crosswind.injectors.profiles.located_yaml import LocatedYaml, YamlSyntaxError, find_cycle
 from crosswind.injectors.profiles.model import LEVEL, Companion, Compose, Profile, Rule, Where
 
 __all__ = [
@@ -45,7 +44,7 @@ def parse(yaml_text: str, origin: str, *, tools: Sequence[str] = ()) -> Profile:
         fix = f"a profile is a mapping with `name` and `rules`, not {document.data!r:.60}"
         raise ProfileError(f"{origin}:1: {fix}")
     try:
-        if (cycle := document.cycle()) is not None:
+        if (cycle := find_cycle(document.data)) is not None:
             raise InvalidField(cycle, None, "a cycle: it holds itself; write out what is meant")
         profile = Profile.model_validate(document.data)
         if tools:
@@ -60,17 +59,9 @@ def parse(yaml_text: str, origin: str, *, tools: Sequence[str] = ()) -> Profile:
 
 
 @cache
-def _built_in() -> Mapping[str, Traversable]:
-    found: dict[str, Traversable] = {}
-
-    def walk(folder: Traversable, prefix: str) -> None:
-        for entry in folder.iterdir():
-            if entry.is_dir():
-                walk(entry, f"{prefix}{entry.name}/")
-            elif entry.name.endswith(".yaml"):
-                found[prefix + entry.name.removesuffix(".yaml")] = entry
-
-    walk(files("crosswind.injectors.profiles") / "builtin", "")
+def _built_in() -> Mapping[str, Path]:
+    root = Path(__file__).with_name("builtin")
+    found = {file.relative_to(root).with_suffix("").as_posix(): file for file in root.rglob("*.yaml")}
     return dict(sorted(found.items()))
 
 

@@ -41,10 +41,6 @@ class LocatedYaml:
             loader.dispose()
         self._root = node
 
-    def cycle(self) -> Path | None:
-        """The path of a value that holds itself, by way of an anchor; None where there is none."""
-        return _cycle(self.data, (), ())
-
     def line(self, path: Path) -> int:
         """The line (from 1) of the value at the path, or of its nearest enclosing value that is there."""
         node = self._root
@@ -89,11 +85,12 @@ def _child(node: yaml.Node | None, step: str | int) -> tuple[int, yaml.Node] | N
     return None
 
 
-def _cycle(value: Any, path: Path, above: tuple[int, ...]) -> Path | None:
+def find_cycle(value: Any, path: Path = (), above: tuple[int, ...] = ()) -> Path | None:
+    """The path of a value that contains itself, by way of an anchor; None where there is none."""
     if not isinstance(value, dict | list):
         return None
     if id(value) in above:
         return path
     members = value.items() if isinstance(value, dict) else enumerate(value)
-    inside = (_cycle(one, (*path, key), (*above, id(value))) for key, one in members)
+    inside = (find_cycle(one, (*path, key), (*above, id(value))) for key, one in members)
     return next((found for found in inside if found is not None), None)

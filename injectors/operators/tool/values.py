@@ -11,6 +11,7 @@ from typing import Any
 from crosswind.injectors.operators.words.vocabularies import LIFECYCLES, VOCABULARIES
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolResultTarget
+from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.json_leaves import (
     MOST,
     Place,
@@ -106,11 +107,7 @@ def find_figures(target: ToolResultTarget) -> list[tuple[int, int, str]]:
 
 
 def replace_spans(text: str, edits: Iterable[SpanEdit]) -> str:
-    out, at = [], 0
-    for start, end, figure in edits:
-        out += [text[at:start], figure]
-        at = end
-    return "".join([*out, text[at:]])
+    return apply_edits(text, (make_edit(start, text[start:end], now) for start, end, now in edits))
 
 
 def scale(figure: str, factor: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
@@ -104,7 +105,4 @@ def _draw_candidates(text: str, rng: SeededRandom) -> list[tuple[str, bool]]:
     own = [sentence for sentence in sentences if _count_words(sentence) in REPEATED_WORDS]
     repeats = [(rng.choice(REPEATS).replace("{}", sentence), True) for sentence in rng.sample(own, 4)]
     first, second = (talk, repeats) if rng.chance(0.5) else (repeats, talk)
-    mixed: list[tuple[str, bool]] = []
-    for at in range(len(talk)):
-        mixed += first[at : at + 1] + second[at : at + 1]
-    return mixed
+    return [one for pair in zip_longest(first, second) for one in pair if one is not None]

@@ -16,8 +16,8 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.words.spelling import KEYBOARDS, MISSPELLINGS
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
-from crosswind.injectors.text.edits import apply_edits, make_edit
-from crosswind.injectors.text.entities import LONGEST_TOKEN, MEANING_WORDS, Span
+from crosswind.injectors.text.edits import apply_edits, find_unprotected, make_edit
+from crosswind.injectors.text.entities import LONGEST_TOKEN, MEANING_WORDS
 from crosswind.injectors.text.languages import UNABLE
 
 TRIALS = 12
@@ -85,15 +85,8 @@ class Typos:
 
 
 def _find_words(target: UserTarget) -> Iterator[tuple[int, str]]:
-    spans = iter(target.protected)
-    span: Span | None = next(spans, None)
-    for match in _WORD.finditer(target.text):
-        start, end = match.span()
-        while span is not None and span[1] <= start:
-            span = next(spans, None)
-        if span is not None and span[0] < end:
-            continue
-        word = match.group()
+    for match in find_unprotected(_WORD, target.text, target.protected):
+        (start, end), word = match.span(), match.group()
         if not (_is_known_spoilable(word) if len(word) <= LONGEST_TOKEN else _is_spoilable(word)):
             continue
         if not _is_bound(target.text[max(0, start - 1) : start] + target.text[end : end + 1]):
