@@ -15,13 +15,11 @@ from crosswind.injectors import registry
 from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.engine.decision import Decision, Injection
 from crosswind.injectors.engine.stored import StoredData
-from crosswind.injectors.guard.tools import ToolConstraints
+from crosswind.injectors.guard.tools import LONGEST_NAME, ToolConstraints
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import AddedTool, ToolChange, ToolTarget
 from crosswind.injectors.text.json_payload import parse_json
 from crosswind.injectors.wording import apply_draw
-
-LONGEST_NAME = 64
 
 JSON_TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),

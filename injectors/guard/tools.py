@@ -12,7 +12,8 @@ from crosswind.injectors.guard.tool_classes import may_fault
 from crosswind.injectors.targets import AddedTool, ToolChange, ToolClass, ToolTarget
 from crosswind.injectors.text import entities
 
-NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+LONGEST_NAME = 64
+NAME = re.compile(rf"[a-zA-Z0-9_-]{{1,{LONGEST_NAME}}}")
 """A tool name that every provider takes."""
 
 MOST_TOOLS = 128
@@ -111,7 +112,7 @@ def check_duplicates(
         return None
     required = set(_names(parameters.get("required")))
     for tool in change.added:
-        if tool.name is None and not required - set(_properties(tool.parameters)):
+        if tool.name is None and not required - set(find_properties(tool.parameters)):
             return f"the tool is of class {tool_class.value}, and takes calls that follow the duplicate"
     return None
 
@@ -143,7 +144,7 @@ def _untrue(before: Mapping[str, Any], change: ToolChange) -> str | None:
         return None
     was, now = _skeleton(before), _skeleton(after)
     for name, kind in change.takes.items():
-        declared, shown = _properties(was).get(name), _properties(now).get(name)
+        declared, shown = find_properties(was).get(name), find_properties(now).get(name)
         if not isinstance(declared, dict) or not isinstance(shown, dict) or declared.get("type") != kind:
             return f"the tool takes no {name!r:.60} of type {kind}"
         declared.clear()
@@ -162,7 +163,8 @@ def _skeleton(schema: Any, names: bool = False) -> Any:
     return [_skeleton(value) for value in schema] if isinstance(schema, list) else schema
 
 
-def _properties(schema: Any) -> Mapping[str, Any]:
+def find_properties(schema: Any) -> Mapping[str, Any]:
+    """The `properties` of a JSON schema; empty where it has none, or odd ones."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     return properties if isinstance(properties, Mapping) else {}
 

@@ -7,10 +7,10 @@ import re
 from collections.abc import Container, Mapping
 from typing import Any
 
+from crosswind.injectors.guard.tools import LONGEST_NAME
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolTarget
 
-LONGEST_NAME = 64
 SHORT = 4
 """Words of up to this many letters aren't abbreviated."""
 

@@ -10,11 +10,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.guard.tools import NAME
+from crosswind.injectors.guard.tools import LONGEST_NAME, NAME
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import check_general, read_json, read_text
 from crosswind.injectors.operators.schema.added_tools import (
-    LONGEST_NAME,
     add_word,
     answer_unavailable,
     complete_schema,

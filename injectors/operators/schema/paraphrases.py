@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.guard.tools import find_properties
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import check_length, read_json, read_text
 from crosswind.injectors.operators.words.synonyms import IN_DESCRIPTIONS, LIKELY_VERBS, SURE_VERBS
@@ -158,10 +159,9 @@ def _check_description(description: Any, before: str) -> str:
 
 
 def _descriptions(parameters: Mapping[str, Any]) -> dict[str, str]:
-    properties = parameters.get("properties")
     return {
         name: schema["description"]
-        for name, schema in (properties.items() if isinstance(properties, Mapping) else ())
+        for name, schema in find_properties(parameters).items()
         if isinstance(schema, Mapping) and isinstance(schema.get("description"), str)
     }
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.guard.tools import find_properties
 from crosswind.injectors.operator import operator
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolChange, ToolTarget
@@ -37,7 +38,10 @@ class TypeMismatch:
     """
 
     def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        declared = [(name, rng.chance(severity), schema) for name, schema in _properties(target.tool)]
+        declared = [
+            (name, rng.chance(severity), schema)
+            for name, schema in find_properties(target.tool.parameters).items()
+        ]
         wrong = [
             {"parameter": name, "takes": schema["type"], "says": DECLARED_AS[schema["type"]]}
             for name, chosen, schema in declared
@@ -47,7 +51,7 @@ class TypeMismatch:
 
     def apply(self, target: ToolTarget, draw: Draw) -> Result:
         tool = target.tool
-        properties = dict(_properties(tool))
+        properties = dict(find_properties(tool.parameters))
         for one in draw["wrong"]:
             was = properties[one["parameter"]]
             kept = {key: value for key, value in was.items() if key != "items"}
@@ -56,11 +60,6 @@ class TypeMismatch:
         shown = ToolSchema(tool.name, tool.description, {**tool.parameters, "properties": properties})
         said = ", ".join(f"{one['parameter']} as {one['says']}" for one in draw["wrong"])
         return Result(ToolChange(shown, takes=takes), f"The tool {tool.name} is declared to take {said}.")
-
-
-def _properties(tool: ToolSchema) -> list[tuple[str, Any]]:
-    properties = tool.parameters.get("properties")
-    return list(properties.items()) if isinstance(properties, Mapping) else []
 
 
 def _is_plain(schema: Any) -> bool:
