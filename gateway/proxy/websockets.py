@@ -88,12 +88,10 @@ class WebSockets:
             None,
         )
         protocols = protocols_without_credentials(offered) if caller.own else offered
-        far = await upstream.open_websocket(outgoing, protocols, self.settings.limits.body, session)
-        try:
+        limit = self.settings.limits.body
+        async with upstream.open_websocket(outgoing, protocols, limit, session) as far:
             await send({"type": "websocket.accept", "subprotocol": far.protocol})
             await _pump(far, receive, send)
-        finally:
-            await upstream.websocket_client.close_websocket(far)
 
     def _upstream(self, path: str, query: str) -> Upstream:
         """The upstream of the model in the query, as Realtime has it, else of the path."""

@@ -6,7 +6,8 @@ import asyncio
 import fnmatch
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import aiohttp
@@ -22,7 +23,7 @@ from crosswind.gateway.upstreams.pool import Pool
 from crosswind.gateway.upstreams.replicas import Replica, Replicas
 from crosswind.gateway.upstreams.request import UpstreamRequest
 from crosswind.gateway.upstreams.response import UpstreamResponse
-from crosswind.gateway.upstreams.websockets import WebSocketClient
+from crosswind.gateway.upstreams.websockets import open_websocket
 
 _ALWAYS_ALLOWED = ("content-*", "accept*", *(name.decode() for name in CREDENTIALS))
 """Headers that are forwarded whatever the allow list says: without them the body can't be read."""
@@ -44,7 +45,6 @@ class Upstream:
         self.health = settings.health or common.health
         self.replicas = Replicas(settings.bases, self.health)
         self.pool = Pool(settings.bases, settings.merge_timeouts(common.timeouts), common.limits)
-        self.websocket_client = WebSocketClient(self.pool)
         self.identity = (settings, self.pool.timeouts, common.limits, self.retries, self.health)
         """The settings that it was built from: a reload keeps an upstream whose identity is unchanged."""
         self.tokenless = False
@@ -138,26 +138,30 @@ class Upstream:
                 rounds = len(attempts) // len(order) - 1
                 await asyncio.sleep(self.retries.backoff * 2.0**rounds if wait is None else wait)
 
+    @asynccontextmanager
     async def open_websocket(
         self, outgoing: UpstreamRequest, protocols: list[str], limit: int, session: str | None = None
-    ) -> aiohttp.ClientWebSocketResponse:
-        """Open a WebSocket to the session's replica; try another replica only if that can't be reached.
+    ) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+        """Open a WebSocket to the session's replica for the block; try another replica only if that can't be
+        reached.
 
         `limit`: bytes of the largest message. Raises UpstreamError if no replica accepts it.
         """
         order = self.replicas.order(session)
-        for number, replica in enumerate(order, 1):
-            try:
-                websocket = await self.websocket_client.open(replica.base, outgoing, protocols, limit)
-            except UpstreamError as error:
-                if error.code != "upstream_refused":
-                    replica.record_failure(error.code)
-                if not error.unprocessed or number == len(order):
-                    raise
-            else:
-                replica.record_success()
-                return websocket
-        raise AssertionError("an upstream has at least one replica")
+        async with AsyncExitStack() as stack:
+            for number, replica in enumerate(order, 1):
+                opening = open_websocket(self.pool, replica.base, outgoing, protocols, limit)
+                try:
+                    websocket = await stack.enter_async_context(opening)
+                except UpstreamError as error:
+                    if error.code != "upstream_refused":
+                        replica.record_failure(error.code)
+                    if not error.unprocessed or number == len(order):
+                        raise
+                else:
+                    replica.record_success()
+                    break
+            yield websocket
 
     async def _attempt(self, replica: Replica, outgoing: UpstreamRequest) -> UpstreamResponse:
         try:
@@ -184,7 +188,6 @@ class Upstream:
     async def close(self, *, drain: bool = False) -> None:
         """Close its connections; with `drain`, after the requests in flight have ended."""
         await self.pool.close(drain=drain)
-        await self.websocket_client.close()
 
 
 def _describe_attempt(replica: Replica, outcome: str, clock: int) -> UpstreamAttempt:
