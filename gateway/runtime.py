@@ -49,7 +49,7 @@ from crosswind.gateway.trajectory.store import Store
 from crosswind.gateway.trajectory.trust import Trust
 from crosswind.gateway.turn.recording import Recording
 from crosswind.gateway.turn.tracing import open_tracing
-from crosswind.gateway.upstreams.probing import HealthProbes
+from crosswind.gateway.upstreams.probing import probe_regularly
 from crosswind.gateway.upstreams.replicas import ReplicaState
 from crosswind.gateway.upstreams.upstreams import Upstreams, build_upstreams
 from crosswind.injectors import registry
@@ -114,7 +114,7 @@ class Gateway:
             _build_confinement(settings, self.metrics) if registry.has_third_parties() else None
         )
         self.data = DataPlane(self._build_proxy(settings, None))
-        self._probing = HealthProbes()
+        self._probes: list[asyncio.Task[None]] = []
         self._housekeeping: Housekeeping | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._unnamed = count()
@@ -176,7 +176,16 @@ class Gateway:
     def _start_probes(self) -> None:
         """Probe the replicas, in each process that sends them requests."""
         if self.peers is None or self.peers.number:
-            self._probing.watch(self.upstreams)
+            self._stop_probes()
+            self._probes = [
+                asyncio.create_task(probe_regularly(upstream, upstream.health.probe))
+                for upstream in self.upstreams
+                if upstream.health.probe is not None
+            ]
+
+    def _stop_probes(self) -> None:
+        for probe in self._probes:
+            probe.cancel()
 
     async def reload(self) -> tuple[str, ...]:
         """Read the configuration again and apply it in all processes; return the settings that changed.
@@ -320,7 +329,7 @@ class Gateway:
 
     async def close(self) -> None:
         """Write the queued rows, end all tasks and close everything."""
-        self._probing.stop()
+        self._stop_probes()
         if self._housekeeping is not None:
             await self._housekeeping.stop()
         for task in self._tasks:

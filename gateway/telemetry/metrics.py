@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -43,10 +44,10 @@ class Metrics:
     ) -> None:
         self.registry = CollectorRegistry()
         self.requests = self._counter("crosswind_requests", "Requests on the data plane", "route", "status")
-        # Cached: looking up a child by its labels takes longer than counting.
-        self._answered: dict[tuple[str, str], Counter] = {}
-        self._of_fitness: dict[str, Counter] = {}
         self.turns = self._counter("crosswind_turns", "Turns recorded", "fitness")
+        # Cached: looking up a child by its labels takes longer than counting.
+        self._requests_of = cache(self.requests.labels)
+        self._turns_of = cache(self.turns.labels)
         self.events = self._counter("crosswind_events", "Noise that was injected", "operator")
         self.withdrawals = self._counter("crosswind_withdrawals", "Noise that the guard withdrew", "operator")
         self.operator_failures = self._counter(
@@ -163,16 +164,10 @@ class Metrics:
             self.upstream_errors.labels(error.code).inc()
 
     def count_request(self, route: str, status: str) -> None:
-        counter = self._answered.get((route, status))
-        if counter is None:
-            counter = self._answered[route, status] = self.requests.labels(route, status)
-        counter.inc()
+        self._requests_of(route, status).inc()
 
     def count_turn(self, turn: Turn, events: list[Event]) -> None:
-        counter = self._of_fitness.get(turn.fitness)
-        if counter is None:
-            counter = self._of_fitness[turn.fitness] = self.turns.labels(turn.fitness)
-        counter.inc()
+        self._turns_of(turn.fitness).inc()
         for event in events:
             (self.events if event.after is not None else self.withdrawals).labels(event.operator).inc()
 

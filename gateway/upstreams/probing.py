@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.auth import Caller
@@ -15,26 +14,8 @@ _MAX_READ = 1 << 20
 """Bytes of a response to read; the rest says nothing about the replica's health."""
 
 
-class HealthProbes:
-    """One task for each upstream that is probed."""
-
-    def __init__(self) -> None:
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    def watch(self, upstreams: Iterable[Upstream]) -> None:
-        """Probe these upstreams from now on, and no others."""
-        self.stop()
-        for upstream in upstreams:
-            if upstream.health.probe is not None:
-                self._tasks.add(asyncio.create_task(_probe_regularly(upstream, upstream.health.probe)))
-
-    def stop(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        self._tasks.clear()
-
-
-async def _probe_regularly(upstream: Upstream, path: str) -> None:
+async def probe_regularly(upstream: Upstream, path: str) -> None:
+    """Probe all replicas of an upstream at intervals, for ever."""
     while True:
         await asyncio.gather(
             *(probe_replica(upstream, replica, path) for replica in upstream.replicas.members)
