@@ -77,17 +77,8 @@ def chunk(*choices: dict[str, Any]) -> bytes:
     return b"data: " + json.dumps(HEAD | {"choices": choices}).encode() + b"\n\n"
 
 
-@pytest.fixture
-def flaky(tmp_path: Path) -> dict[str, Any]:
-    file = tmp_path / "flaky.yaml"
-    file.write_text(PROFILE)
-    return {"profile": str(file)}
-
-
-async def test_prompts_get_a_users_noise_and_nothing_else_changes(
-    tmp_path: Path, flaky: dict[str, Any]
-) -> None:
-    async with upstream(engine()) as app, gateway(tmp_path, app, **flaky) as running:
+async def test_prompts_get_a_users_noise_and_nothing_else_changes(tmp_path: Path) -> None:
+    async with upstream(engine()) as app, gateway(tmp_path, app, noise=PROFILE) as running:
         await post(running, {"model": "tiny", "prompt": PROMPT, "suffix": "S"})
         await post(running, {"model": "tiny", "prompt": [PROMPT, OTHER], "max_tokens": 3})
         await post(running, {"model": "tiny", "prompt": [1, 2, 3]})

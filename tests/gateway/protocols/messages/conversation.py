@@ -74,6 +74,11 @@ def body(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"model": "claude", "max_tokens": 1024, "messages": list(messages), "tools": TOOLS, **more}
 
 
+def body_after(turns: int, **more: Any) -> dict[str, Any]:
+    """What the agent asks after so many turns."""
+    return body(*history(turns), **more)
+
+
 async def post(running: Running, request: Any, session: str | None = None, **headers: str) -> httpx.Response:
     """Post a Messages request; as bytes it goes as it is."""
     raw = request if isinstance(request, bytes) else json.dumps(request).encode()

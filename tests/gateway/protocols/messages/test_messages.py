@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from crosswind.testing import ScriptedProvider
 from crosswind.testing.replies import SSE, Reply, chunks, plain
 from tests.gateway.dialogue import PROFILE
 from tests.gateway.protocols.messages import conversation as wire
@@ -28,49 +27,15 @@ from tests.gateway.protocols.messages.conversation import (
     user,
 )
 from tests.gateway.proxy.test_byte_exact import HEADERS, random_body, seen_alike
-from tests.gateway.servers import Running, gateway, upstream
+from tests.gateway.servers import gateway, upstream
 
 
-@pytest.fixture
-def flaky(tmp_path: Path) -> dict[str, Any]:
-    """Settings under which every text is touched."""
-    file = tmp_path / "flaky.yaml"
-    file.write_text(PROFILE)
-    return {"profile": str(file)}
-
-
-async def lead(running: Running, session: str, turns: range) -> None:
-    for turn in turns:
-        assert (await post(running, body(*history(turn + 1)), session)).status_code == 200
-
-
-def stay_put(app: ScriptedProvider) -> None:
-    """Each request's messages begin, byte for byte, with those of the one before."""
-    for before, after in zip(app.requests, app.requests[1:], strict=False):
-        assert after.body.startswith(before.body[: before.body.index(b'], "tools"')])
-
-
-async def test_noise_stays_put_and_changes_texts_alone(tmp_path: Path, flaky: dict[str, Any]) -> None:
-    async with upstream(plain(MESSAGE)) as app, gateway(tmp_path, app, **flaky) as running:
-        await lead(running, "s", range(5))
-        stay_put(app)
-        clean = body(*history(5))
-        # The user's texts and the first result of each logical call are touched, in parallel calls too; the
-        # repeated call gets the truth.
-        touched = [new != old for new, old in zip(texts(app.requests[-1].json), texts(clean), strict=True)]
-        assert touched == [True, True, False, True, True, True, True]
-        sent = app.requests[-1].body
-        for new, old in zip(texts(app.requests[-1].json), texts(clean), strict=True):
-            sent = sent.replace(json.dumps(new, ensure_ascii=False).encode(), json.dumps(old).encode(), 1)
-        assert sent == json.dumps(clean).encode()
-
-
-async def test_cache_markers_and_blocks_move_no_noise(tmp_path: Path, flaky: dict[str, Any]) -> None:
+async def test_cache_markers_and_blocks_move_no_noise(tmp_path: Path) -> None:
     """As coding agents do: the marker is on the last message, and strings become blocks to bear it."""
     shown = []
     for run in ("plain", "marked"):
         (tmp_path / run).mkdir()
-        async with upstream(plain(MESSAGE)) as app, gateway(tmp_path / run, app, **flaky) as running:
+        async with upstream(plain(MESSAGE)) as app, gateway(tmp_path / run, app, noise=PROFILE) as running:
             for turn in range(5):
                 messages = history(turn + 1) if run == "plain" else marked(history(turn + 1))
                 request = json.dumps(body(*messages), indent=None if run == "plain" else 1).encode()
@@ -95,7 +60,7 @@ def reminder(words: str) -> str:
     return f"<system-reminder>\n{words}\n</system-reminder>"
 
 
-async def test_reminders_come_and_go_without_moving_any_noise(tmp_path: Path, flaky: dict[str, Any]) -> None:
+async def test_reminders_come_and_go_without_moving_any_noise(tmp_path: Path) -> None:
     asked = "Please tell me where order W17 is, it was to come on Monday."
     results = wire.facts("W17")
     versions = [
@@ -114,7 +79,7 @@ async def test_reminders_come_and_go_without_moving_any_noise(tmp_path: Path, fl
             user(wire.result("t", [text(results + "\n" + reminder("Mind the file.")), text(reminder("x"))])),
         ],
     ]
-    async with upstream(plain(MESSAGE)) as app, gateway(tmp_path, app, **flaky) as running:
+    async with upstream(plain(MESSAGE)) as app, gateway(tmp_path, app, noise=PROFILE) as running:
         for messages in versions:
             assert (await post(running, body(*messages), "s")).status_code == 200
         shown = [texts(seen.json) for seen in app.requests]
@@ -128,36 +93,13 @@ async def test_reminders_come_and_go_without_moving_any_noise(tmp_path: Path, fl
         assert shown[5] == [words, f"{fault}\n{reminder('Mind the file.')}", reminder("x")]
 
 
-async def test_errors_of_tools_are_left_alone(tmp_path: Path, flaky: dict[str, Any]) -> None:
+async def test_errors_of_tools_are_left_alone(tmp_path: Path) -> None:
     failed = wire.result("t", "no such order: W17", is_error=True)
     messages = [user("Where is order W17?"), wire.policy(wire.call("t", "W17")), user(failed)]
-    async with upstream(plain(MESSAGE)) as app, gateway(tmp_path, app, **flaky) as running:
+    async with upstream(plain(MESSAGE)) as app, gateway(tmp_path, app, noise=PROFILE) as running:
         assert (await post(running, body(*messages), "s")).status_code == 200
         assert app.requests[0].json["messages"][2] == user(failed)
         assert app.requests[0].json["messages"][0] != messages[0]
-
-
-@pytest.mark.parametrize("streamed", [False, True])
-async def test_what_the_policy_answered_is_recorded(tmp_path: Path, streamed: bool) -> None:
-    reply = chunks(*STREAM) if streamed else plain(MESSAGE)
-    async with upstream(reply) as app, gateway(tmp_path, app, capture="on") as running:
-        await post(running, body(*history(1), stream=streamed), "s")
-        (turn,) = (await running.trajectory("s"))["turns"]
-        assert json.loads(turn["produced"]) == MESSAGE
-        assert (turn["protocol"], turn["model"], turn["response_id"]) == ("messages", "claude-1", "msg_1")
-        assert (turn["finish_reason"], turn["usage"]) == ("tool_use", wire.USAGE)
-        assert (turn["fitness"], turn["error"]) == ("engine_no_tokens", None)
-        assert app.requests[0].json == body(*history(1), stream=streamed)
-
-
-async def test_an_error_in_a_stream_is_the_upstreams(tmp_path: Path) -> None:
-    overloaded = event({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
-    async with upstream(chunks(*STREAM[:5], overloaded)) as app, gateway(tmp_path, app) as running:
-        answer = await post(running, body(*history(1), stream=True), "s")
-        assert answer.content == b"".join([*STREAM[:5], overloaded])
-        (turn,) = (await running.trajectory("s"))["turns"]
-        assert turn["fitness"] == "upstream_error"
-        assert turn["error"] == {"source": "upstream", "type": "error_in_stream", "message": "Overloaded"}
 
 
 def gzipped(*parts: bytes) -> Reply:
@@ -256,10 +198,8 @@ async def test_a_client_of_openais_gets_openais_shape(tmp_path: Path) -> None:
         assert answer.json()["error"]["code"] == "session_not_found"
 
 
-async def test_counting_tokens_is_about_the_clients_own_history(
-    tmp_path: Path, flaky: dict[str, Any]
-) -> None:
-    async with upstream(plain({"input_tokens": 9})) as app, gateway(tmp_path, app, **flaky) as running:
+async def test_counting_tokens_is_about_the_clients_own_history(tmp_path: Path) -> None:
+    async with upstream(plain({"input_tokens": 9})) as app, gateway(tmp_path, app, noise=PROFILE) as running:
         request = json.dumps(body(*history(3))).encode()
         url = f"{running.data}/s/s/v1/messages/count_tokens"
         answer = await running.http.post(url, content=request, headers=VERSION)

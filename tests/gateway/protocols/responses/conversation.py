@@ -90,6 +90,11 @@ def body(given: Any, **more: Any) -> dict[str, Any]:
     return {"model": "m", "input": given, "instructions": "Be brief.", "tools": TOOLS, **more}
 
 
+def body_after(turns: int, **more: Any) -> dict[str, Any]:
+    """What the agent asks after so many turns."""
+    return body(history(turns), **more)
+
+
 async def post(running: Running, request: Any, session: str | None = None, **headers: str) -> httpx.Response:
     """Post a Responses request; as bytes it goes as it is."""
     raw = request if isinstance(request, bytes) else json.dumps(request).encode()

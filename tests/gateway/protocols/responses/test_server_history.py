@@ -27,14 +27,6 @@ TOOLS: Any = [
 KEY = {"authorization": "Bearer sk-client"}
 
 
-@pytest.fixture
-def flaky(tmp_path: Path) -> dict[str, Any]:
-    """Settings under which every text is touched."""
-    file = tmp_path / "flaky.yaml"
-    file.write_text(PROFILE)
-    return {"profile": str(file)}
-
-
 class Agent:
     """Leads the shop's dialogue. `linked`: it names the response it goes on from, and sends what is new."""
 
@@ -97,12 +89,10 @@ def shown(app: ScriptedProvider) -> list[Any]:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_a_linked_turn_is_shown_what_a_resent_history_is_shown(
-    tmp_path: Path, flaky: dict[str, Any], stream: bool
-) -> None:
+async def test_a_linked_turn_is_shown_what_a_resent_history_is_shown(tmp_path: Path, stream: bool) -> None:
     views, turns, slots = [], [], []
     for linked in (False, True):
-        async with shop_and_gateway(tmp_path, linked, **flaky) as (app, running):
+        async with shop_and_gateway(tmp_path, linked, noise=PROFILE) as (app, running):
             agent = Agent("s", linked=linked, stream=stream)
             for question in shop.QUESTIONS:
                 await agent.ask(running, question)
@@ -118,21 +108,21 @@ async def test_a_linked_turn_is_shown_what_a_resent_history_is_shown(
     assert {turn for turn, _, after in slots[0] if after is not None} > {0, 1}
 
 
-async def test_after_a_restart_the_history_is_read_back(tmp_path: Path, flaky: dict[str, Any]) -> None:
+async def test_after_a_restart_the_history_is_read_back(tmp_path: Path) -> None:
     views = []
     for linked in (False, True):
         folder = tmp_path / str(linked)
         folder.mkdir()
         async with ScriptedProvider(shop.policy) as app:
             agent = Agent("s", linked=linked)
-            async with gateway(folder, app.url, **flaky) as running:
+            async with gateway(folder, app.url, noise=PROFILE) as running:
                 await agent.ask(running, shop.QUESTIONS[0])
                 await agent.turn(running, {"role": "user", "content": shop.QUESTIONS[1]})
             while agent.calls:
-                async with gateway(folder, app.url, **flaky) as running:
+                async with gateway(folder, app.url, noise=PROFILE) as running:
                     await agent.turn(running)
             views.append(shown(app))
-            async with gateway(folder, app.url, **flaky) as running:
+            async with gateway(folder, app.url, noise=PROFILE) as running:
                 stored = await running.trajectory("s")
             assert [one["parent"] for one in stored["turns"]] == [None, *range(len(stored["turns"]) - 1)]
     assert views[0] == views[1]
@@ -174,8 +164,8 @@ async def test_what_noise_made_of_an_answer_is_what_is_gone_on_from(tmp_path: Pa
     assert counted[0] == counted[1] and all(counted[0])
 
 
-async def test_a_response_may_be_gone_on_from_twice(tmp_path: Path, flaky: dict[str, Any]) -> None:
-    async with shop_and_gateway(tmp_path, **flaky) as (app, running):
+async def test_a_response_may_be_gone_on_from_twice(tmp_path: Path) -> None:
+    async with shop_and_gateway(tmp_path, noise=PROFILE) as (app, running):
         agent = Agent("s", linked=True)
         first = await agent.turn(running, {"role": "user", "content": shop.QUESTIONS[0]})
         calls = agent.calls
@@ -190,35 +180,33 @@ async def test_a_response_may_be_gone_on_from_twice(tmp_path: Path, flaky: dict[
 
 
 @pytest.mark.parametrize("durability", ["strict", "relaxed"])
-async def test_who_goes_on_from_a_response_is_of_its_session(
-    tmp_path: Path, flaky: dict[str, Any], durability: str
-) -> None:
+async def test_who_goes_on_from_a_response_is_of_its_session(tmp_path: Path, durability: str) -> None:
     async with ScriptedProvider(shop.policy) as app:
-        async with gateway(tmp_path, app.url, durability=durability, **flaky) as running:
+        async with gateway(tmp_path, app.url, durability=durability, noise=PROFILE) as running:
             agent = Agent("s", linked=True)
             await agent.turn(running, {"role": "user", "content": shop.QUESTIONS[0]})
             agent.session = None
             await agent.turn(running)
             assert len((await running.trajectory("s"))["turns"]) == 2
-        async with gateway(tmp_path, app.url, **flaky) as running:
+        async with gateway(tmp_path, app.url, noise=PROFILE) as running:
             await agent.turn(running)
             assert len((await running.trajectory("s"))["turns"]) == 3
             assert len((await running.api("GET", "/api/sessions")).json()["sessions"]) == 1
 
 
-async def test_an_unknown_response_is_the_upstreams_to_judge(tmp_path: Path, flaky: dict[str, Any]) -> None:
-    async with shop_and_gateway(tmp_path, **flaky) as (app, running):
+async def test_an_unknown_response_is_the_upstreams_to_judge(tmp_path: Path) -> None:
+    async with shop_and_gateway(tmp_path, noise=PROFILE) as (app, running):
         request = {"model": "m", "input": shop.QUESTIONS[0], "previous_response_id": "resp_unheard"}
         answer = await post(running, request, "s", **KEY)
         assert answer.json()["error"]["code"] == "previous_response_not_found"
         assert app.requests[0].json["input"] != shop.QUESTIONS[0]
 
 
-async def test_references_say_what_was_called(tmp_path: Path, flaky: dict[str, Any]) -> None:
+async def test_references_say_what_was_called(tmp_path: Path) -> None:
     """A call that is only referred to is still the one that the result answers."""
     events = []
     for refers in (False, True):
-        async with shop_and_gateway(tmp_path, refers, **flaky) as (_, running):
+        async with shop_and_gateway(tmp_path, refers, noise=PROFILE) as (_, running):
             agent = Agent("s", linked=False)
             await agent.turn(running, {"role": "user", "content": shop.QUESTIONS[0]})
             if refers:
@@ -238,18 +226,18 @@ async def test_references_say_what_was_called(tmp_path: Path, flaky: dict[str, A
 
 
 async def test_what_cannot_be_read_back_means_no_new_noise(
-    tmp_path: Path, flaky: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with ScriptedProvider(shop.policy) as app:
         agent = Agent("s", linked=True)
-        async with gateway(tmp_path, app.url, **flaky) as running:
+        async with gateway(tmp_path, app.url, noise=PROFILE) as running:
             await agent.turn(running, {"role": "user", "content": shop.QUESTIONS[0]})
-        async with gateway(tmp_path, app.url, **flaky) as running:
+        async with gateway(tmp_path, app.url, noise=PROFILE) as running:
 
             def broken(*_: Any) -> Any:
                 raise StoreError("the disk is lost")
 
-            monkeypatch.setattr(running.gateway.store, "answered", broken)
+            monkeypatch.setattr(running.gateway.store, "turn_of_response", broken)
             results = [result(call) for call in agent.calls]
             await agent.turn(running)
             assert app.bodies("/v1/responses")[-1]["input"] == results
@@ -257,7 +245,7 @@ async def test_what_cannot_be_read_back_means_no_new_noise(
             assert turns[-1]["fitness"] == "ledger_unavailable"
 
 
-async def test_a_conversation_goes_on_from_its_last_response(tmp_path: Path, flaky: dict[str, Any]) -> None:
+async def test_a_conversation_goes_on_from_its_last_response(tmp_path: Path) -> None:
     sent = []
     for member in ("conversation", "previous_response_id"):
         folder = tmp_path / member
@@ -265,7 +253,7 @@ async def test_a_conversation_goes_on_from_its_last_response(tmp_path: Path, fla
         replies = [plain(response(number, call("c", "W17"))) for number in range(4)]
         async with upstream(*replies) as app:
             for turns in (range(2), range(2, 4)):
-                async with gateway(folder, app, **flaky) as running:
+                async with gateway(folder, app, noise=PROFILE) as running:
                     for turn in turns:
                         named: dict[str, Any] = {"conversation": {"id": "conv_1"} if turn % 2 else "conv_1"}
                         if member != "conversation":
@@ -273,7 +261,7 @@ async def test_a_conversation_goes_on_from_its_last_response(tmp_path: Path, fla
                         new = [output("c", facts("W17"))] if turn else history(1)
                         await post(running, body(new, **named), "s")
             sent.append([texts(seen.json) for seen in app.requests])
-            async with gateway(folder, app, **flaky) as running:
+            async with gateway(folder, app, noise=PROFILE) as running:
                 stored = await running.trajectory("s")
         assert [one["parent"] for one in stored["turns"]] == [None, 0, 1, 2]
     assert sent[0] == sent[1]

@@ -69,16 +69,6 @@ async def test_how_a_stream_ended_is_recorded(
         assert (turn["error"] or {}).get("message") == (more.get("error") or {}).get("message")
 
 
-async def test_an_error_in_a_stream_is_the_upstreams(tmp_path: Path) -> None:
-    told = {"type": "error", "sequence_number": 3, "code": "overloaded", "message": "Busy", "param": None}
-    async with upstream(chunks(*STREAM[:3], event(told))) as app, gateway(tmp_path, app) as running:
-        given = await post(running, body(history(1), stream=True), "s")
-        assert given.content == b"".join([*STREAM[:3], event(told)])
-        (turn,) = (await running.trajectory("s"))["turns"]
-        assert turn["fitness"] == "upstream_error"
-        assert turn["error"] == {"source": "upstream", "type": "error_in_stream", "message": "Busy"}
-
-
 @pytest.mark.parametrize("durability", ["strict", "strict_tools"])
 async def test_what_clients_act_on_waits_for_the_disk(
     tmp_path: Path, durability: str, monkeypatch: pytest.MonkeyPatch
