@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +28,15 @@ def broken(tmp_path: Path) -> list[dict[str, Any]]:
     return found
 
 
+def tamper(tmp_path: Path, statement: str) -> None:
+    """Change the store by an SQL statement."""
+    with closing(sqlite3.connect(tmp_path / "store.db")) as connection, connection:
+        connection.execute(statement)
+
+
 async def store(tmp_path: Path, profile: str, *, sessions: int = 1, statuses: bool = False) -> None:
     """A store, made by conversations through a gateway under the profile."""
-    file = tmp_path / "profile.yaml"
-    file.write_text(profile)
-    async with upstream() as app, gateway(tmp_path, app, profile=str(file)) as running:
+    async with upstream() as app, gateway(tmp_path, app, noise=profile) as running:
         for number in range(sessions):
             if statuses:
                 for turn in range(len(TURNS)):

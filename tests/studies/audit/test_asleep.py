@@ -243,11 +243,9 @@ async def test_a_guard_that_slept_is_caught(
 @pytest.mark.usefixtures("asleep")
 async def test_a_write_that_was_destroyed_is_caught(tmp_path: Path, evil: Callable[..., str]) -> None:
     profile = evil(lambda _: TIMED_OUT, Site.TOOL_RESULT, Recovery.RETRY, fault=True)
-    file = tmp_path / "profile.yaml"
-    file.write_text(profile)
     function = {"name": "cancel_order", "arguments": "{}"}
     called = {"role": "assistant", "tool_calls": [{"id": "c", "type": "function", "function": function}]}
-    async with upstream() as app, gateway(tmp_path, app, profile=str(file)) as running:
+    async with upstream() as app, gateway(tmp_path, app, noise=profile) as running:
         await running.chat(body(user("Cancel it."), called, result("c", "W1")), "s0")
         await running.flush()
     [found] = await asyncio.to_thread(broken, tmp_path)

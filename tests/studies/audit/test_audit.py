@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.gateway.dialogue import TURNS, body, lead, user
 from tests.gateway.servers import gateway, upstream
-from tests.studies.audit.stores import audited, broken, store
+from tests.studies.audit.stores import audited, broken, store, tamper
 
 EVERYTHING = """\
 name: many
@@ -49,18 +48,16 @@ async def test_a_store_made_through_the_gateway_holds_and_is_counted(tmp_path: P
 
 
 async def test_contradictions_of_all_kinds_hold_also_among_other_noise(tmp_path: Path) -> None:
-    file = tmp_path / "profile.yaml"
     rules = "".join(
         f"  - {{operator: {name}, severity: 1}}\n"
         for name in ("user.inconsistent", "user.typos", "user.redundant", "user.paraphrase")
     )
-    file.write_text(f"name: doubts\nrules:\n{rules}")
     asked = (
         "How many suitcases may I take on Monday, and how much does the large one cost?",
         "Please exchange the blue kettle from order #W1 for the small red one. Send it to a@b.example.",
         "I want an aisle seat, and a morning flight if there is one, on flight HAT001.",
     )
-    async with upstream() as app, gateway(tmp_path, app, profile=str(file)) as running:
+    async with upstream() as app, gateway(tmp_path, app, noise=f"name: doubts\nrules:\n{rules}") as running:
         for number in range(18):
             await running.chat(body(user(f"{asked[number % 3]} This is my request {number}.")), f"s{number}")
         await running.flush()
@@ -105,10 +102,7 @@ async def test_a_store_that_was_tampered_with_is_caught(
 ) -> None:
     await store(tmp_path, SOUND)
     assert await asyncio.to_thread(broken, tmp_path) == []
-    connection = sqlite3.connect(tmp_path / "store.db")
-    with connection:
-        connection.execute(tampering)
-    connection.close()
+    tamper(tmp_path, tampering)
     found = await asyncio.to_thread(broken, tmp_path)
     assert [one for one in found if one["guarantee"] == guarantee and what in one["what"]], found
     assert not [one for one in found if re.search(r"\b(\d+) of \1\b", one["what"])], (
@@ -117,9 +111,7 @@ async def test_a_store_that_was_tampered_with_is_caught(
 
 
 async def test_what_is_not_recorded_is_not_said_to_hold(tmp_path: Path) -> None:
-    file = tmp_path / "profile.yaml"
-    file.write_text(SOUND)
-    async with upstream() as app, gateway(tmp_path, app, profile=str(file), record="metadata") as running:
+    async with upstream() as app, gateway(tmp_path, app, noise=SOUND, record="metadata") as running:
         await lead(running, "s", range(2))
         await running.flush()
     found = json.loads((await asyncio.to_thread(audited, tmp_path, "--json")).stdout)
@@ -136,12 +128,11 @@ def test_what_can_not_be_audited_is_named(tmp_path: Path) -> None:
 
 
 async def test_links_have_a_dose_too_also_over_a_restart(tmp_path: Path) -> None:
-    file = tmp_path / "profile.yaml"
     rules = "rules: [{operator: transport.latency, severity: 0.01}]"
-    file.write_text(f"name: slow\nbounds: {{events_per_session: 3}}\n{rules}\n")
+    slow = f"name: slow\nbounds: {{events_per_session: 3}}\n{rules}\n"
     async with upstream() as app:
         for turns in (range(2), range(2, len(TURNS))):
-            async with gateway(tmp_path, app, profile=str(file)) as running:
+            async with gateway(tmp_path, app, noise=slow) as running:
                 await lead(running, "s0", turns)
                 await running.flush()
     found = json.loads((await asyncio.to_thread(audited, tmp_path, "--json")).stdout)

@@ -4,7 +4,6 @@ they say what they said."""
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from tests.gateway import dialogue
 from tests.gateway.protocols.messages import conversation as messages
 from tests.gateway.protocols.responses import conversation as responses
 from tests.gateway.servers import Running, answer, gateway, upstream
-from tests.studies.audit.stores import broken
+from tests.studies.audit.stores import broken, tamper
 
 PROMPT = (
     "Your task is: put the mug into the sink, W17.\n"
@@ -57,9 +56,7 @@ async def _responses(running: Running) -> Any:
 async def test_noise_on_observations_holds_live(
     tmp_path: Path, post: Callable[[Running], Awaitable[Any]], reply: dict[str, Any]
 ) -> None:
-    file = tmp_path / "profile.yaml"
-    file.write_text(PROFILE)
-    async with upstream(plain(reply)) as app, gateway(tmp_path, app, profile=str(file)) as running:
+    async with upstream(plain(reply)) as app, gateway(tmp_path, app, noise=PROFILE) as running:
         assert (await post(running)).status_code == 200
         events = (await running.trajectory("s"))["events"]
         sent = app.requests[0].body.decode()
@@ -81,14 +78,9 @@ async def test_noise_on_observations_holds_live(
     ],
 )
 async def test_an_observation_that_lost_what_it_said_is_caught(tmp_path: Path, tampering: str) -> None:
-    file = tmp_path / "profile.yaml"
-    file.write_text(PROFILE)
-    async with upstream() as app, gateway(tmp_path, app, profile=str(file)) as running:
+    async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
         await _chat(running)
         await running.flush()
-    connection = sqlite3.connect(tmp_path / "store.db")
-    with connection:
-        connection.execute(f"UPDATE event SET {tampering} WHERE operator = 'state.irrelevant'")
-    connection.close()
+    tamper(tmp_path, f"UPDATE event SET {tampering} WHERE operator = 'state.irrelevant'")
     found = await asyncio.to_thread(broken, tmp_path)
     assert "observations" in {one["guarantee"] for one in found}, found

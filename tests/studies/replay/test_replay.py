@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from tests.gateway.agents import ChatAgent, calling, play
 from tests.gateway.closed_world import ABBREVIATED
 from tests.gateway.dialogue import PROFILE, TURNS, body, user
 from tests.gateway.servers import Running, gateway, settings, upstream
+from tests.studies.audit.stores import tamper
 
 
 def store_of(tmp_path: Path) -> str:
@@ -46,10 +46,7 @@ async def led(running: Running, session: str, *, streaming: bool = False) -> Non
 
 
 async def noisy(tmp_path: Path, session: str, app: Any, **more: Any) -> None:
-    profile = tmp_path / "flaky.yaml"
-    profile.write_text(PROFILE)
-    given = {"profile": str(profile), "steering": True, **more}
-    async with gateway(tmp_path, app, **given) as running:
+    async with gateway(tmp_path, app, noise=PROFILE, steering=True, **more) as running:
         await led(running, session)
         await led(running, f"{session}-streaming", streaming=True)
         await running.flush()
@@ -79,10 +76,7 @@ async def test_capture_and_a_models_other_name_are_taken_from_the_record(tmp_pat
 async def test_a_record_that_does_not_follow_from_its_plan_is_told(tmp_path: Path) -> None:
     async with upstream() as app:
         await noisy(tmp_path, "s", app)
-    connection = sqlite3.connect(store_of(tmp_path).removeprefix("sqlite:///"))
-    connection.execute("UPDATE session SET plan_json = json_set(plan_json, '$.seed', 99) WHERE id = 's'")
-    connection.commit()
-    connection.close()
+    tamper(tmp_path, "UPDATE session SET plan_json = json_set(plan_json, '$.seed', 99) WHERE id = 's'")
     result = await replayed(tmp_path, "s")
     assert result.exit_code == 1 and "DIFFERS from what was sent" in result.stdout
     assert "sent, recomputed at messages[" in result.stdout

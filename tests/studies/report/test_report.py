@@ -63,9 +63,7 @@ OTHERS = [
 
 
 async def test_plain_traffic_is_told_in_full(tmp_path: Path) -> None:
-    profile = tmp_path / "flaky.yaml"
-    profile.write_text(PROFILE)
-    async with upstream() as app, gateway(tmp_path, app, profile=str(profile)) as running:
+    async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
         history: list[Any] = []
         for new in TURNS:
             history += new
