@@ -21,10 +21,11 @@ import torch
 from safetensors.torch import load_file
 from tokenizers import AddedToken, Tokenizer
 
+from benchmarks.engine.stack import add_moved
 from crosswind.policies.embedded.checkpoint import read_shape
 from crosswind.policies.engine import Engine
 from crosswind.policies.publishers.registry import connect
-from crosswind.policies.tiny.directory import write_policy, write_successor
+from crosswind.policies.tiny.directory import write_policy
 from crosswind.policies.versions.version import PRETRAINED, PolicyVersion, Registry, read_version
 from crosswind.policies.vllm.launch import list_members
 from tests.outage import Forwarder
@@ -93,18 +94,6 @@ class VllmServed:
             self.engine.publish(self.first)
 
 
-def moved(registry: Registry, parent: PolicyVersion, name: str, step: int) -> PolicyVersion:
-    """The parent's weights with noise added: another policy that still mostly speaks its language."""
-    generator = torch.Generator().manual_seed(step)
-    weights = {
-        name: tensor + 0.02 * torch.randn(tensor.shape, generator=generator)
-        for name, tensor in load_file(parent.path / "model.safetensors").items()
-    }
-    return registry.add(
-        name, lambda path: write_successor(path, parent.path, weights), parent=parent.version, step=step
-    )
-
-
 def thinking(registry: Registry) -> PolicyVersion:
     """The package's policy with tokens for the ends of a thought, by which vLLM's parsers know reasoning."""
     source = read_version(PRETRAINED / "retail").path
@@ -131,7 +120,7 @@ def serving_vllm(folder: Path, *arguments: str) -> Iterator[VllmServed]:
     registry = Registry(folder / "versions")
     first = thinking(registry)
     for step in range(1, VERSIONS + 1):
-        moved(registry, first, f"moved-{step}", step)
+        add_moved(registry, first, f"moved-{step}", step)
     way = Forwarder(0)
     way.down()
     control = f"http://127.0.0.1:{way.port}"

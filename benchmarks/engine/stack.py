@@ -37,15 +37,19 @@ class Server:
 def versions(folder: Path) -> tuple[PolicyVersion, PolicyVersion]:
     """The package's policy, and one with noise in its weights to swap it for."""
     first = read_version(PRETRAINED / "retail")
-    generator = torch.Generator().manual_seed(1)
+    return first, add_moved(Registry(folder), first, "moved", 1)
+
+
+def add_moved(registry: Registry, parent: PolicyVersion, name: str, step: int) -> PolicyVersion:
+    """The parent's weights with noise added: another policy that still mostly speaks its language."""
+    generator = torch.Generator().manual_seed(step)
     weights = {
         name: tensor + 0.02 * torch.randn(tensor.shape, generator=generator)
-        for name, tensor in load_file(first.path / "model.safetensors").items()
+        for name, tensor in load_file(parent.path / "model.safetensors").items()
     }
-    moved = Registry(folder).add(
-        "moved", lambda path: write_successor(path, first.path, weights), parent=first.version, step=1
+    return registry.add(
+        name, lambda path: write_successor(path, parent.path, weights), parent=parent.version, step=step
     )
-    return first, moved
 
 
 @contextmanager

@@ -12,18 +12,10 @@ from pydantic import BaseModel, TypeAdapter
 
 from crosswind.testing import Decide, ScriptedProvider
 from tests.clients import shop
+from tests.clients.drivers.anthropic_messages import TOOLS as MESSAGES_TOOLS
+from tests.clients.drivers.openai_chat import TOOLS as CHAT_TOOLS
+from tests.clients.drivers.openai_responses import TOOLS as RESPONSES_TOOLS
 
-CHAT_TOOLS = [
-    {
-        "type": "function",
-        "function": {"name": name, "description": text, "parameters": schema, "strict": True},
-    }
-    for name, (text, schema) in shop.TOOLS.items()
-]
-RESPONSES_TOOLS = [{"type": "function", **tool["function"]} for tool in CHAT_TOOLS]  # type: ignore[dict-item]
-MESSAGES_TOOLS = [
-    {"name": name, "description": text, "input_schema": schema} for name, (text, schema) in shop.TOOLS.items()
-]
 THINKING = {"type": "enabled", "budget_tokens": 1024}
 
 

@@ -8,8 +8,8 @@ import anthropic.types as messages
 import pytest
 
 from tests.clients import shop
+from tests.clients.drivers.anthropic_messages import TOOLS as MESSAGES_TOOLS
 from tests.testing.calling import (
-    MESSAGES_TOOLS,
     THINKING,
     Caller,
     chat_body,
