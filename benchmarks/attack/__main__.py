@@ -18,6 +18,7 @@ import click
 
 from benchmarks.attack import files as disk
 from benchmarks.attack import kills as killing
+from benchmarks.attack import loop_kills
 from benchmarks.attack import soak as soaking
 from benchmarks.attack import wire as wires
 from benchmarks.attack.faults import NoCompiler
@@ -37,6 +38,7 @@ class Scale:
 CAMPAIGNS: dict[str, Callable[[Path, Scale], Awaitable[Outcome]]] = {
     "wire": lambda folder, scale: wires.attack(folder, scale.seconds, scale.seed),
     "files": lambda folder, scale: disk.attack(folder, scale.seconds, scale.seed),
+    "loop": lambda folder, scale: loop_kills.attack(folder, max(1, scale.kills // 10), scale.seed),
     "soak": lambda folder, scale: soaking.attack(folder, scale.turns, scale.seed),
     "kills": lambda folder, scale: killing.attack(folder, scale.kills, scale.seed),
 }
@@ -45,7 +47,12 @@ CAMPAIGNS: dict[str, Callable[[Path, Scale], Awaitable[Outcome]]] = {
 @click.command()
 @click.argument("campaigns", nargs=-1, type=click.Choice(list(CAMPAIGNS)))
 @click.option("--seconds", default=120.0, show_default=True, help="Of the campaigns wire and files, each.")
-@click.option("--kills", default=60, show_default=True, help="Of the campaign kills.")
+@click.option(
+    "--kills",
+    default=60,
+    show_default=True,
+    help="Of the campaign kills; a tenth of it of the campaign loop.",
+)
 @click.option("--turns", default=5_000, show_default=True, help="Of the campaign soak.")
 @click.option("--seed", default=0, show_default=True, help="Of all draws: moments, mutations, faults.")
 @click.option(

@@ -23,6 +23,8 @@ class Outcome:
     problems: list[str] = field(default_factory=list)
     """Answers with status 500, hangs, tracebacks, growth."""
     figures: dict[str, Any] = field(default_factory=dict)
+    series: dict[str, list[float]] = field(default_factory=dict)
+    """Samples over time, for the JSON document only."""
     skipped: list[str] = field(default_factory=list)
     """Known defects: not tried."""
 
