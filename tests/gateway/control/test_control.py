@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
 from pathlib import Path
@@ -224,10 +225,8 @@ async def test_metrics_count_turns_noise_and_failures(tmp_path: Path) -> None:
             assert line in text
 
 
-async def test_the_typed_client_does_what_the_api_does(tmp_path: Path) -> None:
-    import asyncio
-
-    async with upstream() as app, gateway(tmp_path, app) as running, AsyncClient(running.control) as client:
+async def test_the_typed_client_does_what_the_api_does(running: Running) -> None:
+    async with AsyncClient(running.control) as client:
         assert await client.healthy() and await client.get_curriculum() is None
         await client.put_curriculum(CURRICULUM)
         assert (await client.get_curriculum() or {})["rho"] == 0.5
@@ -246,27 +245,26 @@ async def test_the_typed_client_does_what_the_api_does(tmp_path: Path) -> None:
             await client.session("none")
         assert (refused.value.status, refused.value.code) == (404, "session_not_found")
 
-        def synchronous() -> None:
-            with Client(running.control) as other:
-                again = other.open_session(arm="clean")
-                other.reward(again.id, 0.0)
-                other.close(again.id)
-                assert other.session(again.id).status == "closed"
-                assert other.trajectory(again.id)["turns"] == other.events(again.id) == []
-                other.set_noise(True)
-                other.put_profile("flaky", PROFILE)
-                other.put_curriculum(CURRICULUM | {"version": 3})
-                assert (
-                    other.noise_enabled()
-                    and other.healthy()
-                    and (other.get_curriculum() or {})["version"] == 3
-                )
 
-        await asyncio.to_thread(synchronous)
-    with Client("http://127.0.0.1:1") as nobody:
-        assert not nobody.healthy()
+async def test_the_synchronous_client_blocks(running: Running) -> None:
+    """It shares its calls with the asynchronous one."""
+
+    def open_and_close() -> str:
+        with Client(running.control) as client:
+            session = client.open_session(arm="clean")
+            client.close(session.id)
+            with pytest.raises(GatewayError, match="unknown session 'none'"):
+                client.trajectory("none")
+            return client.session(session.id).status
+
+    assert await asyncio.to_thread(open_and_close) == "closed"
+
+
+def test_a_client_says_that_nobody_answers() -> None:
+    with Client("http://127.0.0.1:1") as client:
+        assert not client.healthy()
         with pytest.raises(httpx.HTTPError, match=r"http://127.0.0.1:1 can't be reached"):
-            nobody.open_session()
+            client.open_session()
 
 
 async def test_unnamed_sessions_get_different_noise_and_a_second_run_the_same(tmp_path: Path) -> None:
