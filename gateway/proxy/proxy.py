@@ -149,8 +149,8 @@ class Proxy:
         if joins and (shared := self.shared.find(key)) is not None:
             http.cancel_when_gone()
             return await self.shared.join(key, shared, http)
-        asked = TurnRequest(request.chain, digest, retry, request.previous_response, call.idempotency_key)
-        place = await self.sessions.place(session, asked)
+        turn = TurnRequest(request.chain, digest, retry, request.previous_response, call.idempotency_key)
+        place = await self.sessions.place(session, turn)
         exchange, body = await self.builder.build(call, session, request, place, redactor)
         http.cancel_when_gone()
         if self.preparation is not None:

@@ -61,22 +61,22 @@ class TurnLeases:
         self._connection.executescript(_SCHEMA)
         self._connection.execute("PRAGMA busy_timeout = 0")
 
-    async def place(self, session_id: str, line: TurnIndex, asked: TurnRequest) -> TurnPosition:
+    async def place(self, session_id: str, turns: TurnIndex, request: TurnRequest) -> TurnPosition:
         """Lease the position of a request, behind all earlier leases. Raises LeasesUnavailable."""
         async with self._writing() as connection:
             for row, index, attempt, parent, branch, key, body, says, named in connection.execute(
-                _SINCE, (session_id, line.claimed)
+                _SINCE, (session_id, turns.claimed)
             ):
-                line.add(TurnPosition(index, attempt, parent, branch), key, body, says, named)
-                line.claimed = row
-            place = line.place(asked)
-            own = None if asked.after is not None else asked.chain
+                turns.add(TurnPosition(index, attempt, parent, branch), key, body, says, named)
+                turns.claimed = row
+            place = turns.place(request)
+            own = None if request.after is not None else request.chain
             key, says = (None, None) if own is None else (own.key, own.says)
             where = (session_id, place.index, place.attempt, place.parent, place.branch)
-            values = (*where, key, asked.digest, says, asked.idempotency)
-            line.claimed = connection.execute(_CLAIM, values).lastrowid or line.claimed
-            if line.claimed % _PRUNE_EVERY == 0:
-                connection.execute("DELETE FROM claim WHERE id <= ?", (line.claimed - _KEPT,))
+            values = (*where, key, request.digest, says, request.idempotency)
+            turns.claimed = connection.execute(_CLAIM, values).lastrowid or turns.claimed
+            if turns.claimed % _PRUNE_EVERY == 0:
+                connection.execute("DELETE FROM claim WHERE id <= ?", (turns.claimed - _KEPT,))
         return place
 
     async def began(self, body: bytes, session_id: str) -> None:

@@ -42,14 +42,14 @@ class Sessions:
         profiles: Profiles,
         inference: Inference,
         responses: ResponseLookup,
-        sharing: WorkerSync | None = None,
+        sync: WorkerSync | None = None,
     ) -> None:
         self._settings = settings
         self._store = store
         self._profiles = profiles
         self._inference = inference
         self.responses = responses
-        self._sharing = sharing
+        self._sync = sync
         self.histories = HistoryRestorer(store)
         self._live = SessionCache(settings.limits)
         self._loading: dict[str, asyncio.Task[LiveSession | None]] = {}
@@ -130,7 +130,7 @@ class Sessions:
         If the store can't be read, a stand-in with an incomplete ledger: traffic goes on without new noise.
         """
         session = self._live.get(session_id)
-        if session is not None and self._sharing is not None and not await self._sharing.refresh(session):
+        if session is not None and self._sync is not None and not await self._sync.refresh(session):
             if self._live.get(session_id) is session:
                 self.forget(session_id)
             session = None
@@ -153,10 +153,10 @@ class Sessions:
         except StoreError:
             return False
 
-    async def place(self, session: LiveSession, asked: TurnRequest) -> TurnPosition:
-        if self._sharing is not None:
-            return await self._sharing.place(session, asked)
-        return session.turns.place(asked)
+    async def place(self, session: LiveSession, request: TurnRequest) -> TurnPosition:
+        if self._sync is not None:
+            return await self._sync.place(session, request)
+        return session.turns.place(request)
 
     def add(self, session: LiveSession, key: str | None = None) -> None:
         """Keep a session that was opened here. `key` is the digest of its session key."""
@@ -180,7 +180,7 @@ class Sessions:
             session = await asyncio.to_thread(self._read, session_id)
         except StoreError as error:
             return self._stand_in(session_id, error)
-        if session is not None and (session.ledger.complete or self._sharing is None):
+        if session is not None and (session.ledger.complete or self._sync is None):
             self.add(session)
         return session
 
@@ -279,8 +279,8 @@ class Sessions:
         session_id = opening.record.id
         if self._settings.sessions == "strict":
             raise unknown_session(session_id)
-        if self._sharing is not None:
-            await self._sharing.refresh_profile(self._profiles, opening.profile)
+        if self._sync is not None:
+            await self._sync.refresh_profile(self._profiles, opening.profile)
         if (live := self._live.get(session_id)) is not None:
             return live  # opened by a request that came at the same moment
         session = make_session(self._profiles, opening)

@@ -79,18 +79,18 @@ class WorkerSync:
         session.ledger.learn(news.shown)
         session.turns.learn(news.turns)
 
-    async def place(self, session: LiveSession, asked: TurnRequest) -> TurnPosition:
+    async def place(self, session: LiveSession, request: TurnRequest) -> TurnPosition:
         """The position of a turn among those of all workers.
 
         If it can't be known, an index that no other turn has; the session is `behind` then.
         """
         if session.ledger.complete:
             try:
-                return await self.leases.place(session.record.id, session.turns, asked)
+                return await self.leases.place(session.record.id, session.turns, request)
             except LeasesUnavailable as error:
                 _log.error("no place can be claimed for a turn", session=session.record.id, error=str(error))
                 session.behind = True
-        return session.turns.place(asked, apart=True)
+        return session.turns.place(request, apart=True)
 
     async def refresh_profile(self, profiles: Profiles, name: str) -> None:
         """Load the latest stored version of a profile for a session that is being opened."""

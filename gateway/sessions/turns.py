@@ -139,16 +139,16 @@ class TurnIndex:
         if key is not None:
             self._heads[key] = head
 
-    def place(self, asked: TurnRequest, *, apart: bool = False) -> TurnPosition:
+    def place(self, request: TurnRequest, *, apart: bool = False) -> TurnPosition:
         """The position of a request. A marked retry of an equal body is one more attempt at its turn.
         `apart`: the free indexes are unknown, so take one that no other turn can have.
         """
-        earlier = self._requests.get(asked.digest)
-        if earlier is not None and (asked.retry or self.is_repeat(asked.idempotency, asked.digest)):
+        earlier = self._requests.get(request.digest)
+        if earlier is not None and (request.retry or self.is_repeat(request.idempotency, request.digest)):
             place = TurnPosition(earlier.index, earlier.attempt + 1, earlier.parent, earlier.branch)
         else:
-            place = self._new(asked.chain, _time_us() if apart else None, asked.after)
-        self._remember(asked.digest, place, asked.idempotency)
+            place = self._new(request.chain, _time_us() if apart else None, request.after)
+        self._remember(request.digest, place, request.idempotency)
         return place
 
     def _remember(self, digest: bytes, place: TurnPosition, idempotency: str | None) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +14,9 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from crosswind.gateway.config.sections import Telemetry
+from crosswind.gateway.errors import ConfigurationError
+from crosswind.gateway.turn.tracing import open_tracing
 from crosswind.testing.replies import plain
 from tests.gateway.dialogue import PROFILE, body, user
 from tests.gateway.servers import answer, gateway, upstream
@@ -29,8 +34,6 @@ def collector() -> Iterator[tuple[str, list[Any]]]:
             length = int(self.headers["content-length"])
             raw = self.rfile.read(length)
             if self.headers.get("content-encoding") == "gzip":
-                import gzip
-
                 raw = gzip.decompress(raw)
             request = ExportTraceServiceRequest.FromString(raw)
             for resource in request.resource_spans:
@@ -98,19 +101,6 @@ async def test_no_secret_is_in_a_span(tmp_path: Path) -> None:
 
 
 def test_without_the_extra_the_setting_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    import builtins
-
-    from crosswind.gateway.config.sections import Telemetry
-    from crosswind.gateway.errors import ConfigurationError
-    from crosswind.gateway.turn.tracing import open_tracing
-
-    real = builtins.__import__
-
-    def missing(name: str, *rest: Any, **more: Any) -> Any:
-        if name.startswith("opentelemetry"):
-            raise ImportError("no", name=name)
-        return real(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", missing)
-    with pytest.raises(ConfigurationError, match=r"crosswind\[telemetry\]"):
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
+    with pytest.raises(ConfigurationError, match=r"opentelemetry.* is missing.*crosswind\[telemetry\]"):
         open_tracing(Telemetry(endpoint="http://127.0.0.1:1/v1/traces"))
