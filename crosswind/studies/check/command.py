@@ -9,7 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Column, Table
 
+from crosswind.gateway.trajectory.store import StoreError, open_existing
 from crosswind.injectors.cli.commands import (
     ConfigurationError,
     read_profile,
@@ -17,7 +21,8 @@ from crosswind.injectors.cli.commands import (
 )
 from crosswind.injectors.profiles.load import Profile
 from crosswind.studies.check.forecast import Forecast, forecast, tools_in
-from crosswind.studies.dialogues import Dialogue, make_dialogue, read_conversation
+from crosswind.studies.check.stored_conversations import read_stored_conversations
+from crosswind.studies.conversations import RecordedConversation, read_conversation
 
 
 @click.command()
@@ -53,18 +58,18 @@ def check(
     a conversation (a JSON file of messages, or of a request's body in Chat's, Responses' or Messages' shape)
     or to what a store's agents sent. Exit code 2 and one line that says what to fix if the profile is wrong.
     """
-    dialogues = _dialogues(target, sessions) if target is not None else []
-    profile = read_profile(profile_file, tools_in(dialogues))
+    conversations = _conversations(target, sessions) if target is not None else []
+    profile = read_profile(profile_file, tools_in(conversations))
     if target is None:
         click.echo(f"{profile_file}: {_sound(profile)}")
         return
     with report_errors():
-        expectation = forecast(profile, dialogues, range(seed, seed + seeds), level)
+        expectation = forecast(profile, conversations, range(seed, seed + seeds), level)
     if as_json:
         click.echo(json.dumps(_document(profile, expectation)))
     else:
         click.echo(f"{profile_file}: {_sound(profile)}")
-        _print(expectation, len(dialogues))
+        _print(expectation, len(conversations))
 
 
 def _sound(profile: Profile) -> str:
@@ -72,20 +77,17 @@ def _sound(profile: Profile) -> str:
     return f"profile {profile.name!r} version {profile.version} is sound: {rules}, {profile.compose.value}"
 
 
-def _dialogues(target: str, sessions: int) -> Sequence[Dialogue]:
+def _conversations(target: str, sessions: int) -> Sequence[RecordedConversation]:
     """The conversation of a JSON file, or those of a store: a URL, or a file that is an SQLite database."""
     path = Path(target)
     if "://" not in target and not _is_database(path):
-        return [make_dialogue(path.name, *read_conversation(path))]
-    from crosswind.gateway.trajectory.store import StoreError, open_existing
-    from crosswind.studies.check.stored_dialogues import read_dialogues
-
+        return [RecordedConversation.of_request(path.name, *read_conversation(path))]
     try:
         store = open_existing(target)
     except StoreError as error:
         raise ConfigurationError(str(error)) from error
     with closing(store):
-        found = list(read_dialogues(store, sessions))
+        found = list(read_stored_conversations(store, sessions))
     if not found:
         raise ConfigurationError(f"{target}: no session has bodies on record: give a conversation's file")
     return found
@@ -121,10 +123,6 @@ def _document(profile: Profile, found: Forecast) -> dict[str, Any]:
 
 
 def _print(found: Forecast, conversations: int) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Column, Table
-
     table = Table(
         Column("operator", no_wrap=True),
         "severity",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from crosswind.injectors.conversation import ToolResult
 from crosswind.injectors.engine.plan import NOISY, Assignment, Seed, make_plan
 from crosswind.injectors.profiles.load import Profile
-from crosswind.studies.dialogues import Dialogue
+from crosswind.studies.conversations import RecordedConversation
 from crosswind.studies.preview.events import preview_events
 
 
@@ -43,14 +43,16 @@ class Forecast:
         """Injections a session, on average."""
         return sum(one.injected for one in self.operators.values()) / max(1, self.sessions)
 
-    def add_session(self, profile: Profile, dialogue: Dialogue, seed: int, level: int | None) -> None:
+    def add_session(
+        self, profile: Profile, recorded: RecordedConversation, seed: int, level: int | None
+    ) -> None:
         """Decide one session, and count its events."""
-        plan = make_plan(profile, Seed(seed, dialogue.name), Assignment(NOISY, level=level))
+        plan = make_plan(profile, Seed(seed, recorded.name), Assignment(NOISY, level=level))
         self.sessions += 1
         for rule in plan.rules:
             self.operators.setdefault((rule.operator, rule.severity), OperatorTally())
         acted = set()
-        for one in preview_events(plan, dialogue):
+        for one in preview_events(plan, recorded):
             key = one.decision.operator, one.decision.severity
             if one.after is None:
                 self.operators[key].withdrawn += 1
@@ -64,20 +66,23 @@ class Forecast:
 
 
 def forecast(
-    profile: Profile, dialogues: Iterable[Dialogue], seeds: Sequence[int], level: int | None = None
+    profile: Profile,
+    conversations: Iterable[RecordedConversation],
+    seeds: Sequence[int],
+    level: int | None = None,
 ) -> Forecast:
     """What the profile does to the conversations under these seeds. ProfileError for an unknown level."""
     found = Forecast()
-    for dialogue in dialogues:
+    for recorded in conversations:
         for seed in seeds:
-            found.add_session(profile, dialogue, seed, level)
+            found.add_session(profile, recorded, seed, level)
     return found
 
 
-def tools_in(dialogues: Iterable[Dialogue]) -> list[str]:
+def tools_in(conversations: Iterable[RecordedConversation]) -> list[str]:
     """The tools that are declared or called in the conversations."""
     names: list[str] = []
-    for one in dialogues:
+    for one in conversations:
         names += (tool.name for tool in one.conversation.tools)
         names += (item.call.name for item in one.conversation.items if isinstance(item, ToolResult))
     return list(dict.fromkeys(names))

@@ -20,7 +20,12 @@ from crosswind.gateway.protocols.message_format import ToolResultPart
 from crosswind.injectors.cli.commands import read_profile, report_errors
 from crosswind.injectors.cli.rendering import render_event, render_heading, shorten
 from crosswind.injectors.engine.plan import NOISY, Assignment, Seed, make_plan
-from crosswind.studies.dialogues import Dialogue, find_answers, make_dialogue, read_conversation, read_message
+from crosswind.studies.conversations import (
+    RecordedConversation,
+    find_answers,
+    read_conversation,
+    read_message,
+)
 from crosswind.studies.preview.events import PreviewEvent, preview_events
 
 SPOKEN = ("text", "input_text", "output_text")
@@ -58,11 +63,11 @@ def preview(
         plan = make_plan(
             profile, Seed(seed, "preview"), Assignment(NOISY, level=level, noise_type=noise_type)
         )
-    dialogue = make_dialogue("preview", codec, request)
+    recorded = RecordedConversation.of_request("preview", codec, request)
     with ExitStack() as stack:
         with report_errors("--config: "):
             texts = stack.enter_context(open_stored_texts(config)) if config is not None else None
-        events = list(preview_events(plan, dialogue, texts=texts))
+        events = list(preview_events(plan, recorded, texts=texts))
     if as_json:
         for one in events:
             click.echo(json.dumps(asdict(one), ensure_ascii=False))
@@ -70,14 +75,17 @@ def preview(
     console = Console()
     at = "" if plan.level is None else f"level {plan.level}, "
     console.print(f"profile {plan.profile}, {at}seed {seed}, type {plan.noise_type or 'any'}", markup=False)
-    _print_dialogue(console, dialogue, request.steps, events)
+    _print_conversation(console, recorded, request.steps, events)
 
 
-def _print_dialogue(
-    console: Console, dialogue: Dialogue, steps: Sequence[HistoryStep], events: Sequence[PreviewEvent]
+def _print_conversation(
+    console: Console,
+    recorded: RecordedConversation,
+    steps: Sequence[HistoryStep],
+    events: Sequence[PreviewEvent],
 ) -> None:
     """Print the whole conversation, with each event under the message that it changes."""
-    prompt = dialogue.instructions
+    prompt = recorded.instructions
     if prompt is not None and prompt.ref.message < 0:
         console.print(_render_heading("[system]"), _render_text(prompt.text), sep="\n")
     _print_events(console, [one for one in events if one.message is None and one.answer is None])

@@ -12,7 +12,7 @@ from crosswind.injectors.engine.messages import perturb_instructions, perturb_me
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.wording import Texts
-from crosswind.studies.dialogues import Dialogue
+from crosswind.studies.conversations import RecordedConversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,9 @@ class PreviewEvent:
     """The answer that it is about, from 0."""
 
 
-def preview_events(plan: Plan, dialogue: Dialogue, *, texts: Texts | None = None) -> Iterator[PreviewEvent]:
+def preview_events(
+    plan: Plan, recorded: RecordedConversation, *, texts: Texts | None = None
+) -> Iterator[PreviewEvent]:
     """Every event of a conversation, in the order in which a session meets it. Each answer is to a first
     attempt. `texts` are a model's, for operators that may have one write."""
 
@@ -38,18 +40,18 @@ def preview_events(plan: Plan, dialogue: Dialogue, *, texts: Texts | None = None
         tool = f"{place} {one.tool} ({one.tool_class})" if one.tool else place
         return PreviewEvent(one.decision, tool, one.before, one.after, one.note, message)
 
-    prompt, conversation = dialogue.instructions, dialogue.conversation
+    prompt, conversation = recorded.instructions, recorded.conversation
     if prompt is not None:
         _, shown = perturb_instructions(plan, prompt, {}, texts=texts)
         for one in shown.injections if shown is not None else ():
             yield event("instructions", one, prompt.ref.message if prompt.ref.message >= 0 else None)
-    for one in perturb_tools(plan, conversation.tools, dialogue.constraints, texts=texts).injections:
+    for one in perturb_tools(plan, conversation.tools, recorded.constraints, texts=texts).injections:
         yield event("tool", one)
     for new in perturb_messages(plan, conversation, {}, texts=texts).new:
         message = new.item.ref.message
         for one in new.injections:
             yield event(f"message {message}{',' if one.tool else ''}", one, message)
-    yield from _preview_faults(plan, dialogue.turns)
+    yield from _preview_faults(plan, recorded.turns)
 
 
 def _preview_faults(plan: Plan, turns: int) -> Iterator[PreviewEvent]:

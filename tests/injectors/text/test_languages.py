@@ -21,7 +21,7 @@ from crosswind.injectors.text.entities import find_protected_spans
 from crosswind.injectors.text.graphemes import find_boundary, shorten
 from crosswind.injectors.text.languages import ENGLISH_ONLY, UNABLE, is_foreign
 from crosswind.injectors.wording import Prompt, WrittenText
-from crosswind.studies.dialogues import Dialogue
+from crosswind.studies.conversations import RecordedConversation
 from crosswind.studies.preview.events import preview_events
 from tests.injectors.dialogues import SCRIPTS, conversation
 from tests.injectors.plans import plan_with
@@ -153,7 +153,11 @@ AUFTRAG = {"name": "hole_auftrag", "description": HOLT, "parameters": {"properti
 )
 def test_an_event_says_why_nothing_was_done(name: str) -> None:
     seen = conversation(GERMAN, [{"type": "function", "function": AUFTRAG}])
-    events = [one for one in preview_events(plan_with(name), Dialogue("s", seen, 1)) if one.after is None]
+    events = [
+        one
+        for one in preview_events(plan_with(name), RecordedConversation("s", seen, 1))
+        if one.after is None
+    ]
     assert events
     for one in events:
         assert one.note.startswith("Not injected: ") and one.decision.draw[UNABLE] in one.note
@@ -165,6 +169,6 @@ def test_a_model_writes_where_the_rule_has_no_words() -> None:
             return WrittenText("Guten Tag, ändern Sie doch bitte die Adresse auf Schöne Straße, danke!", "m")
 
     [one] = preview_events(
-        plan_with("user.paraphrase"), Dialogue("s", conversation(GERMAN[:1]), 1), texts=Written()
+        plan_with("user.paraphrase"), RecordedConversation("s", conversation(GERMAN[:1]), 1), texts=Written()
     )
     assert one.after is not None and one.after.startswith("Guten Tag, ändern Sie doch")

@@ -12,7 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from crosswind.gateway.cli import root
-from tests.gateway.dialogue import TOOLS, TURNS, body, history, lead
+from tests.gateway.dialogue import TOOLS, TURNS, body, history, lead, user
+from tests.gateway.noise.test_system_prompt import PROFILE as DIFFICULT
+from tests.gateway.noise.test_system_prompt import TOLD, system
 from tests.gateway.servers import gateway, upstream
 
 PROFILE = """\
@@ -86,6 +88,13 @@ async def test_what_tells_nothing_is_named(tmp_path: Path, profile: Path) -> Non
     assert bare.exit_code == 2 and "no session has bodies on record" in bare.stderr
     level = check(profile, conversation(tmp_path), "--level", 3)
     assert level.exit_code == 2 and "has no levels" in level.stderr
+
+
+def test_noise_in_a_system_prompt_is_counted(tmp_path: Path) -> None:
+    (tmp_path / "difficult.yaml").write_text(DIFFICULT)
+    (tmp_path / "talk.json").write_text(json.dumps([system(TOLD), user("Hello")]))
+    told = check(tmp_path / "difficult.yaml", tmp_path / "talk.json", "--json")
+    assert json.loads(told.stdout)["injected"] > 0
 
 
 def test_a_built_in_profile_is_checked_by_its_name(tmp_path: Path) -> None:

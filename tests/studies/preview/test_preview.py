@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 
 from crosswind.gateway.cli import root
 from crosswind.gateway.trajectory.store import open_store
-from crosswind.studies.dialogues import read_conversation
+from crosswind.studies.conversations import read_conversation
 from crosswind.testing.replies import plain
 from tests.gateway import dialogue
 from tests.gateway.noise.test_system_prompt import PROFILE as DIFFICULT

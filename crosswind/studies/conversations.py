@@ -23,7 +23,7 @@ from crosswind.injectors.guard.tools import ToolConstraints
 
 
 @dataclass(frozen=True, slots=True)
-class Dialogue:
+class RecordedConversation:
     """A conversation with the number of its answers; `name` keys its draws."""
 
     name: str
@@ -32,20 +32,22 @@ class Dialogue:
     instructions: InstructionText | None = None
     constraints: ToolConstraints = UNCONSTRAINED
 
-
-def make_dialogue(name: str, codec: Codec, request: Request, turns: int | None = None) -> Dialogue:
-    """The conversation of a request. `turns`: how often it was answered, if its history doesn't say."""
-    prompt = find_instructions(request, codec.system_member)
-    raw = request.document.raw("tools")
-    return Dialogue(
-        name,
-        request.conversation,
-        len(find_answers(request.steps)) if turns is None else turns,
-        prompt.item if prompt is not None else None,
-        constrain_tools(codec.tool_mapping, request, raw, WrittenTools())
-        if codec.tool_mapping is not None and raw is not None
-        else UNCONSTRAINED,
-    )
+    @classmethod
+    def of_request(
+        cls, name: str, codec: Codec, request: Request, turns: int | None = None
+    ) -> RecordedConversation:
+        """The conversation of a request. `turns`: how often it was answered, if its history doesn't say."""
+        prompt, mapping = find_instructions(request, codec.system_member), codec.tool_mapping
+        raw = request.document.raw("tools")
+        return cls(
+            name,
+            request.conversation,
+            len(find_answers(request.steps)) if turns is None else turns,
+            prompt.item if prompt is not None else None,
+            constrain_tools(mapping, request, raw, WrittenTools())
+            if mapping is not None and raw is not None
+            else UNCONSTRAINED,
+        )
 
 
 def find_answers(steps: Sequence[HistoryStep]) -> list[int]:
