@@ -7,10 +7,12 @@ own branch. A longer conversation goes on from the counters of one that it begin
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
+from typing import Any
 
 from crosswind.injectors.conversation import Item, Site, ToolResult
 from crosswind.injectors.engine.decision import Decision
@@ -18,6 +20,9 @@ from crosswind.injectors.engine.plan import ActiveRule, CompiledRule, Plan
 from crosswind.injectors.guard.solvability import FULL, FULL_TOOL, Spent
 from crosswind.injectors.profiles.marks import find_observations
 from crosswind.injectors.profiles.schedule import Occasion
+
+_TALLY = partial(defaultdict[Any, int], int)
+"""Not `Counter`, which takes several times as long to copy."""
 
 
 @dataclass(slots=True)
@@ -27,14 +32,14 @@ class BranchCounters:
     """Injections so far."""
     unsettled: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """By rule, the words that its user has put in doubt and not settled yet."""
-    _items: Counter[Site] = field(default_factory=Counter)
-    _occasions: Counter[str] = field(default_factory=Counter)
+    _items: dict[Site, int] = field(default_factory=_TALLY)
+    _occasions: dict[str, int] = field(default_factory=_TALLY)
     """By rule that is scoped; the occasions of all others are the items of their site."""
     _acted: dict[str, tuple[int, int]] = field(default_factory=dict)
     """By rule: its injections so far, and the index of the last one's occasion."""
-    _faults: Counter[str] = field(default_factory=Counter)
+    _faults: dict[str, int] = field(default_factory=_TALLY)
     """By logical call."""
-    _by_tool: Counter[str] = field(default_factory=Counter)
+    _by_tool: dict[str, int] = field(default_factory=_TALLY)
     """Injections into a tool's results."""
     _called: dict[str, None] = field(default_factory=dict)
     """The tools whose calls were answered."""
@@ -64,7 +69,7 @@ class BranchCounters:
     def spent(self, item: Item) -> Spent:
         """The faults so far, on the item's logical call and in all."""
         call = item.logical_call if isinstance(item, ToolResult) else ""
-        return Spent(self._faults[call], self._faults.total())
+        return Spent(self._faults.get(call, 0), sum(self._faults.values()))
 
     def full(self, item: Item, now: int) -> str | None:
         """Why nothing more may be injected into an item that got `now` injections already, or None."""
