@@ -38,7 +38,7 @@ def _check_known(what: str, known: Collection[str], name: str) -> str:
 BaseUrl = Annotated[str, AfterValidator(parse_base_url)]
 """A base URL without a closing slash."""
 DialectName = Annotated[str, AfterValidator(partial(_check_known, "dialect", DIALECTS))]
-ProtocolName = Annotated[str, AfterValidator(partial(_check_known, "protocol", PROTOCOLS))]
+ProtocolName = Annotated[str, AfterValidator(lambda name: _check_known("protocol", PROTOCOLS, name))]
 
 
 class Retries(Section):
