@@ -65,7 +65,8 @@ class Stored:
 
     responses: dict[str, Kept] = field(default_factory=dict)
     _items: dict[str, dict[str, Any]] = field(default_factory=dict)
-    _follows: dict[str, str] = field(default_factory=dict)
+    follows: dict[str, str] = field(default_factory=dict)
+    """By an item's id: the reasoning item without which it may not come."""
 
     def keep(self, response: dict[str, Any], context: list[dict[str, Any]]) -> None:
         self.responses[response["id"]] = Kept(response, context)
@@ -78,7 +79,7 @@ class Stored:
             if item["type"] == "reasoning":
                 reasoning = item["id"]
             elif reasoning is not None:
-                self._follows[item["id"]] = reasoning
+                self.follows[item["id"]] = reasoning
 
     def item(self, item_id: Any) -> dict[str, Any]:
         """A kept item. Refused where there is none."""
@@ -90,10 +91,6 @@ class Stored:
                 "input",
             )
         return self._items[item_id]
-
-    def follows(self, item_id: str) -> str | None:
-        """The reasoning item without which this item may not come."""
-        return self._follows.get(item_id)
 
     def response(self, response_id: str) -> Kept:
         """A kept response. Refused where there is none."""

@@ -228,7 +228,7 @@ def _check_reasoning(context: list[dict[str, Any]], stored: Stored, seals: Colle
     for item, after in itertools.zip_longest(context, context[1:]):
         if item["type"] == "reasoning":
             refuse(
-                after is None or stored.follows(after["id"]) not in (item["id"], None),
+                after is None or stored.follows.get(after["id"]) not in (item["id"], None),
                 f"Item '{item['id']}' of type 'reasoning' was provided without its required following item.",
                 "input",
             )
@@ -239,7 +239,7 @@ def _check_reasoning(context: list[dict[str, Any]], stored: Stored, seals: Colle
                     f"The encrypted content for item {item['id']} could not be verified.",
                     code="invalid_encrypted_content",
                 )
-        reasoning = stored.follows(item["id"])
+        reasoning = stored.follows.get(item["id"])
         refuse(
             reasoning is not None and reasoning not in ids,
             f"Item '{item['id']}' of type '{item['type']}' was provided without its required 'reasoning' "

@@ -12,6 +12,10 @@ from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.identity import call_anchor, logical_call, text_anchor
+from crosswind.simulators.environment import Message, Oracle, Task, load
+from crosswind.simulators.episodes.demonstrations import play
+
+RETAIL = load("retail")
 
 
 class NoisyView:
@@ -66,3 +70,22 @@ class NoisyView:
             if not any(decision.fault for decision, _, _ in met):
                 return
         raise AssertionError(f"turn {turn} never gets through")
+
+
+class Blurred:
+    """The oracle as a policy behind a gateway: it sees the noisy view of the messages."""
+
+    def __init__(self, oracle: Oracle, view: NoisyView) -> None:
+        self._oracle = oracle
+        self._view = view
+
+    def decide(self, messages: Any) -> Message:
+        return self._oracle.decide(self._view.of(messages))
+
+
+def play_noisy(task: Task, plan: Plan, seed: int) -> NoisyView:
+    """The view under which the oracle solved the task. Fails where it didn't."""
+    view = NoisyView(plan, RETAIL.tools)
+    messages, verdict = play(RETAIL.reset(task, seed), Blurred(RETAIL.oracle(), view), RETAIL.instructions)
+    assert verdict.reward == 1.0, (task, view.of(messages))
+    return view

@@ -1,4 +1,4 @@
-"""The oracle solves every kind of task, in calm and under every noise type."""
+"""The oracle solves every kind of task, in calm; `test_every_profile` has it under noise."""
 
 from __future__ import annotations
 
@@ -7,26 +7,11 @@ from typing import Any
 
 import pytest
 
-from crosswind.injectors.engine.plan import NOISY, Assignment, Seed, make_plan
-from crosswind.injectors.profiles.load import load as load_profile
-from crosswind.simulators.environment import Message, Oracle, load
+from crosswind.simulators.environment import load
 from crosswind.simulators.episodes.demonstrations import play
 from crosswind.simulators.retail.toolbox import Toolbox
-from tests.simulators.retail.noisy_view import NoisyView
 
 RETAIL = load("retail")
-TYPES = ("user.typos", "user.redundant", "tool.timeout", "tool.incomplete", "tool.misleading")
-
-
-class Blurred:
-    """The oracle as a policy behind a gateway: it sees the noisy view of the messages."""
-
-    def __init__(self, oracle: Oracle, view: NoisyView) -> None:
-        self._oracle = oracle
-        self._view = view
-
-    def decide(self, messages: Any) -> Message:
-        return self._oracle.decide(self._view.of(messages))
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
@@ -35,19 +20,6 @@ def test_every_task_is_solved(split: str) -> None:
         messages, verdict = play(RETAIL.reset(task, 0), RETAIL.oracle(), RETAIL.instructions)
         assert verdict.reward == 1.0, (task, messages)
         assert verdict.components == {"database_ok": 1.0, "told_ok": 1.0, "read_ok": 1.0, "not_executed": 0.0}
-
-
-@pytest.mark.parametrize("noise_type", TYPES)
-def test_every_task_is_solved_under_noise(noise_type: str) -> None:
-    profile = load_profile("noisyagent")
-    injected = 0
-    for task in islice(RETAIL.tasks("test", kinds="all", seed=1), 130):
-        plan = make_plan(profile, Seed(1, task.id, "task"), Assignment(NOISY, level=5, noise_type=noise_type))
-        view = NoisyView(plan, RETAIL.tools)
-        messages, verdict = play(RETAIL.reset(task, 1), Blurred(RETAIL.oracle(), view), RETAIL.instructions)
-        assert verdict.reward == 1.0, (task, view.of(messages))
-        injected += view.injected
-    assert injected > 50
 
 
 def test_a_practised_episode_is_short() -> None:

@@ -8,12 +8,10 @@ import pytest
 
 from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.profiles.load import parse
-from crosswind.simulators.episodes.demonstrations import play
 from crosswind.simulators.retail.intent import kind_of
 from crosswind.simulators.retail.kinds import KINDS
 from tests.injectors.operators.acting import shown, user_target
-from tests.simulators.retail.noisy_view import NoisyView
-from tests.simulators.retail.test_oracle import RETAIL, Blurred
+from tests.simulators.retail.noisy_view import RETAIL, play_noisy
 
 OPERATORS = [
     "user.ambiguous",
@@ -31,15 +29,9 @@ OPERATORS = [
 @pytest.mark.parametrize("name", OPERATORS)
 def test_every_task_is_solved_at_full_severity(name: str) -> None:
     profile = parse(f"name: t\nrules: [{{operator: {name}, severity: 1.0}}]", "t.yaml")
-    tasks = injected = 0
-    for task in islice(RETAIL.tasks("test", kinds="all", seed=5), 26):
-        plan = make_plan(profile, Seed(5, task.id, "task"))
-        view = NoisyView(plan, RETAIL.tools)
-        messages, verdict = play(RETAIL.reset(task, 5), Blurred(RETAIL.oracle(), view), RETAIL.instructions)
-        assert verdict.reward == 1.0, (task, view.of(messages))
-        tasks += 1
-        injected += view.injected
-    assert injected > tasks / 2
+    tasks = list(islice(RETAIL.tasks("test", kinds="all", seed=5), 26))
+    views = [play_noisy(task, make_plan(profile, Seed(5, task.id, "task")), 5) for task in tasks]
+    assert sum(view.injected for view in views) > len(tasks) / 2
 
 
 @pytest.mark.parametrize("kind", KINDS)
