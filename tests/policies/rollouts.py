@@ -6,6 +6,8 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
 from tests.gateway.servers import Running
 
 BODY = {
@@ -13,6 +15,9 @@ BODY = {
     "messages": [{"role": "user", "content": "What of order #W1234?"}],
     "max_tokens": 4,
 }
+
+
+STREAMED = pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
 
 
 async def open_rollout(running: Running, **more: Any) -> str:

@@ -11,7 +11,7 @@ import pytest
 from tests.gateway.servers import gateway
 from tests.policies.asking import CAPTURED, ask
 from tests.policies.conftest import Served
-from tests.policies.rollouts import open_rollout
+from tests.policies.rollouts import STREAMED, open_rollout
 
 ASKED: dict[str, Any] = {
     "model": "policy",
@@ -19,7 +19,6 @@ ASKED: dict[str, Any] = {
     "max_tokens": 6,
     "seed": 3,
 }
-STREAMED = pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
 
 
 def _content(served: Served, **more: Any) -> tuple[list[int], list[int], list[dict[str, Any]]]:

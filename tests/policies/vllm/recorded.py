@@ -23,6 +23,11 @@ async def post(running: Running, session: str, path: str, body: Any) -> httpx.Re
     return await running.http.post(f"{running.data}/s/{session}/v1{path}", json=body, timeout=120)
 
 
+def post_bare(url: str, path: str, body: Any) -> httpx.Response:
+    """The same without a gateway between."""
+    return httpx.post(f"{url}/v1{path}", json=body, timeout=120, trust_env=False)
+
+
 async def turns(running: Running, session: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = (await running.trajectory(session))["turns"]
     return found

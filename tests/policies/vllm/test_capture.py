@@ -7,22 +7,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from tests.gateway.servers import gateway
 from tests.policies.asking import ask, sampled
 from tests.policies.conftest import TOOLS
-from tests.policies.rollouts import open_rollout
+from tests.policies.rollouts import STREAMED, open_rollout
 from tests.policies.vllm.conftest import Reciting
 from tests.policies.vllm.reciting import ANSWERS
-from tests.policies.vllm.recorded import CAPTURE, CHAT, assert_true, message_of, post, shapes, turns
+from tests.policies.vllm.recorded import (
+    CAPTURE,
+    CHAT,
+    assert_true,
+    message_of,
+    post,
+    post_bare,
+    shapes,
+    turns,
+)
 from tests.policies.vllm.reference import furthest
 from tests.vllm_server import VllmServed
 
 pytestmark = pytest.mark.vllm
 
-STREAMED = pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
 THINKING = {"tools": None, "chat_template_kwargs": {"thinking": True}}
 
 
@@ -30,11 +37,6 @@ def body(asked: str, **more: Any) -> dict[str, Any]:
     message = {"role": "user", "content": asked}
     whole = {"model": "policy", "messages": [message], "tools": TOOLS, "max_tokens": 60, "seed": 1, **more}
     return {name: value for name, value in whole.items() if value is not None}
-
-
-def bare(url: str, asked: dict[str, Any]) -> httpx.Response:
-    """The answer without a gateway between."""
-    return httpx.post(f"{url}/v1{CHAT}", json=asked, timeout=120, trust_env=False)
 
 
 @STREAMED
@@ -46,7 +48,7 @@ async def test_what_is_recorded_is_what_was_sampled(tmp_path: Path, recites: Rec
         for asked in ANSWERS:
             asking = body(asked, stream=stream)
             truth = sampled(ask(recites.url, body(asked, logprobs=True, return_token_ids=True)))
-            without = bare(recites.url, asking)
+            without = post_bare(recites.url, CHAT, asking)
             session = await open_rollout(running)
             given = await post(running, session, CHAT, asking)
             (turn,) = await turns(running, session)
@@ -63,8 +65,10 @@ async def test_what_is_recorded_is_what_was_sampled(tmp_path: Path, recites: Rec
 
 async def test_odd_answers_are_as_odd_as_vllm_makes_them(recites: Reciting) -> None:
     """What the tests above and below rely on."""
-    said = {asked: message_of(bare(recites.url, body(asked))) for asked in ANSWERS}
-    streamed = {asked: message_of(bare(recites.url, body(asked, stream=True))) for asked in ANSWERS}
+    said = {asked: message_of(post_bare(recites.url, CHAT, body(asked))) for asked in ANSWERS}
+    streamed = {
+        asked: message_of(post_bare(recites.url, CHAT, body(asked, stream=True))) for asked in ANSWERS
+    }
     assert [call["function"]["name"] for call in said["two calls"]["tool_calls"]] == [
         "get_order",
         "find_item",
@@ -123,7 +127,7 @@ async def test_what_the_client_asked_for_stays(tmp_path: Path, recites: Reciting
         session = await open_rollout(running)
         given = (await post(running, session, CHAT, body("two calls", **own))).json()
         (turn,) = await turns(running, session)
-    without = bare(recites.url, body("two calls", **own)).json()
+    without = post_bare(recites.url, CHAT, body("two calls", **own)).json()
     assert given["prompt_token_ids"] == without["prompt_token_ids"]
     for name in ("token_ids", "logprobs"):
         assert given["choices"][0][name] == without["choices"][0][name]

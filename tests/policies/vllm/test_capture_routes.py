@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
 from tests.gateway.servers import gateway
-from tests.policies.rollouts import open_rollout
+from tests.policies.rollouts import STREAMED, open_rollout
 from tests.policies.vllm.conftest import Reciting
-from tests.policies.vllm.recorded import CAPTURE, assert_true, events, post, turns
+from tests.policies.vllm.recorded import CAPTURE, assert_true, events, post, post_bare, turns
 
 pytestmark = pytest.mark.vllm
 
-STREAMED = pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
 _MADE_UP = re.compile(
     rb'(?:chatcmpl|resp|msg|rs|fc|call)_?-?[0-9a-f]{8,}|"(?:created_at|created|completed_at)":[0-9.]+'
 )
@@ -48,7 +46,7 @@ async def test_completions(tmp_path: Path, recites: Reciting, stream: bool) -> N
         (turn,) = await turns(running, session)
     assert_true(turn, recites.path)
     assert len(turn["completions"]) == 2 and turn["entropy"]["estimate"] == "top_k"
-    assert _texts(given) == _texts(_bare(recites, "completions", asking))
+    assert _texts(given) == _texts(post_bare(recites.url, "/completions", asking))
     assert not any(name.encode() in given.content for name in CAPTURE) and b"token_id:" not in given.content
 
 
@@ -71,18 +69,13 @@ async def test_routes_without_token_ids_are_recorded_whole(
         session = await open_rollout(running)
         given = await post(running, session, f"/{protocol}", asking)
         (turn,) = await turns(running, session)
-    bare = _bare(recites, protocol, asking)
+    bare = post_bare(recites.url, f"/{protocol}", asking)
     assert (given.status_code, turn["fitness"]) == (200, "engine_no_tokens")
     assert _said(given) == _said(bare) and len(_said(given)) > 0
     if not stream:
         assert _MADE_UP.sub(b"", given.content) == _MADE_UP.sub(b"", bare.content)
     assert json.loads(turn["sent"]) == asking
     assert _said(given) in turn["produced"] and turn["usage"]["output_tokens"] > 0
-
-
-def _bare(recites: Reciting, route: str, asked: dict[str, Any]) -> httpx.Response:
-    """The answer without a gateway between."""
-    return httpx.post(f"{recites.url}/v1/{route}", json=asked, timeout=120, trust_env=False)
 
 
 def _said(response: httpx.Response) -> str:

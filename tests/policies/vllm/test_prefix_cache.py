@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,6 +11,7 @@ import httpx
 import pytest
 
 from crosswind.gateway.client import Client
+from tests.loop.children import Children
 from tests.policies.conftest import TOOLS
 from tests.vllm_server import VllmServed
 
@@ -30,40 +27,17 @@ RESULT = (
 )
 
 
-@contextmanager
-def gateway(upstream: str, folder: Path) -> Iterator[Client]:
-    """The gateway as a process of its own; gives its control plane's client."""
-    program = "from crosswind.gateway.cli import main; main()"
-    options = ("--upstream", upstream, "--store", f"sqlite:///{folder / 'store.db'}", "--capture", "on")
-    with subprocess.Popen(
-        [sys.executable, "-c", program, "serve", *options, "--port", "0", "--control-port", "0"],
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            assert process.stderr is not None
-            said = ""
-            while not (found := re.search(r"control plane\s+(http://\S+)", said)):
-                line = process.stderr.readline()
-                assert line, said
-                said += line
-            with Client(found[1]) as client:
-                yield client
-        finally:
-            process.terminate()
-            process.communicate()
-
-
 @pytest.mark.parametrize("profile", ["off", "agentnoisebench/all"])
 def test_every_turn_hits_what_the_turn_before_computed(
-    vllm: VllmServed, tmp_path: Path, profile: str
+    vllm: VllmServed, children: Children, tmp_path: Path, profile: str
 ) -> None:
     """A turn's prompt is cached by whole blocks; the next turn computes none of them again."""
     told = re.search(r'block_size="(\d+)"', httpx.get(f"{vllm.url}/metrics", trust_env=False).text)
     assert told
     block = int(told[1])
     injected = 0
-    with gateway(f"{vllm.url}/v1", tmp_path) as control:
+    gateway = children.gateway(vllm.url, tmp_path / "store.db", "--capture", "on")
+    with Client(gateway.control) as control:
         for number in range(SESSIONS):
             session = control.open_session(task_id=f"t-{number}", profile=profile, seed=number)
             usages = _converse(session.base_url, session.api_key, number)

@@ -121,7 +121,7 @@ def killed(
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_killed_and_started_again_it_takes_the_steps_that_it_would_have_describe_foreign(
+def test_killed_and_started_again_it_takes_the_steps_that_it_would_have_taken(
     point: str, killed: dict[str, Path], undisturbed: dict[str, Any], first_policy: Path, engine_url: str
 ) -> None:
     folder = killed[point]
