@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -36,6 +36,30 @@ def unique_answers() -> Reply:
             yield body
 
     return reply
+
+
+async def take_turn(
+    http: httpx.AsyncClient,
+    data: str,
+    session: str,
+    messages: list[dict[str, str]],
+    acknowledge: Callable[[str], None],
+    *,
+    stream: bool,
+    key: str = "any",
+) -> None:
+    """One turn of a session; `acknowledge` is called with the response's id once it is known to be whole."""
+    body = {"model": "tiny", "messages": messages, "stream": stream}
+    url, headers = f"{data}/s/{session}/v1/chat/completions", {"authorization": f"Bearer {key}"}
+    async with http.stream("POST", url, json=body, headers=headers) as given:
+        assert given.status_code == 200, await given.aread()
+        if stream:
+            async for line in given.aiter_lines():
+                if '"finish_reason": "stop"' in line:
+                    acknowledge(json.loads(line.removeprefix("data: "))["id"])
+        else:
+            acknowledge(json.loads(await given.aread())["id"])
+    messages.append({"role": "assistant", "content": "hello"})
 
 
 @dataclass
@@ -92,7 +116,10 @@ class Talker:
         while len(self._messages) < 8:
             self._messages.append({"role": "user", "content": f"question {self._turns} of {self._number}"})
             self._turns += 1
-            await self._turn(http, f"{data}/s/{session}/v1/chat/completions", stream=self._turns % 2 == 0)
+            stream = self._turns % 2 == 0
+            key = self._session["api_key"]
+            await take_turn(http, data, session, self._messages, self._acknowledged, stream=stream, key=key)
+            noted.streamed += stream
         reward = float(next(self._rewards))
         given = await http.post(f"{control}/api/sessions/{session}/reward", json={"reward": reward})
         assert given.status_code == 200, given.text
@@ -103,21 +130,6 @@ class Talker:
         noted.closed.add(session)
         noted.another()
         self._session = None
-
-    async def _turn(self, http: httpx.AsyncClient, url: str, *, stream: bool) -> None:
-        assert self._session is not None
-        body = {"model": "tiny", "messages": self._messages, "stream": stream}
-        headers = {"authorization": f"Bearer {self._session['api_key']}"}
-        async with http.stream("POST", url, json=body, headers=headers) as given:
-            assert given.status_code == 200, await given.aread()
-            if stream:
-                async for line in given.aiter_lines():
-                    if '"finish_reason": "stop"' in line:
-                        self._acknowledged(json.loads(line.removeprefix("data: "))["id"])
-                        self._noted.streamed += 1
-            else:
-                self._acknowledged(json.loads(await given.aread())["id"])
-        self._messages.append({"role": "assistant", "content": "hello"})
 
     def _acknowledged(self, response_id: str) -> None:
         assert self._session is not None and response_id not in self._noted.turns

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import dataclass, field
 
 import httpx
 
+from tests.loop.clients import take_turn
 from tests.loop.connections import local_port, server_of
 
 TURNS = 4
@@ -23,7 +23,7 @@ class Steady:
     """The process whose children serve."""
     stop: asyncio.Event
     acknowledged: dict[str, str] = field(default_factory=dict)
-    """Session by the id of the response that was seen to its end."""
+    """Session by the id of the response that was seen to be whole."""
     breaks: list[int] = field(default_factory=list)
     """The process that served, for each time that the connection broke."""
     served_by: int = 0
@@ -47,19 +47,10 @@ class Steady:
         self.served_by = await asyncio.to_thread(server_of, local_port(answer), port, self.supervisor)
 
     async def _conversation(self, http: httpx.AsyncClient, session: str) -> None:
+        def acknowledge(response_id: str) -> None:
+            self.acknowledged[response_id] = session
+
         messages: list[dict[str, str]] = []
         for turn in range(TURNS):
             messages.append({"role": "user", "content": f"question {turn} of {session}"})
-            await self._turn(http, session, messages, stream=turn % 2 == 1)
-            messages.append({"role": "assistant", "content": "hello"})
-
-    async def _turn(
-        self, http: httpx.AsyncClient, session: str, messages: list[dict[str, str]], *, stream: bool
-    ) -> None:
-        url = f"{self.data}/s/{session}/v1/chat/completions"
-        body = {"model": "tiny", "messages": messages, "stream": stream}
-        async with http.stream("POST", url, json=body) as given:
-            assert given.status_code == 200, await given.aread()
-            text = (await given.aread()).decode()
-        last = text if not stream else next(line for line in text.splitlines() if '"stop"' in line)[6:]
-        self.acknowledged[json.loads(last)["id"]] = session
+            await take_turn(http, self.data, session, messages, acknowledge, stream=turn % 2 == 1)

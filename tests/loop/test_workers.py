@@ -22,11 +22,10 @@ from crosswind.testing.replies import DONE, SSE, Part, ReceivedRequest
 from tests.gateway.dialogue import PROFILE, body, history
 from tests.gateway.servers import delta, event, upstream
 from tests.gateway.servers import gateway as one_process
-from tests.loop.children import POLL_S, Children, Gateway
+from tests.loop.children import Children, Gateway
 from tests.loop.connections import children as children_of
 from tests.loop.connections import local_port, server_of
-
-WAIT_S = 60.0
+from tests.loop.polling import WAIT_S, wait_for
 
 
 async def serve(children: Children, app: ScriptedProvider, store: Path, *options: str, **how: Any) -> Gateway:
@@ -42,11 +41,12 @@ async def workers(gateway: Gateway) -> list[int]:
 
 async def until(http: httpx.AsyncClient, url: str, right: Callable[[httpx.Response], bool]) -> httpx.Response:
     """Ask again and again until the answer is right."""
-    async with asyncio.timeout(WAIT_S):
-        while True:
-            if right(given := await http.get(url)):
-                return given
-            await asyncio.sleep(POLL_S)
+
+    async def ask() -> httpx.Response | None:
+        given = await http.get(url)
+        return given if right(given) else None
+
+    return await wait_for(ask)  # type: ignore[return-value]
 
 
 @asynccontextmanager
@@ -156,12 +156,13 @@ async def until_shown(
     http: httpx.AsyncClient, gateway: Gateway, app: ScriptedProvider, name: str, *, clean: bool
 ) -> None:
     """Open sessions until the policy is shown the clean result in one, or the noisy one."""
-    async with asyncio.timeout(WAIT_S):
-        for attempt in count():
-            await chat(http, gateway, f"{name}-{attempt}", 2)
-            if (app.requests[-1].texts()[-1] == CLEAN) is clean:
-                return
-            await asyncio.sleep(POLL_S)
+    attempts = count()
+
+    async def is_shown() -> bool:
+        await chat(http, gateway, f"{name}-{next(attempts)}", 2)
+        return (app.requests[-1].texts()[-1] == CLEAN) is clean
+
+    await wait_for(is_shown)
 
 
 def held_stream(
@@ -190,33 +191,41 @@ async def read(http: httpx.AsyncClient, gateway: Gateway) -> bytes:
     return got
 
 
-async def refused(gateway: Gateway) -> None:
-    """Wait until no new connection is taken."""
-    async with asyncio.timeout(WAIT_S):
-        while True:
-            try:
-                async with httpx.AsyncClient(trust_env=False) as http:
-                    await http.get(f"{gateway.data}/healthz")
-            except httpx.TransportError:
-                return
-            await asyncio.sleep(POLL_S)
+async def refuses(gateway: Gateway) -> bool:
+    """Whether no new connection is taken."""
+    try:
+        async with httpx.AsyncClient(trust_env=False) as http:
+            await http.get(f"{gateway.data}/healthz")
+    except httpx.TransportError:
+        return True
+    return False
 
 
-@pytest.mark.parametrize("number", ["1", "2"])
-async def test_sigterm_lets_streams_end_and_records_them(
-    children: Children, tmp_path: Path, number: str
-) -> None:
-    go_on, begun, store = asyncio.Event(), asyncio.Semaphore(0), tmp_path / "store.db"
+@asynccontextmanager
+async def terminating(
+    children: Children, store: Path, number: str, go_on: asyncio.Event
+) -> AsyncIterator[tuple[Gateway, list[asyncio.Task[bytes]]]]:
+    """A gateway that was told to end while four streams, whose ends wait for `go_on`, are in flight."""
+    begun = asyncio.Semaphore(0)
     async with upstream(held_stream(go_on, begun)) as app, clients(4) as several:
         gateway = await asyncio.to_thread(children.gateway, app.url, store, "--workers", number)
         reading = [asyncio.create_task(read(http, gateway)) for http in several]
         for _ in reading:
             await begun.acquire()
         gateway.child.process.terminate()
-        await refused(gateway)
+        await wait_for(lambda: refuses(gateway))
+        yield gateway, reading
+        assert await asyncio.to_thread(gateway.child.process.wait, WAIT_S) == 0, gateway.child.said
+
+
+@pytest.mark.parametrize("number", ["1", "2"])
+async def test_sigterm_lets_streams_end_and_records_them(
+    children: Children, tmp_path: Path, number: str
+) -> None:
+    go_on, store = asyncio.Event(), tmp_path / "store.db"
+    async with terminating(children, store, number, go_on) as (gateway, reading):
         go_on.set()
         assert all(got.endswith(DONE) for got in await asyncio.gather(*reading))
-        assert await asyncio.to_thread(gateway.child.process.wait, WAIT_S) == 0, gateway.child.said
     with closing(sqlite3.connect(store)) as connection:
         rows = connection.execute("SELECT delivered, total_us > 0 FROM delivery").fetchall()
     assert rows == [("yes", 1)] * 4
@@ -227,30 +236,15 @@ async def test_sigterm_lets_streams_end_and_records_them(
 async def test_a_second_signal_cuts_what_is_in_flight(
     children: Children, tmp_path: Path, number: str
 ) -> None:
-    begun, store = asyncio.Semaphore(0), tmp_path / "store.db"
-    async with upstream(held_stream(asyncio.Event(), begun)) as app, clients(2) as several:
-        gateway = await asyncio.to_thread(children.gateway, app.url, store, "--workers", number)
-        reading = [asyncio.create_task(read(http, gateway)) for http in several]
-        for _ in reading:
-            await begun.acquire()
+    async with terminating(children, tmp_path / "store.db", number, asyncio.Event()) as (gateway, reading):
         gateway.child.process.terminate()
-        await refused(gateway)
-        gateway.child.process.terminate()
-        assert await asyncio.to_thread(gateway.child.process.wait, WAIT_S) == 0, gateway.child.said
         assert not any(DONE in got for got in await asyncio.gather(*reading))
 
 
 async def test_what_cannot_start_says_so_and_fails(children: Children, tmp_path: Path) -> None:
     start = (
-        "serve",
-        "--upstream",
-        "http://127.0.0.1:9/v1",
-        "--port",
-        "0",
-        "--control-port",
-        "0",
-        "--workers",
-        "2",
+        *("serve", "--upstream", "http://127.0.0.1:9/v1", "--workers", "2"),
+        *("--port", "0", "--control-port", "0"),
     )
     relaxed = children.start(*start, "--durability", "relaxed", "--store", f"sqlite:///{tmp_path}/s.db")
     nowhere = children.start(*start, "--store", f"sqlite:///{tmp_path}/no/folder/s.db")
@@ -266,9 +260,7 @@ async def test_workers_end_with_their_supervisor(children: Children, tmp_path: P
         folders = {folder for pid in pids for folder in run_folders(pid)}
         assert len(folders) == 1
         gateway.child.kill()
-        async with asyncio.timeout(WAIT_S):
-            while any(map(alive, pids)):  # noqa: ASYNC110 - another process's end is no event of ours
-                await asyncio.sleep(POLL_S)
+        await wait_for(lambda: asyncio.to_thread(lambda: not any(map(alive, pids))))
         assert not any(map(os.path.exists, folders))
 
 
