@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing, suppress
+from itertools import cycle, islice
 from pathlib import Path
 
 from benchmarks.attack.dying import POINTS
@@ -25,14 +26,11 @@ from benchmarks.attack.report import Outcome
 from benchmarks.attack.stack import COMMAND, PATIENT, find_tracebacks, run_gateway
 from crosswind.studies.stack import free_port
 
-ANYWHERE = {"trainer anywhere": 3, "engine anywhere": 2}
-"""Killed from outside, at a moment that is drawn; the others kill themselves at a point."""
-_SHARES = {
-    "engine in a swap": 4,
-    "trainer in a swap": 2,
-    "trainer before a swap": 1,
-    "trainer after a swap": 1,
-}
+_ORDER = (
+    *("engine in a swap", "trainer in a swap", "engine anywhere", "trainer anywhere"),
+    *("engine in a swap", "trainer before a swap", "trainer after a swap", "trainer anywhere"),
+)
+"""Those "anywhere" are killed from outside at a drawn moment; the others kill themselves at a point."""
 _POLICY = "retail"
 _NEXT_STEP_S = 300.0
 _DIES_S = 240.0
@@ -59,7 +57,6 @@ _ROLLOUTS = ("rollout", "run", "--group-size", "4", "--concurrency", "8", "--max
 async def attack(folder: Path, kills: int, seed: int) -> Outcome:
     """Kill the trainer and the engine `kills` times in all."""
     outcome, begun, draws = Outcome("loop"), time.monotonic(), random.Random(seed)
-    shares = _SHARES | ANYWHERE
     engine_port = free_port()
     async with run_gateway(
         *(folder, f"http://127.0.0.1:{engine_port}/v1", folder / "store.db", "--profile", "noisyagent"),
@@ -69,8 +66,7 @@ async def attack(folder: Path, kills: int, seed: int) -> Outcome:
         loop = _Loop(folder, engine_port, gateway.control, outcome)
         try:
             await loop.start_all()
-            for _ in range(kills):
-                (point,) = draws.choices(list(shares), list(shares.values()))
+            for point in islice(cycle(_ORDER), kills):
                 await loop.kill(point, draws)
                 outcome.tries += 1
                 outcome.figures[point] = outcome.figures.get(point, 0) + 1
