@@ -56,7 +56,7 @@ async def _fail_under_load(
                 stage.count("faults while serving")
                 stage.count(f"failed operations: {fault.operation.name.lower()} {fault.error}", fired)
             control.arm(None)
-            if not await _recovers(gateway, load.ledger):
+            if not await recovers(gateway, load.ledger):
                 stage.report(f"{fault}: not in order after {_RECOVERS_WITHIN_S:.0f} s")
             if time.monotonic() > until:
                 break
@@ -80,7 +80,7 @@ async def _wait_until_fired(control: Control, fault: Fault) -> None:
         await asyncio.sleep(0.01)
 
 
-async def _recovers(gateway: Gateway, ledger: Ledger) -> bool:
+async def recovers(gateway: Gateway, ledger: Ledger) -> bool:
     """Whether readiness turns green again, and clients are told something new."""
     facts, until = len(ledger.facts), time.monotonic() + _RECOVERS_WITHIN_S
     async with httpx.AsyncClient(trust_env=False, timeout=_RECOVERS_WITHIN_S) as http:
