@@ -46,7 +46,8 @@ async def _run(stage: Stage, folder: Path, *, workers: bool, failing: bool) -> N
     """Load until enough was told, and SIGKILL; what clients are told stands in the journal, too."""
     ledger, store, marker = Ledger(), folder / "store.db", Marker(folder / "journal")
     ledger.on_fact = marker.mark
-    load = Load(ledger, stage.seed, deletions=_DELETIONS)
+    # Where syncs fail nothing is deleted, so that the store can say in the end which turns were late.
+    load = Load(ledger, stage.seed, deletions=0.0 if failing else _DELETIONS)
     control = Control(folder, stage.library, str(store), journal=folder / "journal")
     options = ("--profile", "noisyagent", *(("--workers", "2") if workers else ()))
     async with run_upstream() as upstream:
