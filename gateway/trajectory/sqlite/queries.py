@@ -90,13 +90,13 @@ def sessions(
             "WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST(label.value AS TEXT) END = ?)"
         )
         values += [key, value]
-    rest = f"WHERE {' AND '.join(where)} ORDER BY created_us DESC, rowid DESC LIMIT ? OFFSET ?"
+    rest = f"WHERE {' AND '.join(where)} ORDER BY number DESC LIMIT ? OFFSET ?"
     return select(connection, SESSION, rest, *values, limit, offset)
 
 
 def session_of_response(connection: sqlite3.Connection, response_id: str) -> str | None:
     row = connection.execute(
-        "SELECT session_id FROM turn WHERE response_id = ? ORDER BY created_us DESC LIMIT 1",
+        "SELECT session_id FROM turn WHERE response_id = ? ORDER BY rowid DESC LIMIT 1",
         (storable(response_id),),
     ).fetchone()
     return row[0] if row else None
@@ -285,5 +285,5 @@ def completed_groups(
 
 
 def group(connection: sqlite3.Connection, group_id: str) -> list[Trajectory]:
-    rest = "WHERE group_id = ? ORDER BY rollout_index IS NULL, rollout_index, created_us, rowid"
+    rest = "WHERE group_id = ? ORDER BY rollout_index IS NULL, rollout_index, number"
     return [_read_trajectory(connection, found) for found in select(connection, SESSION, rest, group_id)]
