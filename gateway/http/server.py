@@ -12,6 +12,7 @@ from typing import Any
 import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.http.asgi import WHEN_GONE
@@ -38,6 +39,8 @@ class ClientConnection(HttpToolsProtocol):
     message at such a header, whatever body follows, so it gets the request again, without the offer.
     """
 
+    _unanswered: tuple[Any, ...] = ()
+    """The cycles of requests that were read and whose answers aren't complete, pipelined ones included."""
     _on_gone: Callable[[], None] | None = None
     _declining = False
     """The head of a request with such an offer is being read."""
@@ -52,18 +55,54 @@ class ClientConnection(HttpToolsProtocol):
             elif self._should_upgrade():
                 self.handle_websocket_upgrade()
         except httptools.HttpParserError:
-            message = "Invalid HTTP request received."
-            self.logger.warning(message)
+            self._refuse("Invalid HTTP request received.")
+
+    def handle_websocket_upgrade(self) -> None:
+        """Hand the connection over, unless answers are due on it, or the handshake isn't ASCII: other bytes
+        can't be read there.
+        """
+        fields = [value for name, value in self.headers if name.startswith(b"sec-websocket-")]
+        if self._due() or not all(value.isascii() for value in fields):
+            self._refuse("Invalid WebSocket handshake received.")
+        else:
+            super().handle_websocket_upgrade()
+
+    def _due(self) -> list[Any]:
+        """The cycles whose answers aren't complete."""
+        return [cycle for cycle in self._unanswered if not cycle.response_complete]
+
+    def _refuse(self, message: str) -> None:
+        """Answer 400 and close; only close where that would stand in the midst of another answer."""
+        self.logger.warning(message)
+        if any(cycle.response_started for cycle in self._due()):
+            self.transport.close()
+        else:
             self.send_400_response(message)
+        self._abandon()
+
+    def _abandon(self) -> None:
+        """Let no request write any more."""
+        for cycle in self._due():
+            cycle.disconnected = True
+            cycle.message_event.set()
 
     def on_headers_complete(self) -> None:
         offers = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
         self._declining = offers and not self._should_upgrade()
         if not self._declining:
+            self._check_codings()
             super().on_headers_complete()
+            cycles = (*self._unanswered, self.cycle)
+            self._unanswered = tuple(one for one in cycles if one and not one.response_complete)
         if not offers:
             # Trailer fields behind the body must not pass for headers: RFC 9110, section 6.5.1.
             self.headers = []
+
+    def _check_codings(self) -> None:
+        """Refuse a body in other codings than chunks: the parser takes off chunks alone, and says nothing."""
+        codings = [value for name, value in self.headers if name == b"transfer-encoding"]
+        if codings and [one.lower() for one in codings] != [b"chunked"]:
+            raise ValueError(f"Transfer-Encoding is {codings}")
 
     def on_message_complete(self) -> None:
         if not self._declining:
@@ -96,8 +135,21 @@ class ClientConnection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        self._abandon()
         if self._on_gone is not None:
             self._on_gone()
+
+
+class WebSocketConnection(WebSocketsSansIOProtocol):
+    """uvicorn's connection, which ends where bytes that are no frames follow a handshake under way."""
+
+    def handle_parser_exception(self) -> None:
+        if self.conn.close_sent is None:
+            self.queue.put_nowait({"type": "websocket.disconnect", "code": 1006, "reason": ""})
+            self.close_sent = True
+            self.transport.close()
+        else:
+            super().handle_parser_exception()
 
 
 class LazyApplication:
@@ -131,7 +183,7 @@ def server_config(settings: Settings, app: Any, *, websockets: bool) -> uvicorn.
         timeout_keep_alive=int(settings.timeouts.keep_alive) or 1,
         timeout_graceful_shutdown=int(settings.timeouts.drain) or 1,
         h11_max_incomplete_event_size=settings.limits.header,
-        ws="websockets-sansio" if websockets else "none",
+        ws=WebSocketConnection if websockets else "none",
         ws_max_size=settings.limits.body,
     )
 
