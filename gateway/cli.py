@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = root.main(args=list(arguments) if arguments is not None else None, standalone_mode=False)
     except ConfigurationError as error:
-        _fail(str(error), 2)
+        _fail("\ncrosswind: ".join(error.problems), 2)
     except click.ClickException as error:
         _fail(_format_error(error), 2 if isinstance(error, click.UsageError) else error.exit_code)
     except (click.Abort, KeyboardInterrupt):

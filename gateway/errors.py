@@ -10,7 +10,11 @@ import orjson
 
 
 class ConfigurationError(Exception):
-    """The configuration can't be used. The message is one line: field, value and fix."""
+    """The configuration can't be used. Each problem is one line: field, value and fix."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
 
 
 class ServiceError(Exception):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
-from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsError
 
 from crosswind.gateway.config.settings import ENVIRONMENT_PREFIX, Settings
 from crosswind.gateway.errors import ConfigurationError, nearest
@@ -17,13 +19,14 @@ _FLAG_VARIABLES = {"config"}
 """Variables that flags read and that are no settings."""
 
 
-def load(file: Path | None, flags: Mapping[str, Any]) -> Settings:
+def load(file: Path | None, flags: Mapping[str, Any], *, complete: bool = True) -> Settings:
     """Read the configuration. `flags` holds the command line's flags; None means not given.
+    `complete`: refuse a configuration that nothing could be served with.
 
-    Raises ConfigurationError, in one line that names the field, the value and the fix.
+    Raises ConfigurationError with all problems; each names the field, the value and the fix.
     """
     document = read_document(file) if file else {}
-    _check_variables()
+    problems = [*_find_wrong_variables()]
 
     class Loaded(Settings):
         @classmethod
@@ -37,11 +40,22 @@ def load(file: Path | None, flags: Mapping[str, Any]) -> Settings:
         ) -> tuple[PydanticBaseSettingsSource, ...]:
             return init_settings, env_settings, InitSettingsSource(settings_cls, init_kwargs=document)
 
+    given = {name: value for name, value in flags.items() if value is not None}
     try:
-        settings = Loaded(**{name: value for name, value in flags.items() if value is not None})
+        settings = Loaded(**given)
     except ValidationError as error:
-        raise ConfigurationError(_describe_error(error, file)) from None
-    _check_completeness(settings)
+        problems += _describe_errors(error, file)
+        # A key that is missing is often a misspelt one.
+        misspelt = any(one["type"] == "extra_forbidden" and len(one["loc"]) == 1 for one in error.errors())
+        if complete and not misspelt:
+            problems += _find_missing_upstream({*given, *document, *_list_variables().values()})
+        raise ConfigurationError(*problems) from None
+    except SettingsError as error:
+        # A variable that isn't JSON; `problems` names it.
+        raise ConfigurationError(*(problems or [f"environment: {error}"])) from None
+    problems += _find_incomplete(settings) if complete else ()
+    if problems:
+        raise ConfigurationError(*problems)
     return settings
 
 
@@ -70,50 +84,92 @@ def read_document(file: Path) -> dict[str, Any]:
     return document
 
 
-def _check_variables() -> None:
-    """Refuse unknown variables: a misspelt one would silently change nothing."""
+def _list_variables() -> dict[str, str]:
+    """Our environment variables, with the setting that each names."""
+    ours = (name for name in sorted(os.environ) if name.upper().startswith(ENVIRONMENT_PREFIX))
+    return {name: name[len(ENVIRONMENT_PREFIX) :].lower().partition("__")[0] for name in ours}
+
+
+def _find_wrong_variables() -> Iterator[str]:
+    """Variables that name no setting (a misspelt one would silently change nothing), and sections that are
+    given by something else than JSON.
+    """
     known = {*Settings.model_fields, *_FLAG_VARIABLES}
-    for variable in sorted(os.environ):
-        if variable.upper().startswith(ENVIRONMENT_PREFIX):
-            name = variable[len(ENVIRONMENT_PREFIX) :].lower().partition("__")[0]
-            if name not in known:
-                names = {ENVIRONMENT_PREFIX + one.upper() for one in known}
-                raise ConfigurationError(
-                    f"environment variable {variable} is no setting: {nearest(variable, names)}"
-                )
+    for variable, name in _list_variables().items():
+        if name not in known:
+            names = {ENVIRONMENT_PREFIX + one.upper() for one in known}
+            yield f"environment variable {variable} is no setting: {nearest(variable, names)}"
+        elif name in Settings.model_fields and "__" not in variable:
+            yield from _check_section_variable(variable, name)
 
 
-def _check_completeness(settings: Settings) -> None:
-    if not settings.every_upstream:
-        raise ConfigurationError(
+def _check_section_variable(variable: str, name: str) -> Iterator[str]:
+    annotation = Settings.model_fields[name].annotation
+    section, is_list = _find_section(annotation), get_origin(annotation) is tuple
+    if not (section or is_list) or _is_json(os.environ[variable]):
+        return
+    if is_list or section is None:
+        yield f"environment variable {variable}: `{name}` is a list: give it as JSON, in brackets"
+        return
+    secret = "password" in json.dumps(section.model_json_schema())
+    value = "" if secret else f", value {os.environ[variable]!r}"
+    keys = ", ".join(f"{variable}__{key.upper()}" for key in section.model_fields)
+    yield f"environment variable {variable}{value}: `{name}` is a section: set one of its keys ({keys})"
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _find_missing_upstream(given: Collection[str]) -> Iterator[str]:
+    if not {"upstream", "upstreams"} & set(given):
+        yield (
             "upstream is missing: give --upstream URL (the OpenAI-compatible server's base, such as "
             "http://127.0.0.1:8000/v1), CROSSWIND_UPSTREAM, or `upstream:` in the file"
         )
+
+
+def _find_incomplete(settings: Settings) -> Iterator[str]:
+    if not settings.every_upstream:
+        yield from _find_missing_upstream(())
     if settings.auth == "keys" and not settings.keys:
-        raise ConfigurationError(
+        yield (
             "auth 'keys' needs at least one entry under `keys`: add `keys: [{key: ...}]`, or set "
             "`auth: passthrough`"
         )
 
 
-def _describe_error(error: ValidationError, file: Path | None) -> str:
+def _describe_errors(error: ValidationError, file: Path | None) -> Iterator[str]:
+    """A line for each problem, misspelt keys first: a missing key is often a misspelt one."""
     problems = error.errors(include_url=False)
-    # Report a misspelt key first: a missing key is often a misspelt one.
-    problem = next((one for one in problems if one["type"] == "extra_forbidden"), problems[0])
-    location = ".".join(str(part) for part in problem["loc"])
-    if problem["type"] == "extra_forbidden":
+    misspelt = [one for one in problems if one["type"] == "extra_forbidden"]
+    sections = {one["loc"][:-1] for one in misspelt}
+    others = [
+        one
+        for one in problems
+        if one not in misspelt and not (one["type"] == "missing" and one["loc"][:-1] in sections)
+    ]
+    for one in misspelt:
+        location = ".".join(str(part) for part in one["loc"])
         where = f"configuration file {file}" if file else "configuration"
-        hint = nearest(str(problem["loc"][-1]), _list_keys(problem["loc"][:-1]))
-        return f"{where}: unknown key {location!r}: {hint}"
-    message = problem["msg"].removeprefix("Value error, ")
-    if not location:
-        return f"configuration: {message}"
-    return f"configuration field {location!r}{_format_value(location, problem['input'])}: {message}"
+        hint = nearest(str(one["loc"][-1]), _list_keys(one["loc"][:-1]))
+        yield f"{where}: unknown key {location!r}: {hint}"
+    for one in others:
+        location = ".".join(str(part) for part in one["loc"])
+        message = one["msg"].removeprefix("Value error, ")
+        value = _format_value(location, one["input"])
+        field = f"configuration field {location!r}{value}" if location else "configuration"
+        yield f"{field}: {message}"
 
 
 def _format_value(location: str, value: Any) -> str:
     """The value for the message; empty if it may hold a credential or is a whole section."""
-    secret = any(word in location for word in ("key", "headers")) or "@" in str(value)
+    secret = any(word in location for word in ("key", "headers", "query")) or "@" in str(value)
+    secret |= re.fullmatch(r"noise_model(\.judge)?|upstreams(\.\d+)?", location) is not None
     return "" if secret or isinstance(value, dict | BaseModel) else f", value {value!r}"
 
 

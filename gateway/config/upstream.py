@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
+from pydantic import AfterValidator, Field, SecretStr, field_serializer, field_validator, model_validator
 
 from crosswind.gateway.config.provider_presets import DIALECTS, PROTOCOLS, AuthStyle, Dialect, DuplicateNames
 from crosswind.gateway.config.sections import Seconds, Section, ServerKey, Timeouts
@@ -112,6 +112,11 @@ class UpstreamSettings(ServerKey):
     """None: the common `retries`."""
     health: Health | None = None
     """None: the common `health`."""
+
+    @field_serializer("query", when_used="json")
+    def _hide_query(self, query: Mapping[str, str] | None) -> dict[str, str] | None:
+        """Parameters are often keys: what is printed names them only."""
+        return None if query is None else dict.fromkeys(query, str(SecretStr("hidden")))
 
     @field_validator("replicas")
     @classmethod

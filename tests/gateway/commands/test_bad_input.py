@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests import ROOT
 
@@ -86,14 +87,72 @@ def test_an_unknown_command(tmp_path: Path) -> None:
     assert "unknown command 'serv': did you mean 'serve'?" in refused(crosswind(tmp_path, "serv"))
 
 
-def test_the_doctor_prints_what_is_in_force_and_no_secret(tmp_path: Path) -> None:
+SECTIONS = {
+    "LOG": ("warning", "value 'warning': `log` is a section: set one of its keys (CROSSWIND_LOG__FORMAT"),
+    "KEYS": ("sk-hidden", "`keys` is a list: give it as JSON"),
+    "UPSTREAMS": ("sk-hidden", "`upstreams` is a list: give it as JSON"),
+    "NOISE_MODEL": ("sk-hidden", "`noise_model` is a section: set one of its keys"),
+    "LOG__LEVEL": ("loud", "'log.level', value 'loud'"),
+}
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_variable_that_cannot_be_read_is_named(tmp_path: Path, name: str) -> None:
+    value, said = SECTIONS[name]
+    run = crosswind(tmp_path, "serve", *UPSTREAM, **{f"CROSSWIND_{name}": value})
+    assert run.returncode == 2 and "Traceback" not in run.stderr
+    assert said in run.stderr and "sk-hidden" not in run.stderr
+
+
+def test_all_problems_are_said_at_once(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("upstreem: http://a/v1\nport: many\nlog: {level: loud}\n")
+    wrong = ("'upstreem': did you mean 'upstream'?", "'port', value 'many'", "'log.level', value 'loud'")
+    run = crosswind(tmp_path, "serve", "--config", "c.yaml", CROSSWIND_PROT="1")
+    assert run.returncode == 2 and all(said in run.stderr for said in (*wrong, "CROSSWIND_PROT"))
+    assert all(line.startswith("crosswind: ") for line in run.stderr.splitlines())
+    run = crosswind(tmp_path, "doctor", "--config", "c.yaml", CROSSWIND_PROT="1")
+    lines = run.stdout.splitlines()
+    assert (run.returncode, run.stderr) == (1, "") and all(line.startswith("✗ ") for line in lines)
+    assert all(said in run.stdout for said in (*wrong, "CROSSWIND_PROT"))
+
+
+def test_the_doctor_prints_findings_only(tmp_path: Path) -> None:
+    run = crosswind(tmp_path, "doctor", *UPSTREAM, "--profile", "noisyagent")
+    assert run.returncode == 0 and all(line.startswith("✓ ") for line in run.stdout.splitlines()), run
+    assert not (tmp_path / "crosswind.db").exists()
+    run = crosswind(
+        tmp_path, "doctor", *UPSTREAM, "--profile", "noisyagnet", "--store", "sqlite:////none/a.db"
+    )
+    assert run.returncode == 1
+    assert "✗ unknown profile 'noisyagnet'; did you mean" in run.stdout
+    assert "✗ store sqlite:////none/a.db" in run.stdout
+    run = crosswind(tmp_path, "doctor", *UPSTREAM, "--check")
+    assert (
+        run.returncode == 1 and "✗ upstream default: http://127.0.0.1:1/v1: it can't be reached" in run.stdout
+    )
+    assert '"good": false' in crosswind(tmp_path, "doctor", *UPSTREAM, "--check", "--json").stdout
+
+
+def test_only_changes_are_shown(tmp_path: Path) -> None:
+    query = '[{"name": "a", "base": "http://a/v1", "query": {"sig": "sk-hidden"}}]'
+    given = {"CROSSWIND_LOG__LEVEL": "error", "CROSSWIND_UPSTREAMS": query}
+    run = crosswind(tmp_path, "config", "show", "--changed", "--port", "9", **given)
+    assert run.returncode == 0 and "sk-hidden" not in run.stdout, run
+    shown = yaml.safe_load(run.stdout)
+    assert (shown["port"], shown["log"]) == (9, {"level": "error"})
+    assert list(shown) == ["upstreams", "port", "log"] and list(shown["upstreams"][0]["query"]) == ["sig"]
+    run = crosswind(tmp_path, "config", "show", "--changed")
+    assert (run.returncode, run.stdout) == (0, "")
+
+
+def test_the_configuration_is_shown_without_secrets(tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
     file.write_text(
         "upstream: http://a/v1\nport: 1\nseed: 1\nkeys: [{key: sk-hidden-1}]\ntimeouts: {connect: 1}\n"
     )
     given = {"SEED": "2", "PORT": "2", "UPSTREAM_KEY": "sk-hidden-2", "TIMEOUTS__TOTAL": "9"}
     environment = {f"CROSSWIND_{name}": value for name, value in given.items()}
-    run = crosswind(tmp_path, "doctor", "--config", "c.yaml", "--port", "3", **environment)
+    run = crosswind(tmp_path, "config", "show", "--config", "c.yaml", "--port", "3", **environment)
     assert run.returncode == 0, run.stderr
     assert "port: 3" in run.stdout and "seed: 2" in run.stdout, (
         "flags go before variables, those before the file"

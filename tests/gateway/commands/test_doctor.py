@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from crosswind.gateway.cli import root
 from crosswind.testing.replies import Reply, plain
@@ -18,29 +18,29 @@ MODELS = {"object": "list", "data": [{"id": "tiny", "object": "model", "owned_by
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "mark", "said"),
     [
-        (engine(), "an engine that can be trained on (vllm)"),
+        (engine(), "✓", "an engine that can be trained on (vllm)"),
         (
             engine(prompt_token_ids=None, choice={"token_ids": None}),
+            "!",
             "answers without the prompt's token ids, the sampled token ids: its turns are unfit for training",
         ),
-        (engine(choice={"logprobs": None}), "answers without log-probabilities"),
-        (engine(choice={"weight_versions": None}), "doesn't say which version sampled what"),
-        (plain({"error": "busy"}, 503), "refuses to sample a token (HTTP 503"),
-        (plain(b"<html>"), "doesn't answer"),
+        (engine(choice={"logprobs": None}), "!", "answers without log-probabilities"),
+        (engine(choice={"weight_versions": None}), "!", "doesn't say which version sampled what"),
+        (plain({"error": "busy"}, 503), "✗", "refuses to sample a token (HTTP 503"),
+        (plain(b"<html>"), "✗", "doesn't answer"),
     ],
 )
-async def test_an_engine_is_asked_for_a_token(tmp_path: Path, reply: Reply, said: str) -> None:
+async def test_an_engine_is_asked_for_a_token(tmp_path: Path, reply: Reply, mark: str, said: str) -> None:
     async with upstream(plain(MODELS), reply) as app:
-        printed = await asyncio.to_thread(_doctor, tmp_path, app.url)
+        found = await asyncio.to_thread(_doctor, tmp_path, app.url)
         asked: Any = app.requests[1].json
-    assert said in printed
+    [line] = [line for line in found.output.splitlines() if said in line]
+    assert line.startswith(mark) and found.exit_code == (mark == "✗")
     assert (asked["model"], asked["max_tokens"], asked["return_token_ids"]) == ("tiny", 1, True)
 
 
-def _doctor(folder: Path, url: str) -> str:
+def _doctor(folder: Path, url: str) -> Result:
     given = ["doctor", "--check", "--upstream", f"{url}/v1", "--store", f"sqlite:///{folder}/none.db"]
-    found = CliRunner().invoke(root, given)
-    assert found.exit_code == 0, found.output
-    return found.output
+    return CliRunner().invoke(root, given)

@@ -94,9 +94,9 @@ def test_the_doctor_gives_a_keys_digest(tmp_path: Path) -> None:
 
 
 def test_an_environment_variable_that_nobody_reads_is_refused(tmp_path: Path) -> None:
-    said = refused(crosswind(tmp_path, "doctor", CROSSWIND_UPSTREAM="http://a", CROSSWIND_PROT="1"))
+    said = refused(crosswind(tmp_path, "serve", CROSSWIND_UPSTREAM="http://a", CROSSWIND_PROT="1"))
     assert "environment variable CROSSWIND_PROT is no setting: did you mean 'CROSSWIND_PORT'?" in said
     said = refused(
-        crosswind(tmp_path, "doctor", CROSSWIND_UPSTREAM="http://a", CROSSWIND_TIMEOUTS__CONECT="1")
+        crosswind(tmp_path, "serve", CROSSWIND_UPSTREAM="http://a", CROSSWIND_TIMEOUTS__CONECT="1")
     )
     assert "unknown key 'timeouts.conect': did you mean 'connect'?" in said
