@@ -23,6 +23,7 @@ from crosswind.gateway.noise_model.preparation import TextPreparation
 from crosswind.gateway.peers.peers import Peers
 from crosswind.gateway.proxy.models import ModelList
 from crosswind.gateway.proxy.passthrough import PassThrough
+from crosswind.gateway.proxy.provider_ownership import ProviderOwnership
 from crosswind.gateway.proxy.proxy import DataPlane, Proxy
 from crosswind.gateway.proxy.relay import ResponseRelay
 from crosswind.gateway.proxy.request_builder import RequestBuilder
@@ -103,6 +104,11 @@ class Gateway:
         self._watch = AbortWatch(settings.abort, self._stop_noise, time.monotonic)
         self._faults_in_flight = FaultsInFlight(settings.dose.faults_in_flight, settings.workers)
         self._shared_calls = SharedCalls(settings.retry_grace)
+        self._ownership = (
+            ProviderOwnership(store, self.recorder, settings.durability_wait)
+            if settings.auth == "keys"
+            else None
+        )
         self._tracing = open_tracing(settings.telemetry)
         writer = settings.noise_model
         self._preparation = (
@@ -131,6 +137,7 @@ class Gateway:
             self._watch,
             self._tracing,
             self.trust,
+            shared_account=self._ownership is not None,
         )
         return Proxy(
             settings=settings,
@@ -153,8 +160,12 @@ class Gateway:
                 StoredResponses(sessions),
                 metrics,
                 recorder,
+                self._ownership,
             ),
-            websockets=WebSockets(settings, upstreams, sessions, authenticator, recorder, metrics),
+            websockets=WebSockets(
+                settings, upstreams, sessions, authenticator, recorder, metrics, self._ownership
+            ),
+            ownership=self._ownership,
             preparation=self._preparation,
         )
 

@@ -13,10 +13,12 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.asgi import ClientGone, Http
 from crosswind.gateway.http.auth import Caller
-from crosswind.gateway.http.body import read_body
+from crosswind.gateway.http.body import RequestBody, read_body
 from crosswind.gateway.http.headers import drop_hop_by_hop
 from crosswind.gateway.noise.events import no_operator_outside_turns
+from crosswind.gateway.protocols.provider_objects import find_object_route
 from crosswind.gateway.proxy.models import ModelList
+from crosswind.gateway.proxy.provider_ownership import ProviderOwnership, TenantShare
 from crosswind.gateway.proxy.routes import Route, read_claim
 from crosswind.gateway.proxy.stored_responses import StoredResponses, StoredView
 from crosswind.gateway.recorder.recorder import Recorder
@@ -49,8 +51,10 @@ class PassThrough:
     stored: StoredResponses
     metrics: Metrics
     recorder: Recorder
+    ownership: ProviderOwnership | None = None
+    """Where tenants share a provider's account."""
 
-    async def forward(self, http: Http, route: Route, caller: Caller, body: bytes | None = None) -> int:
+    async def forward(self, http: Http, route: Route, caller: Caller, body: RequestBody | None = None) -> int:
         """Forward a request and relay its answer; gives the status. `body`: where it was read already."""
         claim = read_claim(http, route, caller, self.settings)
         session = await self.sessions.check(claim)
@@ -59,20 +63,24 @@ class PassThrough:
             return await self.models.answer(http, caller)
         upstream = self._upstream(http, path)
         query = http.query.decode("latin-1")
+        continues = self.stored.continues(http.method, path)
+        if body is None and (continues or (self.ownership is not None and _has_json(http))):
+            body = await read_body(http, self.settings.limits.body)
+        share = await self._find_share(http.method, path, body, session, caller)
         changes: dict[bytes, bytes | None] = {}
-        if body is None and self.stored.continues(http.method, path):
-            came = await read_body(http, self.settings.limits.body)
-            body, view = await self.stored.continue_from(path, came.body, session, caller)
-            body, changes = came.to_send(body)
+        sent = None if body is None else body.raw
+        if body is not None and continues:
+            changed, view = await self.stored.continue_from(path, body.body, session, caller)
+            sent, changes = body.to_send(changed)
         else:
             view = await self.stored.find(http.method, path, query, session, caller)
         length, encoding = http.header(b"content-length"), http.header(b"transfer-encoding")
-        bodiless = body is None and length in (None, "0") and encoding is None
+        bodiless = sent is None and length in (None, "0") and encoding is None
         outgoing = UpstreamRequest(
             http.method,
             upstream.path(view.path if view else path, query, caller),
-            upstream.headers(http.headers, caller, changes | (_PLAIN if view else {})),
-            None if bodiless else (http.chunks if body is None else body),
+            upstream.headers(http.headers, caller, changes | (_PLAIN if view or share else {})),
+            None if bodiless else (http.chunks if sent is None else sent),
         )
         http.cancel_when_gone()
         try:
@@ -80,10 +88,10 @@ class PassThrough:
             try:
                 if session is not None and answer.status < 300:
                     await self._note_batch(http.method, path, session)
-                if view is None:
+                if view is None and share is None:
                     await self._relay(http, answer)
                 else:
-                    await self._answer_stored(http, upstream, caller, answer, view)
+                    await self._answer_stored(http, upstream, caller, answer, view or StoredView(path), share)
             finally:
                 answer.close()
         except asyncio.CancelledError:
@@ -91,6 +99,28 @@ class PassThrough:
                 raise
             raise ClientGone from None
         return answer.status
+
+    async def _find_share(
+        self, method: str, path: str, body: RequestBody | None, session_id: str | None, caller: Caller
+    ) -> TenantShare | None:
+        """What the answer holds of the tenant's objects, where tenants share an account and it holds any.
+
+        ServiceError 404 for a path or a body that names an object which isn't the tenant's.
+        """
+        if self.ownership is None:
+            return None
+        tenant = caller.tenant
+        if tenant is None:
+            session = await self.sessions.get(session_id) if session_id is not None else None
+            tenant = (session.record.tenant if session is not None else None) or ""
+        route = find_object_route(path)
+        if route is not None and route.object_id is not None:
+            await self.ownership.check([route.object_id], tenant)
+        if body is not None:
+            await self.ownership.check_body(body.body, tenant)
+        if route is None or not (route.lists(method) or route.describes(method)):
+            return None
+        return TenantShare(self.ownership, tenant, lists=route.lists(method))
 
     def _upstream(self, http: Http, path: str) -> Upstream:
         """The upstream of the model that the path names, else that of the path's protocol."""
@@ -110,14 +140,22 @@ class PassThrough:
             self.recorder.offer([event])
 
     async def _answer_stored(
-        self, http: Http, upstream: Upstream, caller: Caller, answer: UpstreamResponse, view: StoredView
+        self,
+        http: Http,
+        upstream: Upstream,
+        caller: Caller,
+        answer: UpstreamResponse,
+        view: StoredView,
+        share: TenantShare | None,
     ) -> None:
         """Answer with something stored, in the client's view. If it was deleted, delete its inner rounds,
         too.
         """
         body, succeeded = await answer.read_all(self.settings.limits.answer), answer.status < 300
+        if succeeded and share is not None and not share.lists:
+            await share.keep(body)
         if succeeded and http.method == "GET":
-            body = await self._find_page(http, upstream, caller, view, body)
+            body = await self._find_page(http, upstream, caller, view, body, share)
         for path in view.also if succeeded else ():
             try:
                 (await self._ask(http, upstream, caller, "DELETE", path)).close()
@@ -138,25 +176,34 @@ class PassThrough:
         )
 
     async def _find_page(
-        self, http: Http, upstream: Upstream, caller: Caller, view: StoredView, body: bytes
+        self,
+        http: Http,
+        upstream: Upstream,
+        caller: Caller,
+        view: StoredView,
+        body: bytes,
+        share: TenantShare | None,
     ) -> bytes:
         """The page, or the first one after it that has anything for the client."""
-        if view.listed is not None:
-            return await self.stored.completions(body, view.listed)
         query = http.query.decode("latin-1")
         seen: set[str] = set()
-        while (after := view.after(body)) is not None and after not in seen and len(seen) < _MOST_PAGES:
+        while True:
+            own, after = (body, None) if share is None or not share.lists else await share.select(body)
+            if view.listed is not None:
+                own = await self.stored.completions(own, view.listed)
+            after = after or view.after(own)
+            if after is None or after in seen or len(seen) >= _MOST_PAGES:
+                return own
             seen.add(after)
             others = [one for one in query.split("&") if one and one.partition("=")[0] not in _PLACES]
             following = "&".join([*others, "after=" + quote(after, safe="")])
             answer = await self._ask(http, upstream, caller, "GET", view.path, following)
             try:
                 if answer.status >= 300 or answer.header("content-encoding") not in _READABLE:
-                    break
+                    return own
                 body = await answer.read_all(self.settings.limits.answer)
             finally:
                 answer.close()
-        return body
 
     async def _relay(self, http: Http, answer: UpstreamResponse) -> None:
         await http.start(answer.status, drop_hop_by_hop(answer.headers))
@@ -169,3 +216,11 @@ class PassThrough:
             _log.warning("the upstream broke off an answer", error=error.message)
         else:
             await http.end()
+
+
+def _has_json(http: Http) -> bool:
+    """Whether a body may name objects. Anything but an upload or a form may be read as JSON by a provider."""
+    kind = (http.header(b"content-type") or "").lower()
+    return http.method in ("POST", "PUT", "PATCH") and not kind.startswith(
+        ("multipart/", "application/octet")
+    )

@@ -19,6 +19,7 @@ from crosswind.gateway.noise_model.preparation import TextPreparation
 from crosswind.gateway.protocols.codec import Codec, api_roots
 from crosswind.gateway.protocols.request import SplitBody
 from crosswind.gateway.proxy.passthrough import PassThrough
+from crosswind.gateway.proxy.provider_ownership import ProviderOwnership
 from crosswind.gateway.proxy.relay import ResponseRelay
 from crosswind.gateway.proxy.request_builder import RequestBuilder
 from crosswind.gateway.proxy.response_sink import ResponseSink, judge_delivery
@@ -65,6 +66,8 @@ class Proxy:
     shared: SharedCalls
     in_flight: FaultsInFlight
     builder: RequestBuilder
+    ownership: ProviderOwnership | None = None
+    """Where tenants share a provider's account."""
     preparation: TextPreparation | None = None
     """Where a language model writes noise."""
 
@@ -122,14 +125,16 @@ class Proxy:
                 protocol=codec.name,
                 bytes=len(body.raw),
             )
-            return await self.passthrough.forward(http, route, caller, body.raw)
+            return await self.passthrough.forward(http, route, caller, body)
         named = claim.session_id is not None or caller.session_key is not None
         if not split.converses and not named:
-            return await self.passthrough.forward(http, route, caller, body.raw)
+            return await self.passthrough.forward(http, route, caller, body)
         call = IncomingCall(http, route, codec, caller, self.upstreams.choose(codec.name, split.model), body)
         hints = SessionHints() if named else call.hints(split)
         session = await self.sessions.find(claim, hints)
         add_log_context("session", session.record.id)
+        if self.ownership is not None:
+            await self.ownership.check_body(body.body, session.record.tenant or "")
         session.busy += 1
         try:
             return await self._converse(call, session, split)

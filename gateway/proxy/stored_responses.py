@@ -32,6 +32,10 @@ _BESIDE = ("/responses/input_tokens", "/responses/compact")
 _LISTS = ("/input_items", "/messages")
 
 
+def _unchanged(segment: bytes) -> bytes:
+    return segment
+
+
 def _no_next_page(page: bytes) -> None:
     return None
 
@@ -41,7 +45,7 @@ class StoredView:
     """How a request for something stored goes on to the provider, and how its answer is mapped back."""
 
     path: str
-    mapped: Callable[[bytes], bytes]
+    mapped: Callable[[bytes], bytes] = _unchanged
     after: Callable[[bytes], str | None] = _no_next_page
     """The item after which the next page is fetched at once."""
     listed: str | None = None
@@ -64,7 +68,7 @@ class StoredResponses:
         """
         if (method, path) == ("GET", "/chat/completions") and session_id is not None:
             session = await self._find_noisy_session(session_id, "", caller)
-            return StoredView(path, _unchanged, listed=session_id) if session is not None else None
+            return StoredView(path, listed=session_id) if session is not None else None
         found = _RESPONSE.match(path) or _COMPLETION.match(path) or _CONVERSATION.match(path)
         if found is None or "stream=true" in query:
             return None
@@ -238,7 +242,3 @@ def _restored_members(turn: Turn) -> dict[str, Any]:
 def _inner_ids(turn: Turn) -> list[str]:
     rounds = [decode(one.produced.encode()) for one in turn.rounds]
     return [one["id"] for one in rounds if isinstance(one, dict) and isinstance(one.get("id"), str)]
-
-
-def _unchanged(segment: bytes) -> bytes:
-    return segment

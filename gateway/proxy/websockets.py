@@ -7,7 +7,7 @@ are answered on each leg separately.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import parse_qs
 
 import aiohttp
@@ -16,8 +16,11 @@ import structlog
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.asgi import Http, Message, Receive, Send
-from crosswind.gateway.http.auth import Authenticator, protocols_without_credentials
+from crosswind.gateway.http.auth import Authenticator, Caller, protocols_without_credentials
 from crosswind.gateway.http.headers import Headers
+from crosswind.gateway.protocols.json_values import decode, encode
+from crosswind.gateway.protocols.provider_objects import find_answer_ids
+from crosswind.gateway.proxy.provider_ownership import ProviderOwnership
 from crosswind.gateway.proxy.routes import Route, find_route, read_claim
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sessions.inference import SessionHints
@@ -49,6 +52,8 @@ class WebSockets:
     authenticator: Authenticator
     recorder: Recorder
     metrics: Metrics
+    ownership: ProviderOwnership | None = None
+    """Where tenants share a provider's account."""
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         http = Http({**scope, "method": "GET"}, receive, send)
@@ -91,7 +96,7 @@ class WebSockets:
         limit = self.settings.limits.body
         async with upstream.open_websocket(outgoing, protocols, limit, session) as far:
             await send({"type": "websocket.accept", "subprotocol": far.protocol})
-            await _pump(far, receive, send)
+            await _pump(far, *await self._guard(receive, send, caller, session))
 
     def _upstream(self, path: str, query: str) -> Upstream:
         """The upstream of the model in the query, as Realtime has it, else of the path."""
@@ -112,6 +117,54 @@ class WebSockets:
                 rows = [session.record]
             self.recorder.offer(rows)
         return name
+
+    async def _guard(
+        self, receive: Receive, send: Send, caller: Caller, session_id: str | None
+    ) -> tuple[Receive, Send]:
+        """The client's side, with the tenant's objects kept apart from other tenants' where they share an
+        account.
+        """
+        if self.ownership is None:
+            return receive, send
+        tenant = caller.tenant
+        if tenant is None:
+            session = await self.sessions.get(session_id) if session_id is not None else None
+            tenant = (session.record.tenant if session is not None else None) or ""
+        guard = _TenantFrames(self.ownership, tenant, receive, send)
+        return guard.receive, guard.send
+
+
+@dataclass(frozen=True, slots=True)
+class _TenantFrames:
+    """A client's frames: one that names another tenant's object is answered with an error event."""
+
+    ownership: ProviderOwnership
+    tenant: str
+    _receive: Receive
+    _send: Send
+    _seen: set[str] = field(default_factory=set)
+
+    async def receive(self) -> Message:
+        while True:
+            message = await self._receive()
+            if message["type"] != "websocket.receive":
+                return message
+            try:
+                await self.ownership.check_body(
+                    message.get("text") or message.get("bytes") or b"", self.tenant
+                )
+            except ServiceError as error:
+                event = {**decode(error.body()), "type": "error", "status": error.status}
+                await self._send({"type": "websocket.send", "text": encode(event).decode()})
+            else:
+                return message
+
+    async def send(self, message: Message) -> None:
+        if (text := message.get("text")) is not None:
+            new = find_answer_ids(text.encode("utf-8", "surrogatepass")) - self._seen
+            self._seen.update(new)
+            await self.ownership.keep(new, self.tenant)
+        await self._send(message)
 
 
 async def _pump(far: aiohttp.ClientWebSocketResponse, receive: Receive, send: Send) -> None:

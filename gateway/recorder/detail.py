@@ -6,9 +6,8 @@
   from an injected one. Generated texts are dropped. The ledger keeps the noisy texts while the session is
   open, because later turns show them again, perhaps in another process; closing the session erases them.
   Decisions and draws stay.
-- `none`: no rows of sessions. Settings are still written: they belong to the operator, not to the traffic.
-Sessions
-  live in memory only, and a restart forgets them.
+- `none`: no rows of sessions, which live in memory only: a restart forgets them. Settings are still written,
+  since they belong to the operator, and whose the objects are that a provider keeps.
 """
 
 from __future__ import annotations
@@ -21,14 +20,22 @@ from msgspec import structs
 from crosswind.gateway.config.sections import Detail
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.ledger_rows import LedgerTextsErased
-from crosswind.gateway.trajectory.record import Event, GeneratedText, Row, SessionClosed, Setting, Turn
+from crosswind.gateway.trajectory.record import (
+    Event,
+    GeneratedText,
+    ProviderObject,
+    Row,
+    SessionClosed,
+    Setting,
+    Turn,
+)
 
 
 def filter_rows(rows: Sequence[Row], detail: Detail) -> Sequence[Row]:
     if detail is Detail.FULL:
         return rows
     if detail is Detail.NONE:
-        return [row for row in rows if isinstance(row, Setting)]
+        return [row for row in rows if isinstance(row, Setting | ProviderObject)]
     return list(_strip_content(rows))
 
 

@@ -278,6 +278,15 @@ class Setting(msgspec.Struct, frozen=True):
     updated_us: int
 
 
+class ProviderObject(msgspec.Struct, frozen=True):
+    """Something that a provider keeps, and the tenant that made it."""
+
+    id: str
+    tenant: str
+    """Empty: a session without a tenant, which the operator opened."""
+    created_us: int
+
+
 @dataclass(frozen=True, slots=True)
 class GeneratedText:
     """A text that a noise model wrote for an operator in a session that requested or was shown it."""
@@ -308,6 +317,7 @@ Row = (
     | LedgerTextsErased
     | Reward
     | Setting
+    | ProviderObject
 )
 
 

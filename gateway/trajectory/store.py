@@ -81,6 +81,9 @@ class Store(Protocol):
     def session_of_response(self, response_id: str) -> str | None:
         """The id of the newest session with this response."""
 
+    def owners_of_objects(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """The tenants of those of a provider's objects that are on record; empty for the operator's own."""
+
     def sessions_of_delivered_id(self, name: str) -> list[str]:
         """At most two ids of sessions in which this `DeliveredId` was delivered: two mean it is ambiguous."""
 

@@ -11,13 +11,14 @@ from crosswind.gateway.config.sections import Durability
 from crosswind.gateway.noise.limits import AbortWatch
 from crosswind.gateway.noise.pipeline import FAULT_SITES
 from crosswind.gateway.protocols.json_values import decode
+from crosswind.gateway.protocols.provider_objects import find_answer_ids
 from crosswind.gateway.recorder.queue import Ticket
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sessions.inference import Inference, find_delivered_ids
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId
-from crosswind.gateway.trajectory.record import Delivered, Delivery, Durable, Row, Turn
+from crosswind.gateway.trajectory.record import Delivered, Delivery, Durable, ProviderObject, Row, Turn
 from crosswind.gateway.trajectory.trust import Trust
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.inner_rounds import ledger_rows, with_rounds
@@ -46,6 +47,8 @@ class Recording:
     watch: AbortWatch
     tracing: Tracing | None
     trust: Trust
+    shared_account: bool = False
+    """Tenants share a provider's account: whose answers are whose is recorded."""
 
     async def settle(self, exchange: Exchange) -> SettledTurn:
         """Record the turn, and wait until it is durable, as long as the configuration allows."""
@@ -69,6 +72,8 @@ class Recording:
         if exchange.session.unwritten:
             exchange.session.unwritten = False
             rows.insert(0, exchange.session.record)
+        if self.shared_account:
+            rows += _list_objects(exchange, turn)
         exchange.recorded = True
         if turn.response_id is not None:
             exchange.session.turns.add_response(turn.index, turn.response_id)
@@ -147,3 +152,14 @@ class Recording:
     ) -> None:
         place, session_id = exchange.place, exchange.session.record.id
         self.recorder.offer([Delivery(session_id, place.index, place.attempt, delivered, durable, total_us)])
+
+
+def _list_objects(exchange: Exchange, turn: Turn) -> list[ProviderObject]:
+    """What the provider may keep of a turn, by the ids of either side: the response, and its items."""
+    linked = exchange.codec.name == "responses"
+    views = [view for view in (turn.produced, turn.delivered_view) if linked and view is not None]
+    ids = set[str]().union(*(find_answer_ids(view.bytes()) for view in views))
+    if turn.response_id is not None:
+        ids.add(turn.response_id)
+    tenant = exchange.session.record.tenant or ""
+    return [ProviderObject(one, tenant, turn.created_us) for one in sorted(ids)]

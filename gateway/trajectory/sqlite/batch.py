@@ -12,6 +12,7 @@ from crosswind.gateway.trajectory.record import (
     Delivery,
     Event,
     GeneratedText,
+    ProviderObject,
     Reward,
     Row,
     Session,
@@ -28,6 +29,7 @@ from crosswind.gateway.trajectory.sqlite.columns import (
     EVENT,
     GENERATED_TEXT,
     NAME_MAP,
+    PROVIDER_OBJECT,
     REWARD,
     SESSION,
     SETTING,
@@ -64,6 +66,7 @@ _SHOWN = SHOWN.insert()
 _NAME = NAME_MAP.insert()
 _GENERATED = GENERATED_TEXT.insert()
 _DELIVERED_ID = DELIVERED_ID.insert()
+_PROVIDER_OBJECT = PROVIDER_OBJECT.insert()
 _REWARD = REWARD.insert()
 _REWARDED = """
 UPDATE session SET
@@ -104,6 +107,7 @@ _ORDER = (
     _CLOSED,
     _DELIVERY,
     _SETTING,
+    _PROVIDER_OBJECT,
     _ERASED,
 )
 
@@ -129,7 +133,9 @@ class Batch:
                 raise RowRefused(
                     f"a {type(row).__name__} row of session {of!r} can't be stored: {error}"
                 ) from error
-        self.session_ids = {row.session_id for row in rows if not isinstance(row, Session | Setting)}
+        self.session_ids = {
+            row.session_id for row in rows if not isinstance(row, Session | Setting | ProviderObject)
+        }
 
     def insert(self, connection: sqlite3.Connection) -> None:
         """Insert everything, within the caller's transaction."""
@@ -195,6 +201,7 @@ _ENCODERS: dict[type, tuple[tuple[str, Callable[[Any], Values]], ...]] = {
     SessionMarked: ((_MARKED, _encode_mark),),
     Delivery: ((_DELIVERY, DELIVERY.encode),),
     Setting: ((_SETTING, SETTING.encode),),
+    ProviderObject: ((_PROVIDER_OBJECT, PROVIDER_OBJECT.encode),),
     LedgerTextsErased: ((_ERASED, lambda row: (row.session_id,)),),
 }
 

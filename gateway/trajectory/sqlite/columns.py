@@ -26,6 +26,7 @@ from crosswind.gateway.trajectory.record import (
     Event,
     GeneratedText,
     InnerRound,
+    ProviderObject,
     Reward,
     RewardState,
     Session,
@@ -254,6 +255,7 @@ DELIVERY = Table(
     ),
 )
 SETTING = Table("setting", Setting, (_json_object("value"),))
+PROVIDER_OBJECT = Table("provider_object", ProviderObject)
 TRAIN_STEP = Table(
     "train_step",
     TrainStep,

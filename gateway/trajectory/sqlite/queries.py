@@ -102,6 +102,15 @@ def session_of_response(connection: sqlite3.Connection, response_id: str) -> str
     return row[0] if row else None
 
 
+def owners_of_objects(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, str]:
+    query = """
+        SELECT tenant FROM provider_object WHERE id = ?1
+        UNION ALL SELECT coalesce(session.tenant, '') FROM turn JOIN session ON session.id = turn.session_id
+        WHERE turn.response_id = ?1 LIMIT 1"""
+    found = {one: connection.execute(query, (storable(one),)).fetchone() for one in ids}
+    return {one: row[0] for one, row in found.items() if row is not None}
+
+
 def sessions_of_delivered_id(connection: sqlite3.Connection, name: str) -> list[str]:
     query = "SELECT session_id FROM delivered_id WHERE name = ? LIMIT 2"
     return [session_id for (session_id,) in connection.execute(query, (storable(name),))]

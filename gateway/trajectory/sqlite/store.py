@@ -132,6 +132,7 @@ class SqliteStore(Store):
     sessions = _snapshot(queries.sessions)
     sessions_of_delivered_id = _snapshot(queries.sessions_of_delivered_id)
     session_of_response = _snapshot(queries.session_of_response)
+    owners_of_objects = _snapshot(queries.owners_of_objects)
     turns = _snapshot(queries.turns)
     turn_of_response = _snapshot(queries.turn_of_response)
     events = _snapshot(queries.events)

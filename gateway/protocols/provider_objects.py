@@ -1,0 +1,145 @@
+"""Where requests and answers name what a provider keeps: responses, conversations, files, batches, ..."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from crosswind.gateway.protocols.json_values import decode_or_none
+
+_COLLECTIONS = (
+    "assistants",
+    "batches",
+    "chat/completions",
+    "containers",
+    "conversations",
+    "evals",
+    "files",
+    "fine_tuning/jobs",
+    "messages/batches",
+    "responses",
+    "skills",
+    "threads",
+    "uploads",
+    "vector_stores",
+    "videos",
+)
+_ROUTE = re.compile(
+    rf"/(?P<collection>{'|'.join(_COLLECTIONS)})(?:/(?P<id>[^/]+)(?P<rest>/.*)?)?/?\Z", re.DOTALL
+)
+_ACTIONS = {"responses": ("input_tokens", "compact"), "threads": ("runs",)}
+"""What may stand in an id's place in a path, and is none."""
+_DESCRIPTIONS = ("", "/cancel", "/complete")
+"""What follows an id in a path, where the answer describes the object itself."""
+
+_REFERENCES = frozenset(
+    (
+        *("assistant_id", "batch_id", "container", "container_id", "conversation", "conversation_id"),
+        *("file_id", "file_ids", "input_file_id", "previous_response_id", "response_id", "skill_id"),
+        *("training_file", "validation_file", "vector_store_id", "vector_store_ids"),
+    )
+)
+"""Members of a request's body that name objects: a text, a list of texts, or an object with an `id`."""
+_MAY_REFER = re.compile(
+    rb'(?:assistant|batch|container|conversation|file|response|skill|store)_ids?"|conversation"|container"'
+    rb'|_file"|item_reference|\\u00'
+)
+"""A body without any of these refers to nothing, and isn't parsed."""
+_NO_OBJECTS = ("auto", "none")
+"""What Realtime takes in a conversation's place."""
+_CLIENTS_OWN = frozenset(("arguments", "input_schema", "metadata", "parameters"))
+"""Members in which the client's own data may look like references."""
+_ANSWER_ID = re.compile(rb'"id"\s*:\s*"([A-Za-z]+[_-][\w.:-]{4,200})"')
+_MOST_IDS = 1000
+
+
+class ObjectRoute(NamedTuple):
+    """A path under an API's root that leads to a collection, or to one of its objects."""
+
+    collection: str
+    object_id: str | None
+    rest: str
+
+    def describes(self, method: str) -> bool:
+        """Whether a successful answer describes an object, and so names what belongs to it."""
+        if self.object_id is None:
+            return method == "POST"
+        return method in ("GET", "POST") and self.rest in _DESCRIPTIONS
+
+    def lists(self, method: str) -> bool:
+        """Whether the answer lists the collection's objects, those of other tenants included."""
+        return method == "GET" and self.object_id is None
+
+
+def find_object_route(path: str) -> ObjectRoute | None:
+    """The collection and object that a path (behind the API's root) leads to; None for other routes."""
+    found = _ROUTE.match(path)
+    if found is None:
+        return None
+    collection, name = found["collection"], found["id"]
+    if name is None or name in _ACTIONS.get(collection, ()):
+        return ObjectRoute(collection, None, "" if name is None else f"/{name}")
+    return ObjectRoute(collection, unquote(name), (found["rest"] or "").rstrip("/"))
+
+
+def find_references(body: bytes | str) -> set[str]:
+    """The ids of kept objects that a request's body names.
+
+    A member that is given twice counts twice: which of the two the provider reads isn't known. Raises
+    ValueError where the body isn't JSON, but seems to name objects.
+    """
+    raw = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
+    if not _MAY_REFER.search(raw):
+        return set()
+    try:
+        return set(_walk(json.loads(raw, object_pairs_hook=_Members)))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def find_answer_ids(body: bytes) -> set[str]:
+    """All ids in a provider's answer to a turn: of the response and of its items."""
+    return {one.decode() for one, _ in zip(_ANSWER_ID.findall(body), range(_MOST_IDS), strict=False)}
+
+
+def find_described_ids(body: bytes) -> set[str]:
+    """The ids of an object that an answer describes: its own, and those of its files."""
+    described = decode_or_none(body)
+    if not isinstance(described, dict):
+        return set()
+    own = described.get("file")
+    candidates = [described.get("id"), own.get("id") if isinstance(own, dict) else None]
+    candidates += [value for name, value in described.items() if name.endswith("_file_id")]
+    return {one for one in candidates if isinstance(one, str)}
+
+
+class _Members(list[tuple[str, Any]]):
+    """A JSON object's members in order, those given twice included."""
+
+
+def _walk(value: Any) -> Iterator[str]:
+    if isinstance(value, _Members):
+        kinds = [kind for name, kind in value if name == "type"]
+        if "item_reference" in kinds:
+            yield from (one for name, one in value if name == "id" and isinstance(one, str))
+        called = any(isinstance(kind, str) and kind.endswith("tool_use") for kind in kinds)
+        for name, member in value:
+            if name in _REFERENCES:
+                yield from _named(member)
+            if name not in _CLIENTS_OWN and not (called and name == "input"):
+                yield from _walk(member)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _walk(one)
+
+
+def _named(value: Any) -> Iterator[str]:
+    if isinstance(value, _Members):
+        yield from (one for name, one in value if name == "id" and isinstance(one, str))
+    elif isinstance(value, list):
+        yield from (one for one in value if isinstance(one, str))
+    elif isinstance(value, str) and value not in _NO_OBJECTS:
+        yield value
