@@ -27,3 +27,11 @@ CREATE TABLE deleted_session (
   arrival INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX deleted_session_arrival ON deleted_session (arrival);
+
+-- Whose the objects are that a provider keeps (responses, files, batches, ...), where tenants share its account.
+
+CREATE TABLE provider_object (
+  id         TEXT NOT NULL PRIMARY KEY,
+  tenant     TEXT NOT NULL,
+  created_us INTEGER NOT NULL
+) WITHOUT ROWID;

@@ -1,0 +1,259 @@
+"""Tenants share the account at the provider, and nothing of what it keeps for them."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import AsyncIterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from websockets.asyncio.client import connect
+from websockets.asyncio.server import ServerConnection
+
+from crosswind.gateway.protocols.provider_objects import find_object_route, find_references
+from crosswind.testing.server import listen, run_server
+from tests.gateway.proxy.test_websockets import at, speaking
+from tests.gateway.servers import Running, gateway, make_server, settings
+
+A, B = "key-of-tenant-a-that-is-long", "key-of-tenant-b-that-is-long"
+KEYS = [
+    {"key_sha256": hashlib.sha256(key.encode()).hexdigest(), "tenant": name}
+    for key, name in ((A, "a"), (B, "b"))
+]
+SHARED = {"auth": "keys", "keys": KEYS, "upstream_key": "sk-upstream"}
+PREFIXES = {"files": "file-", "batches": "batch_", "conversations": "conv_", "vector_stores": "vs_"}
+PAGE = 2
+
+
+class Account:
+    """A provider with one account, in which everybody reads everything."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, dict[str, Any]] = {}
+        self.seen: list[str] = []
+        self._numbers = count(1)
+
+    def app(self) -> Starlette:
+        keep = [
+            Route("/v1/{collection:path}/{name}", self.one, methods=["GET", "POST", "DELETE"]),
+            Route("/v1/{collection}", self.all, methods=["GET", "POST"]),
+        ]
+        turns = [
+            Route(f"/v1/{path}", self.turn, methods=["POST"]) for path in ("responses", "chat/completions")
+        ]
+        stored = [Route("/v1/chat/completions", self.all, methods=["GET"])]
+        return Starlette(routes=[*turns, *stored, *keep])
+
+    def add(self, prefix: str, **members: Any) -> dict[str, Any]:
+        name = f"{prefix}{next(self._numbers):06}"
+        self.kept[name] = {"id": name, **members}
+        return self.kept[name]
+
+    async def all(self, request: Request) -> Response:
+        collection = request.url.path.removeprefix("/v1/")
+        if request.method == "POST":
+            body = await request.body()
+            self.seen.append(body.decode())
+            made = self.add(PREFIXES[collection], of=collection)
+            if collection == "batches":
+                made["output_file_id"] = self.add("file-", of="outputs")["id"]
+            return JSONResponse(made)
+        own = [one for one in self.kept.values() if one["of"] == collection]
+        after = request.query_params.get("after")
+        start = next((n for n, one in enumerate(own, 1) if one["id"] == after), 0)
+        page = own[start : start + PAGE]
+        ends = {"first_id": page[0]["id"], "last_id": page[-1]["id"]} if page else {}
+        return JSONResponse({"data": page, "has_more": start + PAGE < len(own), **ends})
+
+    async def one(self, request: Request) -> Response:
+        self.seen.append(request.url.path)
+        found = self.kept.get(request.url.path.split("/")[-1])
+        return JSONResponse(found or {"error": {"message": "none"}}, 200 if found else 404)
+
+    async def turn(self, request: Request) -> Response:
+        self.seen.append((await request.body()).decode())
+        if request.url.path.endswith("completions"):
+            message = {"role": "assistant", "content": "Hello."}
+            choice = {"index": 0, "message": message, "finish_reason": "stop"}
+            made = self.add("chatcmpl-", of="chat/completions", object="chat.completion", model="m")
+            return JSONResponse({**made, "choices": [choice], "usage": {}})
+        text = {"type": "output_text", "text": "Hello.", "annotations": []}
+        item = self.add(
+            "msg_", of="items", type="message", role="assistant", status="completed", content=[text]
+        )
+        made = self.add("resp_", of="responses", object="response", status="completed", model="m")
+        return JSONResponse({**made, "output": [item], "usage": {}})
+
+
+class Tenants:
+    """Both tenants at the gateway."""
+
+    def __init__(self, running: Running) -> None:
+        self.running = running
+
+    async def ask(self, key: str, method: str, path: str, body: Any = None) -> httpx.Response:
+        headers = {"authorization": f"Bearer {key}"}
+        return await self.running.http.request(
+            method, f"{self.running.data}/v1{path}", json=body, headers=headers
+        )
+
+    async def make(self, key: str, path: str, body: Any = None) -> Any:
+        given = await self.ask(key, "POST", path, body or {})
+        assert given.status_code == 200, given.text
+        return given.json()
+
+    async def list(self, key: str, path: str) -> list[str]:
+        given = await self.ask(key, "GET", path)
+        assert given.status_code == 200, given.text
+        return [one["id"] for one in given.json()["data"]]
+
+
+@contextlib.asynccontextmanager
+async def shared(tmp: Path, account: Account, **given: Any) -> AsyncIterator[Tenants]:
+    port = listen()
+    async with (
+        run_server(make_server(settings(tmp, "http://unused"), account.app()), port) as url,
+        gateway(
+            tmp, url, **{"auth": "keys", "keys": KEYS, "upstream_key": "sk-upstream", **given}
+        ) as running,
+    ):
+        yield Tenants(running)
+
+
+RESPONSE = {"model": "m", "input": "Hi.", "store": True}
+
+
+@pytest.mark.parametrize("record", ["full", "none"])
+async def test_another_tenants_objects_do_not_exist(tmp_path: Path, record: str) -> None:
+    account = Account()
+    async with shared(tmp_path, account, record=record) as tenants:
+        made = {path: (await tenants.make(A, f"/{path}"))["id"] for path in PREFIXES}
+        response = await tenants.make(A, "/responses", RESPONSE)
+        chat = {"model": "m", "messages": [{"role": "user", "content": "Hi."}], "store": True}
+        completion = (await tenants.make(A, "/chat/completions", chat))["id"]
+        output = account.kept[made["batches"]]["output_file_id"]
+        item = response["output"][0]["id"]
+        account.seen.clear()
+        reads = [f"/{path}/{name}" for path, name in made.items()]
+        reads += [
+            f"/responses/{response['id']}",
+            f"/chat/completions/{completion}",
+            f"/files/{output}/content",
+        ]
+        reads += [
+            f"/conversations/{made['conversations']}/items",
+            "/files/file-unknown",
+            "/files/file%2D000001",
+        ]
+        for path in reads:
+            for method in ("GET", "DELETE"):
+                refused = await tenants.ask(B, method, path)
+                assert refused.status_code == 404, (method, path, refused.text)
+                assert refused.json()["error"]["code"] == "not_found"
+        bodies: list[tuple[str, Any]] = [
+            ("/responses", {**RESPONSE, "previous_response_id": response["id"]}),
+            ("/responses", {**RESPONSE, "conversation": {"id": made["conversations"]}}),
+            ("/responses", {**RESPONSE, "input": [{"type": "item_reference", "id": item}]}),
+            ("/responses/compact", {"model": "m", "previous_response_id": response["id"]}),
+            ("/batches", {"input_file_id": made["files"], "endpoint": "/v1/responses"}),
+            ("/vector_stores", {"file_ids": [made["files"]]}),
+        ]
+        for path, body in bodies:
+            refused = await tenants.ask(B, "POST", path, body)
+            assert refused.status_code == 404, (path, refused.text)
+        assert not account.seen, "nothing of it reached the provider"
+        for path in reads[:-2]:
+            if "/items" not in path and "/content" not in path:
+                assert (await tenants.ask(A, "GET", path)).status_code == 200, path
+        for path, body in bodies[:3]:
+            assert (await tenants.ask(A, "POST", path, body)).status_code == 200, path
+
+
+async def test_ownership_outlives_a_restart_and_holds_for_keys_of_sessions(tmp_path: Path) -> None:
+    account = Account()
+    async with shared(tmp_path, account) as tenants:
+        file = (await tenants.make(A, "/files"))["id"]
+        own = (await tenants.running.api("POST", "/api/sessions", {})).json()["api_key"]
+        assert (await tenants.ask(own, "GET", f"/files/{file}")).status_code == 404
+        second = (await tenants.make(own, "/files"))["id"]
+        assert (await tenants.ask(own, "GET", f"/files/{second}")).status_code == 200
+    async with shared(tmp_path, account) as tenants:
+        assert (await tenants.ask(A, "GET", f"/files/{file}")).status_code == 200
+        assert (await tenants.ask(A, "GET", f"/files/{second}")).status_code == 404
+        assert (await tenants.ask(B, "GET", f"/files/{file}")).status_code == 404
+
+
+async def test_lists_show_a_tenants_own_objects_however_many_others_lie_between(tmp_path: Path) -> None:
+    account = Account()
+    async with shared(tmp_path, account) as tenants:
+        mine = [(await tenants.make(A, "/files"))["id"]]
+        for _ in range(3 * PAGE):
+            await tenants.make(B, "/files")
+        mine.append((await tenants.make(A, "/files"))["id"])
+        assert await tenants.list(A, "/files") == mine[:1]
+        assert await tenants.list(A, f"/files?after={mine[0]}") == mine[1:]
+        assert len(await tenants.list(B, f"/files?after={mine[0]}")) == PAGE
+        unknown = account.add("file-", of="files")["id"]
+        assert unknown not in await tenants.list(A, f"/files?after={mine[1]}")
+
+
+async def test_without_tenants_nothing_is_looked_at(tmp_path: Path) -> None:
+    account = Account()
+    account.add("file-", of="files")
+    async with shared(tmp_path, account, auth="passthrough", keys=[]) as tenants:
+        assert (await tenants.ask("sk-any", "GET", "/files/file-000001")).status_code == 200
+        assert await tenants.list("sk-any", "/files") == ["file-000001"]
+
+
+async def test_a_web_socket_may_not_name_another_tenants_response(tmp_path: Path) -> None:
+    async def respond(socket: ServerConnection) -> None:
+        async for message in socket:
+            asked = json.loads(message)
+            await socket.send(
+                json.dumps({"type": "response.completed", "response": {"id": "resp_" + asked["n"]}})
+            )
+
+    async with (
+        speaking(respond) as (url, _),
+        gateway(tmp_path, url, **SHARED) as running,
+    ):
+        for key, n, allowed in ((A, "first", True), (A, "second", True), (B, "third", False)):
+            head = {"authorization": f"Bearer {key}"}
+            async with connect(at(running, "/v1/responses"), additional_headers=head) as socket:
+                before = {} if n == "first" else {"previous_response_id": "resp_first"}
+                await socket.send(json.dumps({"type": "response.create", "n": n, **before}))
+                answered = json.loads(await socket.recv())
+                assert (answered["type"] == "response.completed") is allowed
+                if not allowed:
+                    assert answered["type"] == "error" and answered["error"]["code"] == "not_found"
+                    await socket.send(json.dumps({"type": "response.create", "n": "fourth"}))
+                    assert json.loads(await socket.recv())["response"]["id"] == "resp_fourth"
+
+
+def test_references_are_found_however_they_are_written() -> None:
+    escaped = r'{"previous\u005fresponse_id": "resp_1", "previous_response_id": "resp_2"}'
+    assert find_references(escaped) == {"resp_1", "resp_2"}
+    schema = {"tools": [{"parameters": {"properties": {"file_id": {"type": "string"}}}}]}
+    used = {"messages": [{"content": [{"type": "tool_use", "id": "t", "input": {"file_id": "the agent's"}}]}]}
+    assert not find_references(json.dumps(schema)) and not find_references(json.dumps(used))
+    assert not find_references("no JSON at all")
+    with pytest.raises(ValueError):
+        find_references('{"file_id": "file-1"')
+
+
+@given(st.text(max_size=60), st.binary(max_size=60))
+def test_any_path_and_body_can_be_looked_at(path: str, body: bytes) -> None:
+    find_object_route("/" + path)
+    with contextlib.suppress(ValueError):
+        find_references(body)
