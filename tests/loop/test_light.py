@@ -24,7 +24,7 @@ FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
 PIP_S = 400
 ALONE = {"PYTHONPATH": ""}
 """Whatever the tests themselves are found by must not stand in for what is installed."""
-HEAVY = ("torch", "transformers", "openai", "numpy", "matplotlib", "jinja2")
+HEAVY = ("torch", "transformers", "openai", "numpy", "matplotlib")
 ASKED = """
 import importlib.resources, importlib.util, json, sys
 before = set(sys.modules)
@@ -138,6 +138,9 @@ async def test_the_light_core_serves_and_answers_without_torch(
             assert plain.json()["choices"][0]["message"]["content"] == "hello"
             streamed = await http.post(url, json={**body, "stream": True})
             assert streamed.content.endswith(DONE)
+    page = beside / "report.html"
+    said("report", "--store", str(beside / "store.db"), "--out", str(page))
+    assert "The plots are left out" in page.read_text("utf-8")
     assert gateway.child.stop() == 0 and "Traceback" not in gateway.child.said
 
 

@@ -31,6 +31,7 @@ import click
 def report(url: str, before: Path | None, after: Path | None, comparison: Path | None, out: Path) -> None:
     """Write one self-contained HTML page about a store: training, injections, one noisy session."""
     from crosswind.gateway.trajectory.store import StoreError
+    from crosswind.studies.report.figures import WITHOUT_PLOTS, can_draw
     from crosswind.studies.report.page import Evaluation, render
     from crosswind.studies.stores import open_recorded
 
@@ -46,11 +47,11 @@ def report(url: str, before: Path | None, after: Path | None, comparison: Path |
             text = render(store, evaluation)
     except StoreError as error:
         raise click.ClickException(str(error)) from error
-    except ModuleNotFoundError as error:
-        raise click.ClickException(f"{error.name} is missing: pip install 'crosswind[simulators]'") from error
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8", errors="replace")
     click.echo(str(out))
+    if not can_draw():
+        click.echo(WITHOUT_PLOTS, err=True)
 
 
 def _json(path: Path) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""The report's plots, as SVG text. Matplotlib comes with the `simulators` extra."""
+"""The report's plots, as SVG text, drawn by matplotlib: without it there are none."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+WITHOUT_PLOTS = "The plots are left out, because matplotlib isn't installed: pip install matplotlib"
 CLEAN, NOISY, MUTED = "#2a78b8", "#d1622b", "#8a8f98"
 
 
@@ -21,6 +22,14 @@ class Series:
     name: str
     values: Sequence[float | None]
     colour: str | None = None
+
+
+def can_draw() -> bool:
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError:
+        return False
+    return True
 
 
 def plot_lines(

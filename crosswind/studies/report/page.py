@@ -13,7 +13,7 @@ from crosswind.studies.report import figures
 from crosswind.studies.report.example import ReportExample, lay_out
 from crosswind.studies.report.figures import CLEAN, NOISY, Series
 from crosswind.studies.report.noise_types import type_rows
-from crosswind.studies.report.tables import ReportTable, prefix_table, traffic_tables
+from crosswind.studies.report.tables import ReportTable, prefix_table, reward_tables, traffic_tables
 
 _COUNTS = ("sessions", "turns", "events", "rewards")
 _EXAMPLES_READ = 400
@@ -76,6 +76,9 @@ def render(store: Store, evaluation: Evaluation | None) -> str:
         types=types,
         protocol=_protocol(evaluation) if evaluation else "",
         plots=_draw_plots(store, steps, evaluation),
+        without_plots="" if figures.can_draw() else figures.WITHOUT_PLOTS,
+        trained=bool(steps),
+        rewards=reward_tables(store),
         traffic=[*traffic_tables(summary), *_prefixes(store)],
         example=_choose_example(store),
     )
@@ -154,6 +157,8 @@ def _counts(store: Store, steps: Sequence[TrainStep]) -> list[tuple[str, int]]:
 
 def _draw_plots(store: Store, steps: Sequence[TrainStep], evaluation: Evaluation | None) -> Mapping[str, str]:
     plots = dict.fromkeys(("before_after", "success", "curriculum", "levels", "health", "injections"), "")
+    if not figures.can_draw():
+        return plots
     if evaluation:
         before, after = evaluation.before["arms"], evaluation.after["arms"]
         plots["before_after"] = figures.plot_before_after(

@@ -6,8 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from crosswind.gateway.trajectory.prefixes import CAUSES, SESSIONS_READ, Prefixes
+from crosswind.gateway.trajectory.store import Store, iterate_sessions
 from crosswind.gateway.trajectory.summary import QUANTILES, Summary
+from crosswind.simulators.benchmark.metrics import wilson
 
+SUCCESS_AT = 1.0
+"""The least reward that counts as a success."""
 WHOSE = {
     "ours": "the gateway's",
     "upstream": "the upstream's",
@@ -25,6 +29,35 @@ class ReportTable:
     about: str
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
+
+
+def reward_tables(store: Store) -> list[ReportTable]:
+    """Success by arm, from the rewards on record, whoever played; nothing where there is no reward."""
+    rewards: dict[tuple[str, str], list[float]] = {}
+    for session in {one.id: one for one in iterate_sessions(store)}.values():
+        if session.reward is not None:
+            purpose = str(session.labels.get("purpose", ""))
+            rewards.setdefault((purpose, session.arm.value), []).append(session.reward)
+    if not rewards:
+        return []
+    rows = [(arm, purpose, *_success(rewards[purpose, arm])) for purpose, arm in sorted(rewards)]
+    return [
+        ReportTable(
+            "Success by arm",
+            f"Of the sessions with a reward; a reward of {SUCCESS_AT:g} or more is a success. "
+            "Intervals are Wilson's.",
+            ("arm", "purpose", "n", "success", "95 % interval", "mean reward"),
+            rows,
+        )
+    ]
+
+
+def _success(rewards: Sequence[float]) -> tuple[str, ...]:
+    n = len(rewards)
+    share = sum(one >= SUCCESS_AT for one in rewards) / n
+    low, high = wilson(share, n)
+    interval = f"[{100 * low:.1f} %, {100 * high:.1f} %]"
+    return f"{n:,}", f"{100 * share:.1f} %", interval, f"{sum(rewards) / n:.3g}"
 
 
 def traffic_tables(found: Summary) -> list[ReportTable]:

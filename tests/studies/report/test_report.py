@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import CliRunner
 
 from crosswind.gateway.cli import root
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.fitness import Source
-from crosswind.gateway.trajectory.record import Turn, TurnFailure
+from crosswind.gateway.trajectory.record import Arm, Reward, Turn, TurnFailure
+from crosswind.gateway.trajectory.store import open_store
 from tests.gateway.dialogue import PROFILE, TURNS, body
 from tests.gateway.servers import gateway, settings, upstream
 from tests.gateway.trajectory import rows
@@ -95,3 +100,21 @@ def test_a_store_that_is_not_there_is_a_wrong_option(tmp_path: Path) -> None:
     told = CliRunner().invoke(root, ["report", "--store", f"sqlite:///{tmp_path}/none.db"])
     assert told.exit_code == 2 and "--store: there is no store" in told.output
     assert list(tmp_path.iterdir()) == []
+
+
+def test_success_by_arm_comes_from_the_rewards_and_needs_no_matplotlib(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(open_store(settings(tmp_path, "http://127.0.0.1:1/v1").store)) as store:
+        for number, reward in enumerate([1.0, 1.0, 1.0, 0.0, 1.0, 0.5]):
+            name, arm = f"s{number}", Arm.CLEAN if number < 3 else Arm.NOISY
+            store.write([rows.session(name, arm=arm), Reward(name, number, reward)])
+        store.write([rows.session("pending", arm=Arm.NOISY)])
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    page = report(tmp_path)
+    assert "The plots are left out" in page and "<svg" not in page
+    shown = [line for line in page.splitlines() if line.startswith(("<tr><td>clean", "<tr><td>noisy"))]
+    assert [re.findall("<td>(.*?)</td>", line) for line in shown] == [
+        ["clean", "", "3", "100.0 %", "[43.9 %, 100.0 %]", "1"],
+        ["noisy", "", "3", "33.3 %", "[6.1 %, 79.2 %]", "0.5"],
+    ]
