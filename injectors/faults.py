@@ -18,6 +18,8 @@ from typing import Annotated, Any, ClassVar, Literal, dataclass_transform
 import msgspec
 from msgspec import Meta
 
+from crosswind.injectors.plain_data import convert
+
 LONGEST_WAIT_S = 600.0
 
 Milliseconds = Annotated[int, Meta(ge=0, le=600_000)] | Annotated[float, Meta(ge=0, le=600_000)]
@@ -155,7 +157,7 @@ def fault_from(settings: object) -> Fault:
     if found is None:
         raise ValueError(f"a fault of kind {kind!r:.40}: use one of {', '.join(sorted(_kinds))}")
     try:
-        fault = msgspec.convert(settings, found)
+        fault = convert(settings, found)
     except (msgspec.ValidationError, TypeError) as error:
         raise ValueError(f"{dict(settings)!r:.200}: {error}") from error
     if settings.get("where") != fault.where:

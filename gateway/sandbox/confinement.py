@@ -19,6 +19,7 @@ from crosswind.gateway.sandbox.process import NoAnswer, Process
 from crosswind.injectors import registry
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.operator import Registered, use_sandbox
+from crosswind.injectors.plain_data import convert
 from crosswind.injectors.result_validation import OperatorFailed, check_draw, check_result
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Result, ToolChange
@@ -84,7 +85,7 @@ class Confined:
         def result() -> Result:
             payload = answer.get("text", answer.get("settings"))
             if "change" in answer:
-                payload = msgspec.convert(answer["change"], ToolChange)
+                payload = convert(answer["change"], ToolChange)
             return check_result(entry.name, entry.site, Result(payload, answer.get("note")))  # type: ignore[arg-type]
 
         return self._check_answer(entry.name, result)

@@ -19,6 +19,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.decision import Decision, KnownText, NewText
 from crosswind.injectors.engine.tool_list import ShownTools
 from crosswind.injectors.identity import digest, normalise
+from crosswind.injectors.plain_data import convert
 
 
 class Ledger:
@@ -66,7 +67,7 @@ class Ledger:
                     self._learn_tools(ShownTools.from_json(msgspec.json.decode(row.text or "{}")))
                 case Site.MODEL_RESPONSE:
                     self._learn_reinsertion(
-                        row.anchor, msgspec.json.decode(row.text or "{}", type=Reinsertion)
+                        row.anchor, convert(msgspec.json.decode(row.text or "{}"), Reinsertion)
                     )
                 case _ if row.anchor not in self._known:
                     self._known[row.anchor] = KnownText(row.text, _decisions(row))

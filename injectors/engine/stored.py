@@ -7,6 +7,8 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
+from crosswind.injectors.plain_data import convert
+
 
 class StoredData:
     """A dataclass that is stored. Stores keep its keys, so a field's name never changes."""
@@ -22,6 +24,6 @@ class StoredData:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """The value that `to_json` gave. ValueError where the data describe none."""
         try:
-            return msgspec.convert(data, cls)
+            return convert(data, cls)
         except msgspec.ValidationError as error:
             raise ValueError(f"not a {cls.stored_as}: {error}; fix that field") from error

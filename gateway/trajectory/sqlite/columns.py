@@ -37,6 +37,7 @@ from crosswind.gateway.trajectory.record import (
     TurnFailure,
     VersionSpan,
 )
+from crosswind.injectors.plain_data import convert
 
 T = TypeVar("T")
 Convert = Callable[[Any], Any]
@@ -119,13 +120,13 @@ def _struct_to_json(value: Any) -> str:
 
 
 def _failure_from_json(value: Any) -> TurnFailure:
-    return msgspec.convert(from_json(value), TurnFailure)
+    return convert(from_json(value), TurnFailure)
 
 
 def _inner_from_json(value: Any) -> tuple[InnerRound | UpstreamAttempt, ...]:
     """Rounds have no tag of their own in the store, so that the entry's shape decides."""
     return tuple(
-        msgspec.convert(entry, UpstreamAttempt) if "kind" in entry else msgspec.convert(entry, InnerRound)
+        convert(entry, UpstreamAttempt) if "kind" in entry else convert(entry, InnerRound)
         for entry in (from_json(value) if value else ())
     )
 
