@@ -26,6 +26,8 @@ class StaleContent(RowRefused):
 
 
 _FRAMES_PER_SESSION = 4
+_SESSION_BYTES, _FRAME_BYTES = 400, 250
+"""What the entry of a session takes beside its frames, and a frame beside its pieces."""
 
 
 class KnownFrames:
@@ -34,7 +36,7 @@ class KnownFrames:
     A turn need not hash and insert a frame again that its session is known to have stored.
     """
 
-    def __init__(self, capacity_bytes: int = 32 * 2**20) -> None:
+    def __init__(self, capacity_bytes: int = 16 * 2**20) -> None:
         self._capacity_bytes = capacity_bytes
         self._lock = threading.Lock()
         self._bytes = 0
@@ -53,18 +55,20 @@ class KnownFrames:
         """Remember frames that the session of this number has stored."""
         with self._lock:
             earlier = self._known.pop(session_id, (number, ()))
-            self._bytes -= _frame_bytes(earlier[1])
+            self._bytes -= _entry_bytes(earlier[1])
             kept = earlier[1] if earlier[0] == number else ()
             entry = (*frames, *kept)[:_FRAMES_PER_SESSION]
             self._known[session_id] = number, entry
-            self._bytes += _frame_bytes(entry)
+            self._bytes += _entry_bytes(entry)
             while self._bytes > self._capacity_bytes:
                 _, (_, gone) = self._known.popitem(last=False)
-                self._bytes -= _frame_bytes(gone)
+                self._bytes -= _entry_bytes(gone)
 
 
-def _frame_bytes(frames: Iterable[tuple[Frame, bytes]]) -> int:
-    return sum(len(piece) for frame, _ in frames for piece in frame if piece is not None)
+def _entry_bytes(frames: Iterable[tuple[Frame, bytes]]) -> int:
+    """What a session's entry takes in memory, about; 0 for none."""
+    sizes = [_FRAME_BYTES + sum(len(piece) for piece in frame if piece is not None) for frame, _ in frames]
+    return _SESSION_BYTES + sum(sizes) if sizes else 0
 
 
 class _Use(msgspec.Struct):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import tracemalloc
 from contextlib import closing
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from crosswind.gateway.trajectory.record import (
     Setting,
     TrainStep,
 )
+from crosswind.gateway.trajectory.sqlite.segments import KnownFrames
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.store import RowRefused, StoreError, StoreUnavailable
 from tests.gateway.trajectory import rows
@@ -250,3 +252,16 @@ def test_a_closed_store_says_so(path: Path) -> None:
         store.write([rows.session()])
     with pytest.raises(StoreError, match="is closed"):
         store.session("s")
+
+
+def test_the_memory_of_frames_keeps_to_its_capacity_however_small_they_are() -> None:
+    tracemalloc.start()
+    try:
+        known = KnownFrames(1 << 20)
+        before, _ = tracemalloc.get_traced_memory()
+        for number in range(10_000):
+            known.add(f"session-{number}", number, [((b"%d" % number, None), b"key %d" % number)])
+        assert tracemalloc.get_traced_memory()[0] - before < 2 << 20
+    finally:
+        tracemalloc.stop()
+    assert known.find("session-9999", (b"9999", None)) == (9999, b"key 9999")
