@@ -13,21 +13,42 @@ from crosswind.gateway.errors import ConfigurationError, nearest
 
 GROUP = "crosswind.commands"
 
-SUMMARIES = {
-    "serve": "Put the gateway in front of an OpenAI-compatible server.",
-    "demo": "The whole loop in one command: serve, practise, train, report.",
-    "doctor": "Print the effective configuration, with secrets hidden.",
-    "noise": "List, show, preview and check noise profiles.",
-    "rollout": "Run agents through the gateway on practice tasks.",
-    "bench": "Measure clean and noisy success with intervals.",
-    "train": "Train a policy on completed groups of a store.",
-    "policy": "Serve policies; list, publish, verify, compare and roll back their versions.",
-    "report": "Write an HTML report of a store.",
-    "export": "Write trajectories as JSON lines.",
-    "replay": "Compute again what a session's policy was sent, and where views differ.",
-    "store": "Back up, prune, verify, migrate or delete trajectories.",
+SECTIONS = {
+    "Serve": {
+        "serve": "Put the gateway in front of a model server.",
+        "config": "Print the effective configuration.",
+        "doctor": "Check configuration, store and upstreams.",
+        "demo": "Play the whole loop: serve, train, report.",
+    },
+    "Noise": {
+        "noise": "List, show, preview and check noise.",
+    },
+    "Records": {
+        "report": "Write an HTML report of a store.",
+        "export": "Write trajectories as JSON lines.",
+        "replay": "Show what the policy was sent, and why.",
+        "store": "Back up, prune, verify, migrate, delete.",
+    },
+    "Practice and training": {
+        "rollout": "Play episodes of practice tasks.",
+        "bench": "Measure clean and noisy success.",
+        "train": "Train a policy on groups of rollouts.",
+        "policy": "Serve policies and manage their versions.",
+    },
+    "Shell": {
+        "completion": "Print the script that completes commands.",
+    },
 }
-"""One line per command, kept here so that the root help imports no package."""
+"""Every command with its summary, kept here so that the root help imports no package."""
+
+EXAMPLES = """\b
+Examples:
+  crosswind serve --upstream http://127.0.0.1:8000/v1
+  crosswind noise list
+  crosswind report --out report.html
+
+`crosswind COMMAND --help` explains a command.
+"""
 
 
 class LazyCommands(click.Group):
@@ -48,8 +69,19 @@ class LazyCommands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, SUMMARIES.get(name, "")) for name in self.list_commands(ctx)])
+        left = dict.fromkeys(self.list_commands(ctx), "")
+        for title, summaries in SECTIONS.items():
+            rows = [(name, summary) for name, summary in summaries.items() if name in left]
+            left = {name: "" for name in left if name not in summaries}
+            self._write_section(formatter, title, rows)
+        self._write_section(formatter, "Of other packages", list(left.items()))
+
+    @staticmethod
+    def _write_section(formatter: click.HelpFormatter, title: str, rows: Sequence[tuple[str, str]]) -> None:
+        if rows:
+            widest = max(len(name) for summaries in SECTIONS.values() for name in summaries)
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), summary) for name, summary in rows])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -70,19 +102,26 @@ def _read_version() -> str:
         return "unknown"
 
 
-@click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXAMPLES)
 @click.version_option(_read_version(), prog_name="crosswind")
 def root() -> None:
-    """Crosswind: noise on live agent traffic, and a trainer that teaches a policy to fly in it."""
+    """Put noise on live agent traffic, record it, and train on it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command. Configuration and usage errors become one line on stderr and exit code 2."""
     _escape_unprintable()
     try:
-        code = root.main(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+        code = root.main(
+            args=list(arguments) if arguments is not None else None,
+            prog_name="crosswind",
+            standalone_mode=False,
+        )
     except ConfigurationError as error:
         _fail("\ncrosswind: ".join(error.problems), 2)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(error.exit_code)
     except click.ClickException as error:
         _fail(_format_error(error), 2 if isinstance(error, click.UsageError) else error.exit_code)
     except (click.Abort, KeyboardInterrupt):

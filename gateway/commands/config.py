@@ -11,7 +11,13 @@ import click
 from crosswind.gateway.commands.serve import with_options
 
 
-@click.group()
+@click.group(
+    short_help="Print the effective configuration.",
+    epilog="""\b
+Example:
+  crosswind config show --changed
+""",
+)
 def config() -> None:
     """The gateway's configuration."""
 

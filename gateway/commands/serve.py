@@ -27,11 +27,21 @@ def _make_choice_option(name: str, about: str, default: str, *others: str) -> Ca
     return click.option(name, type=click.Choice([default, *others]), help=f"{about}  [{default}]")
 
 
+def _complete_profiles(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    from crosswind.injectors.cli.completion import complete_profiles
+
+    return complete_profiles(context, parameter, typed)
+
+
 _OPTIONS = (
     click.option("--config", type=click.Path(path_type=Path), envvar="CROSSWIND_CONFIG", help="A YAML file."),
     click.option("--upstream", help="Base URL of the OpenAI-compatible server: http://host:8000/v1"),
-    click.option("--profile", help="The noise profile of sessions that name none.  [off]"),
-    click.option("--store", help="Where trajectories are kept.  [sqlite:///crosswind.db]"),
+    click.option(
+        "--profile",
+        shell_complete=_complete_profiles,
+        help="The noise profile of sessions that name none.  [off]",
+    ),
+    click.option("--store", help="The store: a path or a URL.  [sqlite:///crosswind.db]"),
     click.option("--host", help="The data plane's address.  [127.0.0.1]"),
     click.option("--port", type=int, help="The data plane's port.  [8080]"),
     click.option("--control-host", help="The control plane's address.  [127.0.0.1]"),
@@ -55,7 +65,15 @@ def with_options(command: Command) -> Command:
     return command
 
 
-@click.command()
+@click.command(
+    short_help="Put the gateway in front of a model server.",
+    epilog="""\b
+Examples:
+  crosswind serve --upstream http://127.0.0.1:8000/v1
+  crosswind serve --upstream https://api.openai.com/v1 --profile chaos/flaky-tools
+  crosswind serve --config crosswind.yaml --workers 4
+""",
+)
 @with_options
 def serve(config: Path | None, **flags: Any) -> None:
     """Put the gateway in front of an OpenAI-compatible server."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from crosswind.gateway.config.noise_model import NoiseModel
@@ -29,6 +29,8 @@ from crosswind.gateway.config.sections import (
 )
 from crosswind.gateway.config.upstream import BaseUrl, Health, Retries, UpstreamSettings
 
+StoreUrl = Annotated[str, AfterValidator(lambda place: place if "://" in place else f"sqlite:///{place}")]
+"""A store's URL; a path names an SQLite store."""
 ENVIRONMENT_PREFIX = "CROSSWIND_"
 
 
@@ -70,7 +72,7 @@ class Settings(BaseSettings):
     profile: str = "off"
     """The default noise profile: a built-in's name, a stored one's, or a path to a YAML file."""
     seed: Annotated[int, Field(ge=0)] = 0
-    store: str = "sqlite:///crosswind.db"
+    store: StoreUrl = "sqlite:///crosswind.db"
     retention: Retention = Retention()
     reward_expiry: Duration | None = None
     """How long an idle session may wait for its reward before the reward counts as expired."""

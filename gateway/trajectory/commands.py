@@ -23,20 +23,27 @@ from crosswind.gateway.trajectory.retention import (
 from crosswind.gateway.trajectory.sqlite.schema import pending_migrations
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.store import StoreError, iterate_sessions, location, open_existing
+from crosswind.gateway.trajectory.store_option import store_option
 
 C = TypeVar("C", bound=Callable[..., None])
 
 
-@click.group()
+@click.group(
+    short_help="Keep a store in order.",
+    epilog="""\b
+Examples:
+  crosswind store verify
+  crosswind store prune --older-than 30d --dry-run
+""",
+)
 def store() -> None:
     """Keep a trajectory store in order, also while a gateway writes to it."""
 
 
 def _store_options(command: C) -> C:
-    where = click.option(
-        "--store", "url", default="sqlite:///crosswind.db", show_default=True, help="A path or a URL."
+    return store_option(
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(command)
     )
-    return where(click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(command))
 
 
 class _Measure(click.ParamType[float]):
@@ -53,7 +60,14 @@ class _Measure(click.ParamType[float]):
             self.fail(str(error), param, ctx)
 
 
-@store.command()
+@store.command(
+    short_help="Copy the store into one file.",
+    epilog="""\b
+Examples:
+  crosswind store backup --out backup.db
+  crosswind store backup --store /data/crosswind.db --out backup.db --force
+""",
+)
 @_store_options
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The copy.")
 @click.option("--force", is_flag=True, help="Replace a file that exists.")
@@ -66,7 +80,14 @@ def backup(url: str, as_json: bool, out: Path, force: bool) -> None:
         _print_result(as_json, {"backup": str(out), "bytes": size}, f"{out}: {size} bytes")
 
 
-@store.command()
+@store.command(
+    short_help="Check the store for damage.",
+    epilog="""\b
+Examples:
+  crosswind store verify
+  crosswind store verify --store backup.db --json
+""",
+)
 @_store_options
 def verify(url: str, as_json: bool) -> None:
     """Compute every hash again and follow every reference; exit 1 with a list of what is broken."""
@@ -90,7 +111,14 @@ def verify(url: str, as_json: bool) -> None:
     sys.exit(0 if report.whole else 1)
 
 
-@store.command()
+@store.command(
+    short_help="Bring the store to this version's schema.",
+    epilog="""\b
+Examples:
+  crosswind store migrate --dry-run
+  crosswind store migrate --compact
+""",
+)
 @_store_options
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @click.option("--compact", is_flag=True, help="Rewrite the file so that it can shrink; writers wait.")
@@ -110,7 +138,14 @@ def migrate(url: str, as_json: bool, dry_run: bool, compact: bool) -> None:
     _print_result(as_json, document, *lines)
 
 
-@store.command()
+@store.command(
+    short_help="Delete sessions.",
+    epilog="""\b
+Examples:
+  crosswind store delete --session s-1 --session s-2
+  crosswind store delete --label run=trial --tenant team-a --dry-run
+""",
+)
 @_store_options
 @click.option("--session", "session_ids", multiple=True, help="This session; may be given again.")
 @click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Sessions with all of these.")
@@ -142,7 +177,15 @@ def delete(
     _print_result(as_json, document, *(found if dry_run else ()), what)
 
 
-@store.command("prune")
+@store.command(
+    "prune",
+    short_help="Delete the oldest sessions.",
+    epilog="""\b
+Examples:
+  crosswind store prune --older-than 30d
+  crosswind store prune --larger-than 10GB --all
+""",
+)
 @_store_options
 @click.option("--older-than", type=_Measure("age", parse_seconds), help="Sessions idle for longer: 30d, 12h.")
 @click.option(

@@ -21,20 +21,31 @@ from crosswind.gateway.trajectory.content import Chain, View, unpack
 from crosswind.gateway.trajectory.likelihood import turn_entropy
 from crosswind.gateway.trajectory.record import Turn
 from crosswind.gateway.trajectory.store import Store, StoreError, iterate_sessions, open_existing
+from crosswind.gateway.trajectory.store_option import store_argument
 
 
-@click.command()
-@click.argument("store")
+@click.command(
+    short_help="Write trajectories as JSON lines.",
+    epilog="""\b
+Examples:
+  crosswind export --out trajectories.jsonl
+  crosswind export --store backup.db --session s-1 | head -c 400
+""",
+)
+@store_argument
 @click.option("--format", "form", type=click.Choice(["jsonl"]), default="jsonl", show_default=True)
 @click.option("--session", "session_id", help="This session only.")
 @click.option("--group", "group_id", help="The sessions of this group only, by rollout index.")
 @click.option("--out", default="-", show_default=True, help="The file to write, or - for standard output.")
-def export(store: str, form: str, session_id: str | None, group_id: str | None, out: str) -> None:
-    """Write the trajectories of STORE (a path or a URL), one session a line, oldest first."""
+def export(url: str, form: str, session_id: str | None, group_id: str | None, out: str) -> None:
+    """Write the trajectories of a store, one session a line, oldest first.
+
+    STORE may be given as an argument instead of --store.
+    """
     if session_id and group_id:
         raise click.UsageError("--session and --group exclude each other; give one of them")
     try:
-        opened = open_existing(store)
+        opened = open_existing(url)
     except StoreError as error:
         click.echo(f"crosswind export: {error}", err=True)
         sys.exit(2)
@@ -42,7 +53,7 @@ def export(store: str, form: str, session_id: str | None, group_id: str | None, 
         ids = _sessions(opened, session_id, group_id)
         if not ids and (session_id or group_id):
             wanted = f"session {session_id!r}" if session_id else f"group {group_id!r}"
-            click.echo(f"crosswind export: {store} has no {wanted}; check its id", err=True)
+            click.echo(f"crosswind export: {url} has no {wanted}; check its id", err=True)
             sys.exit(1)
         _write(opened, ids, out)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
@@ -10,16 +11,14 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from crosswind.injectors import registry
-from crosswind.injectors.cli import examples
+from crosswind.injectors.cli import examples, listing
+from crosswind.injectors.cli.completion import complete_noise
 from crosswind.injectors.cli.rendering import (
     reflow,
     render_event,
     render_heading,
-    render_operator,
 )
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.profiles import load as profiles
@@ -64,29 +63,69 @@ class Commands(click.Group):
         return command if isinstance(command, click.Command) else None
 
 
-@click.group(cls=Commands)
+@click.group(
+    cls=Commands,
+    short_help="List, show, preview and check noise.",
+    epilog="""\b
+Examples:
+  crosswind noise list --site tool_result
+  crosswind noise show tool.timeout
+  crosswind noise check chaos/flaky-tools --store crosswind.db
+""",
+)
 def noise() -> None:
     """Operators and profiles of noise, what they do, and whether tasks stay solvable."""
 
 
-@noise.command("list")
-def list_() -> None:
-    """List the operators, site by site, and the built-in profiles."""
+@noise.command(
+    "list",
+    short_help="List operators and profiles.",
+    epilog="""\b
+Examples:
+  crosswind noise list
+  crosswind noise list timeout
+  crosswind noise list --site tool_result
+  crosswind noise list --profiles chaos
+  crosswind noise list --json | jq -r '.operators[].name'
+""",
+)
+@click.argument("word", required=False)
+@click.option("--operators", "only_operators", is_flag=True, help="Operators only.")
+@click.option("--profiles", "only_profiles", is_flag=True, help="Profiles only.")
+@click.option("--site", type=click.Choice([site.value for site in Site]), help="Operators of this site only.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, with every detail.")
+def list_(
+    word: str | None, only_operators: bool, only_profiles: bool, site: str | None, as_json: bool
+) -> None:
+    """List operators and profiles, or those with WORD in their name or summary.
+
+    On a terminal and without a filter only names are listed, so that they fit a screen; otherwise a line for
+    each says what it does. `crosswind noise show NAME` says all about one.
+    """
+    if only_profiles and (only_operators or site):
+        raise click.UsageError("--profiles: profiles have no site and are no operators; leave one out")
+    operators = [] if only_profiles else listing.select_operators(site, word)
+    named = [] if only_operators or site else listing.select_profiles(word)
+    if as_json:
+        return click.echo(json.dumps(listing.describe(operators, named)))
+    if not operators and not named:
+        raise ConfigurationError(f"nothing is called {word!r}: `crosswind noise list` names everything")
     console = Console()
-    for site in Site:
-        console.print(render_heading(f"Site {site.value}"))
-        for name, entry in sorted(registry.operators().items()):
-            if entry.site is site:
-                console.print(render_operator(name, entry))
-    table = Table("profile", "levels", "summary", title="Profiles", title_justify="left")
-    for name in profiles.names():
-        known = profiles.load(name)
-        table.add_row(name, "\n".join(profiles.levels(name)), escape(known.summary))
-    console.print(table)
+    if console.is_terminal and not (word or only_operators or only_profiles or site):
+        listing.print_names(console, operators, named)
+    else:
+        listing.print_lines(console, operators, named)
 
 
-@noise.command()
-@click.argument("name")
+@noise.command(
+    short_help="Show what an operator or a profile does.",
+    epilog="""\b
+Examples:
+  crosswind noise show tool.incomplete --seed 3
+  crosswind noise show chaos/flaky-tools > mine.yaml
+""",
+)
+@click.argument("name", shell_complete=complete_noise)
 @click.option("--seed", default=0, show_default=True, help="Seed of the example.")
 def show(name: str, seed: int) -> None:
     """Show what the operator NAME does, with an example made on the spot, or the profile NAME."""
@@ -107,7 +146,8 @@ def show(name: str, seed: int) -> None:
         ) from error
     console.print(render_heading(entry.name))
     console.print(reflow(entry.documentation), markup=False, highlight=False)
-    facts = {"recovery": entry.recovery.value, "site": entry.site.value, "source": entry.source}
+    source = entry.source or entry.origin
+    facts = {"recovery": entry.recovery.value, "site": entry.site.value, "source": source}
     facts["other names"] = ", ".join(entry.aliases)
     facts["options"] = ", ".join(f"{option} ({default!r})" for option, default in entry.options.items())
     for label, fact in facts.items():

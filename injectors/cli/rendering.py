@@ -6,10 +6,7 @@ import re
 from difflib import SequenceMatcher
 
 from rich.console import Group
-from rich.padding import Padding
 from rich.text import Text
-
-from crosswind.injectors.operator import Registered
 
 _PIECE = re.compile(r"\w+|\s+|[^\w\s]")
 LONGEST = 4000
@@ -18,16 +15,6 @@ LONGEST = 4000
 
 def render_heading(text: str) -> Text:
     return Text(f"\n{text}", style="bold")
-
-
-def render_operator(name: str, entry: Registered) -> Group:
-    """An operator in a list: its names, what it does, what severity means, how to recover, its source."""
-    aliases = f" ({', '.join(entry.aliases)})" if entry.aliases else ""
-    summary = " ".join(entry.documentation.partition("\n\n")[0].split())
-    facts = {"severity": severity_of(entry.documentation), "recovery": entry.recovery.value}
-    facts["source"] = entry.source or entry.origin
-    lines = [Text(summary), *(Text(f"{label}: {fact}", style="dim") for label, fact in facts.items() if fact)]
-    return Group(Text(f"{name}{aliases}", style="cyan"), *(Padding(line, (0, 0, 0, 4)) for line in lines))
 
 
 def severity_of(docstring: str) -> str:

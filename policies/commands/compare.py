@@ -25,7 +25,13 @@ if TYPE_CHECKING:
     from crosswind.policies.deployment.comparison import Comparison
 
 
-@click.command()
+@click.command(
+    short_help="Say what differs between two versions.",
+    epilog="""\b
+Example:
+  crosswind policy compare runs/first/versions/train-00003 runs/first/versions/train-00007
+""",
+)
 @click.argument("before", type=click.Path(path_type=Path))
 @click.argument("after", type=click.Path(path_type=Path))
 @VERSIONS

@@ -23,7 +23,14 @@ from crosswind.policies.versions.journal import VersionStatus
 from crosswind.policies.versions.version import PolicyVersion, Registry, find_policy
 
 
-@click.group()
+@click.group(
+    short_help="Serve policies and manage their versions.",
+    epilog="""\b
+Examples:
+  crosswind policy serve retail --embedded
+  crosswind policy list runs/first/versions
+""",
+)
 def policy() -> None:
     """Models that are served, and their versions."""
 
@@ -32,7 +39,15 @@ for command in (publish, rollback, compare, verify):
     policy.add_command(command)
 
 
-@policy.command()
+@policy.command(
+    short_help="Serve a policy.",
+    epilog="""\b
+Examples:
+  crosswind policy serve retail --embedded --port 8000
+  crosswind policy serve runs/first/versions/train-00007 -- --max-model-len 4096
+  crosswind policy serve retail --attach http://10.0.0.5:8000
+""",
+)
 @click.argument("directory", type=click.Path(path_type=Path))
 @click.option("--engine", default="vllm", show_default=True, help="The kind of engine.")
 @click.option(
@@ -98,7 +113,15 @@ def serve(
         fail(str(error))
 
 
-@policy.command("list")
+@policy.command(
+    "list",
+    short_help="List versions, the oldest first.",
+    epilog="""\b
+Examples:
+  crosswind policy list runs/first/versions
+  crosswind policy list runs/first/versions --json
+""",
+)
 @click.argument("root", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--json", "as_json", is_flag=True, help="A JSON line per version.")
 def list_versions(root: Path, *, as_json: bool) -> None:

@@ -68,7 +68,14 @@ TOLERANCE = click.option(
 )
 
 
-@click.command()
+@click.command(
+    short_help="Swap a version into a running engine.",
+    epilog="""\b
+Examples:
+  crosswind policy publish runs/first/versions/train-00007
+  crosswind policy publish train-00007 --versions runs/first/versions --engine http://127.0.0.1:8000
+""",
+)
 @click.argument("version", type=click.Path(path_type=Path))
 @ENGINE
 @VERSIONS
@@ -111,7 +118,14 @@ def _describe_confirmation(done: DeployedVersion) -> str:
     return f"log-probabilities agree within {done.max_difference:.2g} over {done.tokens} tokens"
 
 
-@click.command()
+@click.command(
+    short_help="Mark a version bad and serve an earlier one.",
+    epilog="""\b
+Examples:
+  crosswind policy rollback runs/first/versions
+  crosswind policy rollback runs/first/versions --to train-00005
+""",
+)
 @click.argument("root", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @ENGINE
 @CONTROL
@@ -157,7 +171,14 @@ def _require_one_version(health: EngineHealth, url: str) -> str:
     return health.version
 
 
-@click.command()
+@click.command(
+    short_help="Check that an engine serves a version.",
+    epilog="""\b
+Examples:
+  crosswind policy verify runs/first/versions/train-00007
+  crosswind policy verify runs/first/versions/train-00007 --engine http://127.0.0.1:8000 --rollback
+""",
+)
 @click.argument("version", type=click.Path(path_type=Path))
 @click.option("--engine", help="The engine's root URL; absent: only the files are checked.")
 @VERSIONS

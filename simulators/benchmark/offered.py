@@ -13,6 +13,7 @@ import yaml
 
 from crosswind.simulators.errors import UsageError
 
+_AT_ONCE_S = 2.0
 _LEVEL = re.compile(r"/level-\d+$")
 """What a session may add to a profile's name."""
 
@@ -29,6 +30,15 @@ def read_profile_types(control: str, profile: str) -> list[str]:
             f"--profile: {profile!r} doesn't name its noise types one by one; name them with --noise"
         )
     return types
+
+
+def list_profiles(control: str) -> list[str]:
+    """The names of the gateway's profiles; none if it doesn't answer at once."""
+    try:
+        answer = httpx.get(f"{control.rstrip('/')}/api/profiles", trust_env=False, timeout=_AT_ONCE_S)
+        return [str(name) for name in answer.raise_for_status().json()["profiles"]]
+    except (httpx.HTTPError, ValueError, KeyError):
+        return []
 
 
 def check_offered(control: str, types: Iterable[str], profiles: Iterable[tuple[str, str]]) -> None:

@@ -18,6 +18,7 @@ from crosswind.simulators.commands.options import (
     agent_options,
     campaign_settings,
     cant_write,
+    complete_profiles,
     control_options,
     find_environment,
     task_options,
@@ -25,7 +26,15 @@ from crosswind.simulators.commands.options import (
 from crosswind.simulators.errors import UsageError, require_extra
 
 
-@click.command()
+@click.command(
+    short_help="Measure clean and noisy success.",
+    epilog="""\b
+Examples:
+  crosswind bench --tasks 64 --noise tool.timeout@3,user.typos@2
+  crosswind bench --under chaos/flaky-tools --json after.json
+  crosswind bench --compare before.json after.json
+""",
+)
 @control_options
 @task_options("test")
 @agent_options
@@ -34,12 +43,17 @@ from crosswind.simulators.errors import UsageError, require_extra
     "--samples", type=click.IntRange(1), default=1, show_default=True, help="Episodes per task and arm."
 )
 @click.option("--noise", default="", help="Noise types, each with its level: tool.timeout@3,user.typos@2")
-@click.option("--profile", help="Noise profile; without --noise, its types are the arms.")
+@click.option(
+    "--profile",
+    shell_complete=complete_profiles,
+    help="Noise profile; without --noise, its types are the arms.",
+)
 @click.option("--level", type=click.IntRange(0), help="Level of the types that name none.")
 @click.option(
     "--under",
     multiple=True,
     metavar="PROFILE",
+    shell_complete=complete_profiles,
     help="An arm under this whole profile, with all that it composes; may be given several times.",
 )
 @click.option("--calm/--no-calm", default=True, show_default=True, help="Whether to play without noise, too.")

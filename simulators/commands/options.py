@@ -14,6 +14,7 @@ from crosswind.simulators.errors import UsageError
 if TYPE_CHECKING:
     from crosswind.simulators.episodes.campaign import CampaignSettings
 
+CONTROL = "http://127.0.0.1:8081"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -52,6 +53,14 @@ def campaign_settings(given: Mapping[str, Any], *, grace_s: float = 0.0) -> Camp
     )
 
 
+def complete_profiles(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
+    """Complete the names of the gateway's own profiles, the stored ones included."""
+    from crosswind.simulators.benchmark.offered import list_profiles
+
+    found = list_profiles(context.params.get("control") or CONTROL)
+    return [name for name in found if name.startswith(typed)]
+
+
 def apply_options(*options: Callable[[F], F]) -> Callable[[F], F]:
     """A decorator that gives a command these options, in their order."""
 
@@ -80,9 +89,7 @@ def task_options(split: str) -> Callable[[F], F]:
 def control_options(command: F) -> F:
     """Where the gateway's control plane is, and how much is asked of it at once."""
     return apply_options(
-        click.option(
-            "--control", default="http://127.0.0.1:8081", show_default=True, help="The control plane's URL."
-        ),
+        click.option("--control", default=CONTROL, show_default=True, help="The control plane's URL."),
         click.option(
             "--concurrency", type=click.IntRange(1), default=96, show_default=True, help="Episodes at once."
         ),
@@ -105,7 +112,11 @@ def agent_options(command: F) -> F:
             "--timeout", type=float, default=120.0, show_default=True, help="Seconds for one request."
         ),
         click.option("--user-model", help="A model plays the users: its name in requests to the gateway."),
-        click.option("--user-profile", help="Noise profile of the users' own sessions."),
+        click.option(
+            "--user-profile",
+            shell_complete=complete_profiles,
+            help="Noise profile of the users' own sessions.",
+        ),
         click.option("--json-progress", is_flag=True, help="Progress as JSON lines on stdout."),
     )(command)
 

@@ -12,6 +12,7 @@ from crosswind.simulators.commands.options import (
     agent_options,
     campaign_settings,
     cant_write,
+    complete_profiles,
     control_options,
     find_environment,
     task_options,
@@ -19,12 +20,25 @@ from crosswind.simulators.commands.options import (
 from crosswind.simulators.errors import require_extra
 
 
-@click.group()
+@click.group(
+    short_help="Play episodes of practice tasks.",
+    epilog="""\b
+Example:
+  crosswind rollout run --groups 10
+""",
+)
 def rollout() -> None:
     """Play episodes of a practice environment."""
 
 
-@rollout.command()
+@rollout.command(
+    short_help="Play groups of rollouts through the gateway.",
+    epilog="""\b
+Examples:
+  crosswind rollout run --groups 10
+  crosswind rollout run --control http://127.0.0.1:8081 --environment retail --profile noisyagent
+""",
+)
 @control_options
 @task_options("train")
 @agent_options
@@ -44,7 +58,11 @@ def rollout() -> None:
     show_default=True,
     help="Seconds that the gateway may take to answer.",
 )
-@click.option("--profile", help="Noise profile of the sessions; left out: the gateway's own.")
+@click.option(
+    "--profile",
+    shell_complete=complete_profiles,
+    help="Noise profile of the sessions; left out: the gateway's own.",
+)
 @click.option("--run", "run_name", default="rollout", show_default=True, help="Label `run` of the sessions.")
 @click.option(
     "--grace", type=float, default=5.0, show_default=True, help="Seconds for running episodes at a stop."
@@ -77,7 +95,13 @@ def run(**given: Any) -> None:
     )
 
 
-@rollout.command()
+@rollout.command(
+    short_help="Write the scripted oracle's episodes.",
+    epilog="""\b
+Example:
+  crosswind rollout demonstrate --count 1000 --out demonstrations.jsonl
+""",
+)
 @task_options("train")
 @click.option("--count", type=click.IntRange(1), default=1000, show_default=True)
 @click.option(

@@ -10,7 +10,13 @@ import click
 from crosswind.policies.commands.exits import refuse
 
 
-@click.command()
+@click.command(
+    short_help="Learn by copying demonstrations.",
+    epilog="""\b
+Example:
+  crosswind train imitation --demonstrations demonstrations.jsonl --out policies/mine
+""",
+)
 @click.option(
     "--demonstrations",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),

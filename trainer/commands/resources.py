@@ -54,7 +54,7 @@ class StartDeadline:
 
 def open_trajectory_store(stack: ExitStack, url: str) -> Store:
     try:
-        store = open_store(url)
+        store = open_store(url if "://" in url else f"sqlite:///{url}")
     except StoreError as error:
         refuse(f"--store: {error}")
     stack.callback(store.close)

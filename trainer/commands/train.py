@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crosswind.gateway.trajectory.store import StoreError
+from crosswind.gateway.trajectory.store_option import store_option
 from crosswind.policies.commands.exits import fail, refuse
 from crosswind.policies.deployment.deployment import NotConfirmed
 from crosswind.policies.engine import EngineError
@@ -39,7 +40,14 @@ if TYPE_CHECKING:
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
-@click.group()
+@click.group(
+    short_help="Train a policy.",
+    epilog="""\b
+Examples:
+  crosswind train run --policy retail --out runs/first --steps 20
+  crosswind train presets
+""",
+)
 def train() -> None:
     """Teach a policy: from rewarded groups (`run`), or from demonstrations (`imitation`)."""
 
@@ -47,8 +55,16 @@ def train() -> None:
 train.add_command(imitation)
 
 
-@train.command()
-@click.option("--store", "store_url", default="sqlite:///crosswind.db", show_default=True)
+@train.command(
+    short_help="Train on completed groups of rollouts.",
+    epilog="""\b
+Examples:
+  crosswind train run --policy retail --engine http://127.0.0.1:8000 \\
+    --control http://127.0.0.1:8081 --out runs/first
+  crosswind train run --policy retail --out runs/first --set optimiser.clip_norm=0.5
+""",
+)
+@store_option
 @click.option(
     "--policy", type=FOLDER, required=True, help="Of the first version: a directory, or a shipped name."
 )
@@ -80,7 +96,7 @@ train.add_command(imitation)
 @click.option("--json-progress", is_flag=True, help="JSON lines on standard output.")
 def run(
     *,
-    store_url: str,
+    url: str,
     policy: Path,
     out: Path,
     versions: Path | None,
@@ -101,7 +117,7 @@ def run(
     with ExitStack() as stack:
         lock_folder(stack, out)
         deadline = StartDeadline(start_within, stop)
-        kept, run_name = open_trajectory_store(stack, store_url), name or out.resolve().name
+        kept, run_name = open_trajectory_store(stack, url), name or out.resolve().name
         if isinstance(file := getattr(kept, "path", None), Path):
             lock_store(stack, file, run_name, engine_url, out)
         engine = connect_engine(stack, engine_url, deadline)
@@ -132,7 +148,14 @@ def run(
         )
 
 
-@train.command()
+@train.command(
+    short_help="List the presets, or print one.",
+    epilog="""\b
+Examples:
+  crosswind train presets
+  crosswind train presets demo
+""",
+)
 @click.argument("name", required=False)
 def presets(name: str | None) -> None:
     """List the presets, or print all settings of one as JSON."""

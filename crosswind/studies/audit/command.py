@@ -8,24 +8,35 @@ from typing import TYPE_CHECKING
 
 import click
 
+from crosswind.gateway.trajectory.store_option import store_argument
+
 if TYPE_CHECKING:
     from rich.console import Console
 
     from crosswind.studies.audit.tally import Tally
 
 
-@click.command()
-@click.argument("url", metavar="STORE")
+@click.command(
+    short_help="Check the guard's promises on a store.",
+    epilog="""\b
+Examples:
+  crosswind noise audit
+  crosswind noise audit --store backup.db --json
+""",
+)
+@store_argument
 @click.option("--session", "session_ids", multiple=True, help="This session only; may be given again.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def audit(url: str, session_ids: tuple[str, ...], as_json: bool) -> None:
-    """Derive the guard's guarantees once more from what STORE holds, a path or a URL: clean text, before and
-    after. Exit 1 where one was broken, naming session, turn and event.
+    """Derive the guard's guarantees once more from what a store holds: clean text, before and after.
+
+    Exit 1 where one was broken, naming session, turn and event. STORE may be given as an argument instead of
+    --store.
     """
     from crosswind.studies.audit.tally import audit_store
     from crosswind.studies.stores import open_recorded
 
-    with open_recorded("STORE", url) as store:
+    with open_recorded("--store", url) as store:
         for session_id in session_ids:
             if store.session(session_id) is None:
                 raise click.UsageError(f"--session: {url} has no session {session_id!r}; check its id")

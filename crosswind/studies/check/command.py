@@ -19,15 +19,30 @@ from crosswind.injectors.cli.commands import (
     read_profile,
     report_errors,
 )
+from crosswind.injectors.cli.completion import complete_profiles
 from crosswind.injectors.profiles.load import Profile
 from crosswind.studies.check.forecast import Forecast, forecast, tools_in
 from crosswind.studies.check.stored_conversations import read_stored_conversations
 from crosswind.studies.conversations import RecordedConversation, read_conversation
 
 
-@click.command()
-@click.argument("profile_file", metavar="PROFILE", type=click.Path(path_type=Path, dir_okay=False))
+@click.command(
+    short_help="Check a profile, and forecast what it does.",
+    epilog="""\b
+Examples:
+  crosswind noise check mine.yaml
+  crosswind noise check mine.yaml conversation.json
+  crosswind noise check chaos/flaky-tools --store crosswind.db --sessions 20
+""",
+)
+@click.argument(
+    "profile_file",
+    metavar="PROFILE",
+    shell_complete=complete_profiles,
+    type=click.Path(path_type=Path, dir_okay=False),
+)
 @click.argument("target", metavar="[CONVERSATION|STORE]", required=False)
+@click.option("--store", "url", help="The store to read conversations from: a path or a URL.")
 @click.option(
     "--seeds",
     type=click.IntRange(1),
@@ -48,16 +63,22 @@ from crosswind.studies.conversations import RecordedConversation, read_conversat
 def check(
     profile_file: Path,
     target: str | None,
+    url: str | None,
     seeds: int,
     seed: int,
     level: int | None,
     sessions: int,
     as_json: bool,
 ) -> None:
-    """Check a profile (a YAML file, or a built-in one's name), and say in expected numbers what it will do to
-    a conversation (a JSON file of messages, or of a request's body in Chat's, Responses' or Messages' shape)
-    or to what a store's agents sent. Exit code 2 and one line that says what to fix if the profile is wrong.
+    """Check a profile (a YAML file, or a built-in one's name), and say in expected numbers what it will do.
+
+    CONVERSATION is a JSON file of messages, or of a request's body in the shape of Chat Completions,
+    Responses or Messages. With --store it is what a store's agents sent. Exit code 2 and one line that says
+    what to fix if the profile is wrong.
     """
+    if url is not None and target is not None:
+        raise click.UsageError(f"--store {url} and {target!r} both name conversations: give one of them")
+    target = target or (url if url is None or "://" in url else f"sqlite:///{url}")
     conversations = _conversations(target, sessions) if target is not None else []
     profile = read_profile(profile_file, tools_in(conversations))
     if target is None:

@@ -24,7 +24,14 @@ def _sizes(name: str) -> str:
     return "[default: " + ", ".join(f"{value} with {engine}" for engine, value in values.items()) + "]"
 
 
-@click.command()
+@click.command(
+    short_help="Play the whole loop: serve, train, report.",
+    epilog="""\b
+Examples:
+  crosswind demo
+  crosswind demo --steps 20 --seed 1 --out runs/mine
+""",
+)
 @click.option(
     "--engine",
     type=click.Choice(sorted(SIZES)),

@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from crosswind.studies.prove.episodes import Assignment
 
 
-@click.command()
+@click.command(
+    short_help="Measure how failures rise with severity.",
+    epilog="""\b
+Example:
+  crosswind noise dose --tasks 24 --out docs
+""",
+)
 @study_options
 @click.option(
     "--tasks", type=click.IntRange(2), default=24, show_default=True, help="Held-out tasks per severity."

@@ -9,7 +9,14 @@ from typing import Any
 import click
 
 
-@click.command()
+@click.command(
+    short_help="Search for the noise that hurts an agent most.",
+    epilog="""\b
+Examples:
+  crosswind noise evolve --budget 40 --out runs/evolve
+  crosswind noise evolve --reference http://127.0.0.1:8000/v1 -- --max-turns 8
+""",
+)
 @click.option(
     "--reference",
     default="retail",

@@ -18,6 +18,7 @@ from crosswind.gateway.protocols.history import HistoryStep
 from crosswind.gateway.protocols.json_values import as_mapping
 from crosswind.gateway.protocols.message_format import ToolResultPart
 from crosswind.injectors.cli.commands import read_profile, report_errors
+from crosswind.injectors.cli.completion import complete_profiles
 from crosswind.injectors.cli.rendering import render_event, render_heading, shorten
 from crosswind.injectors.engine.plan import NOISY, Assignment, Seed, make_plan
 from crosswind.studies.conversations import (
@@ -32,9 +33,20 @@ SPOKEN = ("text", "input_text", "output_text")
 """The types of parts that hold texts, in any protocol."""
 
 
-@click.command()
+@click.command(
+    short_help="Show a profile on one conversation.",
+    epilog="""\b
+Examples:
+  crosswind noise preview --profile chaos/confused-users conversation.json
+  crosswind noise preview --profile mine.yaml --seed 7 --json conversation.json
+""",
+)
 @click.option(
-    "--profile", "profile_name", required=True, help="A built-in profile, NAME/level-K, or a YAML file."
+    "--profile",
+    "profile_name",
+    required=True,
+    shell_complete=complete_profiles,
+    help="A built-in profile, NAME/level-K, or a YAML file.",
 )
 @click.option("--seed", default=0, show_default=True, help="Seed of the draws.")
 @click.option("--level", type=int, help="Level of the profile; by default the profile's own.")

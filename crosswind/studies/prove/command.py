@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from crosswind.studies.prove.episodes import Assignment
 
 
-@click.command()
+@click.command(
+    short_help="Show that tasks stay solvable under all noise.",
+    epilog="""\b
+Examples:
+  crosswind noise prove --profiles 'chaos/*' --tasks 4 1 1
+  crosswind noise prove --out solvability.md
+""",
+)
 @study_options
 @click.option(
     "--profiles",

@@ -10,6 +10,7 @@ import click
 import httpx
 
 from crosswind.gateway.config.upstream import parse_base_url
+from crosswind.gateway.trajectory.store_option import store_option
 from crosswind.studies.replay import recompute
 from crosswind.studies.replay.comparison import ReplayedAnswer, ask_again, compare
 from crosswind.studies.replay.recompute import ReplayedTurn
@@ -19,9 +20,16 @@ _SHOWN = 100
 """How many characters of a value a line shows."""
 
 
-@click.command()
+@click.command(
+    short_help="Show what the policy was sent, and why.",
+    epilog="""\b
+Examples:
+  crosswind replay s-1
+  crosswind replay s-1 --against http://127.0.0.1:8000/v1 --json
+""",
+)
 @click.argument("session_id", metavar="SESSION")
-@click.option("--store", "url", default="sqlite:///crosswind.db", show_default=True, help="A path or a URL.")
+@store_option
 @click.option("--against", help="An upstream's base URL, with /v1: ask it again what it was asked.")
 @click.option("--key", envvar="CROSSWIND_UPSTREAM_KEY", help="The upstream's key; better: the variable.")
 @click.option("--timeout", "timeout_s", default=120.0, show_default=True, help="Seconds for each answer.")

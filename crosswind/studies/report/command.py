@@ -9,9 +9,18 @@ from typing import Any
 
 import click
 
+from crosswind.gateway.trajectory.store_option import store_option
 
-@click.command()
-@click.option("--store", "url", required=True, help="The trajectory store: a path or a URL.")
+
+@click.command(
+    short_help="Write an HTML report of a store.",
+    epilog="""\b
+Examples:
+  crosswind report --out report.html
+  crosswind report --store backup.db
+""",
+)
+@store_option
 @click.option(
     "--before",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ from click.testing import CliRunner, Result
 
 from crosswind.injectors import registry
 from crosswind.injectors.cli.commands import noise
-from crosswind.injectors.cli.rendering import severity_of
 from crosswind.injectors.profiles import load as profile
 from tests.injectors.dialogues import TOOLS, order_desk
 
@@ -26,22 +26,62 @@ def chat(tmp_path: Path) -> Path:
     return path
 
 
-def test_list_names_every_operator_and_profile() -> None:
-    result = run("list")
-    assert result.exit_code == 0
-    assert [name for name in [*registry.operators(), *profile.names()] if name not in result.output] == []
+def listed(*arguments: str, width: int = 80, terminal: bool = False) -> str:
+    """What `noise list` prints, in a pipe or on a terminal of that width, without its colours."""
+    environment = {"COLUMNS": str(width), "FORCE_COLOR": "1" if terminal else None}
+    result = CliRunner().invoke(noise, ["list", *arguments], env=environment)
+    assert result.exit_code == 0, result.output
+    return re.sub(r"\x1b\[[\d;]*m", "", result.output)
 
 
-@pytest.mark.parametrize("width", ["80", "200"])
-def test_list_says_what_severity_means_how_to_recover_and_whose_it_is(width: str) -> None:
-    result = CliRunner().invoke(noise, ["list"], env={"COLUMNS": width})
-    said = " ".join(result.output.split())
-    assert all(f"Site {site.value}" in said for site in {one.site for one in registry.operators().values()})
-    assert all(entry.name in said for entry in registry.operators().values())
-    for entry in registry.operators().values():
-        assert severity_of(entry.documentation), entry.name
-    assert "severity: the number of typos per message is binomial" in said
-    assert "user.typos (realistic_typos, Typo)" in said and "recovery: ask_user" in said
+NAMES = [*registry.operators(), *profile.names()]
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_list_cuts_no_name(width: int, terminal: bool) -> None:
+    for output in (
+        listed(width=width, terminal=terminal),
+        listed("--operators", width=width) + listed("--profiles"),
+    ):
+        assert set(NAMES) <= set(output.split())
+
+
+def test_list_fits_a_screen() -> None:
+    output = listed(terminal=True)
+    assert len(output.splitlines()) <= 60 and max(map(len, output.splitlines())) <= 80
+    shown = listed("--operators", terminal=True).splitlines()
+    assert len(shown) < len(registry.operators()) + 10 and max(map(len, shown)) <= 80
+
+
+def test_list_in_a_pipe_has_a_line_for_each_with_its_whole_summary() -> None:
+    lines = listed().splitlines()
+    for name in profile.names():
+        [line] = [line for line in lines if line.split()[0] == name]
+        assert line.endswith(" ".join(profile.load(name).summary.split()))
+
+
+def test_list_is_filtered() -> None:
+    assert [line.split()[0] for line in listed("FLAKY").splitlines()] == ["Profiles", "chaos/flaky-tools"]
+    assert "noisyagent" not in listed("--operators") and "user.typos" not in listed("--profiles")
+    assert {line.split()[0].partition(".")[0] for line in listed("--site", "transport").splitlines()} == {
+        "Operators,",
+        "transport",
+    }
+    for wrong in (["no-such-thing"], ["--profiles", "--site", "transport"]):
+        assert run("list", *wrong).exit_code == 2
+
+
+def test_list_as_json_says_what_severity_means_how_to_recover_and_whose_it_is() -> None:
+    document = json.loads(listed("--json"))
+    operators = {one["name"]: one for one in document["operators"]}
+    assert [*operators] and {one["name"] for one in document["profiles"]} == set(profile.names())
+    for name, entry in registry.operators().items():
+        assert operators[name]["severity"], name
+        assert operators[name]["recovery"] == entry.recovery.value and operators[name]["source"]
+    typos = operators["user.typos"]
+    assert typos["aliases"] == ["realistic_typos", "Typo"] and typos["site"] == "user_text"
+    assert "the number of typos per message is binomial" in typos["severity"]
 
 
 @pytest.mark.parametrize("name", sorted(registry.operators()))
