@@ -380,10 +380,16 @@ def read_profile_files(settings: Settings, profiles: Profiles, reading: int) -> 
     named = {name: None for name in [*names, *(settings.steering_cap.profiles or ())] if name is not None}
     try:
         files = profiles.read(named, reading)
-        for name in named.keys() - files.keys():
-            profiles.get(name)
+        known = {**files, **{name: profiles.get(name) for name in named.keys() - files.keys()}}
     except ProfileError as error:
         raise ConfigurationError(" ".join(str(error).split())) from error
+    for name in named:
+        if known[name].assume_tools == "replayable" and not settings.assume_replayable:
+            _log.warning(
+                "the profile assumes that every call may be repeated; results of calls that change "
+                "something are left alone: to accept that effects are doubled, run with --assume-replayable",
+                profile=name,
+            )
     return files
 
 

@@ -41,6 +41,11 @@ _OPTIONS = (
         shell_complete=_complete_profiles,
         help="The noise profile of sessions that name none.  [off]",
     ),
+    click.option(
+        "--assume-replayable/--no-assume-replayable",
+        default=None,
+        help="Believe profiles that say that every tool call may be repeated, writes included.",
+    ),
     click.option("--store", help="The store: a path or a URL.  [sqlite:///crosswind.db]"),
     click.option("--host", help="The data plane's address.  [127.0.0.1]"),
     click.option("--port", type=int, help="The data plane's port.  [8080]"),

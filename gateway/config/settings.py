@@ -71,6 +71,11 @@ class Settings(BaseSettings):
     """The data plane's address for agents, if it isn't http://host:port."""
     profile: str = "off"
     """The default noise profile: a built-in's name, a stored one's, or a path to a YAML file."""
+    assume_replayable: bool = False
+    """Whether a profile's `assume_tools: replayable` is believed: results of calls that change the world are
+    then destroyed as well, and an agent that repeats such a call changes the world twice. Otherwise such a
+    profile acts on what is known to be repeatable only.
+    """
     seed: Annotated[int, Field(ge=0)] = 0
     store: StoreUrl = "sqlite:///crosswind.db"
     retention: Retention = Retention()

@@ -228,6 +228,7 @@ async def _make_opening(gateway: Gateway, body: OpenSession, session_id: str) ->
         scope=body.seed_scope or (curriculum.seed_scope if curriculum else "session"),
         curriculum_version=curriculum.version if curriculum else None,
         user_can_answer=body.user_can_answer,
+        assume_replayable=gateway.settings.assume_replayable,
         dose=gateway.settings.dose,
     )
 

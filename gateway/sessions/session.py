@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -137,6 +138,8 @@ class Opening(msgspec.Struct, frozen=True):
     scope: str = "session"
     curriculum_version: int | None = None
     user_can_answer: bool | None = None
+    assume_replayable: bool = False
+    """Whether a profile's assumption that every call may be repeated is believed."""
     dose: Dose = msgspec.field(default_factory=Dose)
 
     def scope_key(self) -> str:
@@ -179,6 +182,8 @@ def make_session(profiles: Profiles, opening: Opening) -> LiveSession:
         labels=opening.record.labels,
         user_can_answer=opening.user_can_answer,
     )
+    if plan.assume_tools != "declared" and not opening.assume_replayable:
+        plan = dataclasses.replace(plan, assume_tools="declared")
     plan = apply_caps(plan, opening.dose)
     record = structs.replace(opening.record, plan=plan.to_json(), arm=Arm(plan.arm))
     return LiveSession(record, plan)

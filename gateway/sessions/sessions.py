@@ -272,6 +272,7 @@ class Sessions:
             profile=claim.profile or claim.caller.profile or self._settings.profile,
             seed=self._settings.seed if claim.seed is None else claim.seed,
             name=session_id,
+            assume_replayable=self._settings.assume_replayable,
             dose=self._settings.dose,
         )
 

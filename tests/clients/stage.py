@@ -104,7 +104,7 @@ async def stage(tmp: Path, **given: Any) -> AsyncIterator[Stage]:
     """A stage that stands within the block."""
     async with (
         ScriptedProvider(_nobody) as app,
-        gateway(tmp, app.url, upstream_key="sk-upstream", **given) as running,
+        gateway(tmp, app.url, upstream_key="sk-upstream", assume_replayable=True, **given) as running,
     ):
         for kind in KINDS:
             put = await running.api("PUT", f"/api/profiles/{kind.profile}", {"yaml": kind.yaml})
