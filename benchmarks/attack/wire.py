@@ -34,10 +34,11 @@ _MOST_READ = 1 << 24
 _STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 
 
-_TIMEOUTS = {
+_SETTINGS = {
     "CROSSWIND_TIMEOUTS__FIRST_BYTE": "20",
     "CROSSWIND_TIMEOUTS__BETWEEN_CHUNKS": "2",
     "CROSSWIND_RETRY_GRACE": "0",
+    "CROSSWIND_LIMITS__LIVE_BYTES": str(32 << 20),  # else odd bodies are kept on purpose, up to 256 MB
 }
 
 
@@ -48,7 +49,7 @@ async def attack(folder: Path, seconds: float, seed: int) -> Outcome:
     async with run_upstream() as upstream:
         draws = random.Random(seed)
         upstream.change = lambda answer: _change(draws, answer)
-        environment = {**PATIENT, **_TIMEOUTS}
+        environment = {**PATIENT, **_SETTINGS}
         async with run_gateway(folder, upstream.url, store, *options, environment=environment) as gateway:
             fuzz = _Fuzz(gateway, upstream, Load(ledger, seed), outcome, seed)
             await fuzz.run(begun + seconds)

@@ -12,6 +12,7 @@ import asyncio
 import shutil
 import signal
 import socket
+import sqlite3
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -61,6 +62,11 @@ async def _run(end: socket.socket, other: socket.socket) -> int:
         channel.tell({"failed": {"error": str(error)}})
         channel.close()
         return 2
+    except (OSError, sqlite3.Error):
+        if Path(message["folder"]).exists():  # noqa: ASYNC240
+            raise
+        _log.error("the supervisor was gone before the start")  # and its other processes removed the folder
+        return 1
     server = _make_server(gateway, other, worker=bool(message["number"]))
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop, [server])
