@@ -36,6 +36,7 @@ from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions.curricula import Curricula
+from crosswind.gateway.sessions.destroyed import DestroyedAnswers
 from crosswind.gateway.sessions.inference import Inference
 from crosswind.gateway.sessions.leases import TurnLeases
 from crosswind.gateway.sessions.profiles import Profiles
@@ -85,7 +86,12 @@ class Gateway:
         self.recorder = Recorder(store, detail=settings.record, durability_wait_s=settings.durability_wait)
         leases = None if peers is None else TurnLeases(peers.folder / "claims.sqlite")
         self.worker_sync = None if leases is None else WorkerSync(store, leases)
-        self._inference = Inference(store, leases)
+        self._destroyed = DestroyedAnswers(
+            store,
+            None if peers is None else peers.folder / "destroyed.sqlite",
+            settings.limits.destroyed_answers,
+        )
+        self._inference = Inference(store, self._destroyed, leases)
         self.sessions = Sessions(
             settings,
             store,
@@ -358,6 +364,7 @@ class Gateway:
         self.store.close()
         if self.worker_sync is not None:
             self.worker_sync.leases.close()
+        self._destroyed.close()
 
 
 def _build_confinement(settings: Settings, metrics: Metrics) -> Confined:

@@ -91,6 +91,9 @@ class Timeouts(Section):
     idle: Seconds = 4.0
     """How long an idle connection to an upstream is kept: shorter than servers keep theirs (usually 5 s),
     since a request is lost if the connection closes while it is sent, unless it may be repeated."""
+    unnamed_retry: Seconds = 600.0
+    """How long a request that names no session may be the retry of an equal one whose answer noise destroyed.
+    """
     drain: Seconds = 30.0
     """How long requests in flight may continue after SIGTERM."""
 
@@ -112,6 +115,8 @@ class Limits(Section):
     """The most bytes decoded of one compressed answer; the rest is relayed unread."""
     connections: Positive = 4000
     """Connections to each upstream."""
+    destroyed_answers: Positive = 100_000
+    """How many answers that noise destroyed are remembered for retries that name no session."""
     live_sessions: Positive = 20_000
     """Sessions kept in memory; others are read from the store when they return."""
     live_bytes: Positive = 256 << 20

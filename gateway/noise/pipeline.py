@@ -18,19 +18,19 @@ from crosswind.gateway.protocols.hidden_tools import HistoryEdits
 from crosswind.gateway.protocols.json_values import encode
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import Redactor
+from crosswind.gateway.sessions.profiles import FAULT_SITES
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.ledger_rows import NameMap
 from crosswind.gateway.trajectory.record import Event, Row, SessionMarked
-from crosswind.injectors.conversation import Ref, Site
+from crosswind.injectors.conversation import Ref
 from crosswind.injectors.engine.decision import Injection, NewText
 from crosswind.injectors.engine.tool_list import ShownTools
 from crosswind.injectors.wording import Texts
 
 _log = structlog.get_logger("crosswind.noise")
 
-FAULT_SITES = (Site.TRANSPORT, Site.MODEL_RESPONSE)
 _TAKEN_BACK = "Not injected: it couldn't be written into the request."
 
 

@@ -28,6 +28,7 @@ from crosswind.gateway.proxy.shared_calls import SharedCalls
 from crosswind.gateway.proxy.short_circuit import ShortCircuit
 from crosswind.gateway.proxy.websockets import WebSockets
 from crosswind.gateway.recorder.redaction import Redactor
+from crosswind.gateway.sessions.destroyed import Beginning
 from crosswind.gateway.sessions.inference import SessionHints
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.sessions import Sessions
@@ -131,17 +132,19 @@ class Proxy:
             return await self.passthrough.forward(http, route, caller, body)
         call = IncomingCall(http, route, codec, caller, self.upstreams.choose(codec.name, split.model), body)
         hints = SessionHints() if named else call.hints(split)
-        session = await self.sessions.find(claim, hints)
+        session, beginning = await self.sessions.find(claim, hints)
         add_log_context("session", session.record.id)
         if self.ownership is not None:
             await self.ownership.check_body(body.body, session.record.tenant or "")
         session.busy += 1
         try:
-            return await self._converse(call, session, split)
+            return await self._converse(call, session, split, beginning)
         finally:
             self.sessions.release(session)
 
-    async def _converse(self, call: IncomingCall, session: LiveSession, split: SplitBody) -> int:
+    async def _converse(
+        self, call: IncomingCall, session: LiveSession, split: SplitBody, beginning: Beginning | None
+    ) -> int:
         """One turn: find its place, build the request, and make the exchange, which a retry may join."""
         http, codec = call.http, call.codec
         redactor = self.redactor.of_caller(call.caller.credential)
@@ -154,9 +157,11 @@ class Proxy:
         if joins and (shared := self.shared.find(key)) is not None:
             http.cancel_when_gone()
             return await self.shared.join(key, shared, http)
+        retry = retry or (beginning is not None and beginning.retried is not None)
         turn = TurnRequest(request.chain, digest, retry, request.previous_response, call.idempotency_key)
         place = await self.sessions.place(session, turn)
         exchange, body = await self.builder.build(call, session, request, place, redactor)
+        exchange.begin(beginning)
         http.cancel_when_gone()
         if self.preparation is not None:
             self.preparation.look_ahead_of_message(exchange)
@@ -203,7 +208,7 @@ class Proxy:
         except UpstreamError as error:
             return await self._answer_upstream_failure(sink, exchange, error)
         except asyncio.CancelledError:
-            self.recording.record_abandoned(exchange, gone=call.http.gone)
+            await self.recording.record_abandoned(exchange, gone=call.http.gone)
             if not call.http.gone:
                 raise
             raise ClientGone from None

@@ -84,6 +84,8 @@ class FaultySink:
         return self._sink.started
 
     async def start(self, status: int, headers: Headers, *, follows: bool = False) -> None:
+        if any(one.destroys for one in self._faults.at("response")):
+            await self._exchange.announce_failure()
         if not await self._close_early():
             await self._sink.start(status, self._faults.change_headers(headers))
 
@@ -151,6 +153,7 @@ class FaultySink:
         if spoiled_by is not None:
             how = next((one.how for one in actions if isinstance(one, Close)), None)
             self._exchange.inject_failure(spoiled_by, _SPOILED[how])
+            await self._exchange.announce_failure()
         await self._play(actions)
 
     async def _close_early(self) -> bool:

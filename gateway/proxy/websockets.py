@@ -107,7 +107,7 @@ class WebSockets:
         """Label the session that the request names, in memory and on record. None where it names none."""
         if claim.session_id is None and claim.caller.session_key is None:
             return None
-        session = await self.sessions.find(claim, SessionHints())
+        session, _ = await self.sessions.find(claim, SessionHints())
         name = session.record.id
         if LABEL not in session.record.labels:
             rows: list[Row] = [SessionMarked(name, labels={LABEL: True})]

@@ -18,6 +18,12 @@ import structlog
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.message_format import ParsedMessage, parse_message
 from crosswind.gateway.protocols.request import SplitBody
+from crosswind.gateway.sessions.destroyed import (
+    Beginning,
+    DestroyedAnswers,
+    digest_alike,
+    digest_conversation,
+)
 from crosswind.gateway.sessions.leases import LeasesUnavailable, TurnLeases
 from crosswind.gateway.trajectory.store import Store
 from crosswind.injectors.identity import digest, normalise
@@ -46,6 +52,8 @@ class SessionHints(msgspec.Struct, frozen=True):
     """Its client counts it as a retry."""
     keyed: bool = False
     """It has an idempotency key, under which it may be sent again."""
+    request: tuple[SplitBody, Codec] | None = None
+    """The request itself."""
 
     @property
     def begun_as(self) -> str | None:
@@ -60,6 +68,12 @@ class Inferred:
     session_id: str
     confidence: float
     quarantine: str | None = None
+    beginning: Beginning | None = None
+    """The conversation that the request begins, if noise may destroy the answer."""
+
+
+RETRIED = "inferred: an equal request came after noise had destroyed the answer to this one"
+REPEATED = "inferred: noise had destroyed the answers to equal requests, of which it may be the retry"
 
 
 def read_hints(split: SplitBody, codec: Codec, body: bytes, *, counted: bool, keyed: bool) -> SessionHints:
@@ -75,11 +89,12 @@ def read_hints(split: SplitBody, codec: Codec, body: bytes, *, counted: bool, ke
         begun |= bool(read.calls) or read.own_text is not None
         ids = find_delivered_ids([read], first)
         if ids and ids[0].startswith(_CALL):
-            return SessionHints(first, (*ids, *said), True, split.held_by, body, counted, keyed)
+            said = [*ids, *said]
+            break
         said += ids
         if len(said) == MOST_TEXTS:
             break
-    return SessionHints(first, tuple(said), begun, split.held_by, body, counted, keyed)
+    return SessionHints(first, tuple(said), begun, split.held_by, body, counted, keyed, (split, codec))
 
 
 def find_delivered_ids(messages: list[ParsedMessage], first_user_turn: str) -> tuple[str, ...]:
@@ -99,8 +114,9 @@ def make_unresolved(hints: SessionHints, salt: str, why: str) -> Inferred:
 class Inference:
     """Remembers which session got which delivered ids."""
 
-    def __init__(self, store: Store, leases: TurnLeases | None = None) -> None:
+    def __init__(self, store: Store, destroyed: DestroyedAnswers, leases: TurnLeases | None = None) -> None:
         self._store = store
+        self.destroyed = destroyed
         self._leases = leases
         """Set if other processes deliver too, so that the memory here may be incomplete."""
         self._owners: OrderedDict[str, tuple[str, ...]] = OrderedDict()
@@ -113,8 +129,10 @@ class Inference:
             if len(self._owners) > REMEMBERED:
                 self._owners.popitem(last=False)
 
-    async def infer(self, hints: SessionHints, *, salt: str) -> Inferred:
+    async def infer(self, hints: SessionHints, *, salt: str, window_s: float | None = None) -> Inferred:
         """Infer the session of a request. `salt` keeps requests of other seeds and profiles apart.
+        `window_s`: how long an equal request may be the retry of one whose answer noise destroyed; None:
+        noise destroys none.
 
         Raises StoreError if the store can't be read.
         """
@@ -122,24 +140,30 @@ class Inference:
         for name in hints.delivered:
             owners = await self._owners_of(name)
             if len(owners) == 1:
+                if window_s is not None:
+                    await self.destroyed.settle(owners[0])
                 return Inferred(owners[0], 1.0 if name.startswith(_CALL) else 0.9)
             doubtful = doubtful or owners
         if doubtful:
+            if window_s is not None:
+                await self.destroyed.settle(doubtful[0])
             return Inferred(doubtful[0], 0.5, "inferred: its history was delivered in several sessions alike")
         if hints.begun or hints.after is not None:
             return make_unresolved(
                 hints, salt, "inferred: its history holds answers that were not delivered here"
             )
-        return await self._first(hints, salt)
+        return await self._first(hints, salt, window_s)
 
-    async def _first(self, hints: SessionHints, salt: str) -> Inferred:
+    async def _first(self, hints: SessionHints, salt: str, window_s: float | None) -> Inferred:
         """The session of a conversation that begins. A marked retry belongs to the session of its first
-        attempt.
+        attempt, an unmarked one to that of an equal request whose answer noise destroyed.
         """
         known = self._begun(hints.body) if hints.counted or hints.keyed else None
         if known is None and hints.begun_as is not None:
             stored = await asyncio.to_thread(self._store.sessions_of_delivered_id, hints.begun_as)
             known = stored[0] if stored else None
+        beginning = None if window_s is None else await self._begin(hints, salt, window_s, known)
+        known = known or (beginning.retried if beginning is not None else None)
         alike = digest(salt, hints.first_user_turn)
         session_id = known or f"inferred-{alike[:16]}-{secrets.token_hex(6)}"
         self._first_turns[hints.body] = session_id
@@ -150,7 +174,22 @@ class Inference:
                 await self._leases.began(hints.body, session_id)
             except LeasesUnavailable as error:
                 _log.error("other workers can't learn of a session", error=str(error))
-        return Inferred(session_id, 0.9)
+        if beginning is not None and beginning.retried is not None:
+            return Inferred(session_id, 0.5, RETRIED, beginning)
+        return Inferred(session_id, 0.9, beginning=beginning)
+
+    async def _begin(
+        self, hints: SessionHints, salt: str, window_s: float, session_id: str | None
+    ) -> Beginning | None:
+        if hints.request is None:
+            return None
+        split, codec = hints.request
+        return await self.destroyed.begin(
+            digest_alike(salt, split, codec, hints.first_user_turn),
+            digest_conversation(split, codec),
+            window_s,
+            session_id=session_id,
+        )
 
     def _begun(self, body: bytes) -> str | None:
         """The session that began with this body, here or in another worker."""

@@ -51,15 +51,55 @@ class LeasesUnavailable(Exception):
     """The log can't be read or written, so free positions are unknown."""
 
 
-class TurnLeases:
-    """The log in `file`. It runs on the event loop's thread, so it polls for the lock and never blocks."""
+@contextmanager
+def translate_errors() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise LeasesUnavailable(str(error)) from error
 
-    def __init__(self, file: Path) -> None:
-        self._connection = sqlite3.connect(file, timeout=10, isolation_level=None)
+
+class SharedLog:
+    """A log in a file that all workers of a run append to and read, or in memory. It runs on the event loop's
+    thread, so it polls for the lock and never blocks.
+    """
+
+    def __init__(self, file: Path | None, schema: str) -> None:
+        self._connection = sqlite3.connect(file or ":memory:", timeout=10, isolation_level=None)
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = OFF")
-        self._connection.executescript(_SCHEMA)
+        self._connection.executescript(schema)
         self._connection.execute("PRAGMA busy_timeout = 0")
+
+    @asynccontextmanager
+    async def _writing(self) -> AsyncIterator[sqlite3.Connection]:
+        """A transaction. Workers hold its lock for some ten microseconds; a killed one releases it."""
+        with translate_errors():
+            await self._begin()
+            with commit(self._connection):
+                yield self._connection
+
+    async def _begin(self) -> None:
+        until = asyncio.get_running_loop().time() + _WAIT_S
+        while True:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                if not busy or asyncio.get_running_loop().time() > until:
+                    raise
+            await asyncio.sleep(_PAUSE_S)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class TurnLeases(SharedLog):
+    """The log of positions in `file`."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(file, _SCHEMA)
 
     async def place(self, session_id: str, turns: TurnIndex, request: TurnRequest) -> TurnPosition:
         """Lease the position of a request, behind all earlier leases. Raises LeasesUnavailable."""
@@ -88,7 +128,7 @@ class TurnLeases:
 
     def begun(self, body: bytes) -> str | None:
         """The latest session, of any worker, that began with this body. Raises LeasesUnavailable."""
-        with _translate_errors():
+        with translate_errors():
             row = self._connection.execute(_BEGUN, (body,)).fetchone()
         return None if row is None else str(row[0])
 
@@ -97,34 +137,3 @@ class TurnLeases:
         async with self._writing() as connection:
             number: int = connection.execute(_NEXT, (name,)).fetchone()[0]
         return number
-
-    @asynccontextmanager
-    async def _writing(self) -> AsyncIterator[sqlite3.Connection]:
-        """A transaction. Workers hold its lock for some ten microseconds; a killed one releases it."""
-        with _translate_errors():
-            await self._begin()
-            with commit(self._connection):
-                yield self._connection
-
-    async def _begin(self) -> None:
-        until = asyncio.get_running_loop().time() + _WAIT_S
-        while True:
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                return
-            except sqlite3.OperationalError as error:
-                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-                if not busy or asyncio.get_running_loop().time() > until:
-                    raise
-            await asyncio.sleep(_PAUSE_S)
-
-    def close(self) -> None:
-        self._connection.close()
-
-
-@contextmanager
-def _translate_errors() -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise LeasesUnavailable(str(error)) from error

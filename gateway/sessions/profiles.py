@@ -11,11 +11,15 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
+from crosswind.injectors import registry
+from crosswind.injectors.conversation import Site
 from crosswind.injectors.profiles import load as built_in
 from crosswind.injectors.profiles.load import Profile, ProfileError, parse
 
 PROFILE = "profile"
 """The kind of setting under which a stored profile is kept."""
+FAULT_SITES = (Site.TRANSPORT, Site.MODEL_RESPONSE)
+"""Where faults of the link and of the provider act."""
 
 
 class Profiles:
@@ -45,6 +49,15 @@ class Profiles:
         if name not in self._files:
             self._files[name] = read_file(name, self._folder, self._reading)
         return self._files[name]
+
+    def destroys_answers(self, name: str) -> bool:
+        """Whether a rule of the profile may destroy a model's answer."""
+        try:
+            rules = self.get(name).rules
+        except ProfileError:
+            return False
+        entries = (registry.operators().get(rule.operator) for rule in rules)
+        return any(entry is not None and entry.fault and entry.site in FAULT_SITES for entry in entries)
 
     def read(self, names: Iterable[str], reading: int) -> Mapping[str, Profile]:
         """Read the files among these names; `take` puts them in force. Raises ProfileError."""

@@ -5,6 +5,9 @@ the store.
 from __future__ import annotations
 
 import asyncio
+import secrets
+from dataclasses import replace
+from typing import NamedTuple
 
 import structlog
 from msgspec import structs
@@ -14,8 +17,9 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.http.auth import Caller, invalid_key_error
 from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.sessions.cache import SessionCache
+from crosswind.gateway.sessions.destroyed import Beginning
 from crosswind.gateway.sessions.errors import closed_session, refuse, store_down, unknown_session
-from crosswind.gateway.sessions.inference import Inference, SessionHints, make_unresolved
+from crosswind.gateway.sessions.inference import REPEATED, Inference, SessionHints, make_unresolved
 from crosswind.gateway.sessions.keys import SessionKeys
 from crosswind.gateway.sessions.ledger import Ledger
 from crosswind.gateway.sessions.profiles import Profiles
@@ -30,6 +34,15 @@ from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.identity import digest
 
 _log = structlog.get_logger("crosswind.sessions")
+
+
+class Found(NamedTuple):
+    """The session of a request, and the conversation that it begins, if noise may destroy the answer before
+    its client, who names no session, gets any.
+    """
+
+    session: LiveSession
+    beginning: Beginning | None = None
 
 
 class Sessions:
@@ -60,7 +73,7 @@ class Sessions:
         self._settings = settings
         self._live.limits = settings.limits
 
-    async def find(self, claim: SessionClaim, hints: SessionHints) -> LiveSession:
+    async def find(self, claim: SessionClaim, hints: SessionHints) -> Found:
         """The session of a request. An unseen one is opened if the configuration allows it.
 
         Raises ServiceError 401 for a wrong session key, 403 for another tenant's session, 404 for an unknown
@@ -68,7 +81,8 @@ class Sessions:
         """
         session_id = await self._named_session(claim)
         if session_id is None:
-            return self._resident(await self._infer(claim, hints))
+            found = await self._infer(claim, hints)
+            return found._replace(session=self._resident(found.session))
         session = await self.get(session_id)
         if session is not None and session.record.status is SessionStatus.CLOSED and not claim.session_id:
             session_id = await self._keys.owner_now(claim.caller) or session_id
@@ -77,7 +91,7 @@ class Sessions:
             opening = self._make_opening(session_id, claim.identity if claim.session_id else "key", claim)
             session = await self._open_unseen(opening)
         refuse(session.record, claim.caller.tenant)
-        return self._resident(session)
+        return Found(self._resident(session))
 
     async def _named_session(self, claim: SessionClaim) -> str | None:
         key_session = await self._keys.owner(claim.caller)
@@ -214,7 +228,7 @@ class Sessions:
         )
         return make_stand_in(self._profiles, session_id)
 
-    async def _infer(self, claim: SessionClaim, hints: SessionHints) -> LiveSession:
+    async def _infer(self, claim: SessionClaim, hints: SessionHints) -> Found:
         """The session of a request that names none."""
         if self._settings.sessions == "strict":
             raise unknown_session(None)
@@ -224,11 +238,11 @@ class Sessions:
             if session is not None and session.record.status is SessionStatus.CLOSED:
                 raise closed_session(session.record.id)
             if session is not None:
-                return session
+                return Found(session)
         opening = self._make_opening("", "inferred", claim)
         salt = digest(str(opening.seed), opening.profile, opening.record.tenant or "")
         try:
-            inferred = await self._inference.infer(hints, salt=salt)
+            inferred = await self._inference.infer(hints, salt=salt, window_s=self._retry_window(opening))
         except StoreError as error:
             _log.error("a session can't be inferred: the store can't be read", error=str(error))
             inferred = make_unresolved(hints, salt, "inferred: the store could not be read")
@@ -237,6 +251,11 @@ class Sessions:
             # A call's id alone doesn't open another tenant's session.
             inferred = make_unresolved(hints, salt, "inferred: its history was delivered to another tenant")
             session = await self.get(inferred.session_id)
+        beginning = inferred.beginning
+        if beginning is not None and beginning.retried and _is_over(session):
+            # It was closed or deleted, or another worker has not recorded it yet.
+            inferred = replace(inferred, session_id=f"{inferred.session_id}-{secrets.token_hex(3)}")
+            beginning.retried, beginning.spared, session = None, True, None
         if session is None:
             record = structs.replace(
                 opening.record,
@@ -250,11 +269,20 @@ class Sessions:
                 session.pending.append(DeliveredId(hints.begun_as, session.record.id))
         elif session.record.status is SessionStatus.CLOSED:
             raise closed_session(session.record.id)
-        elif inferred.quarantine is not None and session.record.quarantine is None:
-            session.mark(quarantine=inferred.quarantine, confidence=inferred.confidence)
-            session.pending.append(SessionMarked(session.record.id, quarantine=inferred.quarantine))
+        elif inferred.quarantine is not None:
+            _put_in_doubt(session, inferred.quarantine, inferred.confidence)
+        if beginning is not None and beginning.depth >= session.plan.bounds.faults_per_session:
+            beginning.spared = True
+            _put_in_doubt(session, REPEATED, 0.5)
         session.first_user_turn = hints.first_user_turn
-        return session
+        return Found(session, beginning)
+
+    def _retry_window(self, opening: Opening) -> float | None:
+        """How long an equal request may be the retry of one whose answer noise destroyed; None: it destroys
+        none.
+        """
+        destroys = self._profiles.destroys_answers(opening.profile)
+        return self._settings.timeouts.unnamed_retry if destroys else None
 
     def _make_opening(self, session_id: str, identity: str, claim: SessionClaim) -> Opening:
         """What an unseen session is opened with, by the claim and the configuration."""
@@ -288,3 +316,15 @@ class Sessions:
         session.unwritten = True
         self.add(session)
         return session
+
+
+def _is_over(session: LiveSession | None) -> bool:
+    return session is None or session.record.status is SessionStatus.CLOSED
+
+
+def _put_in_doubt(session: LiveSession, why: str, confidence: float) -> None:
+    """Quarantine a session whose identity is uncertain. The first reason counts."""
+    if session.record.quarantine is None:
+        session.mark(quarantine=why, confidence=confidence)
+        marked = SessionMarked(session.record.id, quarantine=why, confidence=confidence)
+        session.pending.append(marked)

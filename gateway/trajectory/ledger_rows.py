@@ -1,4 +1,4 @@
-"""The rows of the ledger: message parts, tool names and delivered ids of a session."""
+"""The rows of the ledger: message parts, tool names, delivered ids and destroyed answers of a session."""
 
 from __future__ import annotations
 
@@ -38,6 +38,25 @@ class DeliveredId(msgspec.Struct, frozen=True):
 
     name: str
     session_id: str
+
+
+class DestroyedAnswer(msgspec.Struct, frozen=True):
+    """An answer to the first request of a conversation, of a client that names no session, that noise
+    destroyed: an equal request may be its retry.
+    """
+
+    session_id: str
+    turn_index: int
+    attempt: int
+    alike: str
+    """The digest of what the conversation's draws follow from."""
+    conversation: str
+    """The digest of the conversation: its messages, model and tools."""
+    depth: int
+    """How many answers to such requests were destroyed one after the other, this one included."""
+    at_us: int
+    taken: bool = False
+    """Whether a later request was taken for its retry. Not stored: the session has a later turn then."""
 
 
 class LedgerTextsErased(msgspec.Struct, frozen=True):

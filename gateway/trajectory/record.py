@@ -16,7 +16,13 @@ import msgspec
 from crosswind.gateway.errors import UpstreamAttempt
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.fitness import Fitness, Source
-from crosswind.gateway.trajectory.ledger_rows import DeliveredId, LedgerTextsErased, NameMap, Shown
+from crosswind.gateway.trajectory.ledger_rows import (
+    DeliveredId,
+    DestroyedAnswer,
+    LedgerTextsErased,
+    NameMap,
+    Shown,
+)
 
 Json = Mapping[str, Any]
 
@@ -237,8 +243,8 @@ class SessionClosed(msgspec.Struct, frozen=True):
 
 
 class SessionMarked(msgspec.Struct, frozen=True):
-    """An update of a session: noise stopped, the reason for a quarantine, labels, or a reward that won't
-    come.
+    """An update of a session: noise stopped, the reason for a quarantine with its confidence, labels, or a
+    reward that won't come.
 
     None leaves a field unchanged. `reward_state` is for expired and not_applicable; it never replaces a given
     reward.
@@ -249,6 +255,7 @@ class SessionMarked(msgspec.Struct, frozen=True):
     quarantine: str | None = None
     reward_state: RewardState | None = None
     labels: Json | None = None
+    confidence: float | None = None
     """Labels to add."""
 
 
@@ -314,6 +321,7 @@ Row = (
     | NameMap
     | GeneratedText
     | DeliveredId
+    | DestroyedAnswer
     | LedgerTextsErased
     | Reward
     | Setting

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Any, Protocol
 
-from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
+from crosswind.gateway.trajectory.ledger_rows import DestroyedAnswer, NameMap, Shown
 from crosswind.gateway.trajectory.record import (
     Event,
     GeneratedText,
@@ -86,6 +86,9 @@ class Store(Protocol):
 
     def sessions_of_delivered_id(self, name: str) -> list[str]:
         """At most two ids of sessions in which this `DeliveredId` was delivered: two mean it is ambiguous."""
+
+    def destroyed_answers(self, alike: str, since_us: int) -> list[DestroyedAnswer]:
+        """The answers to requests with these draws that noise destroyed since then, at most some hundred."""
 
     def turns(self, session_id: str) -> list[Turn]: ...
 

@@ -19,11 +19,14 @@ from crosswind.gateway.protocols.hidden_tools import HiddenCall
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.token_capture import find_constraints
 from crosswind.gateway.recorder.redaction import MASK, Redactor
+from crosswind.gateway.sessions.destroyed import Beginning
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.fitness import Fitness, Source
 from crosswind.gateway.trajectory.record import Completion, Durable, Turn, TurnFailure
+
+_SPARED = "Not injected: the answers to equal requests were destroyed, and it may be the retry of one."
 
 
 class Exchange(msgspec.Struct, eq=False):
@@ -68,6 +71,10 @@ class Exchange(msgspec.Struct, eq=False):
     """Token ids were wanted, and the upstream refuses requests for them."""
     idempotency: str | None = None
     """The digest of the key under which the client sent the request."""
+    beginning: Beginning | None = None
+    """The conversation that the request begins, where noise may destroy the answer before its client, who
+    names no session, gets any.
+    """
 
     @property
     def tools(self) -> TurnTools | None:
@@ -85,10 +92,17 @@ class Exchange(msgspec.Struct, eq=False):
     def elapsed_us(self) -> int:
         return (time.monotonic_ns() - self.clock) // 1000
 
+    def begin(self, beginning: Beginning | None) -> None:
+        """The request begins a conversation. If it must get through, its faults are withheld."""
+        self.beginning = beginning
+        if beginning is not None and beginning.spared:
+            self.noise.withhold_faults(_SPARED)
+
     def take_over(self, refused: Exchange) -> None:
         """Continue an exchange whose request for token ids was refused."""
         self.tokenless, self.attempts, self.replicas = True, refused.attempts, refused.replicas
         self.started_us, self.clock = refused.started_us, refused.clock
+        self.beginning = refused.beginning
 
     def mark_sent(self) -> None:
         """The request goes to the upstream now."""
@@ -112,7 +126,28 @@ class Exchange(msgspec.Struct, eq=False):
         self.attempts += attempts
         if source is Source.INJECTED:
             self.session.turns.mark_destroyed(self.place)
+        self._leave_to_retry(source)
         self.error = self.error or TurnFailure(source, kind, self.redactor.mask_text(message)[:2000])
+
+    def _leave_to_retry(self, source: Source) -> None:
+        """Let the client's next request get through, if noise destroyed the answer to a conversation's first
+        one. A client that leaves while a fault acts has lost it, too; a retry that fails is tried again.
+        """
+        if self.beginning is None:
+            return
+        given_up = source is Source.CLIENT and any(one.destroys for one in self.noise.faults.injected)
+        if source is Source.INJECTED or given_up:
+            self.beginning.mark_destroyed(self.session.record.id, self.place)
+        elif self.beginning.retried is not None or self.beginning.spared:
+            self.beginning.mark_destroyed(self.session.record.id, self.place, injected=False)
+
+    async def announce_failure(self) -> None:
+        """An injected fault is about to strike, before the answer is recorded: the client may ask again at
+        once.
+        """
+        if self.beginning is not None:
+            self._leave_to_retry(Source.INJECTED)
+            await self.beginning.share()
 
     def inject_failure(self, operator: str, message: str, shown: bytes | None = None) -> None:
         """An injected fault struck; `shown`: the plain body that the client gets by it, if any."""

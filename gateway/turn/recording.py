@@ -9,12 +9,12 @@ import structlog
 
 from crosswind.gateway.config.sections import Durability
 from crosswind.gateway.noise.limits import AbortWatch
-from crosswind.gateway.noise.pipeline import FAULT_SITES
 from crosswind.gateway.protocols.json_values import decode
 from crosswind.gateway.protocols.provider_objects import find_answer_ids
 from crosswind.gateway.recorder.queue import Ticket
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sessions.inference import Inference, find_delivered_ids
+from crosswind.gateway.sessions.profiles import FAULT_SITES
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId
@@ -54,6 +54,8 @@ class Recording:
         """Record the turn, and wait until it is durable, as long as the configuration allows."""
         opens = exchange.session.unwritten
         turn, ticket = self._submit(exchange)
+        if exchange.beginning is not None:
+            await exchange.beginning.share()
         if self.durability is Durability.RELAXED:
             return SettledTurn(turn, Durable.YES, opens)
         durable = await self.recorder.wait_durable(ticket)
@@ -68,6 +70,8 @@ class Recording:
         turn = self.trust.assess(turn, exchange.replicas)
         rows: list[Row] = [*exchange.noise.rows, *ledger_rows(exchange), turn, *exchange.noise.events]
         rows += [*self._record_delivered_ids(exchange, turn), *exchange.session.pending]
+        if exchange.beginning is not None and exchange.beginning.lost is not None:
+            rows.append(exchange.beginning.lost)
         exchange.session.pending.clear()
         if exchange.session.unwritten:
             exchange.session.unwritten = False
@@ -121,7 +125,7 @@ class Recording:
         """A retry got the answer after the first client had left."""
         self._offer_delivery(exchange, Delivered.YES)
 
-    def record_abandoned(self, exchange: Exchange, *, gone: bool) -> None:
+    async def record_abandoned(self, exchange: Exchange, *, gone: bool) -> None:
         """The client left (`gone`), or the gateway is shutting down, before the answer was complete."""
         if not exchange.recorded:
             if gone:
@@ -130,6 +134,8 @@ class Recording:
                 exchange.fail(Source.OURS, "shutdown", "shutting down")
             self._submit(exchange)
         self._offer_delivery(exchange, Delivered.NO)
+        if exchange.beginning is not None:
+            await exchange.beginning.share()
 
     def record_defect(self, exchange: Exchange) -> None:
         """A defect of the gateway ended the exchange. The policy saw its noise, so that this is recorded."""

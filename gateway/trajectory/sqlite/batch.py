@@ -6,7 +6,13 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from crosswind.gateway.trajectory.ledger_rows import DeliveredId, LedgerTextsErased, NameMap, Shown
+from crosswind.gateway.trajectory.ledger_rows import (
+    DeliveredId,
+    DestroyedAnswer,
+    LedgerTextsErased,
+    NameMap,
+    Shown,
+)
 from crosswind.gateway.trajectory.record import (
     Completion,
     Delivery,
@@ -26,6 +32,7 @@ from crosswind.gateway.trajectory.sqlite.columns import (
     COMPLETION,
     DELIVERED_ID,
     DELIVERY,
+    DESTROYED_ANSWER,
     EVENT,
     GENERATED_TEXT,
     NAME_MAP,
@@ -67,6 +74,7 @@ _NAME = NAME_MAP.insert()
 _GENERATED = GENERATED_TEXT.insert()
 _DELIVERED_ID = DELIVERED_ID.insert()
 _PROVIDER_OBJECT = PROVIDER_OBJECT.insert()
+_DESTROYED = DESTROYED_ANSWER.insert()
 _REWARD = REWARD.insert()
 _REWARDED = """
 UPDATE session SET
@@ -80,6 +88,7 @@ _MARKED = """
 UPDATE session SET
   noise_stopped = coalesce(?, noise_stopped),
   quarantine = coalesce(?, quarantine),
+  confidence = coalesce(?, confidence),
   reward_state = CASE reward_state WHEN 'given' THEN reward_state ELSE coalesce(?, reward_state) END,
   labels_json = coalesce(json_patch(coalesce(labels_json, '{}'), ?), labels_json)
 WHERE id = ?"""
@@ -101,6 +110,7 @@ _ORDER = (
     _NAME,
     _GENERATED,
     _DELIVERED_ID,
+    _DESTROYED,
     _REWARD,
     _REWARDED,
     _MARKED,
@@ -185,7 +195,14 @@ def _encode_session(row: Session) -> Values:
 
 def _encode_mark(row: SessionMarked) -> Values:
     labels = None if row.labels is None else to_json(row.labels)
-    return row.noise_stopped, row.quarantine, row.reward_state, labels, row.session_id
+    return (
+        row.noise_stopped,
+        row.quarantine,
+        row.confidence,
+        row.reward_state,
+        labels,
+        row.session_id,
+    )
 
 
 # The statements that a row runs, each with what encodes its values. Turns and deletions need the whole batch.
@@ -196,6 +213,7 @@ _ENCODERS: dict[type, tuple[tuple[str, Callable[[Any], Values]], ...]] = {
     NameMap: ((_NAME, NAME_MAP.encode),),
     GeneratedText: ((_GENERATED, GENERATED_TEXT.encode),),
     DeliveredId: ((_DELIVERED_ID, DELIVERED_ID.encode),),
+    DestroyedAnswer: ((_DESTROYED, DESTROYED_ANSWER.encode),),
     Reward: ((_REWARD, REWARD.encode), (_REWARDED, lambda row: (row.session_id,))),
     SessionClosed: ((_CLOSED, lambda row: (row.closed_us, row.session_id)),),
     SessionMarked: ((_MARKED, _encode_mark),),

@@ -15,7 +15,7 @@ import orjson
 from crosswind.gateway.errors import UpstreamAttempt
 from crosswind.gateway.trajectory.content import pack, unpack
 from crosswind.gateway.trajectory.fitness import Fitness
-from crosswind.gateway.trajectory.ledger_rows import DeliveredId, NameMap, Shown
+from crosswind.gateway.trajectory.ledger_rows import DeliveredId, DestroyedAnswer, NameMap, Shown
 from crosswind.gateway.trajectory.likelihood import pack_top, unpack_top
 from crosswind.gateway.trajectory.record import (
     Arm,
@@ -246,6 +246,7 @@ SHOWN = Table("shown", Shown, (_json_tuple("decisions"),))
 NAME_MAP = Table("name_map", NameMap)
 GENERATED_TEXT = Table("generated_text", GeneratedText)
 DELIVERED_ID = Table("delivered_id", DeliveredId)
+DESTROYED_ANSWER = Table("destroyed_answer", DestroyedAnswer, leave=("taken",))
 REWARD = Table("reward", Reward, (_json_object("components"),))
 DELIVERY = Table(
     "delivery",

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from msgspec import structs
 
-from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
+from crosswind.gateway.trajectory.ledger_rows import DestroyedAnswer, NameMap, Shown
 from crosswind.gateway.trajectory.record import (
     Completion,
     Delivered,
@@ -28,6 +28,7 @@ from crosswind.gateway.trajectory.record import (
 from crosswind.gateway.trajectory.sqlite.batch import BARE_CHOICE, VIEW_COLUMNS, bare_choice
 from crosswind.gateway.trajectory.sqlite.columns import (
     COMPLETION,
+    DESTROYED_ANSWER,
     EVENT,
     GENERATED_TEXT,
     NAME_MAP,
@@ -49,6 +50,11 @@ _TURNS = (
     f"SELECT {TURN.select(*VIEW_COLUMNS, BARE_CHOICE, *_DELIVERED)} FROM turn "
     "LEFT JOIN delivery USING (session_id, turn_index, attempt)"
 )
+_DESTROYED = f"""
+SELECT {DESTROYED_ANSWER.select()}, EXISTS (
+  SELECT 1 FROM turn WHERE turn.session_id = destroyed_answer.session_id
+  AND (turn.turn_index, turn.attempt) > (destroyed_answer.turn_index, destroyed_answer.attempt)
+) FROM destroyed_answer WHERE alike = ? AND at_us > ? ORDER BY at_us DESC LIMIT 200"""
 _STATE = """
 SELECT
   coalesce((SELECT rowid FROM turn WHERE session_id = session.id ORDER BY rowid DESC LIMIT 1), 0),
@@ -114,6 +120,11 @@ def owners_of_objects(connection: sqlite3.Connection, ids: Sequence[str]) -> dic
 def sessions_of_delivered_id(connection: sqlite3.Connection, name: str) -> list[str]:
     query = "SELECT session_id FROM delivered_id WHERE name = ? LIMIT 2"
     return [session_id for (session_id,) in connection.execute(query, (storable(name),))]
+
+
+def destroyed_answers(connection: sqlite3.Connection, alike: str, since_us: int) -> list[DestroyedAnswer]:
+    rows = connection.execute(_DESTROYED, (alike, since_us)).fetchall()
+    return [DESTROYED_ANSWER.decode(row[:-1], taken=bool(row[-1])) for row in rows]
 
 
 def turns(connection: sqlite3.Connection, session_id: str) -> list[Turn]:

@@ -131,6 +131,7 @@ class SqliteStore(Store):
     session = _look(queries.session)
     sessions = _snapshot(queries.sessions)
     sessions_of_delivered_id = _snapshot(queries.sessions_of_delivered_id)
+    destroyed_answers = _look(queries.destroyed_answers)
     session_of_response = _snapshot(queries.session_of_response)
     owners_of_objects = _snapshot(queries.owners_of_objects)
     turns = _snapshot(queries.turns)

@@ -35,3 +35,16 @@ CREATE TABLE provider_object (
   tenant     TEXT NOT NULL,
   created_us INTEGER NOT NULL
 ) WITHOUT ROWID;
+-- Answers to a conversation's first request that noise destroyed before a client without a session's name got them. An
+-- equal request is its retry, after a restart, too, and gets through.
+CREATE TABLE destroyed_answer (
+  session_id   TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+  turn_index   INTEGER NOT NULL,
+  attempt      INTEGER NOT NULL,
+  alike        TEXT NOT NULL,     -- the digest of what the draws follow from
+  conversation TEXT NOT NULL,     -- the digest of the conversation
+  depth        INTEGER NOT NULL,
+  at_us        INTEGER NOT NULL,
+  PRIMARY KEY (session_id, turn_index, attempt)
+) WITHOUT ROWID;
+CREATE INDEX destroyed_answer_alike ON destroyed_answer (alike, at_us);
