@@ -186,14 +186,34 @@ def _make_control_plane(gateway: Gateway) -> Any:
 
 
 def _announce(settings: Settings) -> None:
+    """Say where the gateway serves what: as lines, or as one event where the log is JSON."""
     what = {
         "full": "requests, answers, token ids, events and rewards (credentials never)",
         "metadata": "who, when, how much and what was decided; no content",
         "none": "nothing of the traffic",
     }[settings.record.value]
+    data = f"{_format_address(settings.host, settings.port)}/v1"
+    control = _format_address(settings.control_host, settings.control_port)
+    if settings.log.format == "json":
+        import structlog
+
+        upstreams = [base for upstream in settings.every_upstream for base in upstream.bases]
+        structlog.get_logger("crosswind.gateway").info(
+            "serving",
+            data_plane=data,
+            control_plane=control,
+            upstreams=upstreams,
+            profile=settings.profile,
+            seed=settings.seed,
+            record=settings.record.value,
+            store=settings.store,
+            body_secrets=settings.body_secrets,
+        )
+        return
     lines = (
-        f"data plane     {settings.data_url}/v1  ->  {_list_upstreams(settings)}",
-        f"control plane  http://{settings.control_host}:{settings.control_port}",
+        f"data plane     {data}  ->  {_list_upstreams(settings)}",
+        *([f"               for agents: {settings.public_url}/v1"] if settings.public_url else []),
+        f"control plane  {control}",
         f"noise          profile {settings.profile}, seed {settings.seed}",
         f"recorded       {what}",
         f"               in {settings.store}, secrets in texts: {settings.body_secrets}",
@@ -201,6 +221,10 @@ def _announce(settings: Settings) -> None:
     with contextlib.suppress(OSError):  # A full disk under the log must not stop the service.
         for line in lines:
             click.echo(line, err=True)
+
+
+def _format_address(host: str, port: int) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def _list_upstreams(settings: Settings) -> str:

@@ -25,7 +25,7 @@ LIVE = frozenset(
         "limits.live_bytes",
         "limits.live_sessions",
         "dose.share", "dose.tenants", "dose.events_per_session", "dose.events_per_tool",
-        "log.level",
+        "log.level", "log.access",
     }
 )  # fmt: skip
 """Settings that take effect at once on a reload; all others need a restart."""

@@ -227,3 +227,7 @@ class Telemetry(Section):
 class Logging(Section):
     format: Literal["console", "json"] = "console"
     level: Literal["debug", "info", "warning", "error"] = "info"
+    access: bool = False
+    """Log an event of level info for each request: no bodies, no credentials."""
+    repeat_after: Annotated[float, Field(ge=0)] = 60.0
+    """Seconds in which a warning or an error is logged once; the others are counted. 0: all are logged."""

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from crosswind.gateway.control import profiles, sessions, versions
 from crosswind.gateway.control.models import Failed
 from crosswind.gateway.errors import ConfigurationError, ServiceError, openai_error
+from crosswind.gateway.telemetry.access import ControlAccessLog
 from crosswind.gateway.trajectory.store import StoreError
 from crosswind.injectors.profiles.load import ProfileError
 
@@ -67,7 +68,8 @@ def create_control(gateway: Gateway) -> ASGIApp:
 
     _add_error_handlers(app)
     settings = gateway.settings
-    return Guard(app, {settings.control_host, *settings.control_allowed_hosts})
+    guarded = Guard(app, {settings.control_host, *settings.control_allowed_hosts})
+    return ControlAccessLog(guarded, lambda: gateway.settings.log.access)
 
 
 def _add_reload(app: FastAPI, gateway: Gateway) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -33,6 +34,7 @@ from crosswind.gateway.sessions.inference import SessionHints
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.turns import TurnRequest
+from crosswind.gateway.telemetry.access import log_request
 from crosswind.gateway.telemetry.logs import add_log_context, bind_log_context
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.fitness import Source
@@ -77,7 +79,7 @@ class Proxy:
             return await self.websockets(scope, receive, send)
         http = Http(scope, receive, send)
         route = find_route(http)
-        status = "gone"
+        status, started = "gone", time.monotonic()
         bind_log_context(request=next(_numbers))
         self.metrics.in_flight.inc()
         try:
@@ -97,6 +99,8 @@ class Proxy:
             http.stop_watching()
             self.metrics.in_flight.dec()
             self.metrics.count_request(route.kind, status)
+            if self.settings.log.access:
+                log_request("data", http.method, route.kind, status, started)
 
     async def _serve(self, http: Http, route: Route) -> int:
         if route.kind == HEALTH:
@@ -252,7 +256,9 @@ class Proxy:
 
     async def _answer_error(self, sink: ResponseSink, shape: Codec | None, error: ServiceError) -> None:
         if not sink.started:
-            _log.info("answered with an error", status=error.status, code=error.code, error=error.message)
+            _log.info(
+                "answered with an error", status=error.status, error_code=error.code, error=error.message
+            )
             marker = [(b"x-crosswind-error", error.code.encode())] if self.settings.markers else []
             body = shape.error_body(error) if shape else error.body()
             await sink.answer(error.status, body, [*JSON, *marker])

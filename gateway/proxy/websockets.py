@@ -7,6 +7,7 @@ are answered on each leg separately.
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs
 
@@ -26,6 +27,7 @@ from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sessions.inference import SessionHints
 from crosswind.gateway.sessions.session import SessionClaim
 from crosswind.gateway.sessions.sessions import Sessions
+from crosswind.gateway.telemetry.access import log_request
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.record import Row, SessionMarked
 from crosswind.gateway.upstreams.request import UpstreamRequest
@@ -58,18 +60,22 @@ class WebSockets:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         http = Http({**scope, "method": "GET"}, receive, send)
         route = find_route(http)
-        status = "101"
+        status, started = "101", time.monotonic()
         self.metrics.in_flight.inc()
         try:
             await self._relay(http, route, list(scope.get("subprotocols", ())), receive, send)
         except ServiceError as error:
             status = str(error.status)
             self.metrics.count_failure(error)
-            _log.info("a WebSocket was refused", status=error.status, code=error.code, error=error.message)
+            _log.info(
+                "a WebSocket was refused", status=error.status, error_code=error.code, error=error.message
+            )
             await _answer(send, error)
         finally:
             self.metrics.in_flight.dec()
             self.metrics.count_request(_KIND, status)
+            if self.settings.log.access:
+                log_request("data", http.method, _KIND, status, started)
 
     async def _relay(
         self, http: Http, route: Route, offered: list[str], receive: Receive, send: Send

@@ -4,6 +4,7 @@ tracebacks don't show the values of variables.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import sys
 from contextlib import suppress
@@ -14,7 +15,11 @@ from typing import Any, ClassVar
 import structlog
 
 from crosswind.gateway.config.sections import Logging
+from crosswind.gateway.telemetry.codes import code_of
+from crosswind.gateway.telemetry.repeats import RepeatFilter
 
+_COUNTED = ("warning", "error")
+"""The levels whose repetitions are counted."""
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 
@@ -22,12 +27,25 @@ class _Logger(structlog.BoundLoggerBase):
     """A bound logger with one threshold for the process, which can change at any time."""
 
     threshold: ClassVar[int] = logging.INFO
+    repeats: ClassVar[RepeatFilter] = RepeatFilter(0.0)
 
     def _log(self, method: str, event: str, /, **values: Any) -> None:
-        if _LEVELS[method] >= _Logger.threshold:
-            # A log that can't be written (a full disk, a closed pipe) must not break the caller.
-            with suppress(OSError):
-                self._proxy_to_logger(method, event, **values)
+        if _LEVELS[method] < _Logger.threshold:
+            return
+        self.log_left_out()
+        counted = method in _COUNTED and "exc_info" not in values
+        if not counted or _Logger.repeats.admits(method, event, values):
+            self._write(method, event, values)
+
+    def log_left_out(self, *, every: bool = False) -> None:
+        """Log how many equal events were left out, of those whose time is over or of all."""
+        for method, event, values in _Logger.repeats.take_over(every=every):
+            self._write(method, event, values)
+
+    def _write(self, method: str, event: str, values: dict[str, Any]) -> None:
+        # A log that can't be written (a full disk, a closed pipe) must not break the caller.
+        with suppress(OSError):
+            self._proxy_to_logger(method, event, **values)
 
     debug = partialmethod(_log, "debug")
     info = partialmethod(_log, "info")
@@ -55,12 +73,19 @@ def _merge_log_context(
     return event if (context := _log_context.get()) is None else {**context, **event}
 
 
+def _add_code(logger: Any, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    return {**event, "code": code_of(str(event["event"]))}
+
+
 def set_level(level: str) -> None:
     _Logger.threshold = _LEVELS[level]
 
 
 def configure(settings: Logging) -> None:
     set_level(settings.level)
+    _Logger.repeats = RepeatFilter(settings.repeat_after)
+    atexit.unregister(_log_all_left_out)
+    atexit.register(_log_all_left_out)
     renderers: list[structlog.typing.Processor] = (
         [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
         if settings.format == "json"
@@ -76,6 +101,7 @@ def configure(settings: Logging) -> None:
         processors=[
             structlog.contextvars.merge_contextvars,
             _merge_log_context,
+            _add_code,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             *renderers,
@@ -85,3 +111,10 @@ def configure(settings: Logging) -> None:
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+
+
+def _log_all_left_out() -> None:
+    """At the end of the process, also of counts whose time isn't over."""
+    logger = structlog.get_logger("crosswind.log").bind()
+    if isinstance(logger, _Logger):
+        logger.log_left_out(every=True)

@@ -109,7 +109,7 @@ class Supervisor:
             self._forget_gauges(child.pid)
             if self._stopping:
                 if code:
-                    _log.error("a child did not end well", who=child.name, code=code)
+                    _log.error("a child did not end well", who=child.name, exit_code=code)
                     self._ended_badly = True
                 return
             if not self._up or self._workers_keep_failing():
@@ -117,7 +117,7 @@ class Supervisor:
             self._restarts += 1
             self._tell()
             pause_s = child.pause_s()
-            _log.error("a child died and is started again", who=child.name, code=code, in_s=pause_s)
+            _log.error("a child died and is started again", who=child.name, exit_code=code, in_s=pause_s)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._over.wait(), pause_s)
 
@@ -134,7 +134,7 @@ class Supervisor:
         return all(worker.failed_starts >= _STARTS for worker in self._workers)
 
     def _give_up(self, child: ChildProcess, code: int) -> None:
-        _log.error("a child can't start", who=child.name, code=code)
+        _log.error("a child can't start", who=child.name, exit_code=code)
         self._failed = child.failure
         self._stop()
 
