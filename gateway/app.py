@@ -32,7 +32,7 @@ def create_app(
         profiles.take(read_profile_files(settings, profiles, reading), reading)
         curricula = Curricula(store, store.settings(KIND))
         trust = Trust.of(
-            [*store.settings(VERSION), *store.settings(SERVER)], single=len(settings.every_upstream) == 1
+            store.settings_as_they_came((VERSION, SERVER)), single=len(settings.every_upstream) == 1
         )
         switch = _load_switch(settings, store)
     except BaseException:

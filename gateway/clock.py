@@ -8,3 +8,11 @@ import time
 def now_us() -> int:
     """Microseconds since the Unix epoch, UTC."""
     return time.time_ns() // 1000
+
+
+_BEGAN_NS = time.time_ns() - time.monotonic_ns()
+
+
+def steady_us() -> int:
+    """`now_us` as it would be if nobody had set the clock since this process began: for comparisons."""
+    return (_BEGAN_NS + time.monotonic_ns()) // 1000

@@ -1,6 +1,7 @@
 """Periodic maintenance of the store: retention, and the expiry of missing rewards.
 
-Off unless configured. One process of a gateway does it, in a thread beside the loop, in short steps.
+Off unless configured, but for the ids of deleted sessions, which are forgotten after a while. One process of
+a gateway does it, in a thread beside the loop, in short steps.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.retention import RetentionLimits, prune
@@ -57,18 +57,19 @@ class Housekeeping:
                 await asyncio.wait_for(self._stopping.wait(), self.settings().retention.every)
 
     async def run_round(self) -> None:
-        """Expire rewards, then delete sessions beyond the limits. Raises StoreError."""
-        settings, now = self.settings(), now_us()
+        """Forget deleted ids, expire rewards, then delete sessions beyond the limits. Raises StoreError."""
+        settings = self.settings()
+        while await asyncio.to_thread(self.store.forget_deleted, settings.retention.deleted_ids, _BATCH):
+            pass
         if settings.reward_expiry is not None:
-            await self._expire(now - int(settings.reward_expiry * 1e6))
+            await self._expire(settings.reward_expiry)
         retention = settings.retention
-        before_us = None if retention.age is None else now - int(retention.age * 1e6)
-        if before_us is not None or retention.size is not None:
-            await self._prune(RetentionLimits(before_us, retention.size, retention.all))
+        if retention.age is not None or retention.size is not None:
+            await self._prune(RetentionLimits(retention.age, retention.size, retention.all))
 
-    async def _expire(self, before_us: int) -> None:
+    async def _expire(self, idle_s: float) -> None:
         total = 0
-        while expired := await asyncio.to_thread(self.store.expire_rewards, before_us, _BATCH):
+        while expired := await asyncio.to_thread(self.store.expire_rewards, idle_s, _BATCH):
             total += expired
             if self._stopping.is_set():
                 break

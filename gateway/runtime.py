@@ -43,6 +43,7 @@ from crosswind.gateway.sessions.profiles import Profiles
 from crosswind.gateway.sessions.restore import ResponseLookup
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.sync import WorkerSync
+from crosswind.gateway.store_watch import StoreWatch
 from crosswind.gateway.telemetry.logs import set_level
 from crosswind.gateway.telemetry.metrics import Metrics, render_all_processes
 from crosswind.gateway.trajectory.record import Row, Setting
@@ -126,6 +127,7 @@ class Gateway:
             _build_confinement(settings, self.metrics) if registry.has_third_parties() else None
         )
         self.data = DataPlane(self._build_proxy(settings, None))
+        self._store_watch = StoreWatch(store, self.sessions.forget_all)
         self._probes: list[asyncio.Task[None]] = []
         self._housekeeping: Housekeeping | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -180,8 +182,11 @@ class Gateway:
         return self.data.proxy.upstreams
 
     def start(self) -> None:
-        """Start the background tasks: health probes, housekeeping, the process of third-party operators."""
+        """Start the background tasks: health probes, the watch over the store's files, housekeeping, the
+        process of third-party operators.
+        """
         self._start_probes()
+        self._store_watch.start()
         if self._confinement is not None and (self.peers is None or self.peers.number):
             self._confinement.start()
         if self.peers is None or self.peers.number == 0:
@@ -323,7 +328,13 @@ class Gateway:
     def problem(self) -> str | None:
         """Why this process isn't ready; None if it is."""
         state = self.recorder.state()
-        return f"the store can't be written: {state.last_error}" if state.down else None
+        written = f"the store can't be written: {state.last_error}" if state.down else None
+        return self._store_watch.problem or written
+
+    @property
+    def store_unavailable(self) -> bool:
+        """Whether this process can't write to the store."""
+        return self._store_watch.problem is not None or self.recorder.state().down
 
     def problems(self) -> list[str]:
         """Why the gateway isn't ready, over all processes; empty if it is."""
@@ -344,9 +355,10 @@ class Gateway:
             render_all_processes, peers.folder, workers_ready=peers.ready(), worker_restarts=peers.restarts
         )
 
-    async def close(self) -> None:
-        """Write the queued rows, end all tasks and close everything."""
+    async def close(self) -> int:
+        """Write the queued rows, end all tasks and close everything; return how many rows were lost."""
         self._stop_probes()
+        await self._store_watch.stop()
         if self._housekeeping is not None:
             await self._housekeeping.stop()
         for task in self._tasks:
@@ -358,13 +370,14 @@ class Gateway:
         if self._confinement is not None:
             await asyncio.to_thread(self._confinement.close)
         await self.upstreams.close()
-        await self.recorder.aclose()
+        lost = await self.recorder.aclose()
         if self._tracing is not None:
             await asyncio.to_thread(self._tracing.close)
         self.store.close()
         if self.worker_sync is not None:
             self.worker_sync.leases.close()
         self._destroyed.close()
+        return lost
 
 
 def _build_confinement(settings: Settings, metrics: Metrics) -> Confined:

@@ -155,6 +155,7 @@ async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> 
         stop,
         tune_garbage_collection,
     )
+    from crosswind.gateway.recorder.losses import tell_lost_rows
 
     settings = gateway.settings
     control_plane = LazyApplication(partial(_make_control_plane, gateway))
@@ -171,11 +172,12 @@ async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> 
     gateway.start()
     control_plane.made.add_done_callback(lambda _: tune_garbage_collection())
     _announce(settings)
+    lost = 0
     try:
         await asyncio.gather(serve_on(servers, (data, control)), control_plane.made)
     finally:
-        await gateway.close()
-    return 0
+        lost = await gateway.close()
+    return tell_lost_rows(lost)
 
 
 def _make_control_plane(gateway: Gateway) -> Any:

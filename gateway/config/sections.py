@@ -159,6 +159,8 @@ class Retention(Section):
     """The interval of the check."""
     all: bool = False
     """Delete open sessions and those that wait for a reward, too."""
+    deleted_ids: Duration = 3600.0
+    """How long a late request can't open the id of a deleted session again."""
 
 
 class SteeringCap(Section):

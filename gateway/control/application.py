@@ -51,7 +51,7 @@ def create_control(gateway: Gateway) -> ASGIApp:
         """Whether every worker serves, what is recorded reaches the store, and how the upstreams' replicas
         fare. Traffic goes on either way.
         """
-        down, problems = gateway.recorder.state().down, gateway.problems()
+        down, problems = gateway.store_unavailable, gateway.problems()
         response.status_code = 503 if problems else 200
         status = "store_unavailable" if down else "workers_unavailable" if problems else "ok"
         return {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from fastapi import APIRouter, Path
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from crosswind.gateway.clock import now_us
+from crosswind.gateway.clock import steady_us
 from crosswind.gateway.control.models import Acknowledged
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.gateway.trajectory.servers import SERVER, server_of
@@ -95,7 +95,7 @@ def _make_trust_settings(gateway: Gateway, name: str, body: VersionTrust) -> lis
     """The settings for servers and for the version. A statement about an upstream's only server, or about an
     unknown address, applies to the version: their turns can't be told apart.
     """
-    now, among = now_us(), _list_replicated_servers(gateway)
+    now, among = steady_us(), _list_replicated_servers(gateway)
     value = body.model_dump(exclude_none=True, exclude={"engines", "away"})
     of_version = Setting(VERSION, name, value, now)
     if body.swapping is not None:

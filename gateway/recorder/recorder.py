@@ -170,6 +170,8 @@ class Recorder:
 
     def _lose(self, submission: Submission, error: StoreError) -> None:
         self._dropped += len(submission.rows)
+        if self._closing and submission.retry:
+            self._lost_in_closing += len(submission.rows)
         self._last_error = str(error)
         settle(submission, Durable.LOST, error)
 
@@ -279,7 +281,7 @@ class Recorder:
 
     def _drop_queue(self) -> None:
         """Count and drop the queue when closing on a store that is down. The caller holds the lock."""
-        self._lost_in_closing = self._queued
+        self._lost_in_closing += self._queued
         for submission in self._queue:
             self._count(submission, -1)
             self._dropped += len(submission.rows)

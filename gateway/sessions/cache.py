@@ -53,6 +53,10 @@ class SessionCache:
         if session is not None:
             self._bytes -= session.weighed
 
+    def clear(self) -> None:
+        self._sessions.clear()
+        self._bytes = 0
+
     def weigh(self, session: LiveSession) -> None:
         """Measure a session again, and drop the least recently used ones if there are too many."""
         if self._sessions.get(session.record.id) is session:

@@ -15,6 +15,15 @@ def unknown_session(session_id: str | None) -> ServiceError:
     )
 
 
+def deleted_session(session_id: str) -> ServiceError:
+    """404: the session was deleted, and its id is not used again so soon."""
+    return ServiceError(
+        404,
+        f"session {session_id!r} was deleted; name another one, or open one (POST /api/sessions)",
+        code="session_not_found",
+    )
+
+
 def closed_session(session_id: str) -> ServiceError:
     """409: the session is closed."""
     return ServiceError(

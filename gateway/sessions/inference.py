@@ -111,6 +111,11 @@ def make_unresolved(hints: SessionHints, salt: str, why: str) -> Inferred:
     return Inferred(f"inferred-{digest(salt, hints.first_user_turn)}", 0.3, why)
 
 
+def make_unknown(why: str) -> Inferred:
+    """A quarantined session of its own."""
+    return Inferred(f"inferred-{secrets.token_hex(12)}", 0.3, why)
+
+
 class Inference:
     """Remembers which session got which delivered ids."""
 

@@ -59,6 +59,9 @@ class SessionKeys:
     def forget(self, session_id: str) -> None:
         self._owners = {key: owner for key, owner in self._owners.items() if owner != session_id}
 
+    def clear(self) -> None:
+        self._owners = {}
+
 
 def key_setting(key: str, session_id: str) -> Setting:
     """The row that makes a session key known after a restart. It holds the key's digest, not the key."""

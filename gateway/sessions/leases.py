@@ -16,12 +16,15 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from crosswind.gateway.sessions.turns import TurnIndex, TurnPosition, TurnRequest
-from crosswind.gateway.trajectory.sqlite.connection import commit
+from crosswind.gateway.trajectory.sqlite.connection import commit, retry_while_busy
+from crosswind.gateway.trajectory.sqlite.schema import split_statements
 
 _KEPT = 200_000
 """Leases that are kept; older turns are in the store by far."""
 _PRUNE_EVERY = 1_000
 _WAIT_S, _PAUSE_S = 1.0, 0.0005
+_START_S = 60.0
+"""How long a start waits for the other processes' starts."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS claim (
   id INTEGER PRIMARY KEY, session_id TEXT NOT NULL, turn_index INTEGER NOT NULL, attempt INTEGER NOT NULL,
@@ -65,11 +68,17 @@ class SharedLog:
     """
 
     def __init__(self, file: Path | None, schema: str) -> None:
-        self._connection = sqlite3.connect(file or ":memory:", timeout=10, isolation_level=None)
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute("PRAGMA synchronous = OFF")
-        self._connection.executescript(schema)
-        self._connection.execute("PRAGMA busy_timeout = 0")
+        """Raises LeasesUnavailable, where the folder is gone: the supervisor was killed during the start."""
+        with translate_errors():
+            self._connection = sqlite3.connect(file or ":memory:", timeout=_START_S, isolation_level=None)
+            # All processes come here at once, and SQLite doesn't wait for others that switch the mode.
+            retry_while_busy(self._connection, "PRAGMA journal_mode = WAL", _START_S)
+            self._connection.execute("PRAGMA synchronous = OFF")
+            retry_while_busy(self._connection, "BEGIN IMMEDIATE", _START_S)
+            with commit(self._connection):
+                for statement in split_statements(schema):
+                    self._connection.execute(statement)
+            self._connection.execute("PRAGMA busy_timeout = 0")
 
     @asynccontextmanager
     async def _writing(self) -> AsyncIterator[sqlite3.Connection]:

@@ -18,8 +18,21 @@ from crosswind.gateway.http.auth import Caller, invalid_key_error
 from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.sessions.cache import SessionCache
 from crosswind.gateway.sessions.destroyed import Beginning
-from crosswind.gateway.sessions.errors import closed_session, refuse, store_down, unknown_session
-from crosswind.gateway.sessions.inference import REPEATED, Inference, SessionHints, make_unresolved
+from crosswind.gateway.sessions.errors import (
+    closed_session,
+    deleted_session,
+    refuse,
+    store_down,
+    unknown_session,
+)
+from crosswind.gateway.sessions.inference import (
+    REPEATED,
+    Inference,
+    Inferred,
+    SessionHints,
+    make_unknown,
+    make_unresolved,
+)
 from crosswind.gateway.sessions.keys import SessionKeys
 from crosswind.gateway.sessions.ledger import Ledger
 from crosswind.gateway.sessions.profiles import Profiles
@@ -88,6 +101,8 @@ class Sessions:
             session_id = await self._keys.owner_now(claim.caller) or session_id
             session = await self.get(session_id)
         if session is None:
+            if self._was_deleted(session_id):
+                raise deleted_session(session_id)
             opening = self._make_opening(session_id, claim.identity if claim.session_id else "key", claim)
             session = await self._open_unseen(opening)
         refuse(session.record, claim.caller.tenant)
@@ -167,6 +182,13 @@ class Sessions:
         except StoreError:
             return False
 
+    def _was_deleted(self, session_id: str) -> bool:
+        """Whether a session of this id was deleted of late. One point query for each opening."""
+        try:
+            return self._store.was_deleted(session_id)
+        except StoreError:
+            return False
+
     async def place(self, session: LiveSession, request: TurnRequest) -> TurnPosition:
         if self._sync is not None:
             return await self._sync.place(session, request)
@@ -185,6 +207,13 @@ class Sessions:
     def forget(self, session_id: str) -> None:
         self._live.remove(session_id)
         self._keys.forget(session_id)
+
+    def forget_all(self) -> None:
+        """Drop the sessions and keys in memory, because another store was put into the place of the one that
+        they came from. A turn in flight keeps its session, and the store takes its rows if it knows it.
+        """
+        self._live.clear()
+        self._keys.clear()
 
     def live(self) -> int:
         return len(self._live)
@@ -257,6 +286,7 @@ class Sessions:
             inferred = replace(inferred, session_id=f"{inferred.session_id}-{secrets.token_hex(3)}")
             beginning.retried, beginning.spared, session = None, True, None
         if session is None:
+            inferred = self._avoid_deleted(inferred)
             record = structs.replace(
                 opening.record,
                 id=inferred.session_id,
@@ -276,6 +306,12 @@ class Sessions:
             _put_in_doubt(session, REPEATED, 0.5)
         session.first_user_turn = hints.first_user_turn
         return Found(session, beginning)
+
+    def _avoid_deleted(self, inferred: Inferred) -> Inferred:
+        """The session itself, or another one of its own where the inferred one was deleted of late."""
+        if not self._was_deleted(inferred.session_id):
+            return inferred
+        return replace(make_unknown("inferred: its session was deleted"), beginning=inferred.beginning)
 
     def _retry_window(self, opening: Opening) -> float | None:
         """How long an equal request may be the retry of one whose answer noise destroyed; None: it destroys

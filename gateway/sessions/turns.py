@@ -4,12 +4,12 @@ tokens.
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from crosswind.gateway.clock import steady_us
 from crosswind.gateway.trajectory.content import Chain, pack
 from crosswind.gateway.trajectory.record import TurnHead
 from crosswind.injectors.identity import digest
@@ -214,7 +214,7 @@ class TurnIndex:
 
 
 def _time_us() -> int:
-    return max(_APART, time.time_ns() // 1000)
+    return max(_APART, steady_us())
 
 
 class TokenChains:

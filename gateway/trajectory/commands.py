@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -202,17 +201,16 @@ def prune_command(
     dry_run: bool,
 ) -> None:
     """Delete the oldest sessions, what deleted ones left behind, and give the space back."""
-    before_us = None if older_than is None else time.time_ns() // 1000 - int(older_than * 1e6)
     size = None if larger_than is None else int(larger_than)
-    if dry_run and before_us is None:
+    if dry_run and older_than is None:
         raise click.UsageError("--dry-run needs --older-than: what goes by size shows as it goes")
     with _open(url) as opened:
         if dry_run:
-            ids = opened.prunable_sessions(before_us=before_us, everything=everything, limit=-1)
+            ids = opened.prunable_sessions(idle_s=older_than, everything=everything, limit=-1)
             _print_result(as_json, {"sessions": ids, "dry_run": True}, *ids, f"{len(ids)} sessions would go")
             return
         before = opened.used_bytes()
-        gone = sum(len(ids) for ids in prune(opened, RetentionLimits(before_us, size, everything)))
+        gone = sum(len(ids) for ids in prune(opened, RetentionLimits(older_than, size, everything)))
         orphans = opened.drop_orphans()
         _shrink_fully(opened)
         after = opened.used_bytes()

@@ -25,12 +25,12 @@ _SESSIONS = 20
 
 @dataclass(frozen=True, slots=True)
 class RetentionLimits:
-    """What to keep: sessions active since `before_us`, and of those the newest that fit into `size_bytes`.
+    """What to keep: sessions idle for less than `idle_s`, and of those the newest that fit into `size_bytes`.
 
     None means no limit. Open sessions and those that await a reward are kept, unless `everything`.
     """
 
-    before_us: int | None = None
+    idle_s: float | None = None
     size_bytes: int | None = None
     everything: bool = False
 
@@ -41,9 +41,9 @@ def prune(store: Store, limits: RetentionLimits) -> Iterator[list[str]]:
     A step without ids released content or space. Raises StoreError if the store can't be written.
     """
     yield from sweep_all(store)
-    for before_us, over in _pruning_steps(store, limits):
+    for idle_s, over in _pruning_steps(store, limits):
         while over() and (
-            ids := store.prunable_sessions(before_us=before_us, everything=limits.everything, limit=_SESSIONS)
+            ids := store.prunable_sessions(idle_s=idle_s, everything=limits.everything, limit=_SESSIONS)
         ):
             store.write([SessionDeleted(session_id) for session_id in ids])
             yield ids
@@ -58,9 +58,11 @@ def sweep_all(store: Store) -> Iterator[list[str]]:
         yield []
 
 
-def _pruning_steps(store: Store, limits: RetentionLimits) -> Iterator[tuple[int | None, Callable[[], bool]]]:
-    if (before_us := limits.before_us) is not None:
-        yield before_us, lambda: True
+def _pruning_steps(
+    store: Store, limits: RetentionLimits
+) -> Iterator[tuple[float | None, Callable[[], bool]]]:
+    if (idle_s := limits.idle_s) is not None:
+        yield idle_s, lambda: True
     if (size := limits.size_bytes) is not None:
         yield None, lambda: store.used_bytes() > size
 

@@ -62,18 +62,18 @@ class Store(Protocol):
         limit: int = 100,
         offset: int = 0,
     ) -> list[Session]:
-        """List sessions, newest first. Label values are compared as text."""
+        """List sessions, the last to arrive first. Label values are compared as text."""
 
-    def prunable_sessions(self, *, before_us: int | None, everything: bool, limit: int) -> list[str]:
-        """List the ids of sessions that may be deleted, oldest first: those without activity since
-        `before_us`.
+    def prunable_sessions(self, *, idle_s: float | None, everything: bool, limit: int) -> list[str]:
+        """List the ids of sessions that may be deleted, oldest first: those without activity for `idle_s`.
+        Time runs steadily, whatever happens to the wall clock.
 
         Skips open sessions and those that await a reward, unless `everything`. A session with an expired
         reward counts as ended.
         """
 
-    def expire_rewards(self, before_us: int, limit: int = 500) -> int:
-        """Expire the pending rewards of sessions without activity since `before_us`; return how many.
+    def expire_rewards(self, idle_s: float, limit: int = 500) -> int:
+        """Expire the pending rewards of sessions without activity for `idle_s`; return how many.
 
         Expires at most `limit` in one short transaction. A later reward still counts.
         """
@@ -128,6 +128,9 @@ class Store(Protocol):
     def settings(self, kind: str) -> list[Setting]:
         """All settings of a kind, by name."""
 
+    def settings_as_they_came(self, kinds: Sequence[str]) -> list[Setting]:
+        """All settings of these kinds, in the order of their last updates."""
+
     def completed_groups(self, *, exclude: frozenset[str] = frozenset(), limit: int = 1000) -> list[str]:
         """Ids of groups with all `group_size` sessions closed and rewarded, in order of completion."""
 
@@ -161,6 +164,23 @@ class Store(Protocol):
 
         One short transaction; call it again until it returns 0. Content that no other session uses is
         deleted.
+        """
+
+    def was_deleted(self, session_id: str) -> bool:
+        """Whether a session of this id was deleted, as long as `forget_deleted` keeps it. One point query."""
+
+    def forget_deleted(self, age_s: float, limit: int = 500) -> int:
+        """Forget the ids of sessions that were deleted longer ago; return how many, `limit` at most."""
+
+    def file_problem(self) -> str | None:
+        """What somebody did to the files of the open store, with the fix; None if they are in order, or if
+        the store has none.
+        """
+
+    def reopen(self) -> bool:
+        """If another store has been put into the place of the one that was opened, go on with that one.
+
+        Returns whether it did. Raises StoreError if what is there can't be opened; then nothing has changed.
         """
 
     def used_bytes(self) -> int:

@@ -58,11 +58,13 @@ class Trust:
 
     @classmethod
     def of(cls, settings: Iterable[Setting], *, single: bool = False) -> Trust:
-        """Rebuild the trust from stored settings. An engine may serve another version by now."""
+        """Rebuild the trust from stored settings, in the order in which they came. An engine may serve
+        another version by now.
+        """
         trust = cls(single=single)
-        for setting in sorted(settings, key=lambda setting: setting.updated_us):
+        for setting in settings:
             trust.hear(setting)
-        trust.swapping, trust.serving = set(), []
+        trust.swapping, trust.serving, trust.resumed_us = set(), [], 0
         return trust
 
     def hear(self, setting: Setting) -> bool:
@@ -91,12 +93,13 @@ class Trust:
             self.serving = [*self.serving[-_REMEMBERED:], (setting.updated_us, setting.name)]
         self.swapping.clear()
 
-    def assess(self, turn: Turn, replicas: Iterable[str] = ()) -> Turn:
+    def assess(self, turn: Turn, began_us: int, replicas: Iterable[str] = ()) -> Turn:
         """Mark a fit turn unfit if its version, or one of the replicas that answered it, is doubted or may
         be.
 
-        `replicas` are base URLs. A turn of an engine that names no versions gets the versions that were
-        serving when it began and ended. If they differ it is unfit: no token can be attributed to a version.
+        `began_us` is by the clock of the statements. `replicas` are base URLs. A turn of an engine that names
+        no versions gets the versions that were serving when it began and ended. If they differ it is unfit:
+        no token can be attributed to a version.
         """
         if turn.fitness != Fitness.FIT:
             return turn
@@ -104,20 +107,20 @@ class Trust:
         if names:
             wrong = any(_is_untrusted(self.versions[name]) for name in names if name in self.versions)
         else:
-            wrong = self.stopped is not None or turn.created_us < self.resumed_us
-            turn = self._with_end_versions(turn)
-        wrong = wrong or self.servers.doubts(replicas, turn.created_us)
+            wrong = self.stopped is not None or began_us < self.resumed_us
+            turn = self._with_end_versions(turn, began_us)
+        wrong = wrong or self.servers.doubts(replicas, began_us)
         return structs.replace(turn, fitness=Fitness.POLICY_MISMATCH) if wrong else turn
 
-    def _with_end_versions(self, turn: Turn) -> Turn:
+    def _with_end_versions(self, turn: Turn, began_us: int) -> Turn:
         """Set the versions that were serving when the turn began and ended, as far as they are known."""
         if not self.single or not (self.serving or self.swapping):
             return turn
-        earlier = [name for at, name in self.serving if at <= turn.created_us]
+        earlier = [name for at, name in self.serving if at <= began_us]
         first = earlier[-1] if earlier else None
         last = self.serving[-1][1] if self.serving and not self.swapping else None
         # A swap to another version and back is a swap too.
-        one = first is not None and last is not None and self.serving[-1][0] <= turn.created_us
+        one = first is not None and last is not None and self.serving[-1][0] <= began_us
         fitness = turn.fitness if one else Fitness.VERSION_SPAN_UNKNOWN
         return structs.replace(turn, policy_first=first, policy_last=last, fitness=fitness)
 

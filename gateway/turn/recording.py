@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import msgspec
 import structlog
 
+from crosswind.gateway.clock import steady_us
 from crosswind.gateway.config.sections import Durability
 from crosswind.gateway.noise.limits import AbortWatch
 from crosswind.gateway.protocols.json_values import decode
@@ -67,7 +68,7 @@ class Recording:
         """Submit the turn with its events and ledger rows, and the session's row with its first turn."""
         relaxed = self.durability is Durability.RELAXED
         turn = with_rounds(exchange.build_turn(Durable.LATE if relaxed else Durable.YES), exchange)
-        turn = self.trust.assess(turn, exchange.replicas)
+        turn = self.trust.assess(turn, steady_us() - exchange.elapsed_us(), exchange.replicas)
         rows: list[Row] = [*exchange.noise.rows, *ledger_rows(exchange), turn, *exchange.noise.events]
         rows += [*self._record_delivered_ids(exchange, turn), *exchange.session.pending]
         if exchange.beginning is not None and exchange.beginning.lost is not None:

@@ -22,6 +22,7 @@ from pydantic import SecretStr
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.peers.channel import Message
+from crosswind.gateway.recorder.losses import ROWS_LOST, tell_lost_rows
 from crosswind.gateway.workers.child import ChildProcess
 from crosswind.gateway.workers.handoff import Dealer
 
@@ -72,6 +73,7 @@ class Supervisor:
         self._failed: Message | None = None
         self._restarts = 0
         self._ended_badly = False
+        self._rows_lost = 0
         self._control = ChildProcess(0)
         self._workers = [ChildProcess(number) for number in range(1, settings.workers + 1)]
 
@@ -110,6 +112,8 @@ class Supervisor:
             if self._stopping:
                 if code:
                     _log.error("a child did not end well", who=child.name, exit_code=code)
+                if code not in (0, ROWS_LOST):
+                    _log.error("a child did not end well", who=child.name, code=code)
                     self._ended_badly = True
                 return
             if not self._up or self._workers_keep_failing():
@@ -141,6 +145,8 @@ class Supervisor:
     async def _hear(self, child: ChildProcess, message: Message) -> Message | None:
         if "failed" in message:
             child.failure = message["failed"]
+        elif "lost" in message:
+            self._rows_lost += message["lost"]
         elif "ready" in message:
             child.ready = True
             if child.handed is not None:
@@ -230,7 +236,7 @@ class Supervisor:
         for child in self._children if slow else ():
             child.signal(signal.SIGKILL)
         await asyncio.gather(*keeping)
-        return 1 if self._ended_badly or not self._up else 0
+        return tell_lost_rows(self._rows_lost) or (1 if self._ended_badly or not self._up else 0)
 
 
 def _serialize_settings(settings: Settings) -> Message:

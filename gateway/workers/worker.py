@@ -24,7 +24,7 @@ import uvloop
 from structlog.contextvars import bind_contextvars
 
 from crosswind.gateway.app import create_app
-from crosswind.gateway.clock import now_us
+from crosswind.gateway.clock import steady_us
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.http.server import (
@@ -36,7 +36,9 @@ from crosswind.gateway.http.server import (
 )
 from crosswind.gateway.peers.channel import Channel, Message
 from crosswind.gateway.peers.peers import Peers
+from crosswind.gateway.recorder.losses import ROWS_LOST
 from crosswind.gateway.runtime import Gateway
+from crosswind.gateway.sessions.leases import LeasesUnavailable
 from crosswind.gateway.telemetry.logs import configure
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.gateway.workers.handoff import HandedServer
@@ -58,7 +60,7 @@ async def _run(end: socket.socket, other: socket.socket) -> int:
         return 1
     try:
         gateway = _make_gateway(message, channel)
-    except ConfigurationError as error:
+    except (ConfigurationError, LeasesUnavailable) as error:
         channel.tell({"failed": {"error": str(error)}})
         channel.close()
         return 2
@@ -79,12 +81,14 @@ async def _run(end: socket.socket, other: socket.socket) -> int:
     finally:
         listening.cancel()
         reporting.cancel()
-        await gateway.close()
+        lost = await gateway.close()
     if channel.ended:
         # The supervisor can't clean up any more. Processes that are still draining keep the files open.
         shutil.rmtree(message["folder"], ignore_errors=True)
+    if lost:
+        channel.tell({"lost": lost})
     channel.close()
-    return 0
+    return ROWS_LOST if lost else 0
 
 
 def _make_gateway(message: Message, channel: Channel) -> Gateway:
@@ -115,7 +119,7 @@ async def _follow_supervisor(channel: Channel, gateway: Gateway, server: HttpSer
             gateway.receive_noise_switch(message["noise"])
         elif "version" in message:
             said = message["version"]
-            gateway.receive_trust(Setting(said["kind"], said["name"], said["value"], now_us()))
+            gateway.receive_trust(Setting(said["kind"], said["name"], said["value"], steady_us()))
         elif "hang_up" in message:
             gateway.reload_in_background()
         elif "reload" in message:

@@ -13,7 +13,7 @@ from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.injectors.engine.plan import Assignment, Seed, make_plan
 from tests.gateway.dialogue import body, user
 from tests.gateway.servers import Running, gateway, settings, upstream, wait_until
-from tests.gateway.trajectory.rows import session, talk
+from tests.gateway.trajectory.rows import forget_arrival, session, talk
 
 PLAN = make_plan(Profiles().get("off"), Seed(0, "s"), Assignment("clean")).to_json()
 
@@ -24,6 +24,7 @@ def old_store(tmp_path: Path) -> SqliteStore:
     store.write([*talk("done", 90), Reward("done", 5, 1.0), SessionClosed("done", 5)])
     store.write([session("waiting", created_us=5, plan=PLAN), SessionClosed("waiting", 6)])
     store.write([session("open", created_us=5)])
+    forget_arrival(store.path)
     return store
 
 

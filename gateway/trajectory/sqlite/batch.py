@@ -45,7 +45,7 @@ from crosswind.gateway.trajectory.sqlite.columns import (
     storable,
     to_json,
 )
-from crosswind.gateway.trajectory.sqlite.deletion import delete_session
+from crosswind.gateway.trajectory.sqlite.deletion import delete_session, was_deleted
 from crosswind.gateway.trajectory.sqlite.segments import KnownFrames, NewContent
 from crosswind.gateway.trajectory.store import RowRefused
 
@@ -65,8 +65,8 @@ BARE_CHOICE = "bare_choice"
 Values = Sequence[Any]
 
 # In the order of insertion: what others refer to comes first, and changes come after what they change.
-_SESSION = SESSION.insert("rewarded_us")
-_TURN = TURN.insert(*VIEW_COLUMNS, BARE_CHOICE)
+_SESSION = SESSION.insert("rewarded_us", stamped=True)
+_TURN = TURN.insert(*VIEW_COLUMNS, BARE_CHOICE, stamped=True)
 _COMPLETION = COMPLETION.insert("session_id", "turn_index", "attempt")
 _EVENT = EVENT.insert()
 _SHOWN = SHOWN.insert()
@@ -75,14 +75,16 @@ _GENERATED = GENERATED_TEXT.insert()
 _DELIVERED_ID = DELIVERED_ID.insert()
 _PROVIDER_OBJECT = PROVIDER_OBJECT.insert()
 _DESTROYED = DESTROYED_ANSWER.insert()
-_REWARD = REWARD.insert()
+_REWARD = REWARD.insert(conflict="ON CONFLICT DO UPDATE SET arrival = excluded.arrival", stamped=True)
 _REWARDED = """
 UPDATE session SET
   reward_state = 'given',
-  rewarded_us = coalesce(rewarded_us, (SELECT min(created_us) FROM reward WHERE session_id = session.id)),
+  rewarded_arrival = CASE WHEN rewarded_us IS NULL THEN arrival() ELSE rewarded_arrival END,
+  rewarded_us = coalesce(rewarded_us, (
+    SELECT created_us FROM reward WHERE session_id = session.id ORDER BY arrival, reward.id LIMIT 1)),
   (reward, reward_components_json, reward_source) = (
     SELECT reward.reward, components_json, source FROM reward
-    WHERE session_id = session.id ORDER BY created_us DESC, reward.id DESC LIMIT 1)
+    WHERE session_id = session.id ORDER BY arrival DESC, reward.id DESC LIMIT 1)
 WHERE id = ?"""
 _MARKED = """
 UPDATE session SET
@@ -92,13 +94,20 @@ UPDATE session SET
   reward_state = CASE reward_state WHEN 'given' THEN reward_state ELSE coalesce(?, reward_state) END,
   labels_json = coalesce(json_patch(coalesce(labels_json, '{}'), ?), labels_json)
 WHERE id = ?"""
-_CLOSED = "UPDATE session SET status = 'closed', closed_us = coalesce(closed_us, ?) WHERE id = ?"
+_CLOSED = """
+UPDATE session SET
+  status = 'closed',
+  closed_arrival = CASE WHEN closed_us IS NULL THEN arrival() ELSE closed_arrival END,
+  closed_us = coalesce(closed_us, ?)
+WHERE id = ?"""
 _DELIVERY = DELIVERY.insert(
     conflict="ON CONFLICT DO UPDATE SET delivered = excluded.delivered, "
     "durable = coalesce(excluded.durable, durable), total_us = coalesce(excluded.total_us, total_us)"
 )
 _SETTING = SETTING.insert(
-    conflict="ON CONFLICT DO UPDATE SET value_json = excluded.value_json, updated_us = excluded.updated_us"
+    conflict="ON CONFLICT DO UPDATE SET value_json = excluded.value_json, updated_us = excluded.updated_us, "
+    "arrival = excluded.arrival",
+    stamped=True,
 )
 _ERASED = "UPDATE shown SET text = NULL WHERE session_id = ? AND text IS NOT NULL"
 _ORDER = (
@@ -132,6 +141,7 @@ class Batch:
 
     def __init__(self, rows: Sequence[Row], known: KnownFrames, *, trust_stored: bool = True) -> None:
         self._content = NewContent(known, trust_stored=trust_stored)
+        self._opened_ids: list[str] = []
         self._deleted_ids: list[str] = []
         self._values: dict[str, list[Values]] = {statement: [] for statement in _ORDER}
         for row in rows:
@@ -148,7 +158,13 @@ class Batch:
         }
 
     def insert(self, connection: sqlite3.Connection) -> None:
-        """Insert everything, within the caller's transaction."""
+        """Insert everything, within the caller's transaction.
+
+        Raises RowRefused for a session that was deleted of late: a request in flight must not bring it back.
+        """
+        for session_id in self._opened_ids:
+            if was_deleted(connection, session_id):
+                raise RowRefused(f"session {session_id!r} was deleted")
         for statement in _ORDER:
             if values := self._values[statement]:
                 _execute(connection, statement, values)
@@ -167,6 +183,8 @@ class Batch:
         elif isinstance(row, SessionDeleted):
             self._deleted_ids.append(row.session_id)
         else:
+            if isinstance(row, Session):
+                self._opened_ids.append(row.id)
             for statement, encode in _ENCODERS[type(row)]:
                 self._values[statement].append(encode(row))
 

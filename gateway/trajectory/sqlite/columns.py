@@ -187,12 +187,15 @@ class Table(Generic[T]):
         fields = {field: read(value) for (field, read), value in zip(self._reads, values, strict=True)}
         return self.kind(**fields, **left)
 
-    def insert(self, *extra: str, conflict: str = "ON CONFLICT DO NOTHING") -> str:
-        """An INSERT of all columns and the extra ones. A row of a known identity is not changed."""
+    def insert(self, *extra: str, conflict: str = "ON CONFLICT DO NOTHING", stamped: bool = False) -> str:
+        """An INSERT of all columns and the extra ones. A row of a known identity is not changed. `stamped`
+        rows get the time of their transaction, which the function arrival() tells.
+        """
         names = (*self.names, *extra)
-        return (
-            f"INSERT INTO {self.name} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) {conflict}"
-        )
+        values = ["?"] * len(names)
+        if stamped:
+            names, values = (*names, "arrival"), [*values, "arrival()"]
+        return f"INSERT INTO {self.name} ({', '.join(names)}) VALUES ({', '.join(values)}) {conflict}"
 
     def select(self, *extra: str) -> str:
         """The columns for a SELECT, qualified by the table's name, and the extra expressions after them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import sqlite3
@@ -9,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 from crosswind.gateway.trajectory.store import RowRefused, StoreError, StoreUnavailable
 
@@ -42,7 +44,10 @@ def private_file(path: Path, *, create: bool) -> None:
     if path.is_dir():
         raise StoreError(f"the store's path {path} is a directory; name a file in it")
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        if not path.exists():
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        elif not os.access(path, os.R_OK | os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         for file in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
             if file.exists() and file.stat().st_mode & 0o077:
                 file.chmod(0o600)
@@ -55,7 +60,12 @@ def private_file(path: Path, *, create: bool) -> None:
 def connect(path: Path, busy_timeout_s: float, *, read_only: bool = False) -> sqlite3.Connection:
     """Open a connection with the store's settings. Transactions are explicit; threads may pass it on."""
     connection = sqlite3.connect(
-        path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False, cached_statements=256
+        f"file:{quote(str(path))}?mode=rw",  # a file that has just been deleted is not created again
+        timeout=busy_timeout_s,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+        uri=True,
     )
     try:
         if not path.stat().st_size:
@@ -78,17 +88,17 @@ def connect(path: Path, busy_timeout_s: float, *, read_only: bool = False) -> sq
 
 def begin_writing(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
     """Begin a write transaction as soon as no other process has one."""
-    _retry_while_busy(connection, "BEGIN IMMEDIATE", busy_timeout_s)
+    retry_while_busy(connection, "BEGIN IMMEDIATE", busy_timeout_s)
 
 
 def _switch_to_wal(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
     """Switch to WAL. SQLite doesn't wait for processes that switch at the same moment."""
-    mode = _retry_while_busy(connection, "PRAGMA journal_mode = WAL", busy_timeout_s).fetchone()[0]
+    mode = retry_while_busy(connection, "PRAGMA journal_mode = WAL", busy_timeout_s).fetchone()[0]
     if mode != "wal":
         raise StoreError(f"SQLite refuses write-ahead logging here (journal mode {mode}); use a local file")
 
 
-def _retry_while_busy(connection: sqlite3.Connection, statement: str, wait_s: float) -> sqlite3.Cursor:
+def retry_while_busy(connection: sqlite3.Connection, statement: str, wait_s: float) -> sqlite3.Cursor:
     """Run a statement that needs a lock.
 
     SQLite's own busy handler grows to pauses of 100 ms, many commits long, which starves latecomers.

@@ -14,6 +14,7 @@ import re
 import sqlite3
 import time
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 BLOCK, CHAIN, FRAME = 0, 1, 2
@@ -43,6 +44,12 @@ INSERT INTO setting (kind, name, value_json, updated_us) VALUES (?, ?, json_obje
 ON CONFLICT DO UPDATE SET value_json = excluded.value_json, updated_us = excluded.updated_us
 WHERE json_extract(excluded.value_json, '$.highest') > json_extract(value_json, '$.highest')"""
 
+_DELETED = """
+INSERT INTO deleted_session VALUES (?, arrival()) ON CONFLICT DO UPDATE SET arrival = excluded.arrival"""
+_IS_DELETED = "SELECT 1 FROM deleted_session WHERE digest = ?"
+_FORGET = """
+DELETE FROM deleted_session WHERE digest IN (SELECT digest FROM deleted_session WHERE arrival < ? LIMIT ?)"""
+
 _KEYS = "DELETE FROM setting WHERE kind = 'session_key' AND json_extract(value_json, '$.session') = ?"
 
 
@@ -57,6 +64,21 @@ def delete_session(connection: sqlite3.Connection, session_id: str) -> None:
     if found is not None and (match := _NUMBERED.fullmatch(found[0] or "")):
         connection.execute(_NUMBER, (NUMBERING, match[1], int(match[2]), time.time_ns() // 1000))
     connection.execute("DELETE FROM session WHERE id = ?", (session_id,))
+    connection.execute(_DELETED, (_digest(session_id),))
+
+
+def was_deleted(connection: sqlite3.Connection, session_id: str) -> bool:
+    """Whether a session of this id was deleted of late. Its id itself is not kept."""
+    return connection.execute(_IS_DELETED, (_digest(session_id),)).fetchone() is not None
+
+
+def forget_deleted(connection: sqlite3.Connection, before: int, most: int) -> int:
+    """Forget ids deleted before that moment of the store's time, `most` of them; return how many."""
+    return connection.execute(_FORGET, (before, most)).rowcount
+
+
+def _digest(session_id: str) -> bytes:
+    return blake2b(session_id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def sweep(connection: sqlite3.Connection, most: int) -> int:

@@ -7,34 +7,40 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
+from crosswind.gateway.trajectory.sqlite.arrival import store_time
 from crosswind.gateway.trajectory.store import StoreError
 
-# The last activity of a session: its end, its last turn, or its beginning.
-_ACTIVE = """coalesce(closed_us,
-  (SELECT created_us FROM turn WHERE session_id = session.id ORDER BY rowid DESC LIMIT 1), created_us)"""
+_OPENED = "coalesce(arrival, created_us)"
+# The last activity of a session: its beginning, its last turn, or its end.
+_ACTIVE = f"""max(
+  {_OPENED},
+  coalesce((SELECT {_OPENED} FROM turn WHERE session_id = session.id ORDER BY rowid DESC LIMIT 1), 0),
+  coalesce(closed_arrival, CASE WHEN arrival IS NULL THEN closed_us END, 0))"""
 _SETTLED = "(status = 'closed' AND reward_state <> 'pending' OR reward_state = 'expired')"
 _SHRINK_PAGES = 512
 
 
 def prunable_sessions(
-    connection: sqlite3.Connection, *, before_us: int | None, everything: bool, limit: int
+    connection: sqlite3.Connection, *, idle_s: float | None, everything: bool, limit: int
 ) -> list[str]:
     query = f"""
     SELECT id FROM session
     WHERE (:everything OR {_SETTLED})
-      AND (:before IS NULL OR created_us < :before AND {_ACTIVE} < :before)
-    ORDER BY created_us, rowid LIMIT :limit"""
-    values = {"everything": everything, "before": before_us, "limit": limit}
+      AND (:before IS NULL OR {_OPENED} < :before AND {_ACTIVE} < :before)
+    ORDER BY {_OPENED}, number LIMIT :limit"""
+    before = None if idle_s is None else store_time(connection) - int(idle_s * 1e6)
+    values = {"everything": everything, "before": before, "limit": limit}
     return [session_id for (session_id,) in connection.execute(query, values)]
 
 
-def expire_rewards(connection: sqlite3.Connection, before_us: int, limit: int) -> int:
-    """Expire the pending rewards of sessions without activity since `before_us`; return how many."""
+def expire_rewards(connection: sqlite3.Connection, idle_s: float, limit: int) -> int:
+    """Expire the pending rewards of sessions without activity for `idle_s`; return how many."""
     query = f"""
     UPDATE session SET reward_state = 'expired' WHERE rowid IN (
       SELECT rowid FROM session
-      WHERE reward_state = 'pending' AND created_us < :before AND {_ACTIVE} < :before LIMIT :limit)"""
-    return connection.execute(query, {"before": before_us, "limit": limit}).rowcount
+      WHERE reward_state = 'pending' AND {_OPENED} < :before AND {_ACTIVE} < :before LIMIT :limit)"""
+    before = store_time(connection) - int(idle_s * 1e6)
+    return connection.execute(query, {"before": before, "limit": limit}).rowcount
 
 
 def used_bytes(connection: sqlite3.Connection) -> int:

@@ -278,7 +278,7 @@ def names(connection: sqlite3.Connection, session_id: str) -> list[NameMap]:
 
 
 def rewards(connection: sqlite3.Connection, session_id: str) -> list[Reward]:
-    return select(connection, REWARD, "WHERE session_id = ? ORDER BY id", session_id)
+    return select(connection, REWARD, "WHERE session_id = ? ORDER BY arrival, id", session_id)
 
 
 def setting(connection: sqlite3.Connection, kind: str, name: str) -> Setting | None:
@@ -287,6 +287,11 @@ def setting(connection: sqlite3.Connection, kind: str, name: str) -> Setting | N
 
 def settings(connection: sqlite3.Connection, kind: str) -> list[Setting]:
     return select(connection, SETTING, "WHERE kind = ? ORDER BY name", kind)
+
+
+def settings_as_they_came(connection: sqlite3.Connection, kinds: Sequence[str]) -> list[Setting]:
+    rest = f"WHERE kind IN ({', '.join('?' * len(kinds))}) ORDER BY coalesce(arrival, updated_us), name"
+    return select(connection, SETTING, rest, *kinds)
 
 
 def completed_groups(
@@ -298,7 +303,8 @@ def completed_groups(
     WHERE group_id IS NOT NULL AND status = 'closed' AND reward_state = 'given'
     GROUP BY group_id
     HAVING count(DISTINCT coalesce(rollout_index, id)) >= max(group_size)
-    ORDER BY max(max(coalesce(closed_us, 0), coalesce(rewarded_us, 0))), group_id
+    ORDER BY max(max(
+      coalesce(closed_arrival, closed_us, 0), coalesce(rewarded_arrival, rewarded_us, 0))), group_id
     """
     found = [group_id for (group_id,) in connection.execute(query) if group_id not in exclude]
     return found[:limit]

@@ -18,8 +18,10 @@ T = TypeVar("T")
 class Readers:
     """Read-only connections to the file at `path`, one per concurrent reader."""
 
-    def __init__(self, path: Path, busy_timeout_s: float) -> None:
+    def __init__(self, path: Path, busy_timeout_s: float, require_files: Callable[[], None]) -> None:
+        """`require_files` raises StoreError if the path isn't the open store's any more."""
         self._path = path
+        self._require_files = require_files
         self._busy_timeout_s = busy_timeout_s
         self._lock = threading.Lock()
         self._closed = False
@@ -41,7 +43,7 @@ class Readers:
     @contextmanager
     def _borrow(self) -> Iterator[sqlite3.Connection]:
         with translate_errors(self._path):
-            connection = self._take() or connect(self._path, self._busy_timeout_s, read_only=True)
+            connection = self._take() or self._connect()
             try:
                 yield connection
             except BaseException:
@@ -58,6 +60,10 @@ class Readers:
             if self._closed:
                 raise StoreError(f"{self._path} is closed")
             return self.idle.pop() if self.idle else None
+
+    def _connect(self) -> sqlite3.Connection:
+        self._require_files()
+        return connect(self._path, self._busy_timeout_s, read_only=True)
 
     def close(self) -> None:
         """Close every connection. Those in use are closed when they are returned."""

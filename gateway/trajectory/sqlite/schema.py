@@ -54,7 +54,7 @@ def migrate(connection: sqlite3.Connection, path: str) -> int:
         with commit(connection):
             # Another process may have applied the step while this one waited for the lock.
             if _version(connection, path, newest) < step.version:
-                for statement in _statements(step.sql):
+                for statement in split_statements(step.sql):
                     connection.execute(statement)
                 connection.execute(
                     "INSERT INTO schema_version VALUES (?, ?, ?)",
@@ -98,7 +98,7 @@ def _version(connection: sqlite3.Connection, path: str, newest: int) -> int:
     return at
 
 
-def _statements(sql: str) -> Iterator[str]:
+def split_statements(sql: str) -> Iterator[str]:
     """Split the script into statements; `executescript` would commit between them."""
     statement = ""
     for line in sql.splitlines(keepends=True):

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 from crosswind.gateway.trajectory.record import Row, TrainStep
 from crosswind.gateway.trajectory.sqlite import maintenance, queries, totals
+from crosswind.gateway.trajectory.sqlite.arrival import StoreClock
 from crosswind.gateway.trajectory.sqlite.batch import Batch, explain_missing_sessions
 from crosswind.gateway.trajectory.sqlite.columns import TRAIN_STEP
 from crosswind.gateway.trajectory.sqlite.connection import (
@@ -25,13 +26,21 @@ from crosswind.gateway.trajectory.sqlite.connection import (
     private_file,
     translate_errors,
 )
-from crosswind.gateway.trajectory.sqlite.deletion import BLOCK, CHAIN, FRAME, sweep
+from crosswind.gateway.trajectory.sqlite.deletion import (
+    BLOCK,
+    CHAIN,
+    FRAME,
+    forget_deleted,
+    sweep,
+    was_deleted,
+)
+from crosswind.gateway.trajectory.sqlite.files import StoreFiles
 from crosswind.gateway.trajectory.sqlite.orphans import delete_orphans, find_orphans
 from crosswind.gateway.trajectory.sqlite.readers import Readers
 from crosswind.gateway.trajectory.sqlite.schema import migrate
 from crosswind.gateway.trajectory.sqlite.segments import KnownFrames
 from crosswind.gateway.trajectory.sqlite.verification import verify_store
-from crosswind.gateway.trajectory.store import RowRefused, Store, StoreError, location
+from crosswind.gateway.trajectory.store import RowRefused, Store, StoreError, StoreUnavailable, location
 from crosswind.gateway.trajectory.summary import compute_summary
 
 _AT_ONCE = 500
@@ -77,18 +86,50 @@ class SqliteStore(Store):
         self._lock = threading.Lock()
         self._busy_timeout_s = busy_timeout_s
         self._closed = False
-        self._foreign_keys = True
-        self._known = KnownFrames()
-        self._readers = Readers(self.path, busy_timeout_s)
+        self._arrival = 0
+        """The time of the transaction that is open."""
+        self._open(create=create)
+
+    def _open(self, *, create: bool) -> None:
+        """Open the file that is at the path. Raises StoreError; then nothing has changed."""
         with translate_errors(self.path):
             private_file(self.path, create=create)
-            self._writer = connect(self.path, busy_timeout_s)
+            writer = connect(self.path, self._busy_timeout_s)
             try:
-                migrate(self._writer, str(self.path))
-                self._writer.execute("PRAGMA busy_timeout = 0")
+                migrate(writer, str(self.path))
+                writer.execute("PRAGMA busy_timeout = 0")
             except BaseException:
-                self._writer.close()
+                writer.close()
                 raise
+        writer.create_function("arrival", 0, lambda: self._arrival)
+        self._writer, self._foreign_keys = writer, True
+        self._known, self._clock = KnownFrames(), StoreClock()
+        self._files = StoreFiles(self.path)
+        self._readers = Readers(self.path, self._busy_timeout_s, self._require_files)
+
+    def file_problem(self) -> str | None:
+        """What somebody did to the files of the open store, with the fix; None if they are in order."""
+        return None if self._closed else self._files.find_problem()
+
+    def reopen(self) -> bool:
+        """If another store has been put into the place of the one that was opened, go on with that one.
+
+        Returns whether it did. Raises StoreError if what is there can't be opened; then nothing has changed.
+        """
+        with self._lock:
+            if self._closed or not self._files.find_replacement():
+                return False
+            writer, readers, files = self._writer, self._readers, self._files
+            files.set_companions_aside()
+            self._open(create=False)
+            writer.close()
+            readers.close()
+            files.close()
+            return True
+
+    def _require_files(self) -> None:
+        if (problem := self._files.find_problem()) is not None:
+            raise StoreUnavailable(problem)
 
     @classmethod
     def from_url(cls, url: str, **settings: Any) -> SqliteStore:
@@ -124,9 +165,17 @@ class SqliteStore(Store):
             if foreign_keys is not self._foreign_keys:
                 self._writer.execute(f"PRAGMA foreign_keys = {int(foreign_keys)}")
                 self._foreign_keys = foreign_keys
+            self._require_files()
             begin_writing(self._writer, self._busy_timeout_s)
-            with commit(self._writer):
-                yield self._writer
+            try:
+                with commit(self._writer):
+                    self._arrival = self._clock.stamp(self._writer)
+                    yield self._writer
+            except BaseException:
+                self._clock.forget()
+                raise
+            # What went into a file without a name is not durable.
+            self._require_files()
 
     session = _look(queries.session)
     sessions = _snapshot(queries.sessions)
@@ -147,9 +196,11 @@ class SqliteStore(Store):
     rewards = _snapshot(queries.rewards)
     setting = _look(queries.setting)
     settings = _snapshot(queries.settings)
+    settings_as_they_came = _snapshot(queries.settings_as_they_came)
+    was_deleted = _look(was_deleted)
     completed_groups = _snapshot(queries.completed_groups)
     group = _snapshot(queries.group)
-    prunable_sessions = _look(maintenance.prunable_sessions)
+    prunable_sessions = _snapshot(maintenance.prunable_sessions)
     used_bytes = _snapshot(maintenance.used_bytes)
     steps = _snapshot(totals.steps)
     runs = _snapshot(totals.runs)
@@ -163,7 +214,7 @@ class SqliteStore(Store):
     def plan_step(self, step: TrainStep) -> None:
         """Write the write-ahead row of a step, durable on return. An existing row is kept."""
         with self._transaction() as connection:
-            connection.execute(TRAIN_STEP.insert(), TRAIN_STEP.encode(step))
+            connection.execute(TRAIN_STEP.insert(stamped=True), TRAIN_STEP.encode(step))
 
     def complete_step(self, step: TrainStep) -> None:
         """Write the outcome of a planned step. Raises StoreError if the step was never planned."""
@@ -184,10 +235,15 @@ class SqliteStore(Store):
         with self._transaction(foreign_keys=False) as connection:
             return sweep(connection, most)
 
-    def expire_rewards(self, before_us: int, limit: int = 500) -> int:
-        """Expire the pending rewards of sessions without activity since `before_us`; return how many."""
+    def expire_rewards(self, idle_s: float, limit: int = 500) -> int:
+        """Expire the pending rewards of sessions without activity for `idle_s`; return how many."""
         with self._transaction() as connection:
-            return maintenance.expire_rewards(connection, before_us, limit)
+            return maintenance.expire_rewards(connection, idle_s, limit)
+
+    def forget_deleted(self, age_s: float, limit: int = 500) -> int:
+        """Forget the ids of sessions that were deleted longer ago; return how many, `limit` at most."""
+        with self._transaction() as connection:
+            return forget_deleted(connection, self._arrival - int(age_s * 1e6), limit)
 
     def drop_orphans(self) -> int:
         """Delete the content that no turn refers to; return the number of rows. Scans all content."""
@@ -217,3 +273,4 @@ class SqliteStore(Store):
             self._closed = True
             self._writer.close()
         self._readers.close()
+        self._files.close()

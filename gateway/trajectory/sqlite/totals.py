@@ -14,7 +14,7 @@ def steps(connection: sqlite3.Connection, run: str) -> list[TrainStep]:
 
 
 def runs(connection: sqlite3.Connection) -> list[str]:
-    query = "SELECT run FROM train_step GROUP BY run ORDER BY min(created_us), run"
+    query = "SELECT run FROM train_step GROUP BY run ORDER BY min(coalesce(arrival, created_us)), run"
     return [run for (run,) in connection.execute(query)]
 
 
@@ -26,9 +26,9 @@ def injections(connection: sqlite3.Connection) -> dict[str, int]:
 def versions(connection: sqlite3.Connection) -> list[str]:
     query = """
     SELECT version FROM (
-      SELECT policy_first AS version, created_us FROM turn
-      UNION ALL SELECT policy_last, created_us FROM turn
-    ) WHERE version IS NOT NULL GROUP BY version ORDER BY min(created_us), version
+      SELECT policy_first AS version, rowid AS came FROM turn
+      UNION ALL SELECT policy_last, rowid FROM turn
+    ) WHERE version IS NOT NULL GROUP BY version ORDER BY min(came), version
     """
     return [version for (version,) in connection.execute(query)]
 

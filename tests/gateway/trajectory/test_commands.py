@@ -183,13 +183,14 @@ def test_old_sessions_are_pruned_and_the_unfinished_spared(store: SqliteStore) -
     store.write([rows.session("awaited", created_us=old), SessionClosed("awaited", old)])
     store.write([rows.session("expired", created_us=old), EXPIRED])
     store.write([rows.session("busy", created_us=old), rows.turn("busy", created_us=NOW_US)])
+    rows.forget_arrival(store.path)
     prune = ("prune", "--store", store.path, "--older-than", "30d")
     assert run_json(*prune, "--dry-run")["sessions"] == ["old", "expired"]
     with writing(store):
         assert run_json(*prune)["sessions"] == 2
     assert {one.id for one in store.sessions()} == {"young", "open", "awaited", "busy", "live"}
-    assert run_json(*prune, "--all")["sessions"] == 3
-    assert {one.id for one in store.sessions()} == {"young", "busy"}
+    assert run_json(*prune, "--all")["sessions"] == 2
+    assert {one.id for one in store.sessions()} == {"young", "busy", "live"}
     assert run("verify", "--store", store.path).exit_code == 0
 
 

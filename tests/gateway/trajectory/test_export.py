@@ -30,8 +30,8 @@ def filled(store: SqliteStore, path: Path) -> Path:
     store.write(
         [
             rows.session("a", created_us=1),
-            rows.session("b", created_us=3, group_id="g", rollout_index=1),
             rows.session("c", created_us=2, group_id="g", rollout_index=0),
+            rows.session("b", created_us=3, group_id="g", rollout_index=1),
             turn,
             rows.event("b"),
             rows.shown("b", "call:c1#0", text="noisy"),

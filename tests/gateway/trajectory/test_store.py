@@ -58,13 +58,13 @@ def test_a_delivery_completes_its_turn(store: SqliteStore) -> None:
     assert (second.delivered, second.durable, second.total_us) == (Delivered.UNKNOWN, Durable.YES, None)
 
 
-def test_rewards_are_appended_and_the_latest_counts(store: SqliteStore) -> None:
-    late, early = Reward("s", 20, 0.5, {"task": 0.5}, "judge"), Reward("s", 10, 1.0, {}, "agent")
+def test_rewards_are_appended_and_the_last_to_arrive_counts(store: SqliteStore) -> None:
+    early, late = Reward("s", 20, 1.0, {}, "agent"), Reward("s", 10, 0.5, {"task": 0.5}, "judge")
     store.write([rows.session()])
     assert (store.session("s") or rows.session()).reward_state is RewardState.PENDING
     store.write([SessionMarked("s", reward_state=RewardState.EXPIRED)])
-    # The early one was posted before the other and arrived after it.
-    store.write([late, early, SessionMarked("s", reward_state=RewardState.EXPIRED)])
+    # The clock was set back between them.
+    store.write([early, late, SessionMarked("s", reward_state=RewardState.EXPIRED)])
     found = store.session("s")
     assert found and (found.reward, found.reward_source, found.reward_components) == (
         0.5,
@@ -72,7 +72,10 @@ def test_rewards_are_appended_and_the_latest_counts(store: SqliteStore) -> None:
         {"task": 0.5},
     )
     assert found.reward_state is RewardState.GIVEN
-    assert store.rewards("s") == [late, early]
+    assert store.rewards("s") == [early, late]
+    store.write([early])
+    assert store.rewards("s") == [late, early], "it came again, at a time that the clock has told before"
+    assert (store.session("s") or rows.session()).reward == 1.0
 
 
 def test_marks_and_the_end_of_a_session(store: SqliteStore) -> None:
@@ -113,11 +116,11 @@ def test_groups_complete_when_all_their_rollouts_are_closed_and_rewarded(store: 
     store.write(unrewarded[:2])
     assert store.completed_groups() == ["b"]
     store.write(unrewarded[2:])
-    assert store.completed_groups() == ["a", "b"], "in order of completion"
-    store.write([Reward("a0", 99, 0.0)])
-    assert store.completed_groups() == ["a", "b"], "a correction does not move a group"
-    assert store.completed_groups(limit=1) == ["a"]
-    assert store.completed_groups(exclude=frozenset({"a"})) == ["b"]
+    assert store.completed_groups() == ["b", "a"], "in order of completion, whatever the clock told"
+    store.write([Reward("b0", 99, 0.0)])
+    assert store.completed_groups() == ["b", "a"], "a correction does not move a group"
+    assert store.completed_groups(limit=1) == ["b"]
+    assert store.completed_groups(exclude=frozenset({"b"})) == ["a"]
 
 
 def test_a_rollout_that_was_opened_again_counts_once(store: SqliteStore) -> None:

@@ -14,6 +14,7 @@ ALTER TABLE session ADD COLUMN rewarded_arrival INTEGER;      -- of the first re
 ALTER TABLE turn ADD COLUMN arrival INTEGER;
 ALTER TABLE reward ADD COLUMN arrival INTEGER;
 ALTER TABLE train_step ADD COLUMN arrival INTEGER;
+ALTER TABLE setting ADD COLUMN arrival INTEGER;
 
 DROP INDEX session_created;
 DROP INDEX session_pending;

@@ -1,0 +1,66 @@
+"""Watches the files of the open store: somebody may delete, replace or truncate them.
+
+Then the store takes nothing, so nothing is acknowledged that would be gone at the end. Traffic goes on, and
+its rows wait. A file that is back in its place is the store again. Another store in its place is opened
+instead. No store is made by itself: an empty one would look as if all were well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import structlog
+
+from crosswind.gateway.trajectory.store import Store, StoreError
+
+_log = structlog.get_logger("crosswind.store")
+
+_EVERY_S = 0.25
+
+
+@dataclass(slots=True)
+class StoreWatch:
+    """Looks at the files from `start` until `stop`."""
+
+    store: Store
+    forget: Callable[[], None]
+    """Drops what memory holds of the store that was replaced."""
+    problem: str | None = None
+    """What happened to the files, with the fix; None if they are in order."""
+    _task: asyncio.Task[None] | None = field(default=None, init=False)
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _run(self) -> None:
+        while True:
+            await self.look()
+            await asyncio.sleep(_EVERY_S)
+
+    async def look(self) -> None:
+        """Look at the files once, and open the store that has been put into their place, if there is one."""
+        before, self.problem = self.problem, await asyncio.to_thread(self.store.file_problem)
+        if self.problem is None:
+            if before is not None:
+                _log.warning("the store's files are back")
+            return
+        if before is None:
+            _log.error("the store's files are gone; nothing is acknowledged", error=self.problem)
+        try:
+            reopened = await asyncio.to_thread(self.store.reopen)
+        except StoreError as error:
+            self.problem = f"{self.problem} ({error})"
+            return
+        if reopened:
+            self.forget()
+            self.problem = None
+            _log.warning("another store is in the place of the one that was open, and is used from now on")
