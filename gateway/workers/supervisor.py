@@ -110,10 +110,8 @@ class Supervisor:
                 self._dealer.remove(handed)
             self._forget_gauges(child.pid)
             if self._stopping:
-                if code:
-                    _log.error("a child did not end well", who=child.name, exit_code=code)
                 if code not in (0, ROWS_LOST):
-                    _log.error("a child did not end well", who=child.name, code=code)
+                    _log.error("a child did not end well", who=child.name, exit_code=code)
                     self._ended_badly = True
                 return
             if not self._up or self._workers_keep_failing():
