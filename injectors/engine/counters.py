@@ -6,7 +6,6 @@ own branch. A longer conversation goes on from the counters of one that it begin
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from crosswind.injectors.conversation import Item, Site, ToolResult
 from crosswind.injectors.engine.decision import Decision
 from crosswind.injectors.engine.plan import ActiveRule, CompiledRule, Plan
 from crosswind.injectors.guard.solvability import FULL, FULL_TOOL, Spent
+from crosswind.injectors.profiles.expressions import is_found
 from crosswind.injectors.profiles.marks import find_observations
 from crosswind.injectors.profiles.schedule import Occasion
 
@@ -110,7 +110,7 @@ class BranchCounters:
 
 def in_scope(rule: CompiledRule, item: Item) -> bool:
     """Whether an item of the rule's site is an occasion of it: from one of its tools, with its text."""
-    if rule.text and not re.search(rule.text, item.text):
+    if rule.text and not is_found(rule.text, item.text):
         return False
     if not isinstance(item, ToolResult):
         return not rule.observation or bool(find_observations(item.text, rule.observation))

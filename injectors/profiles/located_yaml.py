@@ -17,12 +17,29 @@ class YamlSyntaxError(ValueError):
         self.line = line
 
 
+MOST_VALUES = 20_000
+"""Of a document, once its aliases are written out: nine levels of nine aliases are 387 million."""
+_TOO_MANY = f"more than {MOST_VALUES} values with its aliases written out"
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a document with too many values as soon as it has composed so many."""
+
+    _composed = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        self._composed += 1
+        if self._composed > MOST_VALUES:
+            raise YamlSyntaxError(_TOO_MANY, self.peek_event().start_mark.line + 1)
+        return super().compose_node(parent, index)
+
+
 class LocatedYaml:
     """A YAML document as plain data (`data`), with the line of every path in it."""
 
     def __init__(self, text: str) -> None:
         try:
-            loader = yaml.SafeLoader(text)
+            loader = _Loader(text)
         except yaml.reader.ReaderError as error:
             raise YamlSyntaxError(
                 str(error).splitlines()[0], text.count("\n", 0, error.position) + 1
@@ -30,6 +47,7 @@ class LocatedYaml:
         try:
             node = loader.get_single_node()
             _refuse_doubled(node)
+            _refuse_multiplied(node)
             self.data: Any = None if node is None else loader.construct_document(node)
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
@@ -74,6 +92,28 @@ def _refuse_doubled(root: yaml.Node | None) -> None:
                 pending.append(value)
 
 
+def _refuse_multiplied(root: yaml.Node | None) -> None:
+    """Refuse aliases that stand for too many values, before merge keys write them out."""
+    sizes: dict[int, int] = {}
+
+    def measure(node: yaml.Node) -> int:
+        """The values in a node. One that holds itself counts as empty there: it is refused later."""
+        if id(node) not in sizes:
+            sizes[id(node)] = 0
+            members = (
+                [part for pair in node.value for part in pair]
+                if isinstance(node, yaml.MappingNode)
+                else node.value
+                if isinstance(node, yaml.SequenceNode)
+                else []
+            )
+            sizes[id(node)] = 1 + sum(measure(member) for member in members)
+        return sizes[id(node)]
+
+    if root is not None and measure(root) > MOST_VALUES:
+        raise YamlSyntaxError(_TOO_MANY, root.start_mark.line + 1)
+
+
 def _child(node: yaml.Node | None, step: str | int) -> tuple[int, yaml.Node] | None:
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
@@ -85,12 +125,20 @@ def _child(node: yaml.Node | None, step: str | int) -> tuple[int, yaml.Node] | N
     return None
 
 
-def find_cycle(value: Any, path: Path = (), above: tuple[int, ...] = ()) -> Path | None:
+def find_cycle(value: Any) -> Path | None:
     """The path of a value that contains itself, by way of an anchor; None where there is none."""
-    if not isinstance(value, dict | list):
+    return _find_cycle(value, (), (), set())
+
+
+def _find_cycle(value: Any, path: Path, above: tuple[int, ...], seen: set[int]) -> Path | None:
+    """`seen`: the values that hold no cycle, which need no second look where an alias names them again."""
+    if not isinstance(value, dict | list) or id(value) in seen:
         return None
     if id(value) in above:
         return path
     members = value.items() if isinstance(value, dict) else enumerate(value)
-    inside = (find_cycle(one, (*path, key), (*above, id(value))) for key, one in members)
-    return next((found for found in inside if found is not None), None)
+    for key, member in members:
+        if (found := _find_cycle(member, (*path, key), (*above, id(value)), seen)) is not None:
+            return found
+    seen.add(id(value))
+    return None

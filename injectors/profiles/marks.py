@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from functools import lru_cache
 
+from crosswind.injectors.profiles.expressions import check_expression, find_spans
 from crosswind.injectors.text.json_leaves import dump_like
 from crosswind.injectors.text.json_payload import is_container, parse_json
 
@@ -24,16 +23,7 @@ class Observation:
 
 def check_mark(mark: str) -> str:
     """The mark. ValueError where it is neither a JSON pointer nor a regular expression."""
-    return mark if mark.startswith("/") else check_pattern(mark, ", or begin a JSON pointer with /")
-
-
-def check_pattern(pattern: str, or_else: str = "") -> str:
-    """The pattern. ValueError where it is no regular expression."""
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"no regular expression ({error}): fix it{or_else}") from error
-    return pattern
+    return mark if mark.startswith("/") else check_expression(mark, ", or begin a JSON pointer with /")
 
 
 def find_observations(text: str, mark: str) -> list[Observation]:
@@ -41,15 +31,7 @@ def find_observations(text: str, mark: str) -> list[Observation]:
     expression, whose first group, where it has one, is the observation."""
     if mark.startswith("/"):
         return _follow_pointer(text, mark)
-    pattern = _compile(mark)
-    group = 1 if pattern.groups else 0
-    spans = [match.span(group) for match in pattern.finditer(text)]
-    return [Observation(text[start:end], (start, end)) for start, end in spans if end > start][:MOST]
-
-
-@lru_cache(256)
-def _compile(mark: str) -> re.Pattern[str]:
-    return re.compile(mark)
+    return [Observation(text[start:end], (start, end)) for start, end in find_spans(mark, text, MOST)]
 
 
 def _follow_pointer(text: str, pointer: str) -> list[Observation]:

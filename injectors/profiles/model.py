@@ -9,7 +9,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from crosswind.injectors.guard.bounds import DEFAULT, Bounds, Real, Whole
 from crosswind.injectors.profiles.errors import ProfileError
-from crosswind.injectors.profiles.marks import check_mark, check_pattern
+from crosswind.injectors.profiles.expressions import check_expression
+from crosswind.injectors.profiles.marks import check_mark
 from crosswind.injectors.profiles.schedule import ALWAYS, When
 from crosswind.injectors.targets import ToolClass
 
@@ -38,7 +39,7 @@ class Where(_Model):
 
     tools: tuple[str, ...] = ()
     """Names or globs of tools; none given means all. User rules ignore it."""
-    text: Annotated[str, AfterValidator(check_pattern)] = ""
+    text: Annotated[str, AfterValidator(check_expression)] = ""
     """A regular expression that is searched for in the clean text: only where it is found the rule acts."""
 
     observation: Annotated[str, AfterValidator(check_mark)] = ""
