@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import structlog
+
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch, switch_file
@@ -14,6 +16,8 @@ from crosswind.gateway.sessions.profiles import PROFILE, Profiles
 from crosswind.gateway.trajectory.servers import SERVER
 from crosswind.gateway.trajectory.store import Store, StoreError, open_store
 from crosswind.gateway.trajectory.trust import VERSION, Trust
+
+_log = structlog.get_logger("crosswind.gateway")
 
 
 def create_app(
@@ -28,7 +32,7 @@ def create_app(
     store = _open_store(settings)
     try:
         for stored in store.settings(PROFILE):
-            profiles.put(stored.name, str(stored.value["yaml"]))
+            profiles.restore(stored.name, stored.value)
         profiles.take(read_profile_files(settings, profiles, reading), reading)
         curricula = Curricula(store, store.settings(KIND))
         trust = Trust.of(
@@ -42,9 +46,14 @@ def create_app(
 
 
 def _load_switch(settings: Settings, store: Store) -> KillSwitch:
-    """The kill switch, in its stored state."""
-    stored = store.setting(NOISE, SWITCH)
-    return KillSwitch(switch_file(settings), enabled=stored is None or bool(stored.value["enabled"]))
+    """The kill switch, in its stored state; off, where that can't be read."""
+    try:
+        stored = store.setting(NOISE, SWITCH)
+        enabled = stored is None or bool(stored.value.get("enabled"))
+    except StoreError as error:
+        _log.error("the kill switch can't be read: noise is off", error=str(error))
+        enabled = False
+    return KillSwitch(switch_file(settings), enabled=enabled)
 
 
 def _open_store(settings: Settings) -> Store:

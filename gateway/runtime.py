@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from typing import Any
 
@@ -39,7 +40,7 @@ from crosswind.gateway.sessions.curricula import Curricula
 from crosswind.gateway.sessions.destroyed import DestroyedAnswers
 from crosswind.gateway.sessions.inference import Inference
 from crosswind.gateway.sessions.leases import TurnLeases
-from crosswind.gateway.sessions.profiles import Profiles
+from crosswind.gateway.sessions.profiles import Profiles, UnreadableProfileError
 from crosswind.gateway.sessions.restore import ResponseLookup
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.sync import WorkerSync
@@ -56,6 +57,7 @@ from crosswind.gateway.upstreams.probing import probe_regularly
 from crosswind.gateway.upstreams.replicas import ReplicaState
 from crosswind.gateway.upstreams.upstreams import Upstreams, build_upstreams
 from crosswind.injectors import registry
+from crosswind.injectors.profiles.expressions import LIMIT
 from crosswind.injectors.profiles.load import Profile, ProfileError
 
 _log = structlog.get_logger("crosswind.gateway")
@@ -126,6 +128,7 @@ class Gateway:
         self._confinement = (
             _build_confinement(settings, self.metrics) if registry.has_third_parties() else None
         )
+        LIMIT.seconds, LIMIT.tell = settings.timeouts.expression, _tell_late_search
         self.data = DataPlane(self._build_proxy(settings, None))
         self._store_watch = StoreWatch(store, self.sessions.forget_all)
         self._probes: list[asyncio.Task[None]] = []
@@ -250,6 +253,7 @@ class Gateway:
         # Replace the profiles last: if a part above can't be built, nothing has changed.
         edited = self.profiles.take(files, reading)
         self.settings, self.data.proxy = settings, proxy
+        LIMIT.seconds = settings.timeouts.expression
         self.sessions.reconfigure(settings)
         set_level(settings.log.level)
         for removed in set(before) - set(proxy.upstreams):
@@ -380,6 +384,12 @@ class Gateway:
         return lost
 
 
+def _tell_late_search(pattern: str, times: int) -> None:
+    left = LIMIT.failures - times
+    then = f"{left} more, and its rule doesn't act any more" if left > 0 else "its rule doesn't act any more"
+    _log.warning("a search for a profile's expression took too long", expression=pattern, then=then)
+
+
 def _build_confinement(settings: Settings, metrics: Metrics) -> Confined:
     try:
         registry.operators()
@@ -400,11 +410,14 @@ def read_profile_files(settings: Settings, profiles: Profiles, reading: int) -> 
     named = {name: None for name in [*names, *(settings.steering_cap.profiles or ())] if name is not None}
     try:
         files = profiles.read(named, reading)
-        known = {**files, **{name: profiles.get(name) for name in named.keys() - files.keys()}}
+        known = dict(files)
+        for name in named.keys() - files.keys():
+            with suppress(UnreadableProfileError):  # as the log says; its sessions are clean
+                known[name] = profiles.get(name)
     except ProfileError as error:
         raise ConfigurationError(" ".join(str(error).split())) from error
-    for name in named:
-        if known[name].assume_tools == "replayable" and not settings.assume_replayable:
+    for name, profile in known.items():
+        if profile.assume_tools == "replayable" and not settings.assume_replayable:
             _log.warning(
                 "the profile assumes that every call may be repeated; results of calls that change "
                 "something are left alone: to accept that effects are doubled, run with --assume-replayable",
@@ -416,7 +429,7 @@ def read_profile_files(settings: Settings, profiles: Profiles, reading: int) -> 
 def _collect_secrets(settings: Settings) -> list[str]:
     """The secrets of the configuration, to be redacted; keys that are given as digests are unknown."""
     upstreams, writer = settings.every_upstream, settings.noise_model
-    given = [key.key for key in settings.keys]
+    given = [settings.control_key, *(key.key for key in (*settings.keys, *settings.control_keys))]
     given += [value for upstream in upstreams for value in upstream.headers.add.values()]
     servers = [
         *upstreams,

@@ -9,7 +9,13 @@ with Client("http://127.0.0.1:8081") as client:
 """
 
 from crosswind.gateway.client.asynchronous import AsyncClient
-from crosswind.gateway.client.calls import DEFAULT_TIMEOUT_S, GatewayError, OpenedSession, SessionInfo
+from crosswind.gateway.client.calls import (
+    DEFAULT_TIMEOUT_S,
+    GatewayError,
+    OpenedSession,
+    SessionInfo,
+    authorization,
+)
 from crosswind.gateway.client.synchronous import Client
 
 __all__ = [
@@ -19,4 +25,5 @@ __all__ = [
     "GatewayError",
     "OpenedSession",
     "SessionInfo",
+    "authorization",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
@@ -10,6 +11,8 @@ import httpx
 from pydantic import BaseModel
 
 DEFAULT_TIMEOUT_S = 30.0
+KEY_VARIABLE = "CROSSWIND_CONTROL_KEY"
+"""The environment variable with the control plane's key, for clients that are given none."""
 
 
 class GatewayError(httpx.HTTPError):
@@ -84,6 +87,7 @@ class Calls(ABC):
         labels: Mapping[str, str | int | float | bool | None] | None = None,
         user_can_answer: bool | None = None,
         policy: str | None = None,
+        tenant: str | None = None,
         api_key: str | None = None,
     ) -> OpenedSession:
         """Open a session; what is left out follows the curriculum and the configuration.
@@ -171,6 +175,12 @@ class Calls(ABC):
         except GatewayError:
             return False
         return True
+
+
+def authorization(control_key: str | None) -> dict[str, str]:
+    """The header with the control plane's key: this one, or else the environment's; without either, none."""
+    key = control_key or os.environ.get(KEY_VARIABLE)
+    return {"authorization": f"Bearer {key}"} if key else {}
 
 
 def _drop_missing(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import httpx
 
-from crosswind.gateway.client.calls import DEFAULT_TIMEOUT_S, Calls
+from crosswind.gateway.client.calls import DEFAULT_TIMEOUT_S, Calls, authorization
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -17,9 +17,11 @@ T = TypeVar("T")
 class _BlockingCalls(Calls):
     """Calls that block instead of suspending."""
 
-    def __init__(self, url: str, timeout_s: float) -> None:
+    def __init__(self, url: str, control_key: str | None, timeout_s: float) -> None:
         super().__init__(url)
-        self._http = httpx.Client(base_url=self.url, timeout=timeout_s, trust_env=False)
+        self._http = httpx.Client(
+            base_url=self.url, headers=authorization(control_key), timeout=timeout_s, trust_env=False
+        )
 
     async def _send(self, method: str, path: str, body: Any, query: Mapping[str, Any]) -> httpx.Response:
         return self._http.request(method, path, json=body, params=query)
@@ -46,10 +48,14 @@ def _block(
 
 
 class Client:
-    """The synchronous client. `url` is the control plane's address. Every call may raise GatewayError."""
+    """The synchronous client. `url` is the control plane's address, `control_key` its key; without one, the
+    variable CROSSWIND_CONTROL_KEY is used. Every call may raise GatewayError.
+    """
 
-    def __init__(self, url: str, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
-        self._calls = _BlockingCalls(url, timeout_s)
+    def __init__(
+        self, url: str, *, control_key: str | None = None, timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> None:
+        self._calls = _BlockingCalls(url, control_key, timeout_s)
         self.url = self._calls.url
 
     open_session = _block(Calls.open_session)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 import signal
 import socket
 import sys
@@ -17,6 +18,8 @@ import click
 from crosswind.gateway.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from pydantic import SecretStr
+
     from crosswind.gateway.config.settings import Settings
     from crosswind.gateway.runtime import Gateway
 
@@ -88,6 +91,7 @@ def serve(config: Path | None, **flags: Any) -> None:
 
     settings = load(config, flags)
     configure(settings.log)
+    made_key = _make_control_key(settings)
     allow_many_connections()
     data = _bind_socket(settings.host, settings.port, "port")
     control = _bind_socket(settings.control_host, settings.control_port, "control_port")
@@ -96,13 +100,32 @@ def serve(config: Path | None, **flags: Any) -> None:
     configured = settings.model_copy()
 
     def reread() -> Settings:
-        """Read the configuration again; a port that is configured as before stays the one that was bound."""
+        """Read the configuration again; a port that is configured as before stays the one that was bound, and
+        a key that was made here stays until one is configured.
+        """
         now = load(config, flags)
+        if now.needs_control_key and not made_key:
+            raise ConfigurationError(
+                "control_key is gone, and the control plane can be reached from elsewhere; give one again"
+            )
         same = {name: port for name, port in ports.items() if getattr(now, name) == getattr(configured, name)}
-        return now.model_copy(update=same)
+        return now.model_copy(update={**same, **(made_key if now.needs_control_key else {})})
 
-    settings = settings.model_copy(update=ports)
+    settings = settings.model_copy(update={**ports, **made_key})
     sys.exit((_serve_alone if settings.workers == 1 else _supervise)(settings, data, control, reread))
+
+
+def _make_control_key(settings: Settings) -> dict[str, SecretStr]:
+    """The setting of a new key for the control plane, which is printed, where others can reach it and no key
+    is configured; else nothing.
+    """
+    from pydantic import SecretStr
+
+    if not settings.needs_control_key:
+        return {}
+    key = f"ck-{secrets.token_urlsafe(24)}"
+    click.echo(f"control key    {key}  (for this run; set control_key to keep one)", err=True)
+    return {"control_key": SecretStr(key)}
 
 
 def _bind_socket(host: str, port: int, field: str) -> socket.socket:

@@ -94,6 +94,9 @@ class Timeouts(Section):
     unnamed_retry: Seconds = 600.0
     """How long a request that names no session may be the retry of an equal one whose answer noise destroyed.
     """
+    expression: Seconds = 0.05
+    """How long a search for a regular expression of a profile may take. After three that took longer, the
+    expression isn't searched for any more, and its rule doesn't act."""
     drain: Seconds = 30.0
     """How long requests in flight may continue after SIGTERM."""
 
@@ -113,6 +116,8 @@ class Limits(Section):
     """
     decoded: Positive = 256 << 20
     """The most bytes decoded of one compressed answer; the rest is relayed unread."""
+    control_body: Positive = 8 << 20
+    """The largest body of a request to the control plane."""
     connections: Positive = 4000
     """Connections to each upstream."""
     destroyed_answers: Positive = 100_000
@@ -123,16 +128,14 @@ class Limits(Section):
     """The approximate memory for their histories."""
 
 
-class Key(Section):
-    """A key that the gateway accepts (`auth: keys`)."""
+class HashedKey(Section):
+    """A key that is checked by its digest."""
 
     key: SecretStr | None = None
     key_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
     """The key's SHA-256 in hexadecimal, instead of the key (`crosswind doctor --hash-key`). A fast digest is
     enough, because keys are long and random and can't be guessed.
     """
-    tenant: str | None = None
-    profile: str | None = None
 
     @model_validator(mode="after")
     def _check_key(self) -> Self:
@@ -146,6 +149,32 @@ class Key(Section):
         if self.key is not None:
             return sha256(self.key.get_secret_value().encode()).hexdigest()
         return str(self.key_sha256)
+
+
+class Key(HashedKey):
+    """A key that the data plane accepts (`auth: keys`)."""
+
+    tenant: str | None = None
+    profile: str | None = None
+
+
+class Role(StrEnum):
+    """What a key of the control plane allows. Each role includes those before it."""
+
+    READ = "read"
+    """To read sessions, trajectories, profiles and metrics."""
+    OPERATE = "operate"
+    """To open, reward and close sessions, and to set profiles, the curriculum, versions and the switch."""
+    ADMIN = "admin"
+    """To delete sessions and reload the configuration."""
+
+
+class ControlKey(HashedKey):
+    """A key that the control plane accepts."""
+
+    role: Role = Role.READ
+    tenant: str | None = None
+    """It allows only this tenant's sessions, and nothing that concerns the others."""
 
 
 class Retention(Section):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -11,6 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from crosswind.gateway.config.noise_model import NoiseModel
 from crosswind.gateway.config.sections import (
     Abort,
+    ControlKey,
     Detail,
     Dose,
     Durability,
@@ -32,6 +34,8 @@ from crosswind.gateway.config.upstream import BaseUrl, Health, Retries, Upstream
 StoreUrl = Annotated[str, AfterValidator(lambda place: place if "://" in place else f"sqlite:///{place}")]
 """A store's URL; a path names an SQLite store."""
 ENVIRONMENT_PREFIX = "CROSSWIND_"
+DEFAULT_TENANT = "default"
+"""The tenant of keys that name none."""
 
 
 class Settings(BaseSettings):
@@ -65,6 +69,18 @@ class Settings(BaseSettings):
     control_port: Port = 8081
     control_allowed_hosts: tuple[str, ...] = ()
     """Allowed host names of the control plane, besides loopback and control_host."""
+    control_key: Annotated[SecretStr, Field(min_length=16)] | None = None
+    """The control plane's key, with the role `admin`. If there is none, nor any in `control_keys`, one is
+    made and printed at the start unless `control_host` is loopback.
+    """
+    control_keys: tuple[ControlKey, ...] = ()
+    """Further keys of the control plane, with other roles or for one tenant."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Host names by which browsers may address the data plane, besides loopback, `host` and that of
+    `public_url`. They are checked if an upstream has a key.
+    """
+    allowed_origins: tuple[str, ...] = ()
+    """Origins of pages, such as https://chat.example.com, that may use the data plane then."""
     workers: Annotated[int, Field(gt=0)] = 1
     """Processes that serve the data plane."""
     public_url: BaseUrl | None = None
@@ -154,7 +170,25 @@ class Settings(BaseSettings):
         return (*self.upstreams, short)
 
     @property
+    def needs_control_key(self) -> bool:
+        """Whether others than this machine's users can reach the control plane, and no key is configured."""
+        keyed = self.control_key is not None or bool(self.control_keys)
+        return not keyed and not _is_loopback(self.control_host)
+
+    @property
+    def default_tenant(self) -> str | None:
+        """The tenant of sessions that are opened for none: that of keys without a tenant."""
+        return DEFAULT_TENANT if self.auth == "keys" else None
+
+    @property
     def data_url(self) -> str:
         """The data plane's address for agents, without a version segment."""
         host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
         return self.public_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -154,6 +154,11 @@ class UpstreamSettings(ServerKey):
             return None
         return ("authorization", f"Bearer {key}") if style in ("bearer", "passthrough") else (style, key)
 
+    @property
+    def has_credentials(self) -> bool:
+        """Whether requests to it may carry something of the gateway's that its clients don't have."""
+        return bool(self.credential or self.headers.add or self.query)
+
     def merge_timeouts(self, common: Timeouts) -> Timeouts:
         """The common time-outs with this upstream's own applied."""
         return common.model_copy(update=self.timeouts.model_dump(exclude_none=True))

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
-from urllib.parse import SplitResult, urlsplit
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from crosswind.gateway.config.sections import Role
 from crosswind.gateway.control import profiles, sessions, versions
+from crosswind.gateway.control.access import Access, Visiting
+from crosswind.gateway.control.body_limit import BodyLimit
+from crosswind.gateway.control.errors import make_error_response
 from crosswind.gateway.control.models import Failed
-from crosswind.gateway.errors import ConfigurationError, ServiceError, openai_error
+from crosswind.gateway.errors import ConfigurationError, ServiceError
+from crosswind.gateway.http.pages import PageGuard
 from crosswind.gateway.telemetry.access import ControlAccessLog
 from crosswind.gateway.trajectory.store import StoreError
 from crosswind.injectors.profiles.load import ProfileError
@@ -30,6 +34,8 @@ def create_control(gateway: Gateway) -> ASGIApp:
         docs_url=None,
         redoc_url=None,
         openapi_url="/openapi.json",
+        # For the description only: `Access` checks the key.
+        dependencies=[Depends(HTTPBearer(auto_error=False, description="A key of the control plane."))],
         responses={
             "4XX": {"model": Failed, "description": "What was asked for can't be done as it was asked."},
             503: {"model": Failed, "description": "What was asked for isn't on disk; ask again."},
@@ -47,13 +53,15 @@ def create_control(gateway: Gateway) -> ASGIApp:
         return {"status": "ok"}
 
     @app.get("/readyz", responses={503: {"model": dict[str, Any], "description": "Not in order."}})
-    async def readyz(response: Response) -> dict[str, Any]:
+    async def readyz(response: Response, visitor: Visiting) -> dict[str, Any]:
         """Whether every worker serves, what is recorded reaches the store, and how the upstreams' replicas
-        fare. Traffic goes on either way.
+        fare. Traffic goes on either way. Without a key, where one is needed, only the status is told.
         """
         down, problems = gateway.store_unavailable, gateway.problems()
         response.status_code = 503 if problems else 200
         status = "store_unavailable" if down else "workers_unavailable" if problems else "ok"
+        if visitor.tenant is not None or not visitor.may(Role.READ):
+            return {"status": status}
         return {
             "status": status,
             "error": "; ".join(problems) or None,
@@ -68,7 +76,9 @@ def create_control(gateway: Gateway) -> ASGIApp:
 
     _add_error_handlers(app)
     settings = gateway.settings
-    guarded = Guard(app, {settings.control_host, *settings.control_allowed_hosts})
+    limited = BodyLimit(app, lambda: gateway.settings.limits.control_body)
+    access = Access(limited, lambda: gateway.settings)
+    guarded = Guard(access, {settings.control_host, *settings.control_allowed_hosts})
     return ControlAccessLog(guarded, lambda: gateway.settings.log.access)
 
 
@@ -90,93 +100,57 @@ def _add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(ServiceError)
     async def service(_: Request, error: ServiceError) -> Response:
-        return _make_error_response(error.status, error.message, error.kind, error.code, error.param)
+        return make_error_response(error)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:
         problem = error.errors()[0]
         where = ".".join(str(part) for part in problem["loc"] if part != "body")
-        return _make_error_response(
-            400, f"{where or 'body'}: {problem['msg']}", "invalid_request_error", "invalid", where or None
-        )
+        message = f"{where or 'body'}: {problem['msg']}"
+        return make_error_response(ServiceError(400, message, code="invalid", param=where or None))
 
     @app.exception_handler(HTTPException)
     async def http(_: Request, error: HTTPException) -> Response:
-        return _make_error_response(
-            error.status_code, str(error.detail), "invalid_request_error", "not_found"
-        )
+        return make_error_response(ServiceError(error.status_code, str(error.detail), code="not_found"))
 
     @app.exception_handler(StoreError)
     async def store(_: Request, error: StoreError) -> Response:
-        return _make_error_response(503, str(error), "server_error", "store_unavailable")
+        return make_error_response(
+            ServiceError(503, str(error), kind="server_error", code="store_unavailable")
+        )
 
     @app.exception_handler(ValueError)
     async def value(_: Request, error: ValueError) -> Response:
         unknown = isinstance(error, ProfileError) and str(error).startswith("unknown profile")
-        return _make_error_response(404 if unknown else 400, str(error), "invalid_request_error", "invalid")
+        return make_error_response(ServiceError(404 if unknown else 400, str(error), code="invalid"))
 
     @app.exception_handler(Exception)
     async def defect(_: Request, error: Exception) -> Response:
-        return _make_error_response(
-            500, f"{type(error).__name__}; see the gateway's log", "server_error", "internal"
-        )
-
-
-def _make_error_response(
-    status: int, message: str, kind: str, code: str | None, param: str | None = None
-) -> Response:
-    return Response(
-        openai_error(message, kind=kind, code=code, param=param),
-        status,
-        media_type="application/json",
-    )
+        message = f"{type(error).__name__}; see the gateway's log"
+        return make_error_response(ServiceError(500, message, kind="server_error", code="internal"))
 
 
 class Guard:
-    """Accepts only requests addressed to this host, and none from pages of other sites.
-
-    IP addresses, localhost and the configured names are this host's. A page that rebinds its own name to our
-    address (DNS rebinding) is refused.
-    """
+    """Accepts only requests addressed to this host, and none from pages of other sites."""
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str]) -> None:
         self._app = app
-        self._hosts = {"localhost", *hosts}
+        self._pages = PageGuard(hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         reason = self._find_refusal(dict(scope["headers"])) if scope["type"] == "http" else None
         if reason is None:
             await self._app(scope, receive, send)
         else:
-            await _make_error_response(403, reason, "permission_error", "forbidden")(scope, receive, send)
+            refused = ServiceError(403, reason, kind="permission_error", code="forbidden")
+            await make_error_response(refused)(scope, receive, send)
 
     def _find_refusal(self, headers: dict[bytes, bytes]) -> str | None:
-        host = headers.get(b"host", b"").decode("latin-1")
-        if not self._is_own_name(_split_url(f"//{host}").hostname or ""):
+        if (host := self._pages.find_foreign_host(headers)) is not None:
             return (
                 f"Host {host!r} is not this control plane's; "
                 "use its address, or add the name to control_allowed_hosts"
             )
-        origin = headers.get(b"origin")
-        if origin is not None and _split_url(origin.decode("latin-1")).netloc != host:
+        if self._pages.comes_from_elsewhere(headers):
             return "requests from pages of other origins are refused"
-        if headers.get(b"sec-fetch-site") in (b"cross-site", b"same-site"):
-            return "requests from pages of other sites are refused"
         return None
-
-    def _is_own_name(self, name: str) -> bool:
-        if name in self._hosts:
-            return True
-        try:
-            ip_address(name)
-        except ValueError:
-            return False
-        return True
-
-
-def _split_url(url: str) -> SplitResult:
-    """Split a URL; an invalid one gives empty parts, which match no host."""
-    try:
-        return urlsplit(url)
-    except ValueError:
-        return urlsplit("")

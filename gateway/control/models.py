@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+from crosswind.gateway.http.control_characters import CONTROL_CHARACTERS
+
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=rf"^[^{CONTROL_CHARACTERS}]*$")]
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 """A number as large as the store holds."""
 
@@ -47,6 +49,8 @@ class OpenSession(Body):
     user_can_answer: bool | None = None
     """Whether somebody answers the agent's questions; by default what the profile says."""
     policy: Name | None = None
+    tenant: Name | None = None
+    """Whose session it is: with `auth: keys`, only that tenant's keys may use it, besides its own."""
     api_key: Annotated[str, Field(min_length=24, max_length=200, pattern="^cw-[A-Za-z0-9_-]+$")] | None = None
     """A key that goes on from session to session: the session that had it is closed."""
 
@@ -73,7 +77,7 @@ class Reward(Body):
 class ProfileText(Body):
     """A profile's YAML text."""
 
-    yaml: str
+    yaml: Annotated[str, Field(max_length=256 << 10)]
 
 
 class NoiseSwitch(Body):

@@ -12,12 +12,11 @@ from crosswind.gateway.control.models import Acknowledged, NoiseState, NoiseSwit
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH
 from crosswind.gateway.sessions.curricula import Curricula
-from crosswind.gateway.sessions.profiles import PROFILE
+from crosswind.gateway.sessions.profiles import PROFILE, read_text
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.injectors import registry
 from crosswind.injectors.engine.curriculum import Curriculum
 from crosswind.injectors.operator import Registered
-from crosswind.injectors.profiles.load import parse
 
 if TYPE_CHECKING:
     from crosswind.gateway.runtime import Gateway
@@ -51,9 +50,9 @@ def _profile_routes(routes: APIRouter, gateway: Gateway) -> None:
     @routes.put("/profiles/{name:path}")
     async def put_profile(name: str, body: ProfileText) -> Acknowledged:
         """Keep a profile. Sessions that are open keep the plan that they were opened with."""
-        parse(body.yaml, name)
+        profile = await asyncio.to_thread(read_text, name, body.yaml)
         await gateway.acknowledge([Setting(PROFILE, name, {"yaml": body.yaml}, now_us())])
-        gateway.profiles.put(name, body.yaml)
+        gateway.profiles.put(name, body.yaml, profile)
         return Acknowledged()
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from crosswind.gateway.clock import now_us
+from crosswind.gateway.control.access import Visiting, Visitor
 from crosswind.gateway.control.models import (
     Acknowledged,
     Deleted,
@@ -62,13 +63,14 @@ def _write_routes(routes: APIRouter, gateway: Gateway) -> None:
     key_handover = asyncio.Lock()
 
     @routes.post("", status_code=201)
-    async def open_session(body: OpenSession) -> OpenedSession:
+    async def open_session(body: OpenSession, visitor: Visiting) -> OpenedSession:
         """Open a session; its plan is frozen now."""
         session_id, key = f"s-{secrets.token_hex(12)}", body.api_key or new_session_key()
-        session = make_session(gateway.profiles, await _make_opening(gateway, body, session_id))
+        tenant = visitor.of_tenant(body.tenant) or gateway.settings.default_tenant
+        session = make_session(gateway.profiles, await _make_opening(gateway, body, session_id, tenant))
         # One at a time, so that each request with the same key finds the session before it.
         async with key_handover if body.api_key else nullcontext():
-            ended = await _find_session_of_key(gateway, key) if body.api_key else None
+            ended = await _find_session_of_key(gateway, key, tenant) if body.api_key else None
             closing = [] if ended is None else [SessionClosed(ended.record.id, now_us())]
             await gateway.acknowledge([session.record, key_setting(key, session_id), *closing])
             if ended is not None:
@@ -85,17 +87,17 @@ def _write_routes(routes: APIRouter, gateway: Gateway) -> None:
         )
 
     @routes.post("/{session_id}/reward")
-    async def reward(session_id: str, body: Reward) -> Acknowledged:
+    async def reward(session_id: str, body: Reward, visitor: Visiting) -> Acknowledged:
         """Append a reward. It may come late, after the session's close, and be corrected by another one."""
-        await _get_session(gateway, session_id)
+        await _get_session(gateway, session_id, visitor)
         row = record.Reward(session_id, now_us(), body.reward, body.components, body.source)
         await gateway.acknowledge([row])
         return Acknowledged()
 
     @routes.post("/{session_id}/close")
-    async def close(session_id: str) -> Acknowledged:
+    async def close(session_id: str, visitor: Visiting) -> Acknowledged:
         """Close the session; to close it again changes nothing."""
-        session = await _get_session(gateway, session_id)
+        session = await _get_session(gateway, session_id, visitor)
         closed_us = now_us()
         await gateway.acknowledge([SessionClosed(session_id, closed_us)])
         session.mark(status=SessionStatus.CLOSED, closed_us=session.record.closed_us or closed_us)
@@ -104,9 +106,10 @@ def _write_routes(routes: APIRouter, gateway: Gateway) -> None:
 
 def _delete_routes(routes: APIRouter, gateway: Gateway) -> None:
     @routes.delete("")
-    async def delete_many(label: str | None = None, tenant: str | None = None) -> Deleted:
+    async def delete_many(visitor: Visiting, label: str | None = None, tenant: str | None = None) -> Deleted:
         """Delete all sessions with a label (`label=key=value`), of a tenant, or both."""
         wanted = _parse_filter(label, tenant)
+        tenant = visitor.of_tenant(tenant)
         gone = 0
         while found := await asyncio.to_thread(
             gateway.store.sessions, label=wanted, tenant=tenant, limit=_AT_ONCE
@@ -119,9 +122,9 @@ def _delete_routes(routes: APIRouter, gateway: Gateway) -> None:
         return Deleted(deleted=gone)
 
     @routes.delete("/{session_id}")
-    async def delete(session_id: str) -> Acknowledged:
+    async def delete(session_id: str, visitor: Visiting) -> Acknowledged:
         """Delete a session with all that hangs on it; what it said is gone from the store, too."""
-        if (await _get_session(gateway, session_id)).unwritten:
+        if (await _get_session(gateway, session_id, visitor)).unwritten:
             raise ServiceError(
                 409,
                 f"the first turn of session {session_id!r} is still under way; delete it when that is over",
@@ -136,41 +139,47 @@ def _delete_routes(routes: APIRouter, gateway: Gateway) -> None:
 def _read_routes(routes: APIRouter, gateway: Gateway) -> None:
     @routes.get("", response_model=dict[str, list[dict[str, Any]]])
     async def sessions(
-        group_id: str | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+        visitor: Visiting, group_id: str | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
     ) -> Response:
         """Sessions, newest first."""
-        found = await asyncio.to_thread(gateway.store.sessions, group_id=group_id, limit=limit)
+        found = await asyncio.to_thread(
+            gateway.store.sessions, group_id=group_id, tenant=visitor.tenant, limit=limit
+        )
         return make_json_response({"sessions": [describe_row(session) for session in found]})
 
     @routes.get("/{session_id}", response_model=dict[str, Any])
-    async def session(session_id: str) -> Response:
+    async def session(session_id: str, visitor: Visiting) -> Response:
         """One session."""
-        found = await asyncio.to_thread(gateway.store.session, session_id)
-        if found is None:
-            raise _make_unknown_error(session_id)
-        return make_json_response(describe_row(found))
+        return make_json_response(describe_row(await _read_session(gateway, session_id, visitor)))
 
     @routes.get("/{session_id}/trajectory", response_model=dict[str, Any])
-    async def trajectory(session_id: str) -> Response:
+    async def trajectory(session_id: str, visitor: Visiting) -> Response:
         """A session with its turns (the four views, token ids) and its events."""
+        await _read_session(gateway, session_id, visitor)
         found = await asyncio.to_thread(gateway.store.trajectory, session_id)
         if found is None:
             raise _make_unknown_error(session_id)
         return await asyncio.to_thread(lambda: make_json_response(describe_trajectory(found)))
 
     @routes.get("/{session_id}/events", response_model=dict[str, list[dict[str, Any]]])
-    async def events(session_id: str) -> Response:
+    async def events(session_id: str, visitor: Visiting) -> Response:
         """What was injected into a session, and what the guard withdrew."""
-        if await asyncio.to_thread(gateway.store.session, session_id) is None:
-            raise _make_unknown_error(session_id)
+        await _read_session(gateway, session_id, visitor)
         found = await asyncio.to_thread(gateway.store.events, session_id)
         return make_json_response({"events": [describe_row(event) for event in found]})
 
 
-async def _find_session_of_key(gateway: Gateway, key: str) -> LiveSession | None:
-    """The open session that currently has this key."""
+async def _find_session_of_key(gateway: Gateway, key: str, tenant: str | None) -> LiveSession | None:
+    """The open session that currently has this key. ServiceError 409 if it is another tenant's."""
     setting = await asyncio.to_thread(gateway.store.setting, KIND, key_digest(key))
     session = None if setting is None else await gateway.sessions.get(str(setting.value["session"]))
+    if session is not None and session.record.tenant != tenant:
+        raise ServiceError(
+            409,
+            "this api_key has a session of another tenant; give another key",
+            code="api_key_in_use",
+            param="api_key",
+        )
     return session if session is not None and session.record.status is SessionStatus.OPEN else None
 
 
@@ -199,7 +208,7 @@ async def _sweep(gateway: Gateway) -> None:
         pass
 
 
-async def _make_opening(gateway: Gateway, body: OpenSession, session_id: str) -> Opening:
+async def _make_opening(gateway: Gateway, body: OpenSession, session_id: str, tenant: str | None) -> Opening:
     """Complete the request with the curriculum's assignment and the configured defaults."""
     seed = gateway.settings.seed if body.seed is None else body.seed
     curriculum = None
@@ -216,6 +225,7 @@ async def _make_opening(gateway: Gateway, body: OpenSession, session_id: str) ->
         rollout_index=body.rollout_index,
         labels=body.labels,
         policy=body.policy,
+        tenant=tenant,
     )
     return Opening(
         row,
@@ -254,11 +264,20 @@ def _assign_from_curriculum(curriculum: Curriculum | None, body: OpenSession, se
     )
 
 
-async def _get_session(gateway: Gateway, session_id: str) -> LiveSession:
+async def _get_session(gateway: Gateway, session_id: str, visitor: Visitor) -> LiveSession:
+    """The session. ServiceError 404 if there is none, or if it is another tenant's."""
     session = await gateway.sessions.get(session_id)
-    if session is None:
+    if session is None or not visitor.sees(session.record):
         raise _make_unknown_error(session_id)
     return session
+
+
+async def _read_session(gateway: Gateway, session_id: str, visitor: Visitor) -> record.Session:
+    """The same, as it is stored."""
+    found = await asyncio.to_thread(gateway.store.session, session_id)
+    if found is None or not visitor.sees(found):
+        raise _make_unknown_error(session_id)
+    return found
 
 
 def _make_unknown_error(session_id: str) -> ServiceError:

@@ -6,14 +6,15 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from urllib.parse import parse_qsl, unquote_plus
+from urllib.parse import parse_qsl, unquote_plus, urlsplit
 
 import msgspec
 
 from crosswind.gateway.config.sections import Key
-from crosswind.gateway.config.settings import Settings
+from crosswind.gateway.config.settings import DEFAULT_TENANT, Settings
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.headers import CREDENTIALS
+from crosswind.gateway.http.pages import PageGuard, is_of_browser
 
 SESSION_KEY_PREFIX = "cw-"
 QUERY_CREDENTIALS = ("key", "api_key", "api-key")
@@ -46,6 +47,37 @@ def key_digest(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+class KeyGuard:
+    """Keeps the gateway's keys for its upstreams from web pages. Whoever brings a key of ours may use them; a
+    page that brings none could have anybody's browser spend them.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        public = urlsplit(settings.public_url or "")
+        named = (settings.host, public.hostname or "", *settings.allowed_hosts)
+        own = [f"{public.scheme}://{public.netloc}"] if public.hostname else []
+        self._pages = PageGuard(named, [*settings.allowed_origins, *own])
+        self._holds_keys = any(upstream.has_credentials for upstream in settings.every_upstream)
+
+    def check(self, headers: Mapping[bytes, bytes], caller: Caller) -> None:
+        """Raise ServiceError 403 for a page's request that would be sent with one of the gateway's keys."""
+        if not self._holds_keys or caller.own or not is_of_browser(headers):
+            return
+        if (host := self._pages.find_foreign_host(headers)) is not None:
+            raise _page_error(
+                f"Host {host!r} is not this gateway's; use its address, or add the name to allowed_hosts"
+            )
+        if self._pages.comes_from_elsewhere(headers):
+            raise _page_error(
+                "requests from pages of other origins are refused, since they would use the gateway's key; "
+                "add the page's origin to allowed_origins, or set `auth: keys`"
+            )
+
+
+def _page_error(message: str) -> ServiceError:
+    return ServiceError(403, message, kind="permission_error", code="page_not_allowed")
+
+
 class Authenticator:
     """Checks credentials against the configuration. Session keys are resolved later, where sessions are
     known.
@@ -54,6 +86,7 @@ class Authenticator:
     def __init__(self, settings: Settings) -> None:
         self._keys: dict[str, Key] = {key.digest: key for key in settings.keys}
         self._required = settings.auth == "keys"
+        self._guard = KeyGuard(settings)
 
     def identify(
         self,
@@ -62,15 +95,20 @@ class Authenticator:
         subprotocols: Iterable[str] = (),
     ) -> Caller:
         """The caller, by one of our keys if there are several credentials. ServiceError 401 if keys are
-        required and none of ours was given.
+        required and none of ours was given, 403 for a page that would use the gateway's own.
         """
+        caller = self._find_caller(headers, query, subprotocols)
+        self._guard.check(headers, caller)
+        return caller
+
+    def _find_caller(self, headers: Mapping[bytes, bytes], query: str, subprotocols: Iterable[str]) -> Caller:
         first: str | None = None
         for credential in _credentials(headers, query, subprotocols):
             first = first or credential
             if credential.startswith(SESSION_KEY_PREFIX):
                 return Caller(credential, session_key=credential)
             if self._required and (known := self._known(credential)):
-                return Caller(credential, tenant=known.tenant or "default", profile=known.profile)
+                return Caller(credential, tenant=known.tenant or DEFAULT_TENANT, profile=known.profile)
         if self._required:
             raise invalid_key_error(
                 "no key was given" if first is None else "the key is not one of the gateway's"

@@ -13,6 +13,7 @@ from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.asgi import Http
 from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.http.body import RequestBody
+from crosswind.gateway.http.control_characters import has_control_characters
 from crosswind.gateway.noise.kill_switch import may_ask_for
 from crosswind.gateway.protocols.codec import Codec, api_roots, codec_of_client, find_codec
 from crosswind.gateway.protocols.request import NO_PARAMETERS, SplitBody
@@ -31,7 +32,7 @@ _ROUTE = re.compile(r"(?:/s/(?P<session>[^/]+))?(?P<root>/[^/]+)(?P<path>/.*)?\Z
 _DOTS = re.compile(rb"/(?:\.|%2e){1,2}(?:/|\Z)", re.IGNORECASE)
 """Steps that would lead out of the API's root, or of the upstream's base path."""
 _SEED = re.compile(r"[0-9]{1,18}\Z")
-_SESSION_ID = re.compile(r"[^\x00-\x1f\x7f/]{1,200}\Z")
+_SESSION_ID = re.compile(r"[^/]{1,200}\Z", re.DOTALL)
 
 
 class Route(msgspec.Struct, frozen=True):
@@ -70,7 +71,10 @@ def read_claim(http: Http, route: Route, caller: Caller, settings: Settings) -> 
     ServiceError 400 for an id that can't be one, 403 for a profile beyond the operator's cap.
     """
     session_id = _name(route.session_id or http.header(b"x-crosswind-session"), caller)
-    if session_id is not None and not _SESSION_ID.match(session_id):
+    unusable = session_id is not None and (
+        has_control_characters(session_id) or not _SESSION_ID.match(session_id)
+    )
+    if unusable:
         raise ServiceError(
             400,
             # Not the id itself, since it may be a credential that came to stand in its place.
@@ -86,8 +90,8 @@ def read_claim(http: Http, route: Route, caller: Caller, settings: Settings) -> 
         caller,
         profile=_profile(http, settings),
         seed=_seed(http, settings),
-        task_id=_name(http.header(b"x-crosswind-task"), caller),
-        group_id=_name(http.header(b"x-crosswind-group"), caller),
+        task_id=_label(http.header(b"x-crosswind-task"), caller),
+        group_id=_label(http.header(b"x-crosswind-group"), caller),
     )
 
 
@@ -135,6 +139,17 @@ def _name(given: str | None, caller: Caller) -> str | None:
             code="secret_in_name",
         )
     return given
+
+
+def _label(given: str | None, caller: Caller) -> str | None:
+    """The name of a task or a group. ServiceError 400 as for `_name`, and for control characters."""
+    if given is not None and has_control_characters(given):
+        raise ServiceError(
+            400,
+            "the name of a task or group has a control character in it; leave it out",
+            code="invalid_name",
+        )
+    return _name(given, caller)
 
 
 def _profile(http: Http, settings: Settings) -> str | None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+
+import structlog
 
 from crosswind.gateway.clock import now_us
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.gateway.trajectory.store import Store
 from crosswind.injectors.engine.curriculum import Curriculum
+
+_log = structlog.get_logger("crosswind.sessions")
 
 KIND = "curriculum"
 _CURRENT = "current"
@@ -21,7 +25,7 @@ class Curricula:
 
     def __init__(self, store: Store, settings: Iterable[Setting]) -> None:
         self._store = store
-        stored = {setting.name: Curriculum.from_json(setting.value) for setting in settings}
+        stored = dict(_read_curricula(settings))
         self.current = stored.pop(_CURRENT, None)
         self._versions = {curriculum.version: curriculum for curriculum in stored.values()}
         self._groups: dict[str, Curriculum] = {}
@@ -54,3 +58,13 @@ class Curricula:
             if isinstance(version, int) and version in self._versions:
                 return self._versions[version]
         return None
+
+
+def _read_curricula(settings: Iterable[Setting]) -> Iterator[tuple[str, Curriculum]]:
+    for setting in settings:
+        try:
+            yield setting.name, Curriculum.from_json(setting.value)
+        except ValueError as error:
+            _log.error(
+                "a stored curriculum can't be used: it is skipped", curriculum=setting.name, error=str(error)
+            )

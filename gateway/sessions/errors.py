@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from crosswind.gateway.config.settings import DEFAULT_TENANT
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.trajectory.record import Session, SessionStatus
 from crosswind.gateway.trajectory.store import StoreError
@@ -39,13 +40,8 @@ def store_down(error: StoreError) -> ServiceError:
 
 
 def refuse(session: Session, tenant: str | None) -> None:
-    """Raise ServiceError 403 if a session is another tenant's, 409 if it is closed."""
-    if tenant is not None and session.tenant not in (None, tenant):
-        raise ServiceError(
-            403,
-            f"session {session.id!r} is another tenant's; name one of your own",
-            kind="permission_error",
-            code="session_not_allowed",
-        )
+    """Raise ServiceError 404 if a session is another tenant's, as for an unknown one; 409 if it is closed."""
+    if tenant is not None and (session.tenant or DEFAULT_TENANT) != tenant:
+        raise unknown_session(session.id)
     if session.status is SessionStatus.CLOSED:
         raise closed_session(session.id)

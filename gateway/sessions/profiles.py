@@ -1,5 +1,5 @@
 """Noise profiles by name: built-in ones, those stored through the control plane, and files, which are
-reloaded with the configuration only. All processes of a run read a file once: an edited file that was not
+read with the configuration only. All processes of a run read a file once: an edited file that was not
 reloaded must not be in force in a worker that restarts, or reads it last.
 """
 
@@ -10,16 +10,25 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
+
+import structlog
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.profiles import load as built_in
 from crosswind.injectors.profiles.load import Profile, ProfileError, parse
 
+_log = structlog.get_logger("crosswind.sessions")
+
 PROFILE = "profile"
 """The kind of setting under which a stored profile is kept."""
 FAULT_SITES = (Site.TRANSPORT, Site.MODEL_RESPONSE)
 """Where faults of the link and of the provider act."""
+
+
+class UnreadableProfileError(ProfileError):
+    """A stored profile can't be used: an operator of it is gone, say."""
 
 
 class Profiles:
@@ -32,23 +41,37 @@ class Profiles:
         self._folder = folder
         self._reading = reading
         self._stored: dict[str, tuple[str, Profile]] = {}
+        self._unreadable: dict[str, tuple[str, str]] = {}
+        """The texts of stored profiles that can't be used, each with the reason."""
         self._files: dict[str, Profile] = {}
-        """As read when first named, or when the configuration was last read."""
+        """Those that the configuration names, as they were when it was last read."""
 
     def get(self, name: str) -> Profile:
         """The profile; `NAME/level-K` is NAME at level K. Raises ProfileError, which names the nearest
-        one, if there is none.
+        one, if there is none. A name is never a path, unless the configuration has it.
         """
         if name in self._stored:
             return self._stored[name][1]
         base, marker, level = name.rpartition("/level-")
+        self._refuse_unreadable(name, base)
         if marker and base in self._stored and level.isascii() and level.isdigit():
             return self._stored[base][1].at_level(int(level))
-        if not is_file(name):
-            return built_in.load(name)
-        if name not in self._files:
-            self._files[name] = read_file(name, self._folder, self._reading)
-        return self._files[name]
+        if name in self._files:
+            return self._files[name]
+        if is_file(name):
+            raise ProfileError(
+                f"unknown profile {name!r}: only the configuration names files; PUT its text to "
+                "/api/profiles/NAME"
+            )
+        return built_in.load(name)
+
+    def _refuse_unreadable(self, *names: str) -> None:
+        for name in names:
+            if name in self._unreadable:
+                raise UnreadableProfileError(
+                    f"the stored profile {name!r} can't be used: {self._unreadable[name][1]}; "
+                    f"PUT it to /api/profiles/{name} again"
+                )
 
     def destroys_answers(self, name: str) -> bool:
         """Whether a rule of the profile may destroy a model's answer."""
@@ -65,7 +88,7 @@ class Profiles:
         return {name: read_file(name, self._folder, reading) for name in files}
 
     def take(self, files: Mapping[str, Profile], reading: int) -> tuple[str, ...]:
-        """Put these files in force; others are read when they are named next. Returns those that changed."""
+        """Put these files in force. Returns those that changed."""
         self._reading = reading
         changed = tuple(name for name, said in files.items() if self._files.get(name, said) != said)
         self._files = dict(files)
@@ -74,21 +97,40 @@ class Profiles:
     def source(self, name: str) -> str:
         return self._stored[name][0] if name in self._stored else built_in.source(name)
 
-    def put(self, name: str, text: str) -> Profile:
-        """Keep a profile under a name. Raises ProfileError, which names the line, if the text is invalid."""
-        profile = built_in.parse(text, name)
-        if profile.name != name:
-            raise ProfileError(f"profile {name!r}: the text says name {profile.name!r}; make the two equal")
-        self._stored[name] = (text, profile)
-        return profile
+    def put(self, name: str, text: str, profile: Profile | None = None) -> None:
+        """Keep a profile under a name; `profile` is what `read_text` made of the text, if it was read.
 
-    def renew(self, name: str, text: str) -> None:
-        """Keep a profile unless it is already kept with this text. Raises ProfileError."""
-        if name not in self._stored or self._stored[name][0] != text:
+        Raises ProfileError, which names the line, if the text is invalid.
+        """
+        self._stored[name] = (text, profile or read_text(name, text))
+        self._unreadable.pop(name, None)
+
+    def restore(self, name: str, value: Mapping[str, Any]) -> None:
+        """Keep a profile as it is stored. If it can't be used, the log names it, and what was known before
+        stays, or a session that asks for it is refused.
+        """
+        text = str(value.get("yaml", ""))
+        try:
             self.put(name, text)
+        except ProfileError as error:
+            self._unreadable[name] = text, " ".join(str(error).split())
+            _log.error("a stored profile can't be used: it is skipped", profile=name, error=str(error))
+
+    def has(self, name: str, value: Mapping[str, Any]) -> bool:
+        """Whether a profile is known as it is stored."""
+        known = (self._stored.get(name), self._unreadable.get(name))
+        return any(one is not None and one[0] == value.get("yaml") for one in known)
 
     def names(self) -> list[str]:
         return sorted({*built_in.names(), *self._stored})
+
+
+def read_text(name: str, text: str) -> Profile:
+    """The profile of a text that is kept under a name. Raises ProfileError."""
+    profile = parse(text, name)
+    if profile.name != name:
+        raise ProfileError(f"profile {name!r}: the text says name {profile.name!r}; make the two equal")
+    return profile
 
 
 def is_file(name: str) -> bool:

@@ -74,6 +74,8 @@ class LiveSession:
     weighed: int = 0
     """Its size in bytes when it was last measured."""
     seen: Seen = field(default_factory=Seen)
+    stands_in: bool = False
+    """For a session that can't be read: nothing of it is known, nor shown."""
     behind: bool = False
     """Other workers may have shown the policy things unknown here, so nothing new is decided."""
 
@@ -193,4 +195,4 @@ def make_stand_in(profiles: Profiles, session_id: str) -> LiveSession:
     """A stand-in for a session that can't be read: without new noise, and unfit for training."""
     plan = make_plan(profiles.get("off"), Seed(0, session_id), Assignment("clean"))
     record = Session(session_id, now_us(), plan.to_json(), quarantine="the store could not be read")
-    return LiveSession(record, plan, Ledger(complete=False), unwritten=True)
+    return LiveSession(record, plan, Ledger(complete=False), unwritten=True, stands_in=True)

@@ -35,7 +35,7 @@ from crosswind.gateway.sessions.inference import (
 )
 from crosswind.gateway.sessions.keys import SessionKeys
 from crosswind.gateway.sessions.ledger import Ledger
-from crosswind.gateway.sessions.profiles import Profiles
+from crosswind.gateway.sessions.profiles import Profiles, UnreadableProfileError
 from crosswind.gateway.sessions.restore import HistoryRestorer, ResponseLookup
 from crosswind.gateway.sessions.session import LiveSession, Opening, SessionClaim, make_session, make_stand_in
 from crosswind.gateway.sessions.sync import WorkerSync
@@ -89,7 +89,7 @@ class Sessions:
     async def find(self, claim: SessionClaim, hints: SessionHints) -> Found:
         """The session of a request. An unseen one is opened if the configuration allows it.
 
-        Raises ServiceError 401 for a wrong session key, 403 for another tenant's session, 404 for an unknown
+        Raises ServiceError 401 for a wrong session key, 404 for another tenant's session and for an unknown
         one (`sessions: strict`), 409 for a closed one.
         """
         session_id = await self._named_session(claim)
@@ -105,7 +105,8 @@ class Sessions:
                 raise deleted_session(session_id)
             opening = self._make_opening(session_id, claim.identity if claim.session_id else "key", claim)
             session = await self._open_unseen(opening)
-        refuse(session.record, claim.caller.tenant)
+        if not session.stands_in:
+            refuse(session.record, claim.caller.tenant)
         return Found(self._resident(session))
 
     async def _named_session(self, claim: SessionClaim) -> str | None:
@@ -137,7 +138,16 @@ class Sessions:
             _log.error("the owner of a response can't be read", error=str(error))
             return None
         session = await self.get(session_id) if session_id is not None else None
-        return session_id if session is not None and session.record.tenant == caller.tenant else None
+        known = session is not None and session.record.tenant == await self.tenant_of(caller)
+        return session_id if known else None
+
+    async def tenant_of(self, caller: Caller) -> str | None:
+        """The tenant of a caller: that of its key, or of the session that its session key belongs to."""
+        if caller.session_key is None:
+            return caller.tenant
+        owner = await self._keys.owner(caller)
+        session = None if owner is None else await self.get(owner)
+        return None if session is None else session.record.tenant
 
     async def check(self, claim: SessionClaim) -> str | None:
         """Refuse a request that is no turn as `find` would, without opening a session. Returns the session's
@@ -149,7 +159,7 @@ class Sessions:
         session = await self.get(session_id)
         if session is None and self._settings.sessions == "strict":
             raise unknown_session(session_id)
-        if session is not None:
+        if session is not None and not session.stands_in:
             refuse(session.record, claim.caller.tenant)
         return session_id
 
@@ -348,7 +358,7 @@ class Sessions:
             await self._sync.refresh_profile(self._profiles, opening.profile)
         if (live := self._live.get(session_id)) is not None:
             return live  # opened by a request that came at the same moment
-        session = make_session(self._profiles, opening)
+        session = _make_or_replace(self._profiles, opening)
         session.unwritten = True
         self.add(session)
         return session
@@ -364,3 +374,13 @@ def _put_in_doubt(session: LiveSession, why: str, confidence: float) -> None:
         session.mark(quarantine=why, confidence=confidence)
         marked = SessionMarked(session.record.id, quarantine=why, confidence=confidence)
         session.pending.append(marked)
+
+
+def _make_or_replace(profiles: Profiles, opening: Opening) -> LiveSession:
+    """Make a session; one whose stored profile can't be used is clean, and isn't trained on."""
+    try:
+        return make_session(profiles, opening)
+    except UnreadableProfileError as error:
+        _log.error("a session is opened without noise", session=opening.record.id, error=str(error))
+        record = structs.replace(opening.record, quarantine="its profile could not be read")
+        return make_session(profiles, structs.replace(opening, record=record, profile="off"))

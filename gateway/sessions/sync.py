@@ -20,7 +20,6 @@ from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Session, SessionState, TurnHead
 from crosswind.gateway.trajectory.store import Store, StoreError
 from crosswind.injectors.engine.plan import Plan
-from crosswind.injectors.profiles.load import ProfileError
 
 _log = structlog.get_logger("crosswind.sessions")
 
@@ -97,9 +96,9 @@ class WorkerSync:
         for kept in (name, name.rpartition("/level-")[0]):
             try:
                 stored = await asyncio.to_thread(self.store.setting, PROFILE, kept) if kept else None
-                if stored is not None:
-                    profiles.renew(kept, str(stored.value["yaml"]))
-            except (StoreError, ProfileError) as error:
+                if stored is not None and not profiles.has(kept, stored.value):
+                    await asyncio.to_thread(profiles.restore, kept, stored.value)
+            except StoreError as error:
                 _log.error("a stored profile can't be read: as it was known", profile=kept, error=str(error))
 
     async def number(self, name: str) -> int:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import structlog
 
 from crosswind.gateway.config.sections import Logging
+from crosswind.gateway.http.control_characters import escape_control_characters
 from crosswind.gateway.telemetry.codes import code_of
 from crosswind.gateway.telemetry.repeats import RepeatFilter
 
@@ -77,6 +78,14 @@ def _add_code(logger: Any, method: str, event: structlog.typing.EventDict) -> st
     return {**event, "code": code_of(str(event["event"]))}
 
 
+def _escape_values(logger: Any, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Escape control characters in values: a session's id or an upstream's error could steer the terminal."""
+    return {
+        name: escape_control_characters(value) if isinstance(value, str) else value
+        for name, value in event.items()
+    }
+
+
 def set_level(level: str) -> None:
     _Logger.threshold = _LEVELS[level]
 
@@ -104,6 +113,7 @@ def configure(settings: Logging) -> None:
             _add_code,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
+            _escape_values,
             *renderers,
         ],
         wrapper_class=_Logger,

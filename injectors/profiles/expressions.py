@@ -1,7 +1,7 @@
 """Regular expressions of profiles. They are Python's, and a search for one ends at a deadline.
 
-An expression that backtracks without end would stop all traffic. A linear-time engine has no lookaheads, which
-the built-in profiles need.
+An expression that backtracks without end would stop all traffic. A linear-time engine has no lookaheads,
+which the built-in profiles need.
 """
 
 from __future__ import annotations

@@ -30,7 +30,8 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         self._composed += 1
         if self._composed > MOST_VALUES:
-            raise YamlSyntaxError(_TOO_MANY, self.peek_event().start_mark.line + 1)
+            line = self.peek_event().start_mark.line + 1  # type: ignore[no-untyped-call]
+            raise YamlSyntaxError(_TOO_MANY, line)
         return super().compose_node(parent, index)
 
 

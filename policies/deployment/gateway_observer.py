@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 
 import httpx
@@ -17,12 +18,16 @@ _REASON = 2000
 class GatewayObserver(DeploymentObserver):
     """Tells the gateway whose control plane is at `url` of the engine at `engine`: a URL, or those of
     several replicas with commas between. Raises EngineError where it can't be told that a version is doubted:
-    then turns would be recorded as fit.
+    then turns would be recorded as fit. Without a `control_key` the variable CROSSWIND_CONTROL_KEY is used.
     """
 
-    def __init__(self, url: str, engine: str, *, timeout: float = 10.0) -> None:
+    def __init__(
+        self, url: str, engine: str, *, control_key: str | None = None, timeout: float = 10.0
+    ) -> None:
         self._engines = [one.strip() for one in engine.split(",") if one.strip()]
-        self._http = httpx.Client(base_url=url.rstrip("/"), timeout=timeout, trust_env=False)
+        key = control_key or os.environ.get("CROSSWIND_CONTROL_KEY")
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        self._http = httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=timeout, trust_env=False)
 
     def on_publish(self, version: str) -> None:
         """From now on an engine that names no versions may sample by either."""

@@ -11,6 +11,7 @@ import click
 import httpx
 import yaml
 
+from crosswind.gateway.client import authorization
 from crosswind.simulators.errors import UsageError
 
 _AT_ONCE_S = 2.0
@@ -54,8 +55,7 @@ def check_offered(control: str, types: Iterable[str], profiles: Iterable[tuple[s
                 fix = f"did you mean {near[0]!r}?" if near else "`crosswind noise list` names them"
                 raise UsageError(f"--noise: the gateway has no noise type {name!r}; {fix}")
         for option, name in profiles:
-            if not name.endswith((".yaml", ".yml")):  # The gateway reads files when a session asks for them.
-                _read_profile(control, option, _LEVEL.sub("", name))
+            _read_profile(control, option, _LEVEL.sub("", name))
     except httpx.HTTPError:
         click.echo(f"nothing answers at {control}: its noise types and profiles weren't checked", err=True)
 
@@ -77,4 +77,5 @@ def _read_profile(control: str, option: str, name: str) -> str:
 
 
 def _get(control: str, path: str) -> httpx.Response:
-    return httpx.get(f"{control.rstrip('/')}/api/{path}", trust_env=False)
+    url = f"{control.rstrip('/')}/api/{path}"
+    return httpx.get(url, headers=authorization(None), trust_env=False)

@@ -114,7 +114,20 @@ def bench(**given: Any) -> None:
     sys.exit(1 if any(arm["n"] == 0 for arm in played.arms.values()) else 0)
 
 
+def _send_profiles(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with the names under which the gateway knows the profiles in files."""
+    from crosswind.simulators.episodes.profile_files import send_profile
+
+    control, profile = given["control"], given["profile"]
+    return {
+        **given,
+        "profile": None if profile is None else send_profile(control, "--profile", profile),
+        "under": tuple(send_profile(control, "--under", name) for name in given["under"]),
+    }
+
+
 def _read_suite(given: Mapping[str, Any]) -> Suite:
+    given = _send_profiles(given)
     noise = _read_noise(given)
     if not noise and not given["calm"]:
         raise UsageError("--no-calm: nothing is left to play; name noise with --noise, --profile or --under")

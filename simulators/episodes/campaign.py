@@ -16,6 +16,7 @@ from crosswind.gateway.client import AsyncClient, GatewayError
 from crosswind.simulators.environment import Environment
 from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
 from crosswind.simulators.episodes.groups import GroupPlan, jobs, next_group
+from crosswind.simulators.episodes.profile_files import send_profile
 from crosswind.simulators.episodes.record import Job, ProgressTally, Record
 from crosswind.simulators.episodes.runner import EpisodeRunner, GatewayLostError, SessionRefusedError, run_all
 from crosswind.simulators.episodes.users import UserModel
@@ -55,9 +56,13 @@ def run_groups(
     async def main() -> int:
         numbered = plan
         async with AsyncClient(settings.control) as control:
-            if await _wait_until_healthy(control, start_within_s) and continue_numbering:
+            there = await _wait_until_healthy(control, start_within_s)
+            if there and plan.profile is not None:
+                sent = await asyncio.to_thread(send_profile, settings.control, "--profile", plan.profile)
+                numbered = replace(plan, profile=sent)
+            if there and continue_numbering:
                 try:
-                    numbered = replace(plan, first=await next_group(control, plan))
+                    numbered = replace(numbered, first=await next_group(control, plan))
                 except GatewayError as error:
                     click.echo(f"--first-group: {error}; give the number", err=True)
                     return 1

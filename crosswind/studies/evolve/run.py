@@ -13,8 +13,9 @@ import aiohttp
 from crosswind.gateway.config.loading import load
 from crosswind.gateway.config.noise_model import NoiseModel
 from crosswind.gateway.errors import ConfigurationError
-from crosswind.gateway.sessions.profiles import Profiles
-from crosswind.injectors.profiles.load import Profile, ProfileError
+from crosswind.gateway.sessions.profiles import is_file
+from crosswind.injectors.profiles import load as built_in
+from crosswind.injectors.profiles.load import Profile, ProfileError, parse
 from crosswind.studies.evolve.agents import Agent, check_agent
 from crosswind.studies.evolve.candidates import Candidate, Space
 from crosswind.studies.evolve.fitness import CandidateFitness, pool
@@ -63,9 +64,9 @@ async def evolve(settings: SearchSettings, say: Say) -> Mapping[str, Any]:
     ConfigurationError where they can't be used, ChildFailed where a command that it runs fails.
     """
     try:
-        against = Profiles().get(settings.against)
-        own = settings.against.endswith((".yaml", ".yml"))
+        own = is_file(settings.against)
         text = await asyncio.to_thread(Path(settings.against).read_text, "utf-8") if own else ""
+        against = parse(text, settings.against) if own else built_in.load(settings.against)
         Space.of(settings.operators, 0.5)
     except (ProfileError, ValueError) as error:
         raise ConfigurationError(str(error)) from None

@@ -11,6 +11,8 @@ from typing import Any
 import httpx
 import yaml
 
+from crosswind.gateway.client import authorization
+
 
 @dataclass(frozen=True, slots=True)
 class ListedOperator:
@@ -44,7 +46,9 @@ def _matches(name: str, globs: Sequence[str]) -> bool:
 
 async def fetch_catalogue(control: str) -> Catalogue:
     """Ask the gateway's control plane at this URL. httpx.HTTPError where it doesn't answer."""
-    async with httpx.AsyncClient(base_url=control, trust_env=False, timeout=30) as http:
+    async with httpx.AsyncClient(
+        base_url=control, headers=authorization(None), trust_env=False, timeout=30
+    ) as http:
         names = (await _json(http, "/api/profiles"))["profiles"]
         texts = {name: (await _json(http, f"/api/profiles/{name}"))["yaml"] for name in names}
         listed = (await _json(http, "/api/operators"))["operators"]

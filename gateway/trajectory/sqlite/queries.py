@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+import structlog
 from msgspec import structs
 
 from crosswind.gateway.trajectory.ledger_rows import DestroyedAnswer, NameMap, Shown
@@ -42,8 +43,11 @@ from crosswind.gateway.trajectory.sqlite.columns import (
     text,
 )
 from crosswind.gateway.trajectory.sqlite.stored_content import StoredContent
+from crosswind.gateway.trajectory.store import StoreError
 
 T = TypeVar("T")
+
+_log = structlog.get_logger("crosswind.store")
 
 _DELIVERED = ("delivery.delivered", "delivery.durable", "delivery.total_us")
 _TURNS = (
@@ -282,11 +286,31 @@ def rewards(connection: sqlite3.Connection, session_id: str) -> list[Reward]:
 
 
 def setting(connection: sqlite3.Connection, kind: str, name: str) -> Setting | None:
-    return next(iter(select(connection, SETTING, "WHERE kind = ? AND name = ?", kind, name)), None)
+    query = f"SELECT {SETTING.select()} FROM setting WHERE kind = ? AND name = ?"
+    row = connection.execute(query, (kind, name)).fetchone()
+    return None if row is None else _decode_setting(row)
 
 
 def settings(connection: sqlite3.Connection, kind: str) -> list[Setting]:
-    return select(connection, SETTING, "WHERE kind = ? ORDER BY name", kind)
+    """Those that can be read; the log names the others."""
+    found = []
+    query = f"SELECT {SETTING.select()} FROM setting WHERE kind = ? ORDER BY name"
+    for row in connection.execute(query, (kind,)):
+        try:
+            found.append(_decode_setting(row))
+        except StoreError as error:
+            _log.error("a stored setting can't be read: it is skipped", error=str(error))
+    return found
+
+
+def _decode_setting(row: Sequence[Any]) -> Setting:
+    try:
+        found = SETTING.decode(row)
+    except ValueError as error:
+        raise StoreError(f"the setting {row[0]} {row[1]!r} can't be read: {error}; delete its row") from error
+    if not isinstance(found.value, dict):
+        raise StoreError(f"the setting {row[0]} {row[1]!r} holds no object; delete its row")
+    return found
 
 
 def settings_as_they_came(connection: sqlite3.Connection, kinds: Sequence[str]) -> list[Setting]:

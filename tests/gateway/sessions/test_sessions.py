@@ -308,12 +308,12 @@ async def refused_to_b(one: Running, other: Running) -> None:
     chat = "/v1/chat/completions"
     assert (await ask(one, f"/s/ours{chat}", "a")).is_success
     by_path = await ask(other, f"/s/ours{chat}", "b")
-    assert (by_path.status_code, by_path.json()["error"]["code"]) == (403, "session_not_allowed")
-    assert (await ask(other, chat, "b", x_crosswind_session="ours")).status_code == 403
+    assert (by_path.status_code, by_path.json()["error"]["code"]) == (404, "session_not_found")
+    assert (await ask(other, chat, "b", x_crosswind_session="ours")).status_code == 404
     stored = await other.http.get(f"{other.data}/s/ours/v1/responses/resp_1", headers=bearer("b"))
-    assert stored.status_code == 403
+    assert stored.status_code == 404
     in_its_shape = (await ask(other, "/s/ours/v1/messages", "b")).json()
-    assert (in_its_shape["type"], in_its_shape["error"]["type"]) == ("error", "permission_error")
+    assert (in_its_shape["type"], in_its_shape["error"]["type"]) == ("error", "not_found_error")
     assert (await ask(other, f"/s/ours{chat}", "a")).is_success
     assert len((await one.trajectory("ours"))["turns"]) == 2
 
@@ -329,10 +329,39 @@ async def test_on_every_worker(tmp_path: Path) -> None:
         await refused_to_b(one, other)
 
 
-async def test_a_session_that_the_control_plane_opened_is_whose_tenant_ever_is_told_of_it(
-    tmp_path: Path,
-) -> None:
-    async with upstream() as app, gateway(tmp_path, app, auth="keys", keys=KEYS) as running:
-        opened = (await running.api("POST", "/api/sessions", {})).json()["id"]
-        for team in ("a", "b"):
-            assert (await ask(running, f"/s/{opened}/v1/chat/completions", team)).is_success
+async def test_a_session_that_the_control_plane_opened_is_its_tenants(tmp_path: Path) -> None:
+    """And of the tenant of keys that name none, where it was opened for none."""
+    keys = [*KEYS, {"key": "the-key-of-team-c"}]
+    async with upstream() as app, gateway(tmp_path, app, auth="keys", keys=keys) as running:
+        for asked, owner in (({"tenant": "a"}, "a"), ({}, "c")):
+            opened = (await running.api("POST", "/api/sessions", asked)).json()
+            path = f"/s/{opened['id']}/v1/chat/completions"
+            for team in ("a", "b", "c"):
+                answer = await ask(running, path, team)
+                assert answer.status_code == (200 if team == owner else 404), (asked, team)
+                if team != owner:
+                    assert answer.json()["error"]["code"] == "session_not_found"
+            by_key = {"authorization": f"Bearer {opened['api_key']}"}
+            assert (
+                await running.http.post(running.data + path, json=body(user("Hi")), headers=by_key)
+            ).is_success
+
+
+async def test_names_that_would_steer_a_terminal_are_refused(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app, steering=True) as running:
+        for name in ("a%C2%9B31mb", "a%1B%5B31m", "a%0Ab", "a%E2%80%A8b"):
+            refused = await running.http.post(f"{running.data}/s/{name}/v1/chat/completions", content=b"{}")
+            assert (refused.status_code, refused.json()["error"]["code"]) == (400, "invalid_session_id")
+        for header, code in (
+            ("session", "invalid_session_id"),
+            ("task", "invalid_name"),
+            ("group", "invalid_name"),
+        ):
+            raw = {f"x-crosswind-{header}": b"a\x9b31mb", "content-type": b"application/json"}
+            url = f"{running.data}/v1/chat/completions"
+            refused = await running.http.post(url, json=body(user("Hi")), headers=raw)  # type: ignore[arg-type]
+            assert (refused.status_code, refused.json()["error"]["code"]) == (400, code)
+        assert app.requests == []
+        spelled = {"x-crosswind-session": "Reise-À".encode(), "content-type": b"application/json"}
+        taken = await running.http.post(url, json=body(user("Hi")), headers=spelled)  # type: ignore[arg-type]
+        assert taken.is_success

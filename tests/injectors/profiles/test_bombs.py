@@ -63,7 +63,14 @@ def test_the_built_in_expressions_find_what_pythons_find() -> None:
     rules = [rule for name in names() for rule in load(name).rules]
     patterns = {rule.where.text for rule in rules} - {""}
     assert patterns
-    texts = ["You are in a room. You see a cabinet 1.", "{}", "[SEP] Back to Search", "go to (3, 4)", "", "é ß"]
+    texts = [
+        "You are in a room. You see a cabinet 1.",
+        "{}",
+        "[SEP] Back to Search",
+        "go to (3, 4)",
+        "",
+        "é ß",
+    ]
     for pattern in patterns:
         assert [is_found(pattern, one) for one in texts] == [bool(re.search(pattern, one)) for one in texts]
 

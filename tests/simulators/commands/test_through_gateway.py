@@ -253,16 +253,19 @@ async def test_what_the_gateway_refuses_is_a_usage_error(tmp_path: Path) -> None
         ):
             code, _, err = await outcome(await command(*given, "--control", control))
             assert code == 2 and says in err, err
+        (tmp_path / "mine.yaml").write_text("name: mine/own\nrules: [{operator: Typo, severity: 1}]\n")
         good = (
             "--noise",
             "tool.timeout@3,Timeout",
             "--profile",
             "noisyagent/level-3",
             "--under",
-            "mine.yaml",
+            str(tmp_path / "mine.yaml"),
         )
         code, out, err = await outcome(await command("bench", "--check", *good, "--control", control))
         assert (code, out, err) == (0, "", ""), err
+        stored = await asyncio.to_thread(httpx.get, f"{control}/api/profiles/mine/own", trust_env=False)
+        assert stored.is_success, "the gateway reads no file that a client names: it was sent there"
 
 
 async def test_a_benchmark_that_is_stopped_has_no_figures(tmp_path: Path) -> None:
