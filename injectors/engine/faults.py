@@ -210,5 +210,5 @@ class LinkRules:
         if self.site is Site.TRANSPORT:
             target = TransportTarget(self.link, turn, attempt, self.streaming)
         # No guard: the bounds hold for turns and attempts, and `fault_from` has checked the settings.
-        outcome = apply_rule(one, target, slot, f"{self.link}:{turn}#{attempt}", lambda _: None)
+        outcome = apply_rule(one, target, slot, f"{self.link}:{turn}#{attempt}", lambda *_: None)
         return None if outcome is None else LinkDecision(*outcome)

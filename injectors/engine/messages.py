@@ -18,13 +18,13 @@ from crosswind.injectors.engine.decision import Decision, Injection, KnownText, 
 from crosswind.injectors.engine.plan import ActiveRule, Plan
 from crosswind.injectors.engine.resume import MessageNoise, WalkEnd
 from crosswind.injectors.engine.rule import Outcome, apply_rule
-from crosswind.injectors.guard import solvability
+from crosswind.injectors.guard import shown_text, solvability
 from crosswind.injectors.guard.solvability import NOTHING, Spent
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.identity import slot_on
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.schedule import due
-from crosswind.injectors.targets import InstructionsTarget, ToolClass, ToolResultTarget, UserTarget
+from crosswind.injectors.targets import Draw, InstructionsTarget, ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text.entities import find_protected_spans
 from crosswind.injectors.wording import Texts, apply_draw
 
@@ -140,6 +140,8 @@ class _NewItem:
     _target: TextTarget | None = None
     _tool_class: ToolClass = field(init=False)
     _spent: Spent = field(init=False)
+    _done: list[Decision] = field(default_factory=list)
+    """What was done to the text so far."""
 
     def __post_init__(self) -> None:
         call = self.item.call if isinstance(self.item, ToolResult) else None
@@ -151,7 +153,7 @@ class _NewItem:
         item, counters = self.item, self.counters
         text = item.text
         injections: list[Injection] = []
-        done: list[Decision] = []
+        done = self._done
         tool = (item.call.name, self._tool_class.value) if isinstance(item, ToolResult) else (None, None)
         for active in self.plan.active_rules(item.site).values():
             unsettled = counters.unsettled.get(active.rule.name, ()) if isinstance(item, UserText) else ()
@@ -202,11 +204,17 @@ class _NewItem:
             target,
             slot,
             item.anchor,
-            lambda result: self._check(entry, target, str(result.payload)),
+            lambda draw, result: self._check(entry, target, draw, str(result.payload)),
             logical_call=item.logical_call if isinstance(item, ToolResult) else None,
             full=full,
             texts=self.texts,
         )
+
+    def _check_shown(self, target: UserTarget, draw: Draw, after: str) -> str | None:
+        earlier = [one.draw for one in self._done]
+        if any(observations.PARTS in one for one in earlier):
+            return None  # What became of an observation has a guard of its own.
+        return shown_text.check_shown_text(target.own, target.tools, earlier, draw, target.text, after)
 
     def _target_for(self, text: str) -> TextTarget:
         """The item with its text as noise has left it: the same target until a rule changes the text."""
@@ -215,11 +223,12 @@ class _NewItem:
             self._target = _target(self.item, text, self.conversation, self._tool_class, faults)
         return self._target
 
-    def _check(self, entry: Registered, target: TextTarget, after: str) -> str | None:
+    def _check(self, entry: Registered, target: TextTarget, draw: Draw, after: str) -> str | None:
+        """The guard: on what this operator did, and on the text that is shown after all of them so far."""
         if after == target.text:
             return NOTHING
         if isinstance(target, UserTarget):
-            return solvability.check_user_text(entry, target, after)
+            return solvability.check_user_text(entry, target, after) or self._check_shown(target, draw, after)
         if isinstance(target, InstructionsTarget):
             return solvability.check_instructions(target.text, after)
         plan = self.plan
@@ -235,7 +244,7 @@ def _target(
     tools = conversation.tools
     if isinstance(item, UserText):
         first = next((one.text for one in conversation.items if isinstance(one, UserText)), "")
-        protected = find_protected_spans(text, tools)
+        protected = find_protected_spans(text, tools, item.text)
         return UserTarget(text, item.ordinal, protected, tools, clean=item.text, opening=first)
     if not isinstance(item, ToolResult):
         return InstructionsTarget(text, item.ordinal)

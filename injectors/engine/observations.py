@@ -62,7 +62,7 @@ def apply_to_observations(
     return conclude(active, slot, item.anchor, Attempt(draw, result, unchanged))
 
 
-def _check(active: ActiveRule, target: ToolResultTarget, result: Result) -> str | None:
+def _check(active: ActiveRule, target: ToolResultTarget, _: Draw, result: Result) -> str | None:
     return solvability.check_tool_result(active.entry, target, str(result.payload), target.text)
 
 

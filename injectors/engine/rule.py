@@ -26,8 +26,9 @@ from crosswind.injectors.wording import (
     use_rule,
 )
 
-Check = Callable[[Result], str | None]
-"""Why a result may not be used (NOTHING: it changes nothing), or None. TypeError: it is of the wrong type."""
+Check = Callable[[Draw, Result], str | None]
+"""Why a draw's result may not be used, or None (NOTHING: it changes nothing). TypeError: it is of no type
+that fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def attempt_rule(
         return None
     if full is not None:
         # Tried by rule all the same: a draw that would change nothing leaves no event.
-        return _carry_out(active, target, draw, lambda result: check(result) or full)
+        return _carry_out(active, target, draw, lambda drawn, result: check(drawn, result) or full)
     if texts is None:
         return _carry_out(active, target, draw, check)
     return _carry_out_in_words(active, target, slot, draw, check, texts)
@@ -154,7 +155,7 @@ def _carry_out_in_words(
 def _carry_out(active: ActiveRule, target: Any, draw: Draw, check: Check) -> Attempt:
     try:
         result = apply_draw(active.entry, target, draw)
-        refused = check(result)
+        refused = check(draw, result)
         if refused == NOTHING and UNABLE in draw:
             refused = str(draw[UNABLE])
         return Attempt(draw, result, refused)

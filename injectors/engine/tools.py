@@ -145,7 +145,7 @@ class _Walk:
             target,
             slot,
             anchor,
-            lambda result: self._check(target, row, result.payload),
+            lambda _, result: self._check(target, row, result.payload),
             full=FULL if len(self.decisions) >= plan.bounds.events_per_session else None,
             texts=self.texts,
         )
@@ -165,9 +165,11 @@ class _Walk:
             return NOTHING
         plan, declared = self.plan, row.declared
         tool_class = classify(declared.name, plan.tool_classes)
-        return tool_guard.check_change(
-            target, declared.name, change, self.constraints, self._shown
-        ) or tool_guard.check_duplicates(tool_class, declared.parameters, change, plan.assume_tools)
+        return (
+            tool_guard.check_change(target, declared.name, change, self.constraints, self._shown)
+            or tool_guard.check_shown(declared, change, row.takes)
+            or tool_guard.check_duplicates(tool_class, declared.parameters, change, plan.assume_tools)
+        )
 
     def _record(self, outcome: Outcome, row: PerturbedTool) -> None:
         """Keep what a rule did to a tool, as JSON before and after."""

@@ -100,7 +100,11 @@ def check_tool_result(entry: Registered, target: ToolResultTarget, after: str, c
     if entry.fault:
         if entry.recovery not in (Recovery.RETRY, Recovery.OTHER_TOOL):
             return f"the recovery {entry.recovery.value!r} does not bring a destroyed result back"
-        if not (looks_destroyed(after, clean) or contradicts_itself(after, clean)):
+        # A mark that other noise has left tells nothing of what this operator did.
+        marked = looks_destroyed(after, clean) and (
+            target.text is clean or looks_destroyed(after, target.text)
+        )
+        if not (marked or contradicts_itself(after, clean)):
             return "the damaged result could be taken for a valid one"
         return None
     value = parse_json(target.text)
@@ -146,7 +150,10 @@ _HOW: Mapping[tuple[Recovery, Site | None], str] = {
     (Recovery.IGNORE, None): "everything that was true is still there, and the rest can be ignored",
     (Recovery.IGNORE, Site.TOOL_SCHEMA): "the true tool is still there, and takes what it took",
     (Recovery.NONE_NEEDED, None): "no content is changed",
-    (Recovery.NONE_NEEDED, Site.USER_TEXT): "ids, numbers, names and technical terms are unchanged",
+    (
+        Recovery.NONE_NEEDED,
+        Site.USER_TEXT,
+    ): "what is told by its form to be an id, a number, a quotation, a name or a technical term is unchanged",
     (Recovery.NONE_NEEDED, Site.TOOL_SCHEMA): "each tool still says what it does and takes",
 }
 """By recovery and site; None: any other site."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
+from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.guard.tool_classes import may_fault
 from crosswind.injectors.targets import AddedTool, ToolChange, ToolClass, ToolTarget
 from crosswind.injectors.text import entities
@@ -54,6 +55,39 @@ def check_change(
     return next((reason for reason in reasons if reason is not None), None)
 
 
+def check_shown(declared: ToolSchema, change: ToolChange, takes: Mapping[str, str]) -> str | None:
+    """Why the tool may not be shown as this change leaves it, all changes before it considered, or None.
+
+    `takes` are the types that those changes have hidden, per parameter.
+    """
+    whole = replace(change, takes={**takes, **change.takes})
+    return _find_lost_fact(declared, change.tool) or _untrue(declared.parameters, whole)
+
+
+def _find_lost_fact(declared: ToolSchema, shown: ToolSchema) -> str | None:
+    """What the tool's or a parameter's description no longer says, as a refusal."""
+    texts: list[tuple[str, str, tuple[ToolSchema, ...]]] = [
+        (declared.description, shown.description, (declared,))
+    ]
+    if shown.parameters is not declared.parameters:
+        now = find_properties(shown.parameters)
+        texts += [
+            (_description(one), _description(now.get(name)), ())
+            for name, one in find_properties(declared.parameters).items()
+        ]
+    for before, after, tools in texts:
+        if before != after:
+            was, said = entities.lower_openings(before), entities.lower_openings(after)
+            if (lost := entities.find_lost(was, said, tools)) is not None:
+                return f"the description would have lost {lost!r:.60}"
+    return None
+
+
+def _description(schema: Any) -> str:
+    found = schema.get("description") if isinstance(schema, Mapping) else None
+    return found if isinstance(found, str) else ""
+
+
 def too_deep(schema: Any) -> bool:
     level = [schema]
     for _ in range(DEEPEST):
@@ -90,13 +124,9 @@ def _bad_change(target: ToolTarget, declared_name: str, change: ToolChange) -> I
         if after.name in target.taken:
             yield f"the name {after.name} is taken"
         yield _bad_name(after.name, before.name)
-    if after.description != before.description:
-        was, now = (entities.lower_openings(one.description) for one in (before, after))
-        lost = entities.find_lost(was, now, (before,))
-        if lost is not None:
-            yield f"the description would have lost {lost!r:.60}"
-        if bool(was.strip()) != bool(now.strip()):
-            yield "the description would have come or gone"
+    if bool(before.description.strip()) != bool(after.description.strip()):
+        yield "the description would have come or gone"
+    yield _find_lost_fact(before, after)
     yield _untrue(before.parameters, change)
 
 

@@ -1,9 +1,10 @@
 """Entities: the spans of a text that the task may depend on, and that user noise must not change.
 
-Protected are ids, numbers, dates and amounts in every script's digits, e-mail addresses, URLs, quoted
-strings, code, proper nouns, technical terms (snake_case, camelCase, acronyms, paths), the names and
-enumerated values of the declared tools, and the small words that decide what a request means (negations,
-number words, days and months).
+Protected are ids, numbers, dates and amounts in every script's digits, e-mail addresses, URLs, quotations
+of any length, code, what is to be passed on word for word, proper nouns, words that stand beside `folder`,
+`file` or `called`, technical terms (snake_case, camelCase, acronyms, paths), the names and enumerated values
+of the declared tools, and the small words that decide what a request means (negations, number words, days
+and months).
 
 Every scan is linear in the text: tokens are found by one plain character class, and judged one at a time.
 """
@@ -16,6 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from crosswind.injectors.conversation import ToolList, ToolSchema
+from crosswind.injectors.text.quotations import find_literals, find_plain_names
 
 Span = tuple[int, int]
 
@@ -30,16 +32,6 @@ _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u
 
 _UNSPACED_LETTER = re.compile(rf"[{_UNSPACED}]")
 _TOKEN = re.compile(rf"[^\s{_UNSPACED}]+|[{_UNSPACED}]")
-_QUOTED = (
-    re.compile(r"\"[^\"\n]{1,200}\""),
-    re.compile(r"(?<!\w)'[^'\n]{1,200}'(?!\w)"),
-    re.compile(r"“[^”\n]{1,200}”"),
-    re.compile(r"‘[^’\n]{1,200}’(?!\w)"),
-    re.compile(r"«[^»\n]{1,200}»"),
-    re.compile(r"„[^“”\n]{1,200}[“”]"),
-    re.compile(r"「[^」\n]{1,200}」"),
-    re.compile(r"```(?:[^`]|`(?!``))*```|`[^`\n]{1,200}`"),
-)
 _EDGES = ".,;:!?()[]{}<>\"'“”‘’«»„…،؛؟。、"
 _LETTERS = re.compile(r"[^\W\d_]+")
 _TECHNICAL = re.compile(r"_|@|://|\\|\w/\w|\w\.\w|^[#$€£¥₹@]|[^\W\d_A-Z][A-Z]|^www\.", re.ASCII)
@@ -74,15 +66,37 @@ OPENERS = frozenset(
 name."""
 
 
-def find_protected_spans(text: str, tools: Iterable[ToolSchema] = ()) -> tuple[Span, ...]:
+def find_protected_spans(
+    text: str, tools: Iterable[ToolSchema] = (), clean: str | None = None
+) -> tuple[Span, ...]:
     """The spans [start, end) of the entities, in order, without overlaps. The names that `tools` declare are
-    entities, too."""
+    entities, too. `clean` is the text before other noise: what is a quotation there still is one here."""
     find = _short_spans if len(text) <= REMEMBERED else _spans
-    return find(text, ToolList.of(tools).vocabulary)
+    spans = find(text, ToolList.of(tools).vocabulary)
+    if clean is None or clean is text:
+        return spans
+    kept = [span for span in _find_again(clean, text) if not _covered(span, spans)]
+    return tuple(_merge([*spans, *kept])) if kept else spans
+
+
+def _find_again(clean: str, text: str) -> Iterator[Span]:
+    """Where the literals of the clean text stand in the noisy one."""
+    at = 0
+    for one in sorted(find_literals(clean)):
+        literal = clean[one.start : one.end]
+        found = text.find(literal, at)
+        if found >= 0:
+            yield found, found + len(literal)
+            at = found + 1
+
+
+def _covered(span: Span, spans: tuple[Span, ...]) -> bool:
+    return any(start <= span[0] and span[1] <= end for start, end in spans)
 
 
 def _spans(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
-    spans = [match.span() for pattern in _QUOTED for match in pattern.finditer(text)]
+    spans = [(one.start, one.end) for one in find_literals(text)]
+    spans += find_plain_names(text)
     lines = "\n" in text
     starts_sentence = True
     end = 0
@@ -135,13 +149,18 @@ def find_entities(text: str, tools: Iterable[ToolSchema] = ()) -> tuple[str, ...
 
 def find_lost(before: str, after: str, tools: Iterable[ToolSchema] = ()) -> str | None:
     """The first entity of `before` that `after` doesn't contain in the same order; None if all are there."""
+    return next(find_all_lost(before, after, tools), None)
+
+
+def find_all_lost(before: str, after: str, tools: Iterable[ToolSchema] = ()) -> Iterator[str]:
+    """The entities of `before` that `after` doesn't contain in the same order."""
     at = 0
     for entity in find_entities(before, tools):
-        found = _find_whole(after, entity, at)
+        found = find_whole(after, entity, at)
         if found < 0:
-            return entity
-        at = found + len(entity)
-    return None
+            yield entity
+        else:
+            at = found + len(entity)
 
 
 def lower_openings(text: str) -> str:
@@ -212,7 +231,7 @@ def _has_digit(token: str) -> bool:
     )
 
 
-def _find_whole(text: str, entity: str, at: int) -> int:
+def find_whole(text: str, entity: str, at: int) -> int:
     """Where the entity stands from `at` on, but not as a part of a longer word; -1 if nowhere."""
     while (found := text.find(entity, at)) >= 0:
         end = found + len(entity)

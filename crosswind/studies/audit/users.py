@@ -2,50 +2,89 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+
 from crosswind.gateway.trajectory.record import Event
 from crosswind.studies.audit import words
-from crosswind.studies.audit.reading import AuditedSession, Found
+from crosswind.studies.audit.reading import AuditedSession, Found, Piece
 
 LATEST = 3
 """By so many messages of the user's later a doubt is settled (NoisyAgent: within 2 to 3 turns)."""
 
 
 def check_entities(audited: AuditedSession) -> Found:
-    """A user's figures, codes, addresses, quotations and negations survive, and none is made up; what is
-    withheld is named, is one thing, and comes when the user is asked."""
+    """A user's figures, codes, addresses, quotations and negations survive in what is shown in the end, and
+    none is made up; what is withheld is named, is one thing, and comes when the user is asked."""
     for piece in audited.user_texts():
-        for event in () if piece.masked else piece.events:
-            if "observations" in event.draw:
-                continue  # What is put there may be numbered: they have a guarantee of their own.
-            after = str(event.after)
-            gone = words.find_missing(event.before, after)
-            withheld = event.draw.get("withheld", ()) if event.recovery == "ask_user" else ()
-            if gone and len(withheld) != 1:
-                yield event, event.turn_index, f"{gone[0]!r:.60} is lost"
-            elif other := [one for one in gone if one not in str(withheld)]:
-                yield event, event.turn_index, f"{other[0]!r:.60} is lost, which isn't what was withheld"
-            # Who settles a doubt says again what was in doubt; below it is seen to that it was.
-            known = f"{event.before} {' '.join(map(str, event.draw.get('settles', ())))}"
-            for one in words.find_made_up(known, after):
-                yield event, event.turn_index, f"{one!r:.60} is made up"
+        if piece.masked or not piece.events:
+            continue
+        if not any("observations" in event.draw for event in piece.events):
+            yield from _find_broken_facts(piece)
+            continue
+        # What is put into an observation may be numbered: observations have a guarantee of their own.
+        for event in piece.events:
+            if "observations" not in event.draw:
+                yield from _find_broken_facts(Piece(piece.anchor, piece.ref, event.before, events=(event,)))
+
+
+def _find_broken_facts(piece: Piece) -> Found:
+    """What is wrong with the text that is shown in the end, each with the event that brought it."""
+    asked = [event for event in piece.events if event.recovery == "ask_user"]
+    withheld = [value for event in asked for value in event.draw.get("withheld", ())]
+    for lost in words.find_missing(piece.clean, piece.shown):
+        event = _first(piece, partial(_lacks, piece.clean, lost))
+        if len(withheld) != 1:
+            yield event, event.turn_index, f"{lost!r:.60} is lost"
+            break
+        if lost not in str(withheld):
+            yield event, event.turn_index, f"{lost!r:.60} is lost, which isn't what was withheld"
+    # Who settles a doubt says again what was in doubt; below it is seen to that it was.
+    settled = [str(value) for event in piece.events for value in event.draw.get("settles", ())]
+    for made in words.find_made_up(" ".join((piece.clean, *settled)), piece.shown):
+        event = _first(piece, partial(_has_word, made))
+        yield event, event.turn_index, f"{made!r:.60} is made up"
+
+
+def _first(piece: Piece, broken: Callable[[str], bool]) -> Event:
+    """The event whose text is broken first."""
+    return next((event for event in piece.events if broken(str(event.after))), piece.events[-1])
+
+
+def _lacks(clean: str, one: str, text: str) -> bool:
+    return one in words.find_missing(clean, text)
+
+
+def _has_word(word: str, text: str) -> bool:
+    return word in words.words(text)
 
 
 def check_contradictions(audited: AuditedSession) -> Found:
-    """Who contradicts themselves has the true value last, and says that it is."""
+    """Who contradicts themselves has the true value last in what is shown in the end, and says that it is."""
     for piece in audited.user_texts():
         for event in piece.events:
             final = [str(one) for one in event.draw.get("final", ())]
             if not final and event.operator == "user.inconsistent" and not event.draw.get("owed"):
                 yield event, event.turn_index, "it settles nothing"
-            after = str(event.after)
+            wrong = [one for one in _contradicting_words(event, piece.clean) if one not in final]
             for value in final:
-                wrong = _contradicting_words(event, value)
+                late = next((one for one in wrong if _is_later(one, value, piece.shown)), None)
                 if value not in piece.clean and value not in event.draw.get("settles", ()):
                     yield event, event.turn_index, f"what it settles on, {value!r:.60}, isn't the user's"
-                elif any(words.last_of(after, one) > words.last_of(after, value) for one in wrong):
-                    yield event, event.turn_index, f"{value!r:.60} isn't what was said last"
-                elif after.lower().count(value.lower()) <= event.before.lower().count(value.lower()):
+                elif late is not None:
+                    blamed = _first(piece, partial(_is_later, late, value))
+                    yield (
+                        blamed,
+                        event.turn_index,
+                        f"{late!r:.60} and not {value!r:.60} is what was said last",
+                    )
+                elif piece.shown.lower().count(value.lower()) <= event.before.lower().count(value.lower()):
                     yield event, event.turn_index, f"{value!r:.60} isn't settled"
+
+
+def _is_later(one: str, other: str, text: str) -> bool:
+    return words.last_of(text.lower(), one.lower()) > words.last_of(text.lower(), other.lower())
 
 
 def check_doubts(audited: AuditedSession) -> Found:
@@ -67,8 +106,19 @@ def check_doubts(audited: AuditedSession) -> Found:
                 yield event, event.turn_index, f"it isn't settled within {LATEST} messages"
 
 
-def _contradicting_words(event: Event, value: str) -> list[str]:
-    """The words that came with a contradiction and aren't the user's own."""
-    own = set(words.words(event.before)) | set(words.words(value))
-    said = [one["now"] for one in event.draw.get("edits", ()) if "no, " in str(one.get("now")).lower()]
-    return [word for text in said for word in words.words(text)[:1] if word not in own]
+_BELIEVED = re.compile(r"\bit is ([^,.]+), (?:then again|so I am)")
+_DENIAL = frozenset(("no", "that", "is", "wrong"))
+
+
+def _contradicting_words(event: Event, clean: str) -> Iterator[str]:
+    """What came with a contradiction and isn't so: a word that is taken back at once, the words of a sentence
+    that is called wrong and aren't the user's own, and what the user only believed."""
+    own = {word.lower() for word in words.words(f"{clean} {event.before}")}
+    for edit in event.draw.get("edits", ()):
+        said = str(edit.get("now"))
+        false, denied, _ = said.partition("No, that is wrong")
+        if denied:
+            yield from (word for word in words.words(false) if word.lower() not in own | _DENIAL)
+        elif "no, " in said.lower():
+            yield from (word for word in words.words(said)[:1] if word.lower() not in own)
+        yield from _BELIEVED.findall(said)

@@ -152,9 +152,6 @@ class ParaphraseParameterWording:
 def _check_description(description: Any, before: str) -> str:
     if not isinstance(description, str) or not description.strip():
         raise UnusableText("the model left out a parameter")
-    was, now = (entities.lower_openings(text) for text in (before, description))
-    if (lost := entities.find_lost(was, now)) is not None:
-        raise UnusableText(f"the model left out {lost!r:.60}")
     return check_length(description.strip(), before, LENGTH)
 
 

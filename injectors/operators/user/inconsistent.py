@@ -76,7 +76,7 @@ class Inconsistent:
         sentences = split_sentences(target.text)
         found = [*_find_choices(target, sentences), *_find_values(target), *_find_quantities(target)]
         chosen = sorted(rng.shuffled(found)[:count])
-        edits = [
+        contradicted = [
             _contradict(target, span, sentences, early, rng) for span, early in zip(chosen, far, strict=False)
         ]
         final = list(dict.fromkeys(target.text[start:end] for start, end in chosen))
@@ -84,7 +84,13 @@ class Inconsistent:
             return mark_unable(target.text, {"edits": [], "final": []})
         settled = ", ".join(_settle_quantity(one) if _is_quantity(one) else one for one in final)
         last = _append(target, f"To settle it, and this is final: {settled}.")
-        return {"edits": [*drop_overlaps(edits), last], "final": final}
+        edits = drop_overlaps(edit for edit, _ in contradicted)
+        wrong = {
+            target.text[start:end]: said
+            for (start, end), (_, said) in zip(chosen, contradicted, strict=True)
+            if said
+        }
+        return {"edits": [*edits, last], "final": final, "wrong": wrong}
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         note = f"The user's message contradicts itself and settles it: {', '.join(draw['final'])}."
@@ -97,23 +103,25 @@ class Inconsistent:
 
 def _contradict(
     target: UserTarget, span: Span, sentences: list[Span], early: bool, rng: SeededRandom
-) -> dict[str, Any]:
-    """Draw the edit that says a word wrongly before the true one, or doubts a value after its sentence."""
+) -> tuple[dict[str, Any], list[str]]:
+    """Draw the edit that says a word wrongly before the true one, or doubts a value after its sentence; and
+    what it says that isn't so."""
     text, (start, end) = target.text, span
     word, (begin, stop) = text[start:end], _sentence_at(start, sentences)
     others = [other for other in OTHERS.get(word, ()) if other not in text]
     if not others:
         checked = f"I was not sure whether it is {word} or another one, so I have checked."
-        doubt = _draw_beliefs(word, rng) if _is_quantity(word) else checked
+        doubt, beliefs = _draw_beliefs(word, rng) if _is_quantity(word) else (checked, [])
         if text[stop - 1] in ".!?" and not splits(target.protected, stop):
-            return make_edit(stop, "", f" {doubt}")
-        return _append(target, doubt)
+            return make_edit(stop, "", f" {doubt}"), beliefs
+        return _append(target, doubt), beliefs
     # A sentence with quotation marks isn't repeated wrongly: a quoted value must stay the only one.
     wrong = rng.choice(others)
     twice = stop - begin <= LONGEST_SENTENCE and not QUOTES.search(text, begin, stop)
     if early and twice and not splits(target.protected, begin):
-        return make_edit(begin, "", f"{text[begin:start]}{wrong}{text[end:stop]} No, that is wrong. ")
-    return make_edit(start, "", f"{wrong}, no, I mean ")
+        false = f"{text[begin:start]}{wrong}{text[end:stop]}"
+        return make_edit(begin, "", f"{false} No, that is wrong. "), [wrong]
+    return make_edit(start, "", f"{wrong}, no, I mean "), [wrong]
 
 
 def _draw_doubt(target: UserTarget, rng: SeededRandom) -> Draw | None:
@@ -189,11 +197,11 @@ def _is_quantity(phrase: str) -> bool:
     return _ASKED.fullmatch(phrase) is not None
 
 
-def _draw_beliefs(phrase: str, rng: SeededRandom) -> str:
-    """Draw a sentence with two beliefs about the quantity, which says that they are beliefs."""
+def _draw_beliefs(phrase: str, rng: SeededRandom) -> tuple[str, list[str]]:
+    """Draw a sentence with two beliefs about the quantity, which says that they are beliefs; and the two."""
     word = phrase.split()[1].lower()
     one, other = rng.shuffled(rng.choice(BELIEFS[word]))
-    return f"I believe it is {one}, then again I was told it is {other}, so I am not sure."
+    return f"I believe it is {one}, then again I was told it is {other}, so I am not sure.", [one, other]
 
 
 def _settle_quantity(phrase: str) -> str:

@@ -46,7 +46,7 @@ class RedundantMessage:
         place = rng.choice(("before", "after"))
         room = severity * _count_words(text)
         chosen: dict[str, list[str]] = {"before": [], "after": []}
-        for sentence, own in _draw_candidates(text, rng)[:MOST]:
+        for sentence, own in _draw_candidates(target, rng)[:MOST]:
             length = _count_words(sentence)
             # The last sentence comes with the probability that makes the share right on average.
             if room < length and point >= room / length:
@@ -74,7 +74,8 @@ class RedundantMessageWording:
             "message: some that repeat what it says in other words, some about their day that have nothing "
             "to do with it. Ask nothing, order nothing, add no fact, state no wish."
         )
-        return task, target.text
+        # What other noise has said isn't the user's: it may be the false half of a contradiction.
+        return task, target.own
 
     def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
         count = len(draw["before"])
@@ -96,13 +97,16 @@ def _count_words(text: str) -> int:
     return len(_WORD.findall(text))
 
 
-def _draw_candidates(text: str, rng: SeededRandom) -> list[tuple[str, bool]]:
+def _draw_candidates(target: UserTarget, rng: SeededRandom) -> list[tuple[str, bool]]:
     """Draw sentences in the order of use, small talk and repetitions by turns, each with whether it repeats
-    the user's own.
+    the user's own. What other noise has said is not repeated: it may be the false half of a contradiction.
     """
+    text = target.text
     talk = [(sentence, False) for sentence in rng.shuffled(SMALL_TALK)]
     sentences = [text[start:end].strip() for start, end in split_sentences(text)]
-    own = [sentence for sentence in sentences if _count_words(sentence) in REPEATED_WORDS]
-    repeats = [(rng.choice(REPEATS).replace("{}", sentence), True) for sentence in rng.sample(own, 4)]
+    said = [sentence for sentence in sentences if _count_words(sentence) in REPEATED_WORDS]
+    drawn = [(rng.choice(REPEATS), sentence) for sentence in rng.sample(said, 4)]
+    own = {target.own[start:end].strip() for start, end in split_sentences(target.own)}
+    repeats = [(words.replace("{}", sentence), True) for words, sentence in drawn if sentence in own]
     first, second = (talk, repeats) if rng.chance(0.5) else (repeats, talk)
     return [one for pair in zip_longest(first, second) for one in pair if one is not None]

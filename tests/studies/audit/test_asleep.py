@@ -13,7 +13,8 @@ from crosswind.injectors import operator
 from crosswind.injectors.conversation import Site, ToolSchema
 from crosswind.injectors.engine.counters import BranchCounters
 from crosswind.injectors.engine.faults import LinkRules
-from crosswind.injectors.guard import solvability
+from crosswind.injectors.faults import fault_from
+from crosswind.injectors.guard import shown_text, solvability
 from crosswind.injectors.guard import tools as tool_guard
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, ToolChange, ToolResultTarget, ToolTarget, UserTarget
@@ -68,8 +69,9 @@ def asleep(monkeypatch: pytest.MonkeyPatch) -> None:
         return None
 
     for module, names in (
-        (solvability, ("before_fault", "after_user", "after_tool")),
-        (tool_guard, ("check_change", "check_duplicates")),
+        (solvability, ("check_fault", "check_user_text", "check_tool_result")),
+        (shown_text, ("check_shown_text",)),
+        (tool_guard, ("check_change", "check_shown", "check_duplicates")),
     ):
         for name in names:
             monkeypatch.setattr(module, name, nothing)
@@ -115,7 +117,7 @@ TIMED_OUT = "Tool execution timed out."
         (
             "contradictions settled",
             0,
-            "isn't what was said last",
+            "is what was said last",
             {
                 "harm": lambda target: f"This is final: W17. {target.text} Green, no, I mean.",
                 "site": Site.USER_TEXT,
@@ -185,7 +187,7 @@ TIMED_OUT = "Tool execution timed out."
             1,
             "2 turns in a row destroyed",
             {
-                "harm": lambda _: {"where": "request", "kind": "status", "status": 503},
+                "harm": lambda _: fault_from({"where": "request", "kind": "status", "status": 503}),
                 "site": Site.TRANSPORT,
                 "recovery": Recovery.RETRY,
                 "fault": True,

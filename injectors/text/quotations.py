@@ -1,0 +1,312 @@
+"""Quotations, and what a user wants passed on word for word: the spans of a text that stay as they are.
+
+A quotation has any length and any number of lines, and no space has to follow its end. One that is never
+closed runs to the end of the text; of the paragraph, where its mark is an apostrophe or a backtick.
+
+Every scan is linear in the text: it goes from mark to mark.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff00-\uff0f]"
+)
+"""Scripts written without spaces: a quotation may begin right behind any of their characters."""
+
+_DOUBLE = re.compile(r"[\"“”„‟«»‹›「」『』]")
+_SINGLE = re.compile(r"['‘’‚‛]")
+_BACKTICKS = re.compile(r"`+")
+_MARK = re.compile(r"[\"“”„‟«»‹›「」『』'‘’‚‛`]")
+_BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
+
+_OPENS = dict(zip("“„‟«‹「『", "”””»›」』", strict=True))
+"""Marks that open, each with its closing mark; some languages use them the other way round."""
+_FAMILY = {
+    mark: number for number, marks in enumerate(('"“”„‟', "«»", "‹›", "「」", "『』")) for mark in marks
+}
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+_SUFFIXES = frozenset({"s", "t", "d", "m", "re", "ve", "ll", "all", "clock", "am", "er"})
+"""What stands behind an apostrophe inside a word."""
+_PREFIXES = frozenset({"qu", "jusqu", "lorsqu", "puisqu", "quelqu", "aujourd", "presqu", "un", "dell", "all"})
+"""What stands before one, beside single letters (l'heure, O'Brien)."""
+_ELIDED = re.compile(
+    r"(?:tis|twas|twere|twill|till?|em|cause|cuz|bout|round|neath|n|nuff|ere|ello|im|er|\d\ds?)\b",
+    re.IGNORECASE,
+)
+"""Words that begin with an apostrophe."""
+
+
+class Quotation(NamedTuple):
+    start: int
+    end: int
+    closed: bool = True
+
+
+def find_quotations(text: str) -> list[Quotation]:
+    """All quotations, with their marks. They may overlap."""
+    if _MARK.search(text) is None:
+        return []
+    paragraphs = _Paragraphs(text)
+    return [*_find_double(text), *_find_single(text, paragraphs), *_find_backticks(text, paragraphs)]
+
+
+def _find_double(text: str) -> Iterator[Quotation]:
+    """Those in marks that stand for nothing else. Quotations of one kind may stand in one another."""
+    open_: dict[int, list[tuple[int, str]]] = defaultdict(list)
+    for match in _DOUBLE.finditer(text):
+        at, mark = match.start(), match.group()
+        family = _FAMILY[mark]
+        stack = open_[family]
+        if stack and _closes_double(text, at, mark, stack[-1][1]):
+            start, _ = stack.pop()
+            if not stack:
+                yield Quotation(start, at + 1)
+        elif _opens_double(text, at, mark, bool(stack)):
+            stack.append((at, mark))
+    yield from (Quotation(stack[0][0], len(text), closed=False) for stack in open_.values() if stack)
+
+
+def _closes_double(text: str, at: int, mark: str, opened: str) -> bool:
+    """Whether the mark closes the quotation that stands open."""
+    if mark == '"':
+        return not _is_space(text, at - 1) or _is_space(text, at + 1)
+    if mark in _OPENS:
+        # „Text“ and »Text«: the mark that opens elsewhere closes here.
+        return opened == "„" or (opened not in _OPENS and opened != '"')
+    return True
+
+
+def _opens_double(text: str, at: int, mark: str, nested: bool) -> bool:
+    if mark in _OPENS:
+        return True
+    if nested:
+        return _is_space(text, at - 1) or text[at - 1] in "([{"
+    if _is_word(text, at - 1):
+        return False
+    return not _is_space(text, at + 1) or (mark == '"' and text.find(mark, at + 1) > 0)
+
+
+def _find_single(text: str, paragraphs: _Paragraphs) -> Iterator[Quotation]:
+    """Those in marks that are apostrophes, too."""
+    written = len(text.rstrip())
+    start: int | None = None
+    sure = doubted = -1
+    tentative = False
+    for match in _SINGLE.finditer(text):
+        at, mark = match.start(), match.group()
+        if _opens_single(text, at, mark, start is not None and doubted < 0 and sure < 0):
+            if start is not None:
+                yield from _end_single(start, sure, doubted, None if tentative else paragraphs, written)
+            start, sure, doubted = at, -1, -1
+            tentative = mark in "'’" and _ELIDED.match(text, at + 1) is not None
+        elif start is not None and not _is_space(text, at - 1) and not _is_apostrophe(text, at):
+            # A later mark that can't be a possessive's shows that the quotation goes on as far as that.
+            if sure >= 0 and paragraphs.end_of(sure) < at:
+                continue
+            if not _may_be_possessive(text, at):
+                sure = at
+            elif sure < 0:
+                doubted = at
+    if start is not None:
+        yield from _end_single(start, sure, doubted, None if tentative else paragraphs, written)
+
+
+def _end_single(
+    start: int, sure: int, doubted: int, paragraphs: _Paragraphs | None, written: int
+) -> Iterator[Quotation]:
+    end = sure if sure >= 0 else doubted
+    if end >= 0:
+        yield Quotation(start, end + 1)
+    elif paragraphs is not None:
+        end = paragraphs.end_of(start)
+        yield Quotation(start, end, closed=end < written)
+
+
+def _opens_single(text: str, at: int, mark: str, open_: bool) -> bool:
+    if _is_space(text, at + 1):
+        return False
+    if mark in "‘‚‛":
+        return True
+    if open_:
+        return _is_space(text, at - 1) or text[at - 1] in "([{"
+    return not _is_word(text, at - 1)
+
+
+def _is_apostrophe(text: str, at: int) -> bool:
+    """Whether the mark stands inside a word: don't, l'heure, O'Brien."""
+    if not (_is_word(text, at - 1) and _is_word(text, at + 1)) or _UNSPACED.match(text, at + 1):
+        return False
+    behind = _LETTERS.match(text, at + 1)
+    if behind is not None and behind.group().lower() in _SUFFIXES:
+        return True
+    before = at - 1
+    while before > 0 and at - before < 8 and text[before - 1].isalpha():
+        before -= 1
+    word = text[before:at].lower()
+    return len(word) == 1 or word in _PREFIXES
+
+
+def _may_be_possessive(text: str, at: int) -> bool:
+    """Whether it may be the end of a word and no quotation's: the users' folder, singin' along; 6' tall."""
+    last, more = text[at - 1], text[at + 1 : at + 3]
+    goes_on = len(more) == 2 and more[0] == " " and more[1].isalnum()
+    return goes_on and (last in "sSxz" or last.isdigit() or text[at - 2 : at] == "in")
+
+
+def _find_backticks(text: str, paragraphs: _Paragraphs) -> Iterator[Quotation]:
+    runs = [match.span() for match in _BACKTICKS.finditer(text)]
+    by_length: dict[int, list[int]] = defaultdict(list)
+    for number, (start, end) in enumerate(runs):
+        by_length[end - start].append(number)
+    at = 0
+    while at < len(runs):
+        start, end = runs[at]
+        same = by_length[end - start]
+        later = bisect_right(same, at)
+        if later < len(same):
+            at = same[later]
+            yield Quotation(start, runs[at][1])
+        else:
+            stop = len(text) if end - start >= 3 else paragraphs.end_of(start)
+            yield Quotation(start, stop, closed=stop < len(text.rstrip()))
+        at += 1
+
+
+class _Paragraphs:
+    """The ends of a text's paragraphs: its blank lines, and its own end."""
+
+    def __init__(self, text: str) -> None:
+        self._ends = [match.start() for match in _BLANK_LINE.finditer(text)] + [len(text)]
+
+    def end_of(self, at: int) -> int:
+        return self._ends[min(bisect_left(self._ends, at), len(self._ends) - 1)]
+
+
+def _is_space(text: str, at: int) -> bool:
+    """Whether white space stands there, or nothing."""
+    return at < 0 or at >= len(text) or text[at].isspace()
+
+
+def _is_word(text: str, at: int) -> bool:
+    """Whether a letter or digit stands there, of a script that sets spaces."""
+    return 0 <= at < len(text) and text[at].isalnum() and not _UNSPACED.match(text, at)
+
+
+_THING = (
+    "(?:messages?|notes?|comments?|tweets?|posts?|captions?|contents?|texts?|body|subject|titles?|description"
+    "|reply|response|e-?mail|mail|letter|announcement|status|greeting|reminder|review)"
+)
+_LEADS = re.compile(
+    rf"""\b(?:
+        (?P<list>{_THING}(?:\ +[\w'’]+){{0,6}}\ *:|(?:as\ follows|following|verbatim|word\ for\ word)\ *:)
+      | (?P<speech>(?:saying|stating|(?:that|which|to|should|must|just|simply)\ (?:says?|reads?|states?)
+        | {_THING}\ (?:reads?|reading|as))(?:\ *[:,])?)
+      | with\ (?:the\ |a\ |an\ |this\ )?(?:following\ )?{_THING}(?:\ (?:of|as|being))?
+      | (?:send|sends|sending|leave|deliver|convey|transmit|post|publish|write|pass\ on|drop)
+        (?:\ (?!the\b|a\b|an\b)[\w@.'’-]+)?\ (?:the|a|an|this)\ (?:following\ |short\ |quick\ )?{_THING}
+      | {_THING}\ (?:is|being)
+      | (?:tweet|reply\ with|respond\ with|answer\ with|echo|jot\ down)
+    )(?=[\s\S])""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Words behind which a text may stand that is to be passed on word for word."""
+
+_QUOTED = re.compile(r"""[\s,]*(?:$|[\"'“‘„«‹「『`])""")
+"""What follows where it is a quotation, or nothing."""
+
+_REPORTED = re.compile(
+    r"\s*(?:about|far|how|it|much|of|so|soon|that|this|well|what|why)\b(?!['’]\w)", re.IGNORECASE
+)
+"""What follows `saying` where the words aren't given."""
+
+_TOLD = re.compile(
+    r"""[\s,.;!?)]*
+    (?:a|about|above|after|again|all|along|also|an|and|any|are|as|asking|at|back|because|before|being|below|by
+      |called|can|containing|could|does|each|entitled|explaining|follows|for|from|has|have|he|her|here|his|how
+      |i|if|in|inside|into|is|it|its|later|like|me|my|named|no|not|now|of|on|once|one|onto|or|our|out|please
+      |possible|quickly|reading|regarding|right|saying|she|should|so|some|something|soon|stating|telling|that
+      |the|their|them|then|there|these|they|this|those|through|titled|to|today|under|until|us|using|usual|via
+      |was|we|well|were|what|when|where|whether|which|who|why|will|with|would|yet|you|your)\b(?!['’]\w)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What follows `send a message` and its like where the words aren't given."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*(?=\s)|(?<=[。！？])|\n")
+
+
+def find_passed_on(text: str) -> Iterator[Quotation]:
+    """What stands without quotation marks and is to be passed on word for word: behind a colon to the end of
+    the paragraph, else to the end of the sentence."""
+    paragraphs, written, end = None, len(text.rstrip()), -1
+    for match in _LEADS.finditer(text):
+        at = match.end()
+        if at < end or _QUOTED.match(text, at):
+            continue
+        if match["list"]:
+            paragraphs = paragraphs or _Paragraphs(text)
+            end = paragraphs.end_of(at)
+        elif text[at].isspace() and not (_REPORTED if match["speech"] else _TOLD).match(text, at):
+            found = _SENTENCE_END.search(text, at + 1)
+            end = len(text) if found is None else found.start()
+        else:
+            continue
+        body = text[at:end].strip()
+        if body:
+            start = text.index(body, at)
+            yield Quotation(start, start + len(body), closed=start + len(body) < written)
+
+
+_CONTAINER = (
+    r"(?:folders?|director(?:y|ies)|sub-?folders?|sub-?director(?:y|ies)|files?|documents?|branch|repository|repo"
+    r"|playlist|channel|bucket|database|workspace)"
+)
+_NO_NAME = frozenset(
+    """
+    a about all an and another any are as at be both by copy correct create current current's delete
+    different each either empty entire every exact existing few first following for four from had has have
+    her hidden his i if important in into is it its large last latest list main many me more most move my
+    new next no of old on one only open or original other our out own particular previous related relevant
+    remove rename same second separate several she show single small some specific such that the their them
+    then there these they this those three to two up us various was we what where whether which whole with
+    wrong you your
+    """.split()  # noqa: SIM905
+)
+"""Words beside such a noun that name nothing."""
+
+_BESIDE = re.compile(rf"(?<![\w'’.-])([^\W\d_][\w-]*)(?= {_CONTAINER}\b)", re.IGNORECASE)
+_CALLED = re.compile(
+    r"\b(?:named|called|titled|entitled|labell?ed)\ +([^\W\d_][\w-]*(?:\ [^\W\d_][\w-]*){0,2})", re.IGNORECASE
+)
+
+
+def find_plain_names(text: str) -> Iterator[tuple[int, int]]:
+    """Words that are names by the words beside them: `the communal folder`, `a playlist called sunday`."""
+    for match in _BESIDE.finditer(text):
+        if match[1].lower() not in _NO_NAME:
+            yield match.span(1)
+    for match in _CALLED.finditer(text):
+        end = start = match.start(1)
+        for word in match[1].split(" "):
+            if word.lower() in _NO_NAME:
+                break
+            end += len(word) + (end > start)
+        if end > start:
+            yield start, end
+
+
+def find_literals(text: str) -> list[Quotation]:
+    """Quotations, and what is to be passed on word for word without any marks."""
+    return [*find_quotations(text), *find_passed_on(text)]
+
+
+def find_open_end(text: str) -> str | None:
+    """What is to be passed on and ends only with the text itself, so that nothing may be added behind it."""
+    found = [one.start for one in find_literals(text) if not one.closed]
+    return text[min(found) :].rstrip() if found else None
