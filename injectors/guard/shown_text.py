@@ -32,7 +32,7 @@ def check_shown_text(
     """
     draws = (*earlier, draw)
     open_end = find_open_end(clean)
-    if open_end is not None and not after.rstrip().endswith(open_end):
+    if open_end is not None and after.partition(open_end)[2].strip():
         return f"it would have added to what is to be passed on word for word: {open_end!r:.60}"
     withheld = [value for one in draws for value in _texts(one, WITHHELD)]
     for lost in entities.find_all_lost(clean, after, tools):

@@ -17,12 +17,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from crosswind.injectors.conversation import ToolList, ToolSchema
-from crosswind.injectors.text.quotations import find_literals, find_plain_names
+from crosswind.injectors.text.quotations import REMEMBERED, find_literals, find_plain_names
 
 Span = tuple[int, int]
-
-REMEMBERED = 16_384
-"""Characters of the longest text whose spans are cached."""
 
 LONGEST_TOKEN = 64
 """Characters of the longest token that is cached."""
@@ -82,7 +79,7 @@ def find_protected_spans(
 def _find_again(clean: str, text: str) -> Iterator[Span]:
     """Where the literals of the clean text stand in the noisy one."""
     at = 0
-    for one in sorted(find_literals(clean)):
+    for one in find_literals(clean):
         literal = clean[one.start : one.end]
         found = text.find(literal, at)
         if found >= 0:

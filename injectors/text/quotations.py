@@ -12,7 +12,11 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
+
+REMEMBERED = 16_384
+"""Characters of the longest text whose literals are cached."""
 
 _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff00-\uff0f]"
@@ -37,10 +41,16 @@ _SUFFIXES = frozenset({"s", "t", "d", "m", "re", "ve", "ll", "all", "clock", "am
 _PREFIXES = frozenset({"qu", "jusqu", "lorsqu", "puisqu", "quelqu", "aujourd", "presqu", "un", "dell", "all"})
 """What stands before one, beside single letters (l'heure, O'Brien)."""
 _ELIDED = re.compile(
-    r"(?:tis|twas|twere|twill|till?|em|cause|cuz|bout|round|neath|n|nuff|ere|ello|im|er|\d\ds?)\b",
+    r"(?:tis|twas|twere|twill|till?|em|cause|cuz|bout|round|neath|n|nuff|ere|ello|im|er|\d\ds?|s|t|d|m|re|ve|ll)\b",
     re.IGNORECASE,
 )
-"""Words that begin with an apostrophe."""
+"""What an apostrophe may begin: a word that lost its beginning, or an ending that was set apart."""
+
+
+LONGEST_WORD = 40
+
+_POSSESSIVE = re.compile(r"\b(?:all|both|her|his|my|our|the|their|these|those|your) [^\W\d_]+[sSxz]\Z")
+"""What stands before a possessive's apostrophe, most often: `the users' folder`."""
 
 
 class Quotation(NamedTuple):
@@ -101,7 +111,7 @@ def _find_single(text: str, paragraphs: _Paragraphs) -> Iterator[Quotation]:
     tentative = False
     for match in _SINGLE.finditer(text):
         at, mark = match.start(), match.group()
-        if _opens_single(text, at, mark, start is not None and doubted < 0 and sure < 0):
+        if _opens_single(text, at, mark, start is not None and sure < 0):
             if start is not None:
                 yield from _end_single(start, sure, doubted, None if tentative else paragraphs, written)
             start, sure, doubted = at, -1, -1
@@ -112,7 +122,7 @@ def _find_single(text: str, paragraphs: _Paragraphs) -> Iterator[Quotation]:
                 continue
             if not _may_be_possessive(text, at):
                 sure = at
-            elif sure < 0:
+            elif sure < 0 and not _POSSESSIVE.search(text[max(start + 2, at - LONGEST_WORD) : at]):
                 doubted = at
     if start is not None:
         yield from _end_single(start, sure, doubted, None if tentative else paragraphs, written)
@@ -203,16 +213,19 @@ _THING = (
     "(?:messages?|notes?|comments?|tweets?|posts?|captions?|contents?|texts?|body|subject|titles?|description"
     "|reply|response|e-?mail|mail|letter|announcement|status|greeting|reminder|review)"
 )
+_FIELD = "(?:message|caption|content|text|body|subject|title|description)"
 _LEADS = re.compile(
     rf"""\b(?:
-        (?P<list>{_THING}(?:\ +[\w'’]+){{0,6}}\ *:|(?:as\ follows|following|verbatim|word\ for\ word)\ *:)
+        (?P<list>(?:{_THING}(?:\ +[\w'’]+){{0,6}}(?<!\bid)(?<!\bids)(?<!number)
+          |as\ follows|following|verbatim|word\ for\ word)\ *:)
       | (?P<speech>(?:saying|stating|(?:that|which|to|should|must|just|simply)\ (?:says?|reads?|states?)
-        | {_THING}\ (?:reads?|reading|as))(?:\ *[:,])?)
+        | {_THING}\ (?:reads?|reading)|{_FIELD}\ as)(?:\ *[:,])?)
       | with\ (?:the\ |a\ |an\ |this\ )?(?:following\ )?{_THING}(?:\ (?:of|as|being))?
       | (?:send|sends|sending|leave|deliver|convey|transmit|post|publish|write|pass\ on|drop)
         (?:\ (?!the\b|a\b|an\b)[\w@.'’-]+)?\ (?:the|a|an|this)\ (?:following\ |short\ |quick\ )?{_THING}
-      | {_THING}\ (?:is|being)
-      | (?:tweet|reply\ with|respond\ with|answer\ with|echo|jot\ down)
+      | {_FIELD}\ (?:is|being|should\ be|to\ be)
+      | (?<!\ba\ )(?<!\bthe\ )(?<!\bmy\ )(?<!\bthis\ )(?<!\bthat\ )(?<!ing\ )tweet
+      | (?:reply\ with|respond\ with|answer\ with|echo|jot\ down)
     )(?=[\s\S])""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -228,12 +241,12 @@ _REPORTED = re.compile(
 
 _TOLD = re.compile(
     r"""[\s,.;!?)]*
-    (?:a|about|above|after|again|all|along|also|an|and|any|are|as|asking|at|back|because|before|being|below|by
-      |called|can|containing|could|does|each|entitled|explaining|follows|for|from|has|have|he|her|here|his|how
-      |i|if|in|inside|into|is|it|its|later|like|me|my|named|no|not|now|of|on|once|one|onto|or|our|out|please
-      |possible|quickly|reading|regarding|right|saying|she|should|so|some|something|soon|stating|telling|that
-      |the|their|them|then|there|these|they|this|those|through|titled|to|today|under|until|us|using|usual|via
-      |was|we|well|were|what|when|where|whether|which|who|why|will|with|would|yet|you|your)\b(?!['’]\w)""",
+    (?:a|about|above|after|again|all|along|also|an|and|any|are|as|at|back|because|before|below|by
+      |called|can|could|does|each|entitled|follows|for|from|has|have|he|her|here|his|how|i|if|in|inside
+      |into|is|it|its|later|like|me|my|named|no|not|now|of|on|once|one|onto|or|our|out|please|possible
+      |quickly|right|she|should|so|some|soon|that|the|their|them|then|there|these|they|this|those
+      |through|titled|to|today|under|until|us|usual|via|was|we|well|were|what|when|where|whether|which
+      |who|why|will|with|would|yet|you|your|[a-z]+ing)\b(?!['’]\w)""",
     re.IGNORECASE | re.VERBOSE,
 )
 """What follows `send a message` and its like where the words aren't given."""
@@ -301,9 +314,17 @@ def find_plain_names(text: str) -> Iterator[tuple[int, int]]:
             yield start, end
 
 
-def find_literals(text: str) -> list[Quotation]:
-    """Quotations, and what is to be passed on word for word without any marks."""
-    return [*find_quotations(text), *find_passed_on(text)]
+def find_literals(text: str) -> tuple[Quotation, ...]:
+    """Quotations, and what is to be passed on word for word without any marks, in order."""
+    return _short_literals(text) if len(text) <= REMEMBERED else _find_literals(text)
+
+
+def _find_literals(text: str) -> tuple[Quotation, ...]:
+    return tuple(sorted([*find_quotations(text), *find_passed_on(text)]))
+
+
+_short_literals = lru_cache(256)(_find_literals)
+"""Cached: every rule that may act on a text asks for them, and the guard after each rule."""
 
 
 def find_open_end(text: str) -> str | None:

@@ -79,7 +79,7 @@ def check_detectable(audited: AuditedSession) -> Found:
     """A result that was destroyed shows that it isn't the true one."""
     for piece in audited.texts():
         event = find_destroying_event(piece)
-        if event is not None and not values.shows_that_it_is_wrong(piece.clean, str(event.after)):
+        if event is not None and not values.shows_that_it_is_wrong(piece.clean, piece.shown, event.before):
             yield event, event.turn_index, f"the result of {piece.tool} could be taken for a true one"
 
 

@@ -40,6 +40,9 @@ def _find_broken_facts(piece: Piece) -> Found:
             break
         if lost not in str(withheld):
             yield event, event.turn_index, f"{lost!r:.60} is lost, which isn't what was withheld"
+    if (quoted := words.find_added_behind(piece.clean, piece.shown)) is not None:
+        event = _first(piece, partial(_adds_behind, piece.clean))
+        yield event, event.turn_index, f"something was added to {quoted!r:.60}, which isn't closed"
     # Who settles a doubt says again what was in doubt; below it is seen to that it was.
     settled = [str(value) for event in piece.events for value in event.draw.get("settles", ())]
     for made in words.find_made_up(" ".join((piece.clean, *settled)), piece.shown):
@@ -54,6 +57,10 @@ def _first(piece: Piece, broken: Callable[[str], bool]) -> Event:
 
 def _lacks(clean: str, one: str, text: str) -> bool:
     return one in words.find_missing(clean, text)
+
+
+def _adds_behind(clean: str, text: str) -> bool:
+    return words.find_added_behind(clean, text) is not None
 
 
 def _has_word(word: str, text: str) -> bool:

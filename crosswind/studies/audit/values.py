@@ -60,8 +60,9 @@ def _within(said: Any, now: Any) -> bool:
     return repr(said) == repr(now)
 
 
-def shows_that_it_is_wrong(clean: str, shown: str) -> bool:
-    """Whether who sees `shown` alone can tell that it isn't the result.
+def shows_that_it_is_wrong(clean: str, shown: str, before: str | None = None) -> bool:
+    """Whether who sees `shown` alone can tell that it isn't the result. `before` is what stood there when it
+    was destroyed, if not the clean result: what other noise said of faults tells nothing.
 
     It is no JSON where JSON was due; it says of itself, in a field or in words that the result doesn't have,
     that something went wrong; or each changed value is disputed by another field that is named for it.
@@ -70,8 +71,9 @@ def shows_that_it_is_wrong(clean: str, shown: str) -> bool:
     if said is not NO_JSON and now is NO_JSON:
         return True
     if now is not NO_JSON:
-        return _admits(now, said) or (said is not NO_JSON and _is_disputed(said, now))
-    return bool(_fault_words(shown) - _fault_words(clean))
+        admitted = _admits(now, said) and (before is None or _admits(now, value_of(before)))
+        return admitted or (said is not NO_JSON and _is_disputed(said, now))
+    return bool(_fault_words(shown) - _fault_words(clean) - _fault_words(before or ""))
 
 
 def _fault_words(text: str) -> set[str]:

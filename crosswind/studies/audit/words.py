@@ -33,6 +33,14 @@ def find_missing(before: str, after: str) -> list[str]:
     return gone + [text for text in quotations(before) if text not in said]
 
 
+def find_added_behind(before: str, after: str) -> str | None:
+    """What `before` quotes at its end without closing it, if `after` says more behind it: one would take
+    it for a part of that."""
+    said, was = " ".join(after.split()), " ".join(before.split())
+    open_ = (text for text in quotations(before) if was.endswith(text) and said.partition(text)[2])
+    return next(open_, None)
+
+
 _CLOSING = {'"': '"', "'": "'", "“": "”", "„": "“”", "‘": "’", "«": "»", "`": "`"}
 _SHORT_FORMS = ("s", "t", "d", "m", "re", "ve", "ll")
 _ANNOUNCED = re.compile(
@@ -53,10 +61,13 @@ def quotations(text: str) -> list[str]:
     for at, letter in enumerate(text):
         before, behind = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
         if begun >= 0:
-            if letter in closes and not before.isspace() and not _is_short_form(text, at):
+            apostrophe = letter in "'’" and (_is_short_form(text, at) or _goes_on(text, at))
+            if letter in closes and not before.isspace() and not apostrophe:
                 found.append(text[begun:at])
                 begun = -1
-        elif letter in _CLOSING and not before.isalnum() and behind.strip() and not behind.isdigit():
+        elif letter in "“„«" or (
+            letter in _CLOSING and not before.isalnum() and behind.strip() and not behind.isdigit()
+        ):
             begun, closes = at + 1, _CLOSING[letter]
     if begun >= 0 and closes not in ("'", "’", "`"):
         found.append(text[begun:])
@@ -64,6 +75,14 @@ def quotations(text: str) -> list[str]:
         found.append(re.split(r"\n\s*\n", text[begun:])[0])
     found += _PASSED_ON.findall(text)
     return [one for quoted in found if (one := " ".join(quoted.split()))]
+
+
+def _goes_on(text: str, at: int) -> bool:
+    """Whether this looks like a possessive (`the users' list`), and a surer end comes later."""
+    if not re.match(r"s['’] [a-z]", text[at - 1 : at + 3]):
+        return False
+    rest = re.split(r"\n\s*\n|(?:^|\s)['’](?=\S)", text[at + 1 :], maxsplit=1)[0]
+    return re.search(r"[^\s\ds]['’](?=\W|$)|[.!?]['’]", rest) is not None
 
 
 def _is_short_form(text: str, at: int) -> bool:

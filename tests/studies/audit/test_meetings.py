@@ -1,0 +1,91 @@
+"""Two operators that meet on one text, through a gateway: the guard takes the second back, and the audit sees
+what was shown in the end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
+from crosswind.injectors.guard import shown_text
+from crosswind.injectors.operators.user import redundant
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import UserTarget
+from tests.gateway.dialogue import user
+from tests.gateway.servers import gateway, upstream
+from tests.studies.audit.stores import broken
+
+TEXT = (
+    "Hello, I would like a table for some people. Could you book one in the garden by Friday? It is for us."
+)
+PROFILE = """\
+name: meeting
+rules:
+  - {operator: user.inconsistent, severity: 1}
+  - {operator: user.redundant, severity: 1}
+"""
+SESSIONS = 12
+
+
+async def _lead(tmp_path: Path, profile: str = PROFILE, text: str = TEXT) -> list[Any]:
+    """The events of some sessions, each with one message."""
+    async with upstream() as app, gateway(tmp_path, app, noise=profile) as running:
+        for number in range(SESSIONS):
+            answer = await running.chat({"model": "tiny", "messages": [user(text)]}, f"s{number}")
+            assert answer.status_code == 200
+        await running.flush()
+    store = SqliteStore(str(tmp_path / "store.db"))
+    found = [store.trajectory(f"s{number}") for number in range(SESSIONS)]
+    store.close()
+    return [event for one in found if one is not None for event in one.events]
+
+
+@pytest.fixture
+def repeats_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let user.redundant repeat whatever stands in the message, as it once did."""
+    before: Callable[..., Any] = redundant._draw_candidates
+
+    def draw(target: UserTarget, rng: SeededRandom) -> Any:
+        return before(UserTarget(target.text, target.ordinal), rng)
+
+    monkeypatch.setattr(redundant, "_draw_candidates", draw)
+
+
+async def test_the_false_half_of_a_contradiction_is_not_repeated(tmp_path: Path) -> None:
+    events = await _lead(tmp_path)
+    assert all(event.after is not None for event in events) and len(events) == 2 * SESSIONS
+    assert await asyncio.to_thread(broken, tmp_path) == []
+
+
+@pytest.mark.usefixtures("repeats_all")
+async def test_an_operator_that_says_it_again_is_taken_back(tmp_path: Path) -> None:
+    events = await _lead(tmp_path)
+    taken = [event for event in events if event.after is None]
+    assert taken and {event.operator for event in taken} == {"user.redundant"}
+    assert all("as what the user says last, and not 'Friday'" in event.note for event in taken)
+    assert await asyncio.to_thread(broken, tmp_path) == []
+
+
+@pytest.mark.usefixtures("repeats_all")
+async def test_the_audit_sees_what_a_guard_that_slept_let_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shown_text, "check_shown_text", lambda *_: None)
+    await _lead(tmp_path)
+    found = await asyncio.to_thread(broken, tmp_path)
+    assert found and {one["guarantee"] for one in found} == {"contradictions settled"}
+    assert {one["operator"] for one in found} == {"user.redundant"}
+    assert all(one["event"] is not None and "is what was said last" in one["what"] for one in found)
+
+
+async def test_nothing_is_added_to_a_text_that_is_to_be_passed_on(tmp_path: Path) -> None:
+    text = "Please open a ticket. It has the description 'My old lamp is broken and so is the small one."
+    events = await _lead(tmp_path, text=text)
+    assert all(event.after is None or event.after.endswith(text) for event in events)
+    taken = [event.note for event in events if event.after is None]
+    assert taken and all("added to what is to be passed on word for word" in note for note in taken)
+    assert await asyncio.to_thread(broken, tmp_path) == []
