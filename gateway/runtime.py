@@ -13,6 +13,7 @@ import structlog
 
 from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.reload import find_changes
+from crosswind.gateway.config.secrets import collect_secrets
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError, ServiceError
 from crosswind.gateway.housekeeping import Housekeeping
@@ -45,7 +46,7 @@ from crosswind.gateway.sessions.restore import ResponseLookup
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.sync import WorkerSync
 from crosswind.gateway.store_watch import StoreWatch
-from crosswind.gateway.telemetry.logs import set_level
+from crosswind.gateway.telemetry.logs import mask_log_lines, set_level
 from crosswind.gateway.telemetry.metrics import Metrics, render_all_processes
 from crosswind.gateway.trajectory.record import Row, Setting
 from crosswind.gateway.trajectory.servers import SERVER
@@ -150,12 +151,14 @@ class Gateway:
             self.trust,
             shared_account=self._ownership is not None,
         )
+        redactor = Redactor(settings.body_secrets, collect_secrets(settings))
+        mask_log_lines(redactor.mask_name)
         return Proxy(
             settings=settings,
             upstreams=upstreams,
             sessions=sessions,
             authenticator=authenticator,
-            redactor=Redactor(settings.body_secrets, _collect_secrets(settings)),
+            redactor=redactor,
             metrics=metrics,
             recording=recording,
             relay=ResponseRelay(settings, recording),
@@ -174,7 +177,7 @@ class Gateway:
                 self._ownership,
             ),
             websockets=WebSockets(
-                settings, upstreams, sessions, authenticator, recorder, metrics, self._ownership
+                settings, upstreams, sessions, authenticator, redactor, recorder, metrics, self._ownership
             ),
             ownership=self._ownership,
             preparation=self._preparation,
@@ -424,19 +427,3 @@ def read_profile_files(settings: Settings, profiles: Profiles, reading: int) -> 
                 profile=name,
             )
     return files
-
-
-def _collect_secrets(settings: Settings) -> list[str]:
-    """The secrets of the configuration, to be redacted; keys that are given as digests are unknown."""
-    upstreams, writer = settings.every_upstream, settings.noise_model
-    given = [settings.control_key, *(key.key for key in (*settings.keys, *settings.control_keys))]
-    given += [value for upstream in upstreams for value in upstream.headers.add.values()]
-    servers = [
-        *upstreams,
-        *([writer] if writer else []),
-        *([writer.judge] if writer and writer.judge else []),
-    ]
-    return [
-        *(secret.get_secret_value() for secret in given if secret is not None),
-        *(server.secret for server in servers if server.secret is not None),
-    ]

@@ -8,8 +8,28 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from crosswind.gateway.http.control_characters import CONTROL_CHARACTERS
+from crosswind.gateway.recorder.redaction import Redactor, holds_secret
 
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=rf"^[^{CONTROL_CHARACTERS}]*$")]
+
+
+def _refuse_secret(name: str) -> str:
+    """Raise ValueError if a name, which is stored and logged, holds a key."""
+    if holds_secret(name):
+        raise ValueError("there is a key in this name; give a name that is no secret")
+    return name
+
+
+def _mask_values(given: dict[str, Any]) -> dict[str, Any]:
+    """Mask the secrets in a JSON object: its values are stored."""
+    raw = json.dumps(given)
+    masked = _REDACTOR.mask_name(raw)
+    return given if masked is raw else dict(json.loads(masked))
+
+
+_REDACTOR = Redactor("redact")
+StoredName = Annotated[Name, AfterValidator(_refuse_secret)]
+"""A name that is stored."""
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 """A number as large as the store holds."""
 
@@ -23,7 +43,7 @@ def _storable(given: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-Storable = AfterValidator(_storable)
+Storable = AfterValidator(lambda given: _mask_values(_storable(given)))
 
 
 class Body(BaseModel):
@@ -35,8 +55,8 @@ class OpenSession(Body):
     noisy unless the profile is off.
     """
 
-    task_id: Name | None = None
-    group_id: Name | None = None
+    task_id: StoredName | None = None
+    group_id: StoredName | None = None
     group_size: Annotated[Count, Field(ge=1)] | None = None
     rollout_index: Count | None = None
     arm: Literal["clean", "noisy", "auto"] = "auto"
@@ -48,8 +68,8 @@ class OpenSession(Body):
     labels: Annotated[dict[str, str | int | float | bool | None], Storable] = Field(default_factory=dict)
     user_can_answer: bool | None = None
     """Whether somebody answers the agent's questions; by default what the profile says."""
-    policy: Name | None = None
-    tenant: Name | None = None
+    policy: StoredName | None = None
+    tenant: StoredName | None = None
     """Whose session it is: with `auth: keys`, only that tenant's keys may use it, besides its own."""
     api_key: Annotated[str, Field(min_length=24, max_length=200, pattern="^cw-[A-Za-z0-9_-]+$")] | None = None
     """A key that goes on from session to session: the session that had it is closed."""
@@ -71,7 +91,7 @@ class Reward(Body):
 
     reward: Annotated[float, Field(allow_inf_nan=False)]
     components: Annotated[dict[str, Any], Storable] = Field(default_factory=dict)
-    source: Name = "agent"
+    source: StoredName = "agent"
 
 
 class ProfileText(Body):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from urllib.parse import parse_qsl, unquote_plus, urlsplit
 
 import msgspec
@@ -13,12 +15,19 @@ import msgspec
 from crosswind.gateway.config.sections import Key
 from crosswind.gateway.config.settings import DEFAULT_TENANT, Settings
 from crosswind.gateway.errors import ServiceError
-from crosswind.gateway.http.headers import CREDENTIALS
+from crosswind.gateway.http.headers import CREDENTIALS, OWN_PREFIX
 from crosswind.gateway.http.pages import PageGuard, is_of_browser
 
 SESSION_KEY_PREFIX = "cw-"
 QUERY_CREDENTIALS = ("key", "api_key", "api-key")
 """The query parameters in which some clients send their key."""
+_CREDENTIAL = re.compile(
+    rb"(?i)authorization|cookie|credential|password|passwd|secret|signature|^sig$|(?:^|[-_])(?:token|jwt|hmac)$"
+    rb"|(?:^|(?<!idempotency)(?<!websocket)(?<!cache)[-_]|api)key$|(?:^|[-_])auth$|access_token|^code$"
+)
+"""The names of headers and of a query's parameters that hold credentials."""
+_NOT_SECRET = ("realm", "uri", "qop", "algorithm", "signedheaders")
+"""Parts of such a header that are none."""
 _PROTOCOL_CREDENTIAL = "openai-insecure-api-key."
 """The beginning of the subprotocol in which a browser's WebSocket sends its key."""
 
@@ -120,6 +129,30 @@ class Authenticator:
         digest = key_digest(credential)
         found = self._keys.get(digest)
         return found if found is not None and hmac.compare_digest(found.digest, digest) else None
+
+
+def find_secrets(headers: Sequence[tuple[bytes, bytes]], query: bytes = b"") -> list[str]:
+    """The values of a request's headers and query that are credentials by their names: none may be stored."""
+    found: list[str] = []
+    for name, value in headers:
+        if _is_credential(name):
+            found += _split_credential(value.decode("latin-1").strip())
+    if query:
+        given = parse_qsl(query.decode("latin-1"))
+        found += [value for name, value in given if _is_credential(name.encode("latin-1", "replace"))]
+    return found
+
+
+@lru_cache(1024)
+def _is_credential(name: bytes) -> bool:
+    return _CREDENTIAL.search(name) is not None and not name.startswith(OWN_PREFIX)
+
+
+def _split_credential(value: str) -> list[str]:
+    """A header's value, and its parts that are secret by themselves: without the scheme, without names."""
+    parts = [part.strip().partition("=") for part in re.split("[;,]", value)]
+    named = [part[2].strip('" ') for part in parts if part[0].rpartition(" ")[2].lower() not in _NOT_SECRET]
+    return [value, value.partition(" ")[2].strip(), *named]
 
 
 def invalid_key_error(reason: str) -> ServiceError:

@@ -41,7 +41,7 @@ class EventBuilder(msgspec.Struct):
         tool: str | None = None,
         tool_class: str | None = None,
     ) -> Event:
-        mask = self.redactor.mask_text
+        mask, name = self.redactor.mask_text, self.redactor.mask_name
         ordinal, self.ordinal = self.ordinal, self.ordinal + 1
         return Event(
             session_id=self.session_id,
@@ -49,17 +49,17 @@ class EventBuilder(msgspec.Struct):
             ordinal=ordinal,
             operator=decision.operator,
             site=decision.site,
-            slot=decision.slot,
-            anchor=decision.anchor,
-            logical_call=decision.logical_call,
+            slot=name(decision.slot),
+            anchor=name(decision.anchor),
+            logical_call=None if decision.logical_call is None else name(decision.logical_call),
             severity=decision.severity,
             draw=self._draw(decision),
             clean_hash=clean_hash(before),
             before=mask(before),
             after=None if after is None else mask(after),
             recovery=decision.recovery,
-            note=note,
-            tool=tool,
+            note=mask(note),
+            tool=None if tool is None else name(tool),
             tool_class=tool_class,
             attempt=self.place.attempt,
             created_us=self.now_us,
@@ -73,9 +73,15 @@ class EventBuilder(msgspec.Struct):
         """Whether a row may be stored. A shown text with a secret stays in memory, since after a restart it
         would be shown masked; what the stored ledger lacks is recomputed from the plan.
         """
+        if not self.redactor.is_clean_name(shown.anchor):
+            return False
         if shown.text is None:
             return True
-        return self.redactor.mask_text(shown.text) is shown.text
+        if not self.redactor.is_clean(shown.text):
+            return False
+        # A draw may quote what noise took out of the text.
+        raw = encode(shown.decisions) if self.redactor.has_seen_secrets else b""
+        return self.redactor.mask(raw) is raw
 
     def no_operator(self, note: str) -> Event:
         """The event that says why no operator was called in this turn."""

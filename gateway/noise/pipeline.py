@@ -168,6 +168,7 @@ def _record_tools(
         noise.rows += [
             NameMap(session_id, declared, shown, place.index)
             for shown, declared in tools.shown.declared_of.items()
+            if events.redactor.is_clean_name(declared) and events.redactor.is_clean_name(shown)
         ]
     _record_injections(noise, tools.shown.injections, events)
 

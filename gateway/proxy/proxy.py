@@ -13,7 +13,7 @@ import structlog
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError, UpstreamError
 from crosswind.gateway.http.asgi import JSON, ClientGone, Http, Message, Receive, Send
-from crosswind.gateway.http.auth import Authenticator, Caller
+from crosswind.gateway.http.auth import Authenticator, Caller, find_secrets
 from crosswind.gateway.http.body import read_body
 from crosswind.gateway.noise.limits import CAPPED, FaultsInFlight
 from crosswind.gateway.noise_model.preparation import TextPreparation
@@ -29,6 +29,7 @@ from crosswind.gateway.proxy.shared_calls import SharedCalls
 from crosswind.gateway.proxy.short_circuit import ShortCircuit
 from crosswind.gateway.proxy.websockets import WebSockets
 from crosswind.gateway.recorder.redaction import Redactor
+from crosswind.gateway.recorder.remains import Remains
 from crosswind.gateway.sessions.destroyed import Beginning
 from crosswind.gateway.sessions.inference import SessionHints
 from crosswind.gateway.sessions.session import LiveSession
@@ -87,12 +88,13 @@ class Proxy:
         except ServiceError as error:
             status = str(error.status)
             self.metrics.count_failure(error)
+            error.message = self._redactor(http).mask_name(error.message)
             await self._answer_error(http, route.shape, error)
         except ClientGone:
-            _log.debug("the client went away", path=route.path)
+            _log.debug("the client went away", path=self._redactor(http).mask_name(route.path or ""))
         except Exception:
             status = "500"
-            _log.exception("a defect of the gateway", path=route.path)
+            _log.exception("a defect of the gateway", path=self._redactor(http).mask_name(route.path or ""))
             defect = ServiceError(500, _DEFECT, kind="server_error", code="internal")
             await self._answer_error(http, route.shape, defect)
         finally:
@@ -101,6 +103,10 @@ class Proxy:
             self.metrics.count_request(route.kind, status)
             if self.settings.log.access:
                 log_request("data", http.method, route.kind, status, started)
+
+    def _redactor(self, http: Http, remains: Remains | None = None) -> Redactor:
+        """The redactor that knows the request's own credentials."""
+        return self.redactor.of_turn(find_secrets(http.headers, http.query), remains)
 
     async def _serve(self, http: Http, route: Route) -> int:
         if route.kind == HEALTH:
@@ -151,7 +157,7 @@ class Proxy:
     ) -> int:
         """One turn: find its place, build the request, and make the exchange, which a retry may join."""
         http, codec = call.http, call.codec
-        redactor = self.redactor.of_caller(call.caller.credential)
+        redactor = self._redactor(http, session.remains)
         certain = await self.sessions.histories.restore(session, codec, split)
         request = codec.read(split, session.reader(codec), redactor.mask)
         request.certain = certain
@@ -250,6 +256,7 @@ class Proxy:
         self.metrics.count_failure(error)
         exchange.fail(Source.UPSTREAM, error.code, error.message, error.attempts)
         settled = await self.recording.settle(exchange)
+        error.message = exchange.redactor.mask_name(error.message)
         await self._answer_error(sink, exchange.codec, error)
         self.recording.record_delivery(exchange, settled, judge_delivery(sink))
         return error.status

@@ -17,7 +17,7 @@ from crosswind.gateway.http.control_characters import has_control_characters
 from crosswind.gateway.noise.kill_switch import may_ask_for
 from crosswind.gateway.protocols.codec import Codec, api_roots, codec_of_client, find_codec
 from crosswind.gateway.protocols.request import NO_PARAMETERS, SplitBody
-from crosswind.gateway.recorder.redaction import SHORTEST
+from crosswind.gateway.recorder.redaction import SHORTEST, holds_secret
 from crosswind.gateway.sessions.inference import SessionHints, read_hints
 from crosswind.gateway.sessions.session import SessionClaim
 from crosswind.gateway.trajectory.content import content_key
@@ -131,11 +131,13 @@ class IncomingCall(msgspec.Struct, frozen=True):
 
 def _name(given: str | None, caller: Caller) -> str | None:
     """A name as given. ServiceError 400 where the caller's key is in it: names are stored and logged."""
+    if given is None or len(given) < SHORTEST:
+        return given
     key = caller.credential
-    if given is not None and key is not None and len(key) >= SHORTEST and key in given:
+    if (key is not None and len(key) >= SHORTEST and key in given) or holds_secret(given):
         raise ServiceError(
             400,
-            "the name of a session, task or group has the request's key in it; give a name that is no secret",
+            "the name of a session, task or group has a key in it; give a name that is no secret",
             code="secret_in_name",
         )
     return given

@@ -17,13 +17,19 @@ import structlog
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.asgi import Http, Message, Receive, Send
-from crosswind.gateway.http.auth import Authenticator, Caller, protocols_without_credentials
+from crosswind.gateway.http.auth import (
+    Authenticator,
+    Caller,
+    find_secrets,
+    protocols_without_credentials,
+)
 from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.protocols.json_values import decode, encode
 from crosswind.gateway.protocols.provider_objects import find_answer_ids
 from crosswind.gateway.proxy.provider_ownership import ProviderOwnership
 from crosswind.gateway.proxy.routes import Route, find_route, read_claim
 from crosswind.gateway.recorder.recorder import Recorder
+from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.inference import SessionHints
 from crosswind.gateway.sessions.session import SessionClaim
 from crosswind.gateway.sessions.sessions import Sessions
@@ -52,6 +58,7 @@ class WebSockets:
     upstreams: Upstreams
     sessions: Sessions
     authenticator: Authenticator
+    redactor: Redactor
     recorder: Recorder
     metrics: Metrics
     ownership: ProviderOwnership | None = None
@@ -67,6 +74,8 @@ class WebSockets:
         except ServiceError as error:
             status = str(error.status)
             self.metrics.count_failure(error)
+            secrets = find_secrets(http.headers, http.query)
+            error.message = self.redactor.of_turn(secrets).mask_name(error.message)
             _log.info(
                 "a WebSocket was refused", status=error.status, error_code=error.code, error=error.message
             )

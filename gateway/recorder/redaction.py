@@ -1,44 +1,26 @@
-"""Removes secrets from everything that is stored. Traffic to the upstream and the client is never changed."""
+"""Removes secrets from everything that is stored, logged or told. Traffic to the upstream and the client is
+never changed.
+
+Secrets are found where nothing has changed them yet, in what the agent, the upstream and the policy wrote.
+What noise made of them later (repeated, cut, broken over lines, re-spelled) is masked by the secrets that the
+session has shown.
+"""
 
 from __future__ import annotations
 
-import re
+import json
 from collections import OrderedDict
 from collections.abc import Iterable
-from functools import lru_cache
 from threading import Lock
+from urllib.parse import quote
 
 from crosswind.gateway.config.sections import Secrets
+from crosswind.gateway.recorder.remains import Remains
+from crosswind.gateway.recorder.secret_rules import Span, load_rules
 
 MASK = b"[redacted]"
 SHORTEST = 12
 """Shorter keys (`EMPTY`, `unused`) are placeholders that may occur in any text."""
-
-_KEYS = (
-    (b"sk-", rb"\bsk-[A-Za-z0-9_\-]{20,}"),
-    (b"cw-", rb"\bcw-[A-Za-z0-9_\-]{24,}"),
-    (b"AKIA", rb"\bAKIA[0-9A-Z]{16}\b"),
-    (b"ASIA", rb"\bASIA[0-9A-Z]{16}\b"),
-    (b"ghp_", rb"\bghp_[A-Za-z0-9]{30,}"),
-    (b"gho_", rb"\bgho_[A-Za-z0-9]{30,}"),
-    (b"ghu_", rb"\bghu_[A-Za-z0-9]{30,}"),
-    (b"ghs_", rb"\bghs_[A-Za-z0-9]{30,}"),
-    (b"ghr_", rb"\bghr_[A-Za-z0-9]{30,}"),
-    (b"github_pat_", rb"\bgithub_pat_[A-Za-z0-9_]{30,}"),
-    (b"glpat-", rb"\bglpat-[A-Za-z0-9_\-]{20,}"),
-    (b"xox", rb"\bxox[abposr]-[A-Za-z0-9\-]{10,}"),
-    (b"AIza", rb"\bAIza[0-9A-Za-z_\-]{35}"),
-    (b"hf_", rb"\bhf_[A-Za-z0-9]{30,}"),
-    (b".eyJ", rb"\beyJ[A-Za-z0-9_\-]{10,}\.eyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]+"),
-)
-"""Patterns of keys, each with a literal piece that every key of the kind contains."""
-_BEARER = rb"(?i:\bbearer) +[A-Za-z0-9._~+/\-]{20,}=*"
-_PRIVATE_KEY = rb"-----BEGIN [A-Z ]*PRIVATE KEY-----.{0,20000}?-----END [A-Z ]*PRIVATE KEY-----"
-
-_KEY_CHARACTERS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.~+/")
-_CHARACTER_CLASSES = bytes(ord("k") if byte in _KEY_CHARACTERS else ord(" ") for byte in range(256))
-_RUN = b"k" * 15
-"""Every kind of key but a private key has at least this many key characters in a row."""
 
 _REPEATED_BYTES = 8 << 20
 """How many bytes of clean segments to remember."""
@@ -46,85 +28,116 @@ _WORTH_REMEMBERING = range(64, 64 << 10)
 """The sizes in bytes of segments worth remembering."""
 
 
-@lru_cache(256)
-def _compile(expressions: tuple[bytes, ...]) -> re.Pattern[bytes]:
-    return re.compile(b"|".join(expressions), re.DOTALL)
-
-
-def _find_runs(segment: bytes) -> bytes:
-    """The parts of a segment that may contain a key: its long runs of key characters, joined by spaces.
-
-    Searching only them costs a tenth of searching the whole segment, because words are short.
-    """
-    classes = segment.translate(_CHARACTER_CLASSES)
-    at, runs = classes.find(_RUN), []
-    while at >= 0:
-        end = classes.find(b" ", at)
-        if end < 0:
-            end = len(segment)
-        runs.append(segment[at:end])
-        at = classes.find(_RUN, end)
-    return b" ".join(runs)
-
-
 class Redactor:
-    """Masks text that looks like a secret, configured secrets and the caller's own credential."""
+    """Masks text that looks like a secret, configured secrets, the caller's own credentials, and what noise
+    left of secrets that its session has shown.
 
-    __slots__ = ("_clean", "_credential", "_literal", "mode")
+    With `body_secrets: keep` or `block_training` it masks configured secrets and credentials only.
+    """
+
+    __slots__ = ("_clean", "_credentials", "_literal", "_remains", "mode")
 
     def __init__(self, mode: Secrets, configured: Iterable[str] = ()) -> None:
-        literal = [secret.encode() for secret in configured if len(secret) >= SHORTEST]
         self.mode = mode
-        self._literal = tuple((secret, re.escape(secret)) for secret in literal)
+        self._literal = _spellings(configured)
         self._clean = _Clean()
-        self._credential = b""
+        self._credentials: tuple[bytes, ...] = ()
+        self._remains: Remains | None = None
 
-    def of_caller(self, credential: str | None) -> Redactor:
-        if credential is None or len(credential) < SHORTEST:
-            return self
+    def of_turn(self, credentials: Iterable[str], remains: Remains | None = None) -> Redactor:
+        """The redactor for one request: with its own `credentials`, and its session's secrets."""
         other: Redactor = Redactor.__new__(Redactor)
         other.mode, other._literal, other._clean = self.mode, self._literal, self._clean
-        other._credential = credential.encode("latin-1", "replace")
+        other._credentials, other._remains = _spellings(credentials), remains
         return other
 
     def mask(self, segment: bytes) -> bytes:
         """Mask the segment for storage; return the same object if it has no secret."""
-        if self.mode != "redact" or len(segment) < SHORTEST:
+        if len(segment) < SHORTEST:
             return segment
-        masked = segment if segment in self._clean else self._without_secrets(segment)
-        if self._credential and self._credential in masked:
-            return masked.replace(self._credential, MASK)
-        return masked
-
-    def _without_secrets(self, segment: bytes) -> bytes:
-        secret = self._possible(segment)
-        masked = segment if secret is None else secret.sub(MASK, segment)
-        if masked != segment:
+        masked = segment
+        for credential in (*self._credentials, *self._literal):
+            if credential in masked:
+                masked = masked.replace(credential, MASK)
+                if self._remains is not None:
+                    self._remains.add((credential,))
+        if self.mode != "redact":
             return masked
-        self._clean.add(segment)
-        return segment
-
-    def _possible(self, segment: bytes) -> re.Pattern[bytes] | None:
-        """The pattern of the secrets that a segment may contain, by their literal pieces; None if none."""
-        found = [expression for secret, expression in self._literal if secret in segment]
-        if b"-----BEGIN " in segment:
-            found.insert(0, _PRIVATE_KEY)
-        if runs := _find_runs(segment):
-            bearer = [_BEARER] if b"bearer " in segment.lower() else []
-            found = [*[expression for piece, expression in _KEYS if piece in runs], *bearer, *found]
-        return _compile(tuple(found)) if found else None
+        return self._mask_remains(self._mask_shaped(masked))
 
     def mask_text(self, text: str) -> str:
         raw = text.encode("utf-8", "surrogatepass")
         masked = self.mask(raw)
         return text if masked is raw else masked.decode("utf-8", "surrogatepass")
 
+    def mask_name(self, name: str) -> str:
+        """Mask a name or an id: in every mode, since it isn't a body."""
+        raw = name.encode("utf-8", "surrogatepass")
+        if len(raw) < SHORTEST:
+            return name
+        masked = self._mask_remains(self._mask_shaped(self.mask(raw)))
+        return name if masked is raw else masked.decode("utf-8", "surrogatepass")
+
+    def is_clean(self, text: str) -> bool:
+        """Whether a text may be stored as it is."""
+        return self.mask_text(text) is text
+
+    def is_clean_name(self, name: str) -> bool:
+        """Whether a name or an id may be stored as it is."""
+        return self.mask_name(name) is name
+
+    @property
+    def has_seen_secrets(self) -> bool:
+        """Whether the session has shown a secret."""
+        return bool(self._remains)
+
     def contains_secret(self, segment: bytes) -> bool:
         """Whether the segment contains a secret, in any mode."""
-        secret = self._possible(segment)
-        if secret is not None and secret.search(segment) is not None:
-            return True
-        return bool(self._credential and self._credential in segment)
+        known = (*self._credentials, *self._literal)
+        return any(one in segment for one in known) or self._mask_shaped(segment) is not segment
+
+    def _mask_shaped(self, segment: bytes) -> bytes:
+        if segment in self._clean:
+            return segment
+        spans = load_rules().find(segment)
+        if not spans:
+            self._clean.add(segment)
+            return segment
+        if self._remains is not None:
+            self._remains.add(segment[begin:end] for begin, end in spans)
+        return replace_spans(segment, spans)
+
+    def _mask_remains(self, segment: bytes) -> bytes:
+        if self._remains is None or not self._remains:
+            return segment
+        spans = self._remains.find(segment)
+        return replace_spans(segment, spans) if spans else segment
+
+
+def replace_spans(segment: bytes, spans: Iterable[Span]) -> bytes:
+    """The segment with a mask in place of each span."""
+    parts: list[bytes] = []
+    at = 0
+    for begin, end in spans:
+        parts += [segment[at:begin], MASK]
+        at = end
+    return b"".join([*parts, segment[at:]])
+
+
+def holds_secret(name: str) -> bool:
+    """Whether a name or an id is, or holds, a secret that is known by its own shape."""
+    raw = name.encode("utf-8", "surrogatepass")
+    return len(raw) >= SHORTEST and bool(load_rules().find(raw, named=False))
+
+
+def _spellings(secrets: Iterable[str]) -> tuple[bytes, ...]:
+    """The secrets as they may stand in a text or in JSON, the longest first."""
+    given = {secret for secret in secrets if len(secret) >= SHORTEST}
+    spelled = {one.encode("utf-8", "surrogatepass") for one in given}
+    spelled |= {one.encode("latin-1") for one in given if one.isprintable() and max(one) < "\xff"}
+    spelled |= {json.dumps(one)[1:-1].encode() for one in given}
+    spelled |= {quote(one, safe="").encode() for one in given}
+    return tuple(sorted(spelled, key=len, reverse=True))
 
 
 class _Clean:

@@ -14,6 +14,7 @@ from crosswind.gateway.config.sections import Dose
 from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.recorder.queue import Ticket
+from crosswind.gateway.recorder.remains import Remains
 from crosswind.gateway.sessions.caps import apply_caps, may_be_noisy
 from crosswind.gateway.sessions.ledger import Ledger
 from crosswind.gateway.sessions.profiles import Profiles
@@ -61,6 +62,8 @@ class LiveSession:
     walks: Walks = field(default_factory=Walks)
     """Walks along its conversation; later turns continue from their ends."""
     fault_memory: FaultMemory = field(default_factory=dict)
+    remains: Remains = field(default_factory=Remains)
+    """The secrets that it has shown, to mask what noise leaves of them."""
     pending: list[Row] = field(default_factory=list)
     """Rows that go to the store along with the next turn."""
     first_user_turn: str = ""

@@ -1,5 +1,5 @@
-"""Logs to stderr, as text or JSON. They contain no credentials: nothing logs headers or bodies, and
-tracebacks don't show the values of variables.
+"""Logs to stderr, as text or JSON. They contain no credentials: nothing logs headers or bodies, tracebacks
+don't show the values of variables, and every line is masked as it is written.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import atexit
 import logging
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import partialmethod
@@ -16,6 +17,7 @@ import structlog
 
 from crosswind.gateway.config.sections import Logging
 from crosswind.gateway.http.control_characters import escape_control_characters
+from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.telemetry.codes import code_of
 from crosswind.gateway.telemetry.repeats import RepeatFilter
 
@@ -45,7 +47,7 @@ class _Logger(structlog.BoundLoggerBase):
 
     def _write(self, method: str, event: str, values: dict[str, Any]) -> None:
         # A log that can't be written (a full disk, a closed pipe) must not break the caller.
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             self._proxy_to_logger(method, event, **values)
 
     debug = partialmethod(_log, "debug")
@@ -86,6 +88,20 @@ def _escape_values(logger: Any, method: str, event: structlog.typing.EventDict) 
     }
 
 
+_mask: Callable[[str], str] = Redactor("redact").mask_name
+
+
+def mask_log_lines(mask: Callable[[str], str]) -> None:
+    """Mask every line by this function: with the configuration's secrets, besides those with a shape."""
+    global _mask  # noqa: PLW0603
+    _mask = mask
+
+
+def _mask_line(logger: Any, method: str, line: Any) -> str:
+    """The last step: a line is masked as it is written, with names, values and tracebacks."""
+    return _mask(str(line))
+
+
 def set_level(level: str) -> None:
     _Logger.threshold = _LEVELS[level]
 
@@ -115,6 +131,7 @@ def configure(settings: Logging) -> None:
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             _escape_values,
             *renderers,
+            _mask_line,
         ],
         wrapper_class=_Logger,
         # Write whole lines at once: several processes may share the stream.

@@ -179,7 +179,7 @@ class Exchange(msgspec.Struct, eq=False):
         produced = self.answer.produced_body() if came else None
         stored = None if produced is None else redactor.mask(produced)
         secret = self._has_secret(produced, hidden=stored is not produced)
-        masked = redactor.mode == "redact" and secret
+        masked = secret and redactor.mode != "block_training"
         completions = self.answer.completions() if came else ()
         spans = [span for completion in completions for span in completion.versions]
         if masked:
@@ -200,8 +200,8 @@ class Exchange(msgspec.Struct, eq=False):
             protocol=self.codec.name,
             stream=self.request.stream,
             spared=self.noise.spared,
-            model=self._mask(self.answer.head_text("model") or self.request.model),
-            response_id=self._mask(self.answer.head_text("id")),
+            model=self._mask_name(self.answer.head_text("model") or self.request.model),
+            response_id=self._mask_name(self.answer.head_text("id")),
             policy_first=spans[0].version if spans else None,
             policy_last=spans[-1].version if spans else None,
             received=self.received,
@@ -209,7 +209,7 @@ class Exchange(msgspec.Struct, eq=False):
             produced=None if stored is None else View.plain(stored),
             prompt_ids=None if masked else prompt_ids,
             completions=completions,
-            finish_reason=completions[0].finish_reason if completions else None,
+            finish_reason=self._mask_name(completions[0].finish_reason) if completions else None,
             usage=self.answer.usage,
             queue_us=self.queue_us,
             first_token_us=self.first_token_us,
@@ -221,8 +221,8 @@ class Exchange(msgspec.Struct, eq=False):
             idempotency=self.idempotency,
         )
 
-    def _mask(self, text: str | None) -> str | None:
-        return None if text is None else self.redactor.mask_text(text)
+    def _mask_name(self, text: str | None) -> str | None:
+        return None if text is None else self.redactor.mask_name(text)
 
     def _judge(self, secret: bool) -> tuple[Fitness, Chain | None]:
         """The turn's fitness, and its prompt's token ids. Of several reasons against it the most serious
@@ -246,7 +246,8 @@ class Exchange(msgspec.Struct, eq=False):
         elif self.unread is not None:
             fitness = self.unread
         elif fitness == Fitness.FIT and secret:
-            fitness = Fitness.REDACTED_SECRET if self.redactor.mode == "redact" else Fitness.CONTAINS_SECRET
+            blocked = self.redactor.mode == "block_training"
+            fitness = Fitness.CONTAINS_SECRET if blocked else Fitness.REDACTED_SECRET
         elif fitness == Fitness.FIT and any(find_constraints(self.request.document, self.edits)):
             fitness = Fitness.CONSTRAINED_SAMPLING
         return fitness, prompt_ids
@@ -254,8 +255,6 @@ class Exchange(msgspec.Struct, eq=False):
     def _has_secret(self, produced: bytes | None, *, hidden: bool) -> bool:
         """Whether a secret that the configuration hides is in the bodies; `hidden`: in the one produced."""
         redactor = self.redactor
-        if redactor.mode == "keep":
-            return False
         if redactor.mode == "block_training":
             return any(
                 redactor.contains_secret(body)

@@ -89,7 +89,9 @@ def ledger_rows(exchange: Exchange) -> list[Row]:
         anchor = delivered_anchor(exchange.request, found)
         if anchor is not None:
             kept = replace(put, protocol=exchange.codec.name)
-            rows.append(ledger.add_reinsertion(anchor, kept, session_id, exchange.place))
+            row = ledger.add_reinsertion(anchor, kept, session_id, exchange.place)
+            if exchange.redactor.is_clean_name(anchor) and exchange.redactor.is_clean(row.text or ""):
+                rows.append(row)
     return rows
 
 
@@ -123,7 +125,10 @@ def _round(one: Round, results: Results, redactor: Redactor, *, masked: bool) ->
         produced=redactor.mask(one.produced_body).decode("utf-8", "replace"),
         calls=tuple(
             AnsweredCall(
-                call.call_id, call.name, redactor.mask_text(call.arguments), redactor.mask_text(result)
+                redactor.mask_name(call.call_id),
+                redactor.mask_name(call.name),
+                redactor.mask_text(call.arguments),
+                redactor.mask_text(result),
             )
             for call, result in results
         ),

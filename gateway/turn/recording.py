@@ -104,7 +104,8 @@ class Recording:
         ]
         ids = find_delivered_ids(messages, session.first_user_turn)
         self.inference.remember(session.record.id, ids)
-        return [DeliveredId(name, session.record.id) for name in ids]
+        clean = exchange.redactor.is_clean_name
+        return [DeliveredId(name, session.record.id) for name in ids if clean(name)]
 
     def record_delivery(self, exchange: Exchange, settled: SettledTurn, delivered: Delivered) -> None:
         """The turn's second row: what became of it after its release."""

@@ -90,4 +90,4 @@ def _attributes(exchange: Exchange, turn: Turn, operation: str) -> dict[str, Any
 def _model_of(exchange: Exchange) -> str | None:
     """The model by the client's name, masked: a client may put anything there, even a key."""
     model = exchange.request.model
-    return None if model is None else exchange.redactor.mask_text(model)
+    return None if model is None else exchange.redactor.mask_name(model)

@@ -1,0 +1,307 @@
+"""Find secrets in bytes by the rules of a well-kept list, gitleaks', and by ours for what it leaves out.
+
+The rules are data: `gitleaks.toml` (unchanged, its version at its top) and `crosswind.toml` (in the same
+format). Rules that gitleaks limits to files of certain names don't apply to texts.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections import Counter, OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from crosswind.gateway.recorder.secret_rules.reading import Readable
+
+Span = tuple[int, int]
+
+_SPARED = ("generic-api-key", "curl-auth-user", "curl-auth-header", "private-key")
+"""Rules of gitleaks' that are not used as they are: the first has exemptions of ours, the others may take
+quadratic time outside of RE2; `crosswind.toml` and `_PRIVATE_KEY` stand for them."""
+_GENERIC = "generic-api-key"
+_SLOW_START = r"[\w.-]{0,50}?"
+"""How many of gitleaks' rules begin. It widens what is matched and not the secret in it."""
+_CONTEXT = (100, 160)
+"""How many bytes before and behind a long run of key characters a rule looks at."""
+
+_PRIVATE_KEY = re.compile(
+    rb"-----BEGIN[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----"
+    rb"(?:[^\"']{0,20000}?-----END[ A-Z0-9_-]{0,100}KEY(?: BLOCK)?-----|[A-Za-z0-9+/=:,\s-]{0,20000})"
+)
+_END_OF_KEY = re.compile(rb"-----END[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----")
+_IN_PRIVATE_KEY = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/= \t\r\n"
+_LONGEST_PRIVATE_KEY = 20_000
+
+_KEY_CHARACTERS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.~+/")
+_CLASSES = bytes(ord("k") if byte in _KEY_CHARACTERS else ord(" ") for byte in range(256))
+_RUN = b"k" * 12
+_LONG_RUN = 20
+"""Every secret but a private key has 12 key characters in a row with a digit among them, or 20, or stands
+beside such a run. Rules that hold `anywhere` need none.
+"""
+_BEGINNING = 4
+"""By how many of their first bytes keywords are looked up."""
+_NAME = 80
+"""How many bytes before a run the name may begin that gives it its meaning."""
+_REMEMBERED = 4096
+_DIGIT = re.compile(rb"[0-9]")
+
+
+class SecretRules:
+    """The rules, by their keywords."""
+
+    def __init__(self, documents: tuple[Mapping[str, Any], ...]) -> None:
+        self._rules: dict[str, _Rule] = {}
+        beside: dict[bytes, list[str]] = {}
+        anywhere: dict[bytes, list[str]] = {}
+        allowed = _compile_all(documents[0].get("allowlist", {}).get("regexes", ()))
+        stopwords = tuple(word.encode() for word in documents[0].get("allowlist", {}).get("stopwords", ()))
+        exempt = _compile_all([one for document in documents for one in document.get("exempt", ())])
+        for number, document in enumerate(documents):
+            for given in document["rules"]:
+                name = given["id"]
+                if "regex" not in given or "path" in given or (number == 0 and name in _SPARED[1:]):
+                    continue
+                self._rules[name] = _Rule(given, allowed, stopwords, exempt if name == _GENERIC else ())
+                for keyword in given["keywords"]:
+                    keywords = anywhere if given.get("anywhere") else beside
+                    keywords.setdefault(keyword.lower().encode(), []).append(name)
+        self._beside = _Keywords(beside)
+        self._anywhere = tuple((keyword, tuple(names)) for keyword, names in anywhere.items())
+
+    def find(self, segment: bytes, *, named: bool = True) -> list[Span]:
+        """The spans of the secrets in a segment, in order and apart. It may be JSON, or a part of JSON.
+
+        With `named` false only by rules that know a secret by its own shape, and not by a name before it.
+        """
+        readable = Readable(segment)
+        text = readable.text
+        found = _find_private_keys(text) if b"PRIVATE KEY" in text else []
+        if runs := _find_runs(text):
+            windows = _widen(runs, len(text))
+            for rule in self._chosen(self._beside.find(text, runs), named=named):
+                for window in windows:
+                    found += rule.find(text, window)
+        if named:
+            lower = text.lower()
+            names = [names for keyword, names in self._anywhere if keyword in lower]
+            for rule in self._chosen({name for one in names for name in one}, named=True):
+                found += rule.find(text, (0, len(text)))
+        return readable.locate(_join(found)) if found else []
+
+    def _chosen(self, names: AbstractSet[str], *, named: bool) -> list[_Rule]:
+        rules = [self._rules[name] for name in sorted(names)]
+        return [rule for rule in rules if named or not rule.by_name]
+
+
+class _Keywords:
+    """Find the rules of which a keyword stands in or before a long run of key characters."""
+
+    def __init__(self, names: Mapping[bytes, Sequence[str]]) -> None:
+        self._short = [(keyword, names) for keyword, names in names.items() if len(keyword) < _BEGINNING]
+        self._long: dict[bytes, list[tuple[bytes, Sequence[str]]]] = {}
+        for keyword, of_rules in names.items():
+            if len(keyword) >= _BEGINNING:
+                self._long.setdefault(keyword[:_BEGINNING], []).append((keyword, of_rules))
+        self._before: OrderedDict[bytes, frozenset[str]] = OrderedDict()
+        """What was found in the texts before runs: in agents' traffic the same ones come again and again."""
+
+    def find(self, text: bytes, runs: Sequence[Span]) -> set[str]:
+        found: set[str] = set()
+        for begin, end in runs:
+            before = text[max(0, begin - _NAME) : begin + _BEGINNING]
+            known = self._before.get(before)
+            if known is None:
+                known = self._before[before] = frozenset(self._search(before.lower()))
+                if len(self._before) > _REMEMBERED:
+                    self._before.popitem(last=False)
+            found |= known
+            found |= self._search(text[begin : end + _BEGINNING].lower())
+        return found
+
+    def _search(self, text: bytes) -> set[str]:
+        found = [names for keyword, names in self._short if keyword in text]
+        beginnings = {text[at : at + _BEGINNING] for at in range(len(text) - _BEGINNING + 1)}
+        for beginning in self._long.keys() & beginnings:
+            found += [names for keyword, names in self._long[beginning] if keyword in text]
+        return {name for names in found for name in names}
+
+
+class _Rule:
+    """One rule; its expressions are compiled when it is needed first."""
+
+    def __init__(
+        self,
+        given: Mapping[str, Any],
+        allowed: tuple[re.Pattern[bytes], ...],
+        stopwords: tuple[bytes, ...],
+        exempt: tuple[re.Pattern[bytes], ...],
+    ) -> None:
+        self.name: str = given["id"]
+        self.by_name = "(?:=|>|" in given["regex"] or "[:=]" in given["regex"]
+        """Whether a name stands before the secret."""
+        self._given = given
+        self._entropy: float = given.get("entropy", 0)
+        self._allowed, self._stopwords, self._exempt = allowed, stopwords, exempt
+        self._pattern: re.Pattern[bytes] | None = None
+        self._lists: list[_AllowList] = []
+
+    def find(self, text: bytes, window: Span) -> Iterator[Span]:
+        if self._pattern is None:
+            self._lists = [_AllowList(one) for one in self._given.get("allowlists", ())]
+            self._pattern = re.compile(translate(self._given["regex"]).encode())
+        at, end = window
+        while (match := self._pattern.search(text, at, end)) is not None:
+            # What follows a secret may begin the next match.
+            span = self._secret(match)
+            at = max(span[1], match.start() + 1)
+            if self._is_secret(text, span, match):
+                yield span
+
+    def _secret(self, match: re.Match[bytes]) -> Span:
+        group = self._given.get("secretGroup") or match.lastindex or 0
+        spans = [
+            match.span(one) for one in ([group] if self._given.get("secretGroup") else range(1, group + 1))
+        ]
+        return next((span for span in spans if span[0] >= 0 and span[1] > span[0]), match.span())
+
+    def _is_secret(self, text: bytes, span: Span, match: re.Match[bytes]) -> bool:
+        secret = text[span[0] : span[1]]
+        if self._entropy and _entropy(secret) <= self._entropy:
+            return False
+        if self.name == _GENERIC and not any(48 <= byte <= 57 for byte in secret):
+            return False
+        if secret.isdigit() and text[span[0] - 1 : span[0]] in (b":", b" ", b",", b"["):
+            return False  # A JSON number: a mask in its place would break the document.
+        if any(one.search(secret) for one in self._allowed) or any(
+            word in secret.lower() for word in self._stopwords
+        ):
+            return False
+        begin = _begin_of_name(text, match.start())
+        whole = text[begin : match.end()]
+        return not any(one.search(text[begin : span[0]]) for one in self._exempt) and not any(
+            one.allows(secret, whole) for one in self._lists
+        )
+
+
+class _AllowList:
+    """What one rule must not take for a secret."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._in_match = given.get("regexTarget") == "match"
+        self._regexes = _compile_all(given.get("regexes", ()))
+        words = [re.escape(word.lower()) for word in given.get("stopwords", ())]
+        self._stopwords = re.compile("|".join(words).encode()) if words else None
+
+    def allows(self, secret: bytes, match: bytes) -> bool:
+        if any(one.search(match if self._in_match else secret) for one in self._regexes):
+            return True
+        return self._stopwords is not None and self._stopwords.search(secret.lower()) is not None
+
+
+@cache
+def load_rules() -> SecretRules:
+    folder = files(__name__)
+    named = ("gitleaks.toml", "crosswind.toml")
+    return SecretRules(tuple(tomllib.loads(folder.joinpath(one).read_text()) for one in named))
+
+
+def translate(regex: str) -> str:
+    """A regular expression of Go's for Python: flags in the middle hold up to the end of their group."""
+    regex = regex.replace("[[:alnum:]]", "[A-Za-z0-9]").replace(r"\z", r"\Z")
+    at = regex.find("(?i)", 1)
+    while at > 0:
+        end = _end_of_group(regex, at + 4)
+        regex = f"{regex[:at]}(?i:{regex[at + 4 : end]}){regex[end:]}"
+        at = regex.find("(?i)", 1)
+    for flags in ("(?i)", ""):
+        if regex.startswith(flags + _SLOW_START):
+            regex = flags + regex[len(flags + _SLOW_START) :]
+    return regex
+
+
+def _end_of_group(regex: str, at: int) -> int:
+    """Where the group ends in which `at` lies."""
+    depth, in_class = 0, False
+    while at < len(regex):
+        one = regex[at]
+        if one == "\\":
+            at += 1
+        elif in_class:
+            in_class = one != "]"
+        elif one == "[":
+            in_class = True
+        elif one == "(":
+            depth += 1
+        elif one == ")":
+            if depth == 0:
+                return at
+            depth -= 1
+        at += 1
+    return at
+
+
+def _compile_all(regexes: Any) -> tuple[re.Pattern[bytes], ...]:
+    return tuple(re.compile(translate(one).encode()) for one in regexes)
+
+
+def _find_runs(text: bytes) -> list[Span]:
+    """The long runs of key characters. Nearly all texts have few: words are short."""
+    classes = text.translate(_CLASSES)
+    runs: list[Span] = []
+    at = classes.find(_RUN)
+    while at >= 0:
+        end = classes.find(b" ", at)
+        end = len(text) if end < 0 else end
+        if end - at >= _LONG_RUN or _DIGIT.search(text, at, end):
+            runs.append((at, end))
+        at = classes.find(_RUN, end)
+    return runs
+
+
+def _widen(runs: Sequence[Span], size: int) -> list[Span]:
+    """The places around runs, apart from each other."""
+    before, behind = _CONTEXT
+    return _join([(max(0, begin - before), min(size, end + behind)) for begin, end in runs])
+
+
+def _find_private_keys(text: bytes) -> list[Span]:
+    """Private keys, also those of which only the first or the last lines are there."""
+    found = [match.span() for match in _PRIVATE_KEY.finditer(text)]
+    behind = max((end for _, end in found), default=0)
+    for match in _END_OF_KEY.finditer(text):
+        if match.start() >= behind:
+            first = max(behind, match.start() - _LONGEST_PRIVATE_KEY)
+            lines = text[first : match.start()]
+            found.append((match.start() - len(lines) + len(lines.rstrip(_IN_PRIVATE_KEY)), match.end()))
+            behind = match.end()
+    return found
+
+
+def _begin_of_name(text: bytes, at: int) -> int:
+    """Where the name begins in which a match begins: what gitleaks' rules begin with."""
+    begin = at
+    while begin > max(0, at - 50) and (text[begin - 1] in b"_.-" or text[begin - 1 : begin].isalnum()):
+        begin -= 1
+    return begin
+
+
+def _entropy(secret: bytes) -> float:
+    """Bits for each byte (Shannon)."""
+    size = len(secret)
+    return -sum(count / size * math.log2(count / size) for count in Counter(secret).values())
+
+
+def _join(spans: list[Span]) -> list[Span]:
+    joined: list[Span] = []
+    for begin, end in sorted(spans):
+        if joined and begin <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((begin, end))
+    return joined

@@ -1,0 +1,54 @@
+"""Read bytes that may be JSON: their escapes, at any depth of JSON in JSON, without losing places."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+Span = tuple[int, int]
+
+_SHORT = ((b"\\n", b"  "), (b"\\r", b"  "), (b"\\t", b"  "), (b"\\", b" "))
+"""Escapes of white space and quotes, and what stands for them: as many bytes."""
+_IN_KEYS = re.compile(rb"\\+(?:u00([2-7][0-9a-fA-F])|/)")
+"""Escapes of characters that keys have: some JSON writers escape `+`, `/`, `=`, `&` and the like."""
+
+
+class Readable:
+    """A segment as it reads, and where each part of it stood."""
+
+    __slots__ = ("_shifts", "text")
+
+    def __init__(self, segment: bytes) -> None:
+        self._shifts: list[tuple[int, int]] = []
+        """(place in the text, place in the segment) behind each escape that got shorter."""
+        self.text = segment
+        if b"\\" not in segment:
+            return
+        if b"\\u00" in segment or b"\\/" in segment:
+            self.text = self._unescape(segment)
+        for escape, shown in _SHORT:
+            self.text = self.text.replace(escape, shown)
+
+    def _unescape(self, segment: bytes) -> bytes:
+        parts: list[bytes] = []
+        at = size = 0
+        for escape in _IN_KEYS.finditer(segment):
+            shown = bytes([int(escape[1], 16)]) if escape[1] else b"/"
+            parts += [segment[at : escape.start()], shown]
+            size += escape.start() - at + 1
+            at = escape.end()
+            self._shifts.append((size, at))
+        return b"".join([*parts, segment[at:]])
+
+    def locate(self, spans: list[Span]) -> list[Span]:
+        """The spans in the segment for those in the text."""
+        if not self._shifts:
+            return spans
+        return [(self._place(begin), self._place(end)) for begin, end in spans]
+
+    def _place(self, at: int) -> int:
+        found = bisect_right(self._shifts, (at, 1 << 62)) - 1
+        if found < 0:
+            return at
+        behind, place = self._shifts[found]
+        return place + at - behind
