@@ -292,10 +292,13 @@ def setting(connection: sqlite3.Connection, kind: str, name: str) -> Setting | N
 
 
 def settings(connection: sqlite3.Connection, kind: str) -> list[Setting]:
+    return _select_settings(connection, "WHERE kind = ? ORDER BY name", kind)
+
+
+def _select_settings(connection: sqlite3.Connection, rest: str, *values: object) -> list[Setting]:
     """Those that can be read; the log names the others."""
     found = []
-    query = f"SELECT {SETTING.select()} FROM setting WHERE kind = ? ORDER BY name"
-    for row in connection.execute(query, (kind,)):
+    for row in connection.execute(f"SELECT {SETTING.select()} FROM setting {rest}", values):
         try:
             found.append(_decode_setting(row))
         except StoreError as error:
@@ -315,7 +318,7 @@ def _decode_setting(row: Sequence[Any]) -> Setting:
 
 def settings_as_they_came(connection: sqlite3.Connection, kinds: Sequence[str]) -> list[Setting]:
     rest = f"WHERE kind IN ({', '.join('?' * len(kinds))}) ORDER BY coalesce(arrival, updated_us), name"
-    return select(connection, SETTING, rest, *kinds)
+    return _select_settings(connection, rest, *kinds)
 
 
 def completed_groups(
