@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from crosswind.injectors.targets import (
         AddedTool,
         Draw,
+        Effect,
         InstructionsTarget,
         ModelTarget,
         Recovery,
@@ -83,6 +84,7 @@ _HOMES = {
     "SeededRandom": "crosswind.injectors.seeded_random:SeededRandom",
     "AddedTool": "crosswind.injectors.targets:AddedTool",
     "Draw": "crosswind.injectors.targets:Draw",
+    "Effect": "crosswind.injectors.targets:Effect",
     "InstructionsTarget": "crosswind.injectors.targets:InstructionsTarget",
     "ModelTarget": "crosswind.injectors.targets:ModelTarget",
     "Recovery": "crosswind.injectors.targets:Recovery",
@@ -135,6 +137,7 @@ __all__ = [
     "Client",
     "Close",
     "Draw",
+    "Effect",
     "Engine",
     "EngineAway",
     "EngineError",

@@ -33,6 +33,7 @@ from crosswind.gateway.proxy.shared_calls import SharedCalls
 from crosswind.gateway.proxy.short_circuit import ShortCircuit
 from crosswind.gateway.proxy.stored_responses import StoredResponses
 from crosswind.gateway.proxy.websockets import WebSockets
+from crosswind.gateway.proxy.withheld_noise import WithheldNoise
 from crosswind.gateway.recorder.queue import NotDurable
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.recorder.redaction import Redactor
@@ -111,6 +112,7 @@ class Gateway:
             lambda: self.upstreams.states(),  # noqa: PLW0108
             trust,
         )
+        self._withheld = WithheldNoise(self.metrics)
         self._watch = AbortWatch(settings.abort, self._stop_noise, time.monotonic)
         self._faults_in_flight = FaultsInFlight(settings.dose.faults_in_flight, settings.workers)
         self._shared_calls = SharedCalls(settings.retry_grace)
@@ -165,7 +167,9 @@ class Gateway:
             short_circuit=ShortCircuit(recording, settings.markers),
             shared=self._shared_calls,
             in_flight=self._faults_in_flight,
-            builder=RequestBuilder(settings, self.switch, self._preparation, self._confinement),
+            builder=RequestBuilder(
+                settings, self.switch, self._preparation, self._confinement, self._withheld
+            ),
             passthrough=PassThrough(
                 settings,
                 upstreams,
@@ -372,6 +376,7 @@ class Gateway:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._shared_calls.close()
+        self._withheld.summarize()
         if self._preparation is not None:
             await self._preparation.close()
         if self._confinement is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, ClassVar
@@ -45,12 +45,31 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolHints:
+    """What MCP's annotations of a tool say of it. None: nothing."""
+
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+
+    @staticmethod
+    def of(annotations: Any) -> ToolHints | None:
+        """The hints among annotations as MCP writes them; None where there are none."""
+        if not isinstance(annotations, Mapping):
+            return None
+        names = ("readOnlyHint", "destructiveHint", "idempotentHint")
+        given = [value if isinstance(value := annotations.get(name), bool) else None for name in names]
+        return None if given == [None] * len(names) else ToolHints(*given)
+
+
+@dataclass(frozen=True, slots=True)
 class ToolSchema:
     """A tool that the client declared. `parameters` is a JSON schema."""
 
     name: str
     description: str
     parameters: Mapping[str, Any]
+    hints: ToolHints | None = field(default=None, compare=False)
 
 
 class ToolList(tuple[ToolSchema, ...]):

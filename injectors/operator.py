@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.result_validation import check_draw, check_result
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Recovery, Result
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result
 
 
 class Operator(Protocol):
@@ -41,10 +41,18 @@ class Registered:
     aliases: tuple[str, ...] = ()
     source: str = ""
     fault: bool = False
-    """Whether it destroys the result: then the bounds on faults apply, and the tool's class."""
+    """Whether it destroys the answer: then the bounds on faults apply. Follows from `effect`, if that is
+    given."""
     documentation: str = field(default="", compare=False)
     origin: str = ""
     """The third party's package that it comes from; empty: ours."""
+    effect: Effect = Effect.ADDS
+    """What it does to the answer: which classes of tools allow it."""
+
+    def __post_init__(self) -> None:
+        if self.fault and not self.effect.destroys:
+            object.__setattr__(self, "effect", Effect.REPLACES)
+        object.__setattr__(self, "fault", self.effect.destroys)
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -112,13 +120,19 @@ def operator(
     recovery: Recovery,
     aliases: tuple[str, ...] = (),
     source: str = "",
+    effect: Effect = Effect.ADDS,
     fault: bool = False,
 ) -> Callable[[T], T]:
-    """Register the decorated class under its public name."""
+    """Register the decorated class under its public name.
+
+    `effect` says what it does to the answer that it acts on; `fault=True` is short for `Effect.REPLACES`.
+    """
 
     def decorate(cls: T) -> T:
         documentation = (cls.__doc__ or "").strip()
-        register(Registered(name, site, recovery, cls(), aliases, source, fault, documentation))
+        given = Effect.REPLACES if fault else effect
+        entry = Registered(name, site, recovery, cls(), aliases, source, documentation=documentation)
+        register(replace(entry, effect=given))
         return cls
 
     return decorate

@@ -36,6 +36,36 @@ class ToolClass(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Effect(StrEnum):
+    """What an operator does to the answer that it acts on. It decides which classes of tools allow it."""
+
+    REPLACES = "replaces"
+    """The answer is gone, or something else stands in its place: only a repeated call brings it back."""
+    TRUNCATES = "truncates"
+    """A part of the answer is missing, and what is left is true."""
+    ADDS = "adds"
+    """Something stands beside the answer, which is whole."""
+    DELAYS = "delays"
+    """The answer comes later, or in pieces, and is whole."""
+    REWORDS = "rewords"
+    """The same is said in another way."""
+
+    @property
+    def destroys(self) -> bool:
+        return self in (Effect.REPLACES, Effect.TRUNCATES)
+
+
+class Withheld(StrEnum):
+    """Why noise that was drawn did not act."""
+
+    TOOL_CLASS = "tool_class"
+    """The tool's class allows no such fault."""
+    BOUNDS = "bounds"
+    """The session had met as much as its bounds allow."""
+    GUARD = "guard"
+    """It would have broken another guarantee, or could not be carried out."""
+
+
 @dataclass(frozen=True, slots=True)
 class UserTarget:
     """A user's text. `protected` holds the spans [start, end) of entities that must survive unchanged."""

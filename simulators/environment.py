@@ -85,6 +85,9 @@ class Environment(Protocol):
     """OpenAI tool objects, the same for every task."""
     repeatable: Sequence[str]
     """Names of the tools that change the world, and change nothing more when they are called again."""
+    read_only: Sequence[str]
+    """Names of the tools that only read. What is named neither here nor in `repeatable` is taken for what it
+    says of itself."""
     kinds: Mapping[str, Sequence[str]]
     """Named sets of task kinds; `all` and `practice` are always there. In those of `withholding`, where there
     are any, the user keeps back what the task needs until asked."""
@@ -106,6 +109,12 @@ class Environment(Protocol):
         solves every task in which the user says all that is needed and nothing is disturbed.
         """
         ...
+
+
+def declare_tools(environment: Environment) -> dict[str, str]:
+    """What the environment's tools do, as sessions are told: `tool_classes` of `POST /api/sessions`."""
+    reads = getattr(environment, "read_only", ())  # an environment from elsewhere may not say
+    return dict.fromkeys(reads, "read_only") | dict.fromkeys(environment.repeatable, "idempotent")
 
 
 class UnknownEnvironmentError(ValueError):

@@ -86,14 +86,16 @@ class Calls(ABC):
         seed_scope: str | None = None,
         labels: Mapping[str, str | int | float | bool | None] | None = None,
         user_can_answer: bool | None = None,
+        tool_classes: Mapping[str, str] | None = None,
         policy: str | None = None,
         tenant: str | None = None,
         api_key: str | None = None,
     ) -> OpenedSession:
         """Open a session; what is left out follows the curriculum and the configuration.
 
-        `api_key` ("cw-" and 21 characters or more) is for one long-lived agent: the key stays, and the
-        session that had it is closed.
+        `tool_classes` says what the agent's tools do, by name or glob: `read_only`, `idempotent` (a repeated
+        call changes nothing more), `destructive` or `unknown`. `api_key` ("cw-" and 21 characters or more) is
+        for one long-lived agent: the key stays, and the session that had it is closed.
         """
         fields = {name: value for name, value in locals().items() if name != "self"}
         return OpenedSession.model_validate(await self._call("POST", "/api/sessions", _drop_missing(fields)))

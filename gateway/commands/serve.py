@@ -49,6 +49,13 @@ _OPTIONS = (
         default=None,
         help="Believe profiles that say that every tool call may be repeated, writes included.",
     ),
+    click.option(
+        "--tools-read-only",
+        multiple=True,
+        metavar="NAME",
+        callback=lambda _context, _option, names: names or None,
+        help="A tool that only reads, or a glob such as 'fetch_*': its results may be replaced. Repeatable.",
+    ),
     click.option("--store", help="The store: a path or a URL.  [sqlite:///crosswind.db]"),
     click.option("--host", help="The data plane's address.  [127.0.0.1]"),
     click.option("--port", type=int, help="The data plane's port.  [8080]"),

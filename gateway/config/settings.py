@@ -30,9 +30,11 @@ from crosswind.gateway.config.sections import (
     Timeouts,
 )
 from crosswind.gateway.config.upstream import BaseUrl, Health, Retries, UpstreamSettings
+from crosswind.injectors.targets import ToolClass
 
 StoreUrl = Annotated[str, AfterValidator(lambda place: place if "://" in place else f"sqlite:///{place}")]
 """A store's URL; a path names an SQLite store."""
+ToolName = Annotated[str, Field(min_length=1, max_length=200)]
 ENVIRONMENT_PREFIX = "CROSSWIND_"
 DEFAULT_TENANT = "default"
 """The tenant of keys that name none."""
@@ -92,6 +94,10 @@ class Settings(BaseSettings):
     then destroyed as well, and an agent that repeats such a call changes the world twice. Otherwise such a
     profile acts on what is known to be repeatable only.
     """
+    tool_classes: dict[ToolName, ToolClass] = Field(default_factory=dict)
+    """What tools do, by name or glob. It goes before a profile's table, and a session's goes before it."""
+    tools_read_only: tuple[ToolName, ...] = ()
+    """Names or globs of tools that only read. They go before `tool_classes`."""
     seed: Annotated[int, Field(ge=0)] = 0
     store: StoreUrl = "sqlite:///crosswind.db"
     retention: Retention = Retention()
@@ -179,6 +185,12 @@ class Settings(BaseSettings):
     def default_tenant(self) -> str | None:
         """The tenant of sessions that are opened for none: that of keys without a tenant."""
         return DEFAULT_TENANT if self.auth == "keys" else None
+
+    @property
+    def declared_tools(self) -> tuple[dict[str, ToolClass], ...]:
+        """What the configuration says of tools, the strongest first."""
+        reads = dict.fromkeys(self.tools_read_only, ToolClass.READ_ONLY)
+        return tuple(table for table in (reads, self.tool_classes) if table)
 
     @property
     def data_url(self) -> str:

@@ -97,6 +97,7 @@ def _describe_operator(entry: Registered) -> dict[str, Any]:
         "site": entry.site,
         "recovery": entry.recovery,
         "fault": entry.fault,
+        "effect": entry.effect.value,
         "aliases": list(entry.aliases),
         "source": entry.source,
         "documentation": entry.documentation,

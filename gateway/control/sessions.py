@@ -240,6 +240,7 @@ async def _make_opening(gateway: Gateway, body: OpenSession, session_id: str, te
         user_can_answer=body.user_can_answer,
         assume_replayable=gateway.settings.assume_replayable,
         dose=gateway.settings.dose,
+        tool_classes=(body.tool_classes, *gateway.settings.declared_tools),
     )
 
 

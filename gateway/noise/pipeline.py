@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -52,6 +52,8 @@ class Noise:
     """The model-written texts that were at hand."""
     new: Sequence[NewText] = ()
     """The texts that this request was the first to show."""
+    withheld: list[Injection] = field(default_factory=list)
+    """What was drawn and not injected."""
 
     @property
     def members(self) -> Mapping[str, bytes | None]:
@@ -173,7 +175,8 @@ def _record_tools(
     _record_injections(noise, tools.shown.injections, events)
 
 
-def _record_injections(noise: Noise, injections: Iterable[Injection], events: EventBuilder) -> None:
+def _record_injections(noise: Noise, injections: Sequence[Injection], events: EventBuilder) -> None:
+    noise.withheld += [one for one in injections if one.withheld is not None]
     noise.events += [
         events.build(one.decision, one.before, one.after, one.note, tool=one.tool, tool_class=one.tool_class)
         for one in injections

@@ -11,7 +11,7 @@ from crosswind.gateway.protocols.document import split_array
 from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall, HistoryMapping, Reinsertion
 from crosswind.gateway.protocols.json_values import as_list, as_mapping, as_mappings, as_text, decode
 from crosswind.gateway.protocols.request import Request
-from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.conversation import ToolHints, ToolSchema
 from crosswind.injectors.engine.tool_list import ShownTool
 
 AnsweredRound = tuple[bytes, Sequence[tuple[HiddenCall, str]]]
@@ -68,6 +68,7 @@ class ToolMapping(HistoryMapping):
                 function["name"],
                 description if isinstance(description := function.get("description"), str) else "",
                 parameters if isinstance(parameters := function.get(self.schema_member), dict) else {},
+                ToolHints.of(function.get("annotations")),
             )
             for function in self._functions(declared)
         ]

@@ -21,6 +21,7 @@ from crosswind.gateway.noise_model.preparation import TextPreparation
 from crosswind.gateway.protocols.history import Mask
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.proxy.routes import IncomingCall
+from crosswind.gateway.proxy.withheld_noise import WithheldNoise
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions.session import LiveSession
@@ -50,6 +51,7 @@ class RequestBuilder:
     """Where a language model writes noise."""
     confinement: Confined | None
     """Where third parties' operators run, if there are any."""
+    withheld: WithheldNoise
 
     async def build(
         self,
@@ -61,6 +63,7 @@ class RequestBuilder:
     ) -> tuple[Exchange, bytes]:
         """The exchange to come, and the body to send. Noise that can't be written is taken back."""
         noise = await self._add_noise(call, session, request, place, redactor)
+        self.withheld.count(noise)
         offered = call.upstream.dialect.token_ids
         wanted = call.codec.returns_tokens and session.captures(self.settings.capture, offered)
         captured = wanted and not call.upstream.tokenless

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,7 @@ from crosswind.gateway.trajectory.record import Arm, Row, Session, SessionState
 from crosswind.injectors.engine.faults import FaultMemory
 from crosswind.injectors.engine.plan import Assignment, Plan, Seed, make_plan
 from crosswind.injectors.engine.resume import Walks
+from crosswind.injectors.targets import ToolClass
 
 _SESSION_BYTES = 8_000
 """What a session takes besides its histories."""
@@ -146,6 +148,8 @@ class Opening(msgspec.Struct, frozen=True):
     assume_replayable: bool = False
     """Whether a profile's assumption that every call may be repeated is believed."""
     dose: Dose = msgspec.field(default_factory=Dose)
+    tool_classes: tuple[Mapping[str, ToolClass], ...] = ()
+    """What is declared of tools beside the profile, the strongest first."""
 
     def scope_key(self) -> str:
         """The key that sessions with equal draws share: the task, the group, or this session's task, group
@@ -186,6 +190,7 @@ def make_session(profiles: Profiles, opening: Opening) -> LiveSession:
         ),
         labels=opening.record.labels,
         user_can_answer=opening.user_can_answer,
+        tool_classes=opening.tool_classes,
     )
     if plan.assume_tools != "declared" and not opening.assume_replayable:
         plan = dataclasses.replace(plan, assume_tools="declared")

@@ -348,6 +348,7 @@ class Sessions:
             name=session_id,
             assume_replayable=self._settings.assume_replayable,
             dose=self._settings.dose,
+            tool_classes=self._settings.declared_tools,
         )
 
     async def _open_unseen(self, opening: Opening) -> LiveSession:

@@ -24,6 +24,7 @@ from crosswind.gateway.recorder.queue import RecorderState
 from crosswind.gateway.trajectory.record import Durable, Event, Turn
 from crosswind.gateway.trajectory.trust import Trust
 from crosswind.gateway.upstreams.replicas import ReplicaState
+from crosswind.injectors.targets import Withheld
 
 UpstreamStates = Mapping[str, Mapping[str, ReplicaState]]
 """The states of the replicas, by the upstream's name and the replica's address."""
@@ -50,6 +51,12 @@ class Metrics:
         self._turns_of = cache(self.turns.labels)
         self.events = self._counter("crosswind_events", "Noise that was injected", "operator")
         self.withdrawals = self._counter("crosswind_withdrawals", "Noise that the guard withdrew", "operator")
+        self.faults_withheld = self._counter(
+            "crosswind_noise_withheld",
+            "Noise on tools and texts that was drawn and not injected, by why and by the tool's class",
+            "reason",
+            "tool_class",
+        )
         self.operator_failures = self._counter(
             "crosswind_operator_failures",
             "What third parties' operators did wrong: raised, stalled, ended, contract",
@@ -170,6 +177,10 @@ class Metrics:
         self._turns_of(turn.fitness).inc()
         for event in events:
             (self.events if event.after is not None else self.withdrawals).labels(event.operator).inc()
+
+    def count_withheld(self, reason: Withheld, tool_class: str | None) -> None:
+        """Count noise that was drawn and not injected; `tool_class` None: it was not about a tool."""
+        self.faults_withheld.labels(reason.value, tool_class or "none").inc()
 
     def count_release(self, durable: Durable, seconds: float) -> None:
         """Count a turn that was released to the client."""

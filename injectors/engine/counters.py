@@ -13,13 +13,16 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
-from crosswind.injectors.conversation import Item, Site, ToolResult
+from crosswind.injectors.conversation import Item, Site, ToolResult, ToolSchema
 from crosswind.injectors.engine.decision import Decision
 from crosswind.injectors.engine.plan import ActiveRule, CompiledRule, Plan
 from crosswind.injectors.guard.solvability import FULL, FULL_TOOL, Spent
+from crosswind.injectors.guard.tool_classes import find_declared
+from crosswind.injectors.guard.tool_observation import ObservedCalls
 from crosswind.injectors.profiles.expressions import is_found
 from crosswind.injectors.profiles.marks import find_observations
 from crosswind.injectors.profiles.schedule import Occasion
+from crosswind.injectors.targets import ToolClass
 
 _TALLY = partial(defaultdict[Any, int], int)
 """Not `Counter`, which takes several times as long to copy."""
@@ -43,6 +46,8 @@ class BranchCounters:
     """Injections into a tool's results."""
     _called: dict[str, None] = field(default_factory=dict)
     """The tools whose calls were answered."""
+    observed: ObservedCalls = field(default_factory=ObservedCalls)
+    """What these calls showed of their tools, where the plan has noise for results."""
 
     def copy(self) -> BranchCounters:
         return BranchCounters(
@@ -55,6 +60,7 @@ class BranchCounters:
             self._faults.copy(),
             self._by_tool.copy(),
             self._called.copy(),
+            self.observed.copy(),
         )
 
     def occasion(self, active: ActiveRule, turn: int) -> Occasion:
@@ -81,11 +87,20 @@ class BranchCounters:
             return None
         return FULL_TOOL if self._by_tool[item.call.name] + now >= bounds.events_per_tool else None
 
-    def count(self, item: Item, decisions: Sequence[Decision]) -> None:
+    def class_of(self, tool: str, schemas: Sequence[ToolSchema]) -> ToolClass:
+        """The tool's class as the calls so far leave it. What the operator declared stands."""
+        if tool in self.observed.doubted and find_declared(tool, self.plan.tool_classes) is None:
+            return ToolClass.UNKNOWN
+        return self.plan.class_of(tool, schemas)
+
+    def count(self, item: Item, decisions: Sequence[Decision], schemas: Sequence[ToolSchema] = ()) -> None:
         """Count an item, whether known or new, and what was done to it."""
         rules = self.plan.active_rules(item.site)
         if isinstance(item, ToolResult):
             self._called[item.call.name] = None
+            if rules and self.plan.evidence:
+                reads = self.class_of(item.call.name, schemas) is ToolClass.READ_ONLY
+                self.observed.add(item.call.name, item.logical_call, item.text, reads=reads)
         for decision in decisions:
             self._count_injection(item, decision, rules.get(decision.rule))
         self._items[item.site] += 1

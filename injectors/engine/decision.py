@@ -8,7 +8,7 @@ from typing import ClassVar
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Item
 from crosswind.injectors.engine.stored import StoredData
-from crosswind.injectors.targets import Draw, Recovery
+from crosswind.injectors.targets import Draw, Recovery, Withheld
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,8 @@ class Injection:
     note: str
     tool: str | None = None
     tool_class: str | None = None
+    withheld: Withheld | None = None
+    """Why the guard withdrew it."""
 
 
 @dataclass(frozen=True, slots=True)

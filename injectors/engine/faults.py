@@ -211,4 +211,4 @@ class LinkRules:
             target = TransportTarget(self.link, turn, attempt, self.streaming)
         # No guard: the bounds hold for turns and attempts, and `fault_from` has checked the settings.
         outcome = apply_rule(one, target, slot, f"{self.link}:{turn}#{attempt}", lambda *_: None)
-        return None if outcome is None else LinkDecision(*outcome)
+        return None if outcome is None else LinkDecision(outcome.decision, outcome.payload, outcome.note)

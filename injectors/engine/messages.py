@@ -7,8 +7,9 @@ changes its beginning.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Conversation, InstructionText, Item, Ref, ToolResult, UserText
@@ -20,7 +21,7 @@ from crosswind.injectors.engine.resume import MessageNoise, WalkEnd
 from crosswind.injectors.engine.rule import Outcome, apply_rule
 from crosswind.injectors.guard import shown_text, solvability
 from crosswind.injectors.guard.solvability import NOTHING, Spent
-from crosswind.injectors.guard.tool_classes import classify
+from crosswind.injectors.guard.tool_classes import Permission, permit
 from crosswind.injectors.identity import slot_on
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.schedule import due
@@ -74,7 +75,7 @@ def perturb_messages(
             shown = KnownText(decided.text, decided.decisions)
         if shown.text is not None and shown.text != item.text:
             shown_texts[item.ref] = shown.text
-        counters.count(item, shown.decisions)
+        counters.count(item, shown.decisions, conversation.tools)
     end = None
     if items and certain:
         end = WalkEnd(plan, known, items, tuple(new), shown_texts, counters, turn, part)
@@ -146,7 +147,9 @@ class _NewItem:
     def __post_init__(self) -> None:
         call = self.item.call if isinstance(self.item, ToolResult) else None
         self._spent = self.counters.spent(self.item)
-        self._tool_class = classify(call.name, self.plan.tool_classes) if call else ToolClass.UNKNOWN
+        self._tool_class = (
+            self.counters.class_of(call.name, self.conversation.tools) if call else ToolClass.UNKNOWN
+        )
 
     def perturb(self) -> NewText:
         """Let each rule act in its turn on what the one before left."""
@@ -154,7 +157,9 @@ class _NewItem:
         text = item.text
         injections: list[Injection] = []
         done = self._done
-        tool = (item.call.name, self._tool_class.value) if isinstance(item, ToolResult) else (None, None)
+        tool, kind = (
+            (item.call.name, self._tool_class.value) if isinstance(item, ToolResult) else (None, None)
+        )
         for active in self.plan.active_rules(item.site).values():
             unsettled = counters.unsettled.get(active.rule.name, ()) if isinstance(item, UserText) else ()
             if not unsettled and not self._is_due(active):
@@ -166,7 +171,9 @@ class _NewItem:
             if "owed" in outcome.decision.draw and counters.full(item, len(done) + 1):
                 outcome = outcome.withdraw(solvability.NO_ROOM)
             after = None if outcome.payload is None else str(outcome.payload)
-            injections.append(Injection(outcome.decision, text, after, outcome.note, *tool))
+            injections.append(
+                Injection(outcome.decision, text, after, outcome.note, tool, kind, outcome.withheld)
+            )
             if after is not None:
                 text = after
                 done.append(outcome.decision)
@@ -197,6 +204,8 @@ class _NewItem:
         if not unsettled and not rule.when.by_chance(slot):
             return None
         target = self._target_for(text)
+        if isinstance(target, ToolResultTarget) and self._permit(entry).if_read_elsewhere:
+            active = active._replace(assurance=solvability.READ_ELSEWHERE)
         if isinstance(target, UserTarget) and (unsettled or not self.plan.user_can_answer):
             target = replace(target, unsettled=unsettled, user_can_answer=self.plan.user_can_answer)
         return apply_rule(
@@ -223,6 +232,19 @@ class _NewItem:
             self._target = _target(self.item, text, self.conversation, self._tool_class, faults)
         return self._target
 
+    def _permit(self, entry: Registered) -> Permission:
+        return permit(entry.effect, self._tool_class, self.plan.assume_tools)
+
+    def _read_before(self) -> Iterator[str]:
+        """The results on this branch, before this one, that reads gave."""
+        tools = self.conversation.tools
+        for item in takewhile(lambda one: one is not self.item, self.conversation.items):
+            if (
+                isinstance(item, ToolResult)
+                and self.counters.class_of(item.call.name, tools) is ToolClass.READ_ONLY
+            ):
+                yield item.text
+
     def _check(self, entry: Registered, target: TextTarget, draw: Draw, after: str) -> str | None:
         """The guard: on what this operator did, and on the text that is shown after all of them so far."""
         if after == target.text:
@@ -234,7 +256,10 @@ class _NewItem:
         plan = self.plan
         refused = None
         if entry.fault:
-            refused = solvability.check_fault(target, self._spent, plan.bounds, plan.assume_tools)
+            permission = self._permit(entry)
+            refused = solvability.check_fault(target, self._spent, plan.bounds, permission)
+            if refused is None and permission.if_read_elsewhere:
+                refused = solvability.check_read_elsewhere(target, after, self._read_before())
         return refused or solvability.check_tool_result(entry, target, after, clean=self.item.text)
 
 

@@ -6,22 +6,29 @@ the profile it was made from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from crosswind.injectors import registry
-from crosswind.injectors.conversation import Site
+from crosswind.injectors.conversation import Site, ToolSchema
 from crosswind.injectors.engine.stored import StoredData
 from crosswind.injectors.guard.bounds import DEFAULT, Bounds
 from crosswind.injectors.guard.solvability import why_solvable
+from crosswind.injectors.guard.tool_classes import (
+    classify,
+    classify_by_first_word,
+    find_declared,
+    merge_tables,
+)
 from crosswind.injectors.identity import slot_line
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.load import Companion, Compose, Profile, ProfileError
 from crosswind.injectors.profiles.schedule import ALWAYS, STAGES, WHOLE, When, Window
 from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import ToolClass
 
 CLEAN, NOISY = "clean", "noisy"
 SCOPES = ("session", "group", "task")
@@ -122,6 +129,14 @@ class Plan(StoredData):
     curriculum_version: int | None = None
     expected_turns: int = 12
     user_can_answer: bool = True
+    evidence: bool = False
+    """Whether tools are classed by all that they say; in plans of older stores the first word decides."""
+
+    def class_of(self, tool: str, schemas: Iterable[ToolSchema] = ()) -> ToolClass:
+        """The class of a tool that is declared by these schemas, if by any."""
+        if self.evidence:
+            return classify(tool, self.tool_classes, schemas)
+        return find_declared(tool, self.tool_classes) or classify_by_first_word(tool)
 
     def slot_line(self, rule: CompiledRule, place: str) -> str:
         """What the keys of a rule's slots at a site, or at one link or tool of it, have in common."""
@@ -167,12 +182,14 @@ def make_plan(
     *,
     labels: Mapping[str, Any] | None = None,
     user_can_answer: bool | None = None,
+    tool_classes: Sequence[Mapping[str, ToolClass] | None] = (),
 ) -> Plan:
     """Make the plan of a session under a profile. Without an `assignment` the session is noisy.
 
     The level settles the severities that the profile leaves to its levels; level 0 is clean. The noise type
     (a name or an alias) keeps that operator's rules only; without it a `one_of` profile draws one, by weight.
-    `user_can_answer` overrides the profile's. There are no rules beyond the profile's `coverage`, nor where
+    `user_can_answer` overrides the profile's; tables of `tool_classes`, the strongest first, go before the
+    profile's own. There are no rules beyond the profile's `coverage`, nor where
     the session's `labels` don't match the profile's.
 
     ProfileError where the profile has no such level or type.
@@ -199,10 +216,11 @@ def make_plan(
         rules=rules,
         bounds=profile.bounds,
         assume_tools=profile.assume_tools,
-        tool_classes={name: kind.value for name, kind in profile.tool_classes.items()},
+        tool_classes=merge_tables(*tool_classes, profile.tool_classes),
         curriculum_version=dose.curriculum_version,
         expected_turns=profile.expected_turns,
         user_can_answer=profile.user_can_answer if user_can_answer is None else user_can_answer,
+        evidence=True,
     )
 
 

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from crosswind.injectors.engine.decision import Decision
 from crosswind.injectors.engine.plan import ActiveRule
-from crosswind.injectors.guard.solvability import NOTHING
+from crosswind.injectors.guard.solvability import NOTHING, find_reason
 from crosswind.injectors.result_validation import OperatorFailed
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Result
+from crosswind.injectors.targets import Draw, Result, Withheld
 from crosswind.injectors.text.languages import UNABLE
 from crosswind.injectors.wording import (
     Texts,
@@ -46,10 +46,12 @@ class Outcome(NamedTuple):
     decision: Decision
     payload: Any
     note: str
+    withheld: Withheld | None = None
+    """Why it was withdrawn; None: it was not."""
 
     def withdraw(self, why: str) -> Outcome:
         """The same decision, not carried out."""
-        return self._replace(payload=None, note=f"Not injected: {why}.")
+        return self._replace(payload=None, note=f"Not injected: {why}.", withheld=find_reason(why))
 
 
 def apply_rule(
@@ -117,7 +119,8 @@ def conclude(
         recovery=entry.recovery.value,
     )
     if attempt.refused is not None or attempt.result is None:
-        return Outcome(decision, None, f"Not injected: {attempt.refused or NOTHING}.")
+        refused = attempt.refused or NOTHING
+        return Outcome(decision, None, f"Not injected: {refused}.", find_reason(refused))
     result = attempt.result
     return Outcome(
         decision, result.payload, f"{result.note} {active.assurance}{describe_wording(attempt.draw)}"

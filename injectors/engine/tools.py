@@ -21,7 +21,6 @@ from crosswind.injectors.engine.rule import Outcome, apply_rule
 from crosswind.injectors.engine.tool_list import PerturbedTool, ShownTools, build_shown_tools, redo_change
 from crosswind.injectors.guard import tools as tool_guard
 from crosswind.injectors.guard.solvability import FULL, NOTHING
-from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.guard.tools import ToolConstraints
 from crosswind.injectors.identity import slot_on
 from crosswind.injectors.profiles.schedule import Occasion, due
@@ -164,7 +163,7 @@ class _Walk:
         if change == ToolChange(row.tool):
             return NOTHING
         plan, declared = self.plan, row.declared
-        tool_class = classify(declared.name, plan.tool_classes)
+        tool_class = plan.class_of(declared.name, self.tools)
         return (
             tool_guard.check_change(target, declared.name, change, self.constraints, self._shown)
             or tool_guard.check_shown(declared, change, row.takes)
@@ -180,8 +179,10 @@ class _Walk:
             added = [_as_json(tool, tool.name or change.tool.name) for tool in change.added]
             after = _dump([{**_as_json(change.tool, change.tool.name), **place}, *added])
         before, name = _dump([_as_json(row.tool, row.tool.name)]), row.declared.name
-        tool_class = classify(name, self.plan.tool_classes).value
-        self.injections.append(Injection(outcome.decision, before, after, outcome.note, name, tool_class))
+        tool_class = self.plan.class_of(name, self.tools).value
+        self.injections.append(
+            Injection(outcome.decision, before, after, outcome.note, name, tool_class, outcome.withheld)
+        )
 
     def _change(self, row: PerturbedTool, change: ToolChange) -> None:
         row.take(change)

@@ -7,15 +7,15 @@ event of the withdrawn injection.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.bounds import Bounds
-from crosswind.injectors.guard.tool_classes import may_fault
+from crosswind.injectors.guard.tool_classes import Permission
 from crosswind.injectors.operator import Registered
-from crosswind.injectors.targets import Recovery, ToolResultTarget, UserTarget
+from crosswind.injectors.targets import Recovery, ToolResultTarget, UserTarget, Withheld
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.json_payload import (
     NOT_JSON,
@@ -26,14 +26,30 @@ from crosswind.injectors.text.json_payload import (
     parse_json,
 )
 
+
+class ClassRefusal(str):
+    """The refusal of a fault that the tool's class doesn't allow."""
+
+
+class BoundsRefusal(str):
+    """The refusal of what is more than the session's bounds allow."""
+
+
+def find_reason(refusal: str) -> Withheld:
+    """The kind of a refusal, for counts."""
+    if isinstance(refusal, ClassRefusal):
+        return Withheld.TOOL_CLASS
+    return Withheld.BOUNDS if isinstance(refusal, BoundsRefusal) else Withheld.GUARD
+
+
 NOTHING = "it changes nothing"
 """The refusal of what leaves the payload as it is."""
 
-FULL = "the session has met as many injections as `events_per_session` allows"
-FULL_TOOL = "the tool's results have met as many injections as `events_per_tool` allows"
+FULL = BoundsRefusal("the session has met as many injections as `events_per_session` allows")
+FULL_TOOL = BoundsRefusal("the tool's results have met as many injections as `events_per_tool` allows")
 """The refusals of injections beyond the session's bounds."""
 
-NO_ROOM = "the session's bounds would leave no room to settle it"
+NO_ROOM = BoundsRefusal("the session's bounds would leave no room to settle it")
 """The refusal of a doubt that could not be settled later."""
 
 _WORD = re.compile(r"\w+")
@@ -47,18 +63,36 @@ class Spent:
     faults: int
 
 
-def check_fault(target: ToolResultTarget, spent: Spent, bounds: Bounds, assume_tools: str) -> str | None:
+def check_fault(target: ToolResultTarget, spent: Spent, bounds: Bounds, permission: Permission) -> str | None:
     """Why this result may not be destroyed; None if it may."""
-    if not may_fault(target.tool_class, assume_tools):
-        return (
+    if not permission.allowed:
+        return ClassRefusal(
             f"{target.tool} is of class {target.tool_class.value}, and its call has already taken effect: "
             "a retry would repeat it"
         )
     if spent.faults_on_call >= bounds.faults_per_call:
-        return f"this call has already met {_count_faults(spent.faults_on_call)}, so now it returns the truth"
+        return BoundsRefusal(
+            f"this call has already met {_count_faults(spent.faults_on_call)}, so now it returns the truth"
+        )
     if spent.faults >= bounds.faults_per_session:
-        return f"the session has already met {_count_faults(spent.faults)}, as many as its bounds allow"
+        return BoundsRefusal(
+            f"the session has already met {_count_faults(spent.faults)}, as many as its bounds allow"
+        )
     return None
+
+
+def check_read_elsewhere(target: ToolResultTarget, after: str, read: Iterable[str]) -> str | None:
+    """Why a result may not be cut short whose call must not be repeated; None where earlier reads, which may
+    be, gave all that it loses."""
+    lost = set(_WORD.findall(target.text)) - set(_WORD.findall(after))
+    for text in read:
+        lost.difference_update(_WORD.findall(text))
+    if not lost:
+        return None
+    return ClassRefusal(
+        f"{target.tool} is of class {target.tool_class.value}, "
+        "and no earlier read holds what would be missing"
+    )
 
 
 def check_user_text(entry: Registered, target: UserTarget, after: str) -> str | None:
@@ -127,6 +161,10 @@ def _json_broken(before: str, after: str) -> str | None:
 
 def _count_faults(count: int) -> str:
     return "one fault" if count == 1 else f"{count} faults"
+
+
+READ_ELSEWHERE = "Solvable: what is missing stands in the result of an earlier read."
+"""The sentence for a result cut short whose call must not be repeated."""
 
 
 def why_solvable(entry: Registered, bounds: Bounds) -> str:

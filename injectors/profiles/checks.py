@@ -14,13 +14,13 @@ from pydantic import TypeAdapter, ValidationError
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.bounds import DEFAULT, NO_NUMBER, holds_boolean
-from crosswind.injectors.guard.tool_classes import classify, may_fault
+from crosswind.injectors.guard.tool_classes import classify, find_declared, may_fault
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.errors import InvalidField, refuse_if
 from crosswind.injectors.profiles.located_yaml import Path
 from crosswind.injectors.profiles.model import Companion, Compose, Profile, Rule
 from crosswind.injectors.profiles.schedule import When
-from crosswind.injectors.targets import Recovery
+from crosswind.injectors.targets import Recovery, ToolClass
 from crosswind.injectors.wording import all_written_forms
 
 
@@ -194,7 +194,13 @@ def _check_fault(profile: Profile, rule: Companion, entries: list[Registered], p
     named = [name for name in rule.where.tools if not set("*?[") & set(name)]
     table = {name: kind.value for name, kind in profile.tool_classes.items()}
     kinds = {name: classify(name, table) for name in named}
-    refused = [name for name, kind in kinds.items() if not may_fault(kind, profile.assume_tools)]
+    # What a name leaves open, the tool's schema or the configuration may still settle.
+    given = {name for name in named if find_declared(name, table) is not None}
+    refused = [
+        name
+        for name, kind in kinds.items()
+        if not may_fault(kind, profile.assume_tools) and (kind is not ToolClass.UNKNOWN or name in given)
+    ]
     if refused and len(refused) == len(rule.where.tools):
         fix = (
             f"the guard allows no fault on {refused[0]}, of class {kinds[refused[0]].value}: "

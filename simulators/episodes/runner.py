@@ -9,7 +9,7 @@ from typing import Any
 from openai import AsyncOpenAI
 
 from crosswind.gateway.client import AsyncClient, GatewayError
-from crosswind.simulators.environment import Environment, Episode, Verdict
+from crosswind.simulators.environment import Environment, Episode, Verdict, declare_tools
 from crosswind.simulators.episodes.agent import ToolAgent
 from crosswind.simulators.episodes.record import Job, Playthrough, Record
 from crosswind.simulators.episodes.users import UserModel
@@ -39,6 +39,7 @@ class EpisodeRunner:
     ) -> None:
         self._users = users
         self._environment = environment
+        self._tool_classes = declare_tools(environment)
         self._agent = agent
         self._control = control
         # Every session gets its own base URL and key; with_options keeps the one connection pool for all.
@@ -50,7 +51,9 @@ class EpisodeRunner:
     async def run(self, job: Job) -> Record:
         """Open a session, play the job and close it. Failures of the infrastructure go into the record."""
         try:
-            opened = await self._control.open_session(task_id=job.task.id, **job.session)
+            opened = await self._control.open_session(
+                task_id=job.task.id, tool_classes=self._tool_classes, **job.session
+            )
         except GatewayError as error:
             _raise_if_refused(error)
             return Record(job, str(job.session["arm"]), error=f"open session: {_describe(error)}")

@@ -45,6 +45,7 @@ class RetailEpisode:
         self._database.close()
 
 
+READS: Sequence[str] = tuple(tool.name for tool in tools.TOOLS.values() if not tool.writes)
 WRITES: Sequence[str] = tuple(tool.name for tool in tools.TOOLS.values() if tool.writes)
 
 
@@ -55,6 +56,7 @@ class Retail:
     instructions = INSTRUCTIONS
     tools: Sequence[Mapping[str, Any]] = tuple(tool.schema() for tool in tools.TOOLS.values())
     repeatable = WRITES
+    read_only = READS
     kinds: Mapping[str, Sequence[str]] = tasks.KIND_SETS
 
     def tasks(self, split: str, *, kinds: str, seed: int) -> Iterator[Task]:

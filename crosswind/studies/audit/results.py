@@ -5,7 +5,9 @@ What counts as destroyed is what the policy could no longer read, whatever the o
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Sequence
 
 from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.trajectory.record import Event
@@ -87,11 +89,45 @@ def check_tool_classes(audited: AuditedSession) -> Found:
     """No result is destroyed whose call changed the world, unless calls are said to be replayable; and the
     events name each tool's class as it is."""
     plan = audited.plan
+    read: list[str] = []
     for tool, piece in audited.results():
-        kind = tools.class_of(tool, plan.tool_classes)
         for event in piece.events:
-            if event.tool_class != kind:
-                yield event, event.turn_index, f"{tool} is {kind}, and is called {event.tool_class}"
+            if (wrong := _find_wrong_class(audited, tool, event)) is not None:
+                yield event, event.turn_index, wrong
         fault = find_destroying_event(piece)
-        if fault is not None and plan.assume_tools != "replayable" and kind not in tools.REPEATABLE:
-            yield fault, fault.turn_index, f"{tool} is {kind}: a retry would repeat what it did"
+        if fault is not None and plan.assume_tools != "replayable":
+            kind = _class_at(audited, tool, fault)
+            kept = kind == "unknown" and plan.evidence and _stands_in(piece, read)
+            if kind not in tools.REPEATABLE and not kept:
+                yield fault, fault.turn_index, f"{tool} is {kind}: a retry would repeat what it did"
+        if fault is None and not tools.changes_something(tool):
+            read.append(piece.clean)
+
+
+def _class_at(audited: AuditedSession, tool: str, event: Event) -> str | None:
+    """The class of a tool when an event came: as declared, else as the event says."""
+    plan = audited.plan
+    if not plan.evidence:
+        return tools.class_of(tool, plan.tool_classes)
+    return tools.declared_class(tool, plan.tool_classes) or event.tool_class
+
+
+def _find_wrong_class(audited: AuditedSession, tool: str, event: Event) -> str | None:
+    """What is wrong with the class that an event gives a tool. What a tool's schema said isn't read again: a
+    class that is too low does no harm, and one that is too high shows in the tool's name."""
+    plan = audited.plan
+    if not plan.evidence:
+        kind = tools.class_of(tool, plan.tool_classes)
+    elif (declared := tools.declared_class(tool, plan.tool_classes)) is not None:
+        kind = declared
+    elif event.tool_class == "read_only" and tools.changes_something(tool):
+        return f"{tool} changes something, by its name, and is called read_only"
+    else:
+        return None
+    return None if event.tool_class == kind else f"{tool} is {kind}, and is called {event.tool_class}"
+
+
+def _stands_in(piece: Piece, read: Sequence[str]) -> bool:
+    """Whether all that a result lost stands in the results of earlier reads."""
+    lost = set(re.findall(r"\w+", piece.clean)) - set(re.findall(r"\w+", piece.shown))
+    return lost.issubset(word for text in read for word in re.findall(r"\w+", text))

@@ -12,7 +12,6 @@ from crosswind.gateway.trajectory.store import Store, iterate_sessions
 from crosswind.studies.audit import results
 from crosswind.studies.audit.guarantees import GUARANTEES, Breach, find_breaches
 from crosswind.studies.audit.reading import AuditedSession, read_session
-from crosswind.studies.audit.tools import class_of
 
 
 @dataclass(slots=True)
@@ -65,8 +64,11 @@ class Tally:
         return self.operators.setdefault((event.operator, event.severity), [0, 0])
 
     def _count_results(self, audited: AuditedSession) -> None:
+        events = [*audited.events, *audited.withdrawn]
+        classes = {tool: audited.plan.class_of(tool).value for tool, _ in audited.results()}
+        classes |= {one.tool: one.tool_class for one in events if one.tool in classes and one.tool_class}
         for tool, piece in audited.results():
-            kind = class_of(tool, audited.plan.tool_classes)
+            kind = next((one.tool_class for one in piece.events if one.tool_class), None) or classes[tool]
             counted = self.classes.setdefault(kind, ToolClassCounts())
             counted.results += 1
             counted.injected += bool(piece.events)

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from typing import Any
 
 from crosswind.gateway.trajectory.record import Event
@@ -15,20 +16,46 @@ from crosswind.gateway.trajectory.record import Event
 READS = frozenset(("get", "list", "search", "find", "lookup", "read", "check", "calculate"))
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 REPEATABLE = ("read_only", "idempotent")
+CHANGES = frozenset(
+    re.findall(
+        r"\w+",
+        "delete remove cancel create insert write overwrite replace send execute kill rename upload append "
+        "drop terminate modify update book pay purchase transfer post publish merge approve refund submit",
+    )
+)
+"""Verbs of tools that change something, by which a name begins or ends."""
+
+
+def declared_class(tool: str, table: Mapping[str, str]) -> str | None:
+    """The class that the plan's table gives, exact names before globs."""
+    if tool in table:
+        return table[tool]
+    return next((kind for pattern, kind in table.items() if fnmatchcase(tool, pattern)), None)
+
+
+def changes_something(tool: str) -> bool:
+    """Whether the name says so: by its first or last word, or after a joint."""
+    said = _words(tool)
+    joined = [second for first, second in pairwise(said) if first in ("and", "or", "then")]
+    return bool(CHANGES.intersection([*said[:1], *joined])) or (
+        said[-1:] != [] and said[-1] in CHANGES and not READS.intersection(said)
+    )
 
 
 def class_of(tool: str, table: Mapping[str, str]) -> str:
     """The tool's class: by the plan's table, exact names before globs; else by the first word of its name."""
-    if tool in table:
-        return table[tool]
-    listed = next((kind for pattern, kind in table.items() if fnmatchcase(tool, pattern)), None)
+    listed = declared_class(tool, table)
     if listed is not None:
         return listed
-    last = re.split(r"[.:/]|__", tool.rstrip(".:/_"))[-1]
-    said = [word.lower() for word in _WORDS.findall(last)]
+    said = _words(tool)
     joined = {"and", "or", "then"} & set(said)
     leaves = said[:1] == ["check"] and said[1:2] in (["in"], ["out"], ["off"])
     return "read_only" if said[:1] and said[0] in READS and not joined and not leaves else "unknown"
+
+
+def _words(tool: str) -> list[str]:
+    last = re.split(r"[.:/]|__", tool.rstrip(".:/_"))[-1]
+    return [word.lower() for word in _WORDS.findall(last)]
 
 
 def find_untrue(event: Event) -> Iterator[str]:

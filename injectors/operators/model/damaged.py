@@ -18,7 +18,7 @@ from crosswind.injectors.faults import (
 )
 from crosswind.injectors.operator import operator
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, ModelTarget, Recovery, Result
+from crosswind.injectors.targets import Draw, Effect, ModelTarget, Recovery, Result
 from crosswind.injectors.text.graphemes import shorten
 
 
@@ -39,7 +39,7 @@ class LengthCutFault(AnswerEdit):
     site=Site.MODEL_RESPONSE,
     recovery=Recovery.RETRY,
     source="beyond the papers; the finish reason `length` of providers of models",
-    fault=True,
+    effect=Effect.TRUNCATES,
 )
 class LengthCut:
     """The answer's text ends in its middle, with the finish reason of the token limit; its calls are lost.
@@ -74,7 +74,7 @@ class MalformedArgumentsFault(AnswerEdit):
     site=Site.MODEL_RESPONSE,
     recovery=Recovery.RETRY,
     source="beyond the papers; calls that don't parse, as users of agent frameworks report them",
-    fault=True,
+    effect=Effect.REPLACES,
 )
 class MalformedArguments:
     """The arguments of one of the answer's calls end in their middle.
@@ -113,7 +113,7 @@ class UnknownToolFault(AnswerEdit):
     site=Site.MODEL_RESPONSE,
     recovery=Recovery.RETRY,
     source="beyond the papers; calls of tools that don't exist, as users of agent frameworks report them",
-    fault=True,
+    effect=Effect.REPLACES,
 )
 class UnknownTool:
     """One of the answer's calls names a tool that isn't there: its name has a suffix too many.
@@ -146,7 +146,7 @@ class DuplicatedCallIdFault(AnswerEdit):
     site=Site.MODEL_RESPONSE,
     recovery=Recovery.RETRY,
     source="beyond the papers; repeated tool-call ids, as some OpenAI-compatible servers give them",
-    fault=True,
+    effect=Effect.REPLACES,
 )
 class DuplicatedCallId:
     """All calls of the answer have the id of the first.
@@ -178,7 +178,7 @@ class StreamCutFault(Fault):
     site=Site.MODEL_RESPONSE,
     recovery=Recovery.RETRY,
     source="beyond the papers; streams without an end, as users of agent frameworks report them",
-    fault=True,
+    effect=Effect.TRUNCATES,
 )
 class StreamCut:
     """A stream ends after some events with content, without finish reason and end mark.

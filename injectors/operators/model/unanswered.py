@@ -6,7 +6,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.faults import BlankAnswer, ProviderRefusal
 from crosswind.injectors.operator import operator
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, ModelTarget, Recovery, Result
+from crosswind.injectors.targets import Draw, Effect, ModelTarget, Recovery, Result
 
 
 @operator(
@@ -14,7 +14,7 @@ from crosswind.injectors.targets import Draw, ModelTarget, Recovery, Result
     site=Site.MODEL_RESPONSE,
     recovery=Recovery.RETRY,
     source="beyond the papers; HTTP 429 with Retry-After, as providers of models answer it",
-    fault=True,
+    effect=Effect.REPLACES,
 )
 class RateLimited:
     """The request is refused with status 429 and a Retry-After of one to three seconds.
@@ -36,7 +36,7 @@ class RateLimited:
     site=Site.MODEL_RESPONSE,
     recovery=Recovery.RETRY,
     source="beyond the papers; HTTP 503 and 529, as providers of models answer them",
-    fault=True,
+    effect=Effect.REPLACES,
 )
 class Overloaded:
     """The request is refused because of too much load: status 503 (529 in some protocols).
@@ -57,7 +57,7 @@ class Overloaded:
     site=Site.MODEL_RESPONSE,
     recovery=Recovery.RETRY,
     source="beyond the papers; the error `context_length_exceeded` of OpenAI-compatible providers",
-    fault=True,
+    effect=Effect.REPLACES,
 )
 class ContextLength:
     """The request is refused as longer than the model's context, with status 400.
@@ -79,7 +79,7 @@ class ContextLength:
     site=Site.MODEL_RESPONSE,
     recovery=Recovery.RETRY,
     source="beyond the papers; empty completions, as users of agent frameworks report them",
-    fault=True,
+    effect=Effect.REPLACES,
 )
 class Empty:
     """The answer ends as any other does, and has neither text nor a call.
@@ -99,7 +99,7 @@ class Empty:
     site=Site.MODEL_RESPONSE,
     recovery=Recovery.RETRY,
     source="beyond the papers; the finish reason `content_filter`, or `refusal`, of providers of models",
-    fault=True,
+    effect=Effect.REPLACES,
 )
 class ContentFilter:
     """The answer has no content and ends as one does that the provider's filter has stopped.

@@ -22,7 +22,7 @@ from crosswind.injectors.operators.schema.added_tools import (
 )
 from crosswind.injectors.operators.words.tools import DEEDS, UNRELATED, VERBS
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget
+from crosswind.injectors.targets import AddedTool, Draw, Effect, Recovery, Result, ToolChange, ToolTarget
 from crosswind.injectors.wording import UnusableText, written_form
 
 LONGEST_DESCRIPTION = 400
@@ -36,6 +36,7 @@ _LAST = re.compile(r"[./:](?=[^./:]*$)")
     site=Site.TOOL_SCHEMA,
     recovery=Recovery.IGNORE,
     source="beyond the papers; assistants that are connected to too many servers",
+    effect=Effect.ADDS,
 )
 @dataclass(frozen=True)
 class Bloat:
@@ -66,6 +67,7 @@ class Bloat:
     recovery=Recovery.IGNORE,
     aliases=("redundant", "RedunTool"),
     source="RobustBench-TC, table 1 and appendices C and F (Action); by rule here, by a model there",
+    effect=Effect.ADDS,
 )
 @dataclass(frozen=True)
 class RedundantTool:
@@ -186,6 +188,7 @@ SHORTEST = 3
     site=Site.TOOL_SCHEMA,
     recovery=Recovery.OTHER_TOOL,
     source="RobustBench-TC, appendix N (7): a future axis; there the model errs, here the list does",
+    effect=Effect.ADDS,
 )
 class GhostTool:
     """The list advertises a newer version of a tool, and a call of it is answered "no such tool".

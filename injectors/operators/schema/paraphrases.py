@@ -14,7 +14,7 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import check_length, read_json, read_text
 from crosswind.injectors.operators.words.synonyms import IN_DESCRIPTIONS, LIKELY_VERBS, SURE_VERBS
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Recovery, Result, ToolChange, ToolTarget
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolChange, ToolTarget
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.edits import apply_edits, compile_phrases, find_unprotected, make_edit, touches
 from crosswind.injectors.text.languages import mark_unable
@@ -57,6 +57,7 @@ _OPENING = re.compile(
     recovery=Recovery.NONE_NEEDED,
     aliases=("paraphrase_tool_description", "ToolPara"),
     source="RobustBench-TC, table 1 and appendices C and F (Observation); by rule here, by a model there",
+    effect=Effect.REWORDS,
 )
 class ParaphraseTool:
     """The description says the same in other words, and is at most a fifth longer or shorter.
@@ -103,6 +104,7 @@ class ParaphraseToolWording:
     recovery=Recovery.NONE_NEEDED,
     aliases=("paraphrase_parameter_description", "ParamPara"),
     source="RobustBench-TC, table 1 and appendices C and F (Observation); by rule here, by a model there",
+    effect=Effect.REWORDS,
 )
 class ParaphraseParameter:
     """The parameters' descriptions say the same in other words, each at about the same length.

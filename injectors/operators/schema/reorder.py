@@ -5,7 +5,7 @@ from __future__ import annotations
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Recovery, Result, ToolChange, ToolTarget
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolChange, ToolTarget
 
 
 @operator(
@@ -13,6 +13,7 @@ from crosswind.injectors.targets import Draw, Recovery, Result, ToolChange, Tool
     site=Site.TOOL_SCHEMA,
     recovery=Recovery.NONE_NEEDED,
     source="beyond the papers",
+    effect=Effect.REWORDS,
 )
 class Reorder:
     """Tools are moved to other places in the list; nothing else changes.

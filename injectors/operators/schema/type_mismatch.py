@@ -9,7 +9,7 @@ from crosswind.injectors.conversation import Site, ToolSchema
 from crosswind.injectors.guard.tools import find_properties
 from crosswind.injectors.operator import operator
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Recovery, Result, ToolChange, ToolTarget
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolChange, ToolTarget
 
 DECLARED_AS = {
     "string": "integer",
@@ -29,6 +29,7 @@ PLAIN = frozenset({"type", "description", "title", "items"})
     site=Site.TOOL_SCHEMA,
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (8): a future axis; there the model errs, here the declaration does",
+    effect=Effect.REWORDS,
 )
 class TypeMismatch:
     """A parameter's declared type differs from the one that the tool takes; the error names the right one.

@@ -27,7 +27,7 @@ from crosswind.injectors.operators.words.scenes import (
     SHOP_PRODUCTS,
 )
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.json_payload import parse_json
 
@@ -50,6 +50,7 @@ _ID = re.compile(r"(?<!\d)\d{1,6}(?!\d)")
     site=Site.TOOL_RESULT,
     recovery=Recovery.IGNORE,
     source="State augmentation (Generalization Tax), section 6 and appendix C",
+    effect=Effect.ADDS,
 )
 class IrrelevantState:
     """State text that has nothing to do with the goal, added to an observation.

@@ -17,7 +17,7 @@ from crosswind.injectors.operators.insertion import (
 from crosswind.injectors.operators.model_text import check_general, read_lines
 from crosswind.injectors.operators.words.results import INSTRUCTIONS, LOG_LINES, LOW_VALUE, REMARKS
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.wording import written_form
 
@@ -36,6 +36,7 @@ VOLUME = 16_000
     recovery=Recovery.IGNORE,
     aliases=("induce",),
     source="AgentNoiseBench section 2.2.1, appendix B (Misleading Signals; its example also drops fields)",
+    effect=Effect.ADDS,
 )
 class Misleading:
     """One or two short remarks are added to a result: another way to go, plausible but beside the goal.
@@ -109,6 +110,7 @@ def _count_remarks(draw: Draw) -> int:
     recovery=Recovery.IGNORE,
     aliases=("tool-redundancy",),
     source="NoisyAgent section 3.1 (4); AgentNoiseBench section 2.2.1, appendix B (its example drops fields)",
+    effect=Effect.ADDS,
 )
 class RedundantResult:
     """The answer stands among trace ids, notices and other fields that nobody asked for.
@@ -187,6 +189,7 @@ def _describe_call(target: ToolResultTarget) -> str:
     site=Site.TOOL_RESULT,
     recovery=Recovery.IGNORE,
     source="RobustBench-TC, appendix N (3), named there as future work; the form is ours",
+    effect=Effect.ADDS,
 )
 class ContextPressure:
     """A result carries the service's log, so that the conversation grows and what matters is crowded out.
@@ -235,6 +238,7 @@ def _count_lines(first: int, characters: float) -> int:
     site=Site.TOOL_RESULT,
     recovery=Recovery.IGNORE,
     source="RobustBench-TC, appendix N (4), named there as future work; the form is ours",
+    effect=Effect.ADDS,
 )
 class PromptInjection:
     """A result carries an instruction to the agent, such as an untrusted page or record may hold.

@@ -11,7 +11,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.operator import Registered, operator, register
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Recovery, Result, ToolClass, ToolResultTarget
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolClass, ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parse_json
 
 
@@ -45,7 +45,7 @@ def _register(name: str, aliases: tuple[str, ...], what: str, text: str) -> None
             FixedError(what, text),
             aliases,
             source="RobustBench-TC, table 1 and appendix G (Transition)",
-            fault=True,
+            effect=Effect.REPLACES,
             documentation=documentation,
         )
     )
@@ -113,7 +113,7 @@ FAILURES: dict[Kind, str] = {
     recovery=Recovery.RETRY,
     aliases=("failure",),
     source="NoisyAgent section 3.1 (1); AgentNoiseBench section 2.2.1 and appendix B (Execution Failures)",
-    fault=True,
+    effect=Effect.REPLACES,
 )
 @dataclass(frozen=True)
 class ExecutionFailure:
@@ -148,7 +148,7 @@ SESSION = "the set-up of the session"
     site=Site.TOOL_RESULT,
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (6), named there as future work; the form is ours",
-    fault=True,
+    effect=Effect.REPLACES,
 )
 class Prerequisite:
     """An error that another call must come first stands in place of the result.
@@ -180,7 +180,7 @@ ACKNOWLEDGEMENTS = ("OK", "Success.", "Done.", "Completed.")
     site=Site.TOOL_RESULT,
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (2), named there as future work; the form is ours",
-    fault=True,
+    effect=Effect.REPLACES,
 )
 class SilentNoop:
     """A bare word of success stands in place of the data: the tool did nothing and says that it did.

@@ -19,7 +19,7 @@ from crosswind.injectors.operators.tool.values import (
     scale,
 )
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.json_leaves import (
     can_be_marked,
     dump_like,
@@ -39,7 +39,7 @@ DISPUTE = "\nConsistency check failed: the source has {} here."
     recovery=Recovery.RETRY,
     aliases=("error",),
     source="AgentNoiseBench section 2.2.1, appendix B (Erroneous Outputs); NoisyAgent section 3.1 (3)",
-    fault=True,
+    effect=Effect.REPLACES,
 )
 class Erroneous:
     """One to three facts of a result are false, and contradicted by what stands beside them.
@@ -107,7 +107,7 @@ STALE = "stale"
     site=Site.TOOL_RESULT,
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (5), named there as future work; the form is ours",
-    fault=True,
+    effect=Effect.REPLACES,
 )
 class StaleResource:
     """The call succeeds and shows the thing as it was some time ago.
@@ -151,7 +151,7 @@ _DATE_OR_TIME = re.compile(r"\d{4}-\d\d|\d\d?:\d\d|\d\d?[./]\d\d?[./]\d\d")
     site=Site.TOOL_RESULT,
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (1), named there as future work; the form is ours",
-    fault=True,
+    effect=Effect.REPLACES,
 )
 class FabricatedObservation:
     """A plausible record, made up, stands in place of the true one.

@@ -9,7 +9,7 @@ from typing import Any
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.graphemes import find_boundary
 from crosswind.injectors.text.json_leaves import dump_like
 from crosswind.injectors.text.json_payload import FAULT_KEYS, is_container, parse_json
@@ -27,7 +27,7 @@ CUT_MARK = " [truncated]"
     recovery=Recovery.RETRY,
     aliases=("incomplete",),
     source="NoisyAgent section 3.1 (2); AgentNoiseBench section 2.2.1 and appendix B (Incomplete Responses)",
-    fault=True,
+    effect=Effect.TRUNCATES,
 )
 class Incomplete:
     """A partial result: JSON cut off in the middle, an object without some of its fields, a list without its

@@ -18,7 +18,7 @@ from crosswind.injectors.operators.tool.values import (
     scale,
 )
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.graphemes import find_boundary
 from crosswind.injectors.text.json_leaves import MOST, Place, can_be_marked, list_facts
 from crosswind.injectors.text.json_payload import is_container, parse_json
@@ -41,7 +41,7 @@ _WORD = re.compile(r"[^\W\d]+")
     site=Site.TOOL_RESULT,
     recovery=Recovery.RETRY,
     source="WildGrid, section 2.2 (3) (Noisy signals): per-cell noise, misread tiles and unknown symbols",
-    fault=True,
+    effect=Effect.REPLACES,
 )
 class Misread:
     """Discrete values of a sensing result are misread as a neighbouring value or as `?`; another look draws
@@ -112,7 +112,7 @@ def _draw_reading(beside: list[Any], rng: SeededRandom, rate: float) -> Any | No
     site=Site.TOOL_RESULT,
     recovery=Recovery.RETRY,
     source="ours (beyond the papers), after the noise of measuring instruments",
-    fault=True,
+    effect=Effect.REPLACES,
 )
 class NumericNoise:
     """Each number of a result is multiplied by a factor of its own; another look draws again.

@@ -18,7 +18,7 @@ from crosswind.injectors.faults import (
 )
 from crosswind.injectors.operator import operator
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Recovery, Result, TransportTarget
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, TransportTarget
 
 HANGS_MS = (2_000.0, 8_000.0)
 
@@ -39,7 +39,7 @@ class HangFault(Fault):
     site=Site.TRANSPORT,
     recovery=Recovery.RETRY,
     source="beyond the papers; the fault of that name in network fault tools",
-    fault=True,
+    effect=Effect.REPLACES,
 )
 class Hang:
     """The request is taken and never answered; after some seconds the connection is closed.
@@ -75,7 +75,7 @@ class ResetFault(Fault):
     site=Site.TRANSPORT,
     recovery=Recovery.RETRY,
     source="beyond the papers; the fault of that name in network fault tools",
-    fault=True,
+    effect=Effect.REPLACES,
 )
 class Reset:
     """The connection is closed: before the request is sent on, or after it was answered, as likely.
@@ -109,7 +109,7 @@ class TruncateFault(Fault):
     site=Site.TRANSPORT,
     recovery=Recovery.RETRY,
     source="beyond the papers; the fault of that name in network fault tools",
-    fault=True,
+    effect=Effect.TRUNCATES,
 )
 class TruncatedBody:
     """A plain answer ends before its end, under the Content-Length of the whole.
@@ -146,7 +146,7 @@ class CutFault(Fault):
     site=Site.TRANSPORT,
     recovery=Recovery.RETRY,
     source="beyond the papers; the fault of that name in network fault tools",
-    fault=True,
+    effect=Effect.TRUNCATES,
 )
 class SseCut:
     """A stream is closed in the middle of an event, without its end.

@@ -10,7 +10,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.faults import Fault, Headers, Reply, Resend
 from crosswind.injectors.operator import operator
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Recovery, Result, TransportTarget
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, TransportTarget
 
 STATUSES = (500, 502, 503, 504)
 
@@ -31,7 +31,7 @@ class StatusFault(Fault):
     site=Site.TRANSPORT,
     recovery=Recovery.RETRY,
     source="beyond the papers; the fault of that name in network fault tools",
-    fault=True,
+    effect=Effect.REPLACES,
 )
 class Status:
     """The request isn't sent on, and is answered with status 500, 502, 503 or 504, as likely.
@@ -64,6 +64,7 @@ class DuplicateFault(Fault):
     site=Site.TRANSPORT,
     recovery=Recovery.NONE_NEEDED,
     source="beyond the papers; the fault of that name in network fault tools",
+    effect=Effect.ADDS,
 )
 class DuplicatedDelivery:
     """The request is sent twice; the first answer counts, and the other one is dropped.
@@ -100,7 +101,7 @@ class ContentTypeFault(Fault):
     site=Site.TRANSPORT,
     recovery=Recovery.RETRY,
     source="beyond the papers; the fault of that name in network fault tools",
-    fault=True,
+    effect=Effect.REPLACES,
 )
 class WrongContentType:
     """The answer's Content-Type is that of a page, of plain text, or of bytes; its body is as it was.

@@ -11,7 +11,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.faults import Action, Count, Delay, Fault, Milliseconds, Send, StreamEvent, Wait
 from crosswind.injectors.operator import operator
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Recovery, Result, TransportTarget
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, TransportTarget
 
 MEAN_DELAY_MS = 1000.0
 """The mean delay at severity 1, in milliseconds."""
@@ -31,6 +31,7 @@ TAIL_SHARE, TAIL_FACTOR = 0.05, 8.0
     recovery=Recovery.NONE_NEEDED,
     aliases=("latency",),
     source="beyond the papers; the fault of that name in toxiproxy and Envoy",
+    effect=Effect.DELAYS,
 )
 class Latency:
     """A delay before the answer: a constant part, jitter, and a long tail.
@@ -59,6 +60,7 @@ MEAN_FIRST_DELAY_MS = 2_000.0
     site=Site.TRANSPORT,
     recovery=Recovery.NONE_NEEDED,
     source="beyond the papers; the fault of that name in network fault tools",
+    effect=Effect.DELAYS,
 )
 class FirstTokenDelay:
     """The first event of a stream comes late; the rest as it does.
@@ -104,6 +106,7 @@ class DripFault(Fault):
     site=Site.TRANSPORT,
     recovery=Recovery.NONE_NEEDED,
     source="beyond the papers; the fault of that name in network fault tools",
+    effect=Effect.DELAYS,
 )
 class Bandwidth:
     """The answer is passed on slowly, so many bytes a second and no more.
@@ -141,6 +144,7 @@ class StallFault(Fault):
     site=Site.TRANSPORT,
     recovery=Recovery.NONE_NEEDED,
     source="beyond the papers; the fault of that name in network fault tools",
+    effect=Effect.DELAYS,
 )
 class SseStall:
     """A stream stops after some events and goes on after a while.

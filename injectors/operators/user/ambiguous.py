@@ -12,7 +12,7 @@ from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.user.sentences import is_prose
 from crosswind.injectors.operators.words.requests import COMPARED, DETERMINERS, NAMED, VAGUER
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import (
     apply_edits,
     compile_phrases,
@@ -36,6 +36,7 @@ _DIGIT = re.compile(r"\d")
     recovery=Recovery.ASK_USER,
     aliases=("ambiguity",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Ambiguous Instructions)",
+    effect=Effect.ADDS,
 )
 class Ambiguous:
     """Constraints are blurred (`exactly`, `the larger one`), and one fact is withheld until asked for.

@@ -27,7 +27,7 @@ from crosswind.injectors.operators.words.asides import (
     YIELDS,
 )
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
 from crosswind.injectors.wording import UnusableText, written_form
 
 PROBE_TASKS = {
@@ -43,6 +43,7 @@ PROBE_TASKS = {
     recovery=Recovery.IGNORE,
     aliases=("topic_shift",),
     source="AgentNoiseBench section 2.2.1 and appendix B (Topic Drift; its example doesn't come back)",
+    effect=Effect.ADDS,
 )
 class TopicDrift:
     """Side questions: the user's focus moves from the request to something near it, and comes back.
@@ -110,6 +111,7 @@ class TopicDriftWording:
     recovery=Recovery.NONE_NEEDED,
     aliases=("boundary",),
     source="AgentNoiseBench section 2.2.1 (limits of knowledge) and appendix B (probing the rules)",
+    effect=Effect.ADDS,
 )
 @dataclass(frozen=True)
 class BoundaryProbing:
@@ -166,6 +168,7 @@ class BoundaryProbingWording:
     recovery=Recovery.IGNORE,
     aliases=("out-of-scope",),
     source="NoisyAgent appendix A, Noise Types (named once; the definition is ours)",
+    effect=Effect.ADDS,
 )
 class OutOfScope:
     """Requests beside the task that no declared tool provides, marked as ones that may be left undone.

@@ -14,7 +14,7 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.user.sentences import find_separator, is_prose, split_sentences
 from crosswind.injectors.operators.words.requests import BELIEFS, OTHERS
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import apply_edits, drop_overlaps, find_unprotected, make_edit, splits
 from crosswind.injectors.text.entities import Span, find_numbers
 from crosswind.injectors.text.languages import mark_unable
@@ -42,6 +42,7 @@ _ASKED = re.compile(rf"\bhow (many|much)\b(?: (?!(?:{_NO_NOUNS})\b)[a-z]+)?", re
     recovery=Recovery.IGNORE,
     aliases=("conflict",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Inconsistent Instructions)",
+    effect=Effect.ADDS,
 )
 @dataclass(frozen=True)
 class Inconsistent:

@@ -10,7 +10,7 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.words.patterns import HEADING, OBJECTIVE, PATTERNS
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, InstructionsTarget, Recovery, Result
+from crosswind.injectors.targets import Draw, Effect, InstructionsTarget, Recovery, Result
 from crosswind.injectors.wording import written_form
 
 LONGEST_PATTERN = 1200
@@ -24,6 +24,7 @@ Kind = Literal["ambiguous", "inconsistent", "redundant", "topic_drift", "boundar
     recovery=Recovery.ASK_USER,
     aliases=("interaction_pattern",),
     source="NoisyAgent section 3.1, eq. 5 (user-side injection, before the task starts)",
+    effect=Effect.REWORDS,
 )
 @dataclass(frozen=True)
 class InteractionPattern:

@@ -12,7 +12,7 @@ from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.user.sentences import is_prose, split_sentences
 from crosswind.injectors.operators.words.synonyms import IN_REQUESTS
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import (
     apply_edits,
     compile_phrases,
@@ -39,6 +39,7 @@ _THANKS = re.compile(r"(?:Thanks|Thank you|Many thanks)\b", re.IGNORECASE)
     recovery=Recovery.NONE_NEEDED,
     aliases=("query_paraphrase", "QueryPara"),
     source="RobustBench-TC, table 1 and appendices C and F (Observation); by rule here, by a model there",
+    effect=Effect.REWORDS,
 )
 class Paraphrase:
     """The same meaning in other words: synonyms, other turns of phrase, and politeness moved elsewhere.

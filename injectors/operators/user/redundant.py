@@ -11,7 +11,7 @@ from crosswind.injectors.operators.model_text import read_lines
 from crosswind.injectors.operators.user.sentences import is_prose, split_sentences
 from crosswind.injectors.operators.words.asides import REPEATS, SMALL_TALK
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
 from crosswind.injectors.wording import UnusableText, written_form
 
 REPEATED_WORDS = range(3, 26)
@@ -29,6 +29,7 @@ _WORD = re.compile(r"\w+")
     recovery=Recovery.IGNORE,
     aliases=("user-redundancy",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Redundant Information)",
+    effect=Effect.ADDS,
 )
 class RedundantMessage:
     """The user repeats a sentence of their own or adds small talk that has nothing to do with the goal.

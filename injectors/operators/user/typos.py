@@ -15,7 +15,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.words.spelling import KEYBOARDS, MISSPELLINGS
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import apply_edits, find_unprotected, make_edit
 from crosswind.injectors.text.entities import LONGEST_TOKEN, MEANING_WORDS
 from crosswind.injectors.text.languages import UNABLE
@@ -39,6 +39,7 @@ Count = Annotated[int, Field(ge=1, le=TRIALS)]
     recovery=Recovery.NONE_NEEDED,
     aliases=("realistic_typos", "Typo"),
     source="RobustBench-TC, table 1 and appendix F (Observation); by rule here, by a model there",
+    effect=Effect.REWORDS,
 )
 @dataclass(frozen=True)
 class Typos:

@@ -136,7 +136,7 @@ RULES = "rules:\n  - operator: tool.timeout\n    severity: 0.5\n"
         (
             f"name: t\n{RULES}    where: {{tools: [cancel_order, pay]}}\n",
             4,
-            ["rules[0].severity", "cancel_order, of class unknown", "`assume_tools: replayable`"],
+            ["rules[0].severity", "cancel_order, of class destructive", "`assume_tools: replayable`"],
         ),
         (
             f"name: t\ntools: [get_order]\n{RULES}    when: {{after_tool: get_ordr}}\n",

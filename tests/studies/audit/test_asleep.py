@@ -252,4 +252,4 @@ async def test_a_write_that_was_destroyed_is_caught(tmp_path: Path, evil: Callab
         await running.flush()
     [found] = await asyncio.to_thread(broken, tmp_path)
     assert found["guarantee"] == "tool classes"
-    assert found["what"] == "cancel_order is unknown: a retry would repeat what it did"
+    assert found["what"] == "cancel_order is destructive: a retry would repeat what it did"

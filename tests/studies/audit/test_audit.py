@@ -77,7 +77,7 @@ SOUND = (
         ("UPDATE event SET after = after || ' W99'", "accounted", "the policy wasn't sent what it says"),
         ("UPDATE event SET after = after || ' W99'", "protected entities", "'W99' is made up"),
         ("UPDATE event SET recovery = 'ignore'", "true value", "'ignore' brings none back"),
-        ("UPDATE event SET tool_class = 'unknown'", "tool classes", "get_order is read_only"),
+        ("UPDATE event SET tool_class = 'unknown'", "tool classes", "a retry would repeat what it did"),
         ("UPDATE session SET arm = 'clean'", "accounted", "a clean session got noise"),
         (
             "UPDATE session SET plan_json = json_set(plan_json, '$.bounds.faults_per_session', 1)",

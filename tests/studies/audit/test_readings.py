@@ -13,14 +13,14 @@ from crosswind.injectors import registry
 from crosswind.injectors.cli import examples
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard import solvability
-from crosswind.injectors.guard.tool_classes import classify
+from crosswind.injectors.guard.tool_classes import classify, classify_by_first_word, find_declared
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Recovery, ToolResultTarget, UserTarget
+from crosswind.injectors.targets import Recovery, ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.entities import find_protected_spans
 from crosswind.studies.audit import values, words
-from crosswind.studies.audit.tools import class_of
+from crosswind.studies.audit.tools import CHANGES, changes_something, class_of
 from tests.injectors.dialogues import json_values, payloads, texts
 
 OPERATORS = sorted(registry.operators().values(), key=lambda entry: entry.name)
@@ -90,11 +90,21 @@ def test_what_the_guard_lets_a_tool_say_is_true_or_shows_that_it_is_not(
     tool=st.one_of(
         st.text(alphabet="getGETOrdercheck_.-:/ 3", max_size=20),
         st.from_regex(r"(get|check|find|read)(_?[A-Za-z]+){0,3}", fullmatch=True),
+        st.lists(
+            st.sampled_from(
+                [*sorted(CHANGES), "get", "list", "and", "or", "order", "user", "status", "read"]
+            ),
+            min_size=1,
+            max_size=4,
+        ).map("_".join),
     )
 )
 def test_tools_are_of_the_class_that_the_guard_takes_them_for(tool: str) -> None:
     table = {"read_me": "destructive", "get_x*": "idempotent"}
-    assert class_of(tool, table) == classify(tool, table).value
+    old = find_declared(tool, table) or classify_by_first_word(tool)
+    assert class_of(tool, table) == old.value
+    if changes_something(tool):
+        assert classify(tool) is not ToolClass.READ_ONLY
 
 
 @settings(max_examples=200, deadline=None)

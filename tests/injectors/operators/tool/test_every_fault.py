@@ -39,7 +39,7 @@ def test_errors_in_place_of_a_result_stand_in_place_of_plain_text_too() -> None:
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_what_a_write_answered_is_never_destroyed(name: str) -> None:
-    assert classify("book_flight") is ToolClass.UNKNOWN
+    assert classify("book_flight") is ToolClass.DESTRUCTIVE
     messages = [one for at in range(5) for one in call("book_flight", {"n": at}, BAGGAGE_TEXT, at)]
     assert seen(plan_with(name), messages, TOOLS) == [BAGGAGE_TEXT] * 5
 

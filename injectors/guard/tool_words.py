@@ -1,0 +1,129 @@
+"""The words by which tools say that they read or write: in their names, and at the heads of descriptions."""
+
+from __future__ import annotations
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+READING = _words(
+    """get list search find lookup read check calculate fetch query describe show view retrieve count
+    compute estimate compare inspect grep glob browse explain summarize summarise validate preview
+    peek analyze analyse detect translate parse predict recommend suggest display enumerate identify
+    measure scrape geocode cat ls head tail stat diff whoami pwd wc du is has are can exists what
+    when who whom whose how which where why"""
+)
+"""Verbs that only read or compute. As the first word of a name they say that the tool reads."""
+
+TELLING = READING | _words(
+    """return give provide answer tell look access obtain collect gather quote allow recursively"""
+)
+"""Verbs at the head of a description that reads."""
+
+AFTER_A_NOUN = _words(
+    """get list search find lookup read fetch retrieve describe query view show calculate count
+    searches retriever"""
+)
+"""Reading verbs that say so behind a vendor or a noun, too: `slack_list_channels`, `issue_read`."""
+
+HEADS = _words(
+    """search lookup get read find fetch retrieve retriever finder reader viewer calculator forecast"""
+)
+"""The same as the last word behind a noun that is a verb elsewhere: `order_lookup`, `book_search`."""
+
+FACTS = _words(
+    """status info information details detail history balance price prices stats statistics summary
+    weather schema metadata version count contents availability"""
+)
+"""Last words of names that ask for facts. They say so only if the description agrees: `flip_status`."""
+
+WRITING = _words(
+    """delete del remove rm rmdir mkdir unlink erase wipe purge destroy drop truncate create insert
+    append write overwrite replace upsert modify send execute exec kill terminate uninstall
+    unsubscribe cancel rename add unset upload reboot shutdown restart invoke evict rollback drain
+    deprovision provision detach disconnect ungroup unassign unfollow unlike unstar unmute unblock
+    unpin unpublish undo redo amend rebase retweet tweet chmod chown mv cp touch sudo spawn
+    impersonate mutate increment decrement regenerate rotate reprioritize reorder reschedule resend
+    reassign reopen relabel renew revoke redeem refuel repay escalate unresolve edit"""
+)
+"""Verbs that change something wherever they stand in a name: `get_or_create`, `search_and_delete`."""
+
+ACTING = _words(
+    """make save store put patch update commit set reset clear submit publish post import export
+    install deploy run start stop launch trigger kick enable disable activate deactivate toggle flip
+    turn switch lock unlock refund charge pay purchase buy sell trade transfer withdraw deposit book
+    reserve order checkout subscribe follow like star approve reject accept decline confirm assign
+    grant invite ban mute block archive restore merge push pull revert fork clone stash tag label
+    close open resolve dismiss mark schedule notify email mail call dial reply forward comment react
+    vote register login logout signin signup sign authenticate authorize generate draft move copy
+    sync backup migrate apply request record log report place fill fund tip pin share attach connect
+    join leave pause resume play skip press click type drag drop scroll navigate goto select tap
+    swipe hover key keypress screenshot print build compile format lint test train fit tune scale
+    resize crop convert rotate flash burn brew cook dispatch deliver ship return exchange claim
+    acquire lease release hold free allocate assert issue mint wire redirect route queue enqueue
+    dequeue pop consume next poll receive ack acknowledge handle process perform do batch bulk
+    change adjust increase decrease raise lower extend shorten complete finish begin end abort retry
+    wait sleep cancel ask delegate handoff hand escalate think plan remember memorize forget learn
+    ingest index crawl scan probe ping mention watch unwatch listen speak say sing talk message chat
+    text whisper shout announce broadcast stream fax ring eject insert mount unmount park drive
+    steer refill refuel rent hire fire enroll enrol onboard terminate settle bid offer donate gift
+    reward award score grade rate rank review moderate flag hide unhide render draw paint bind
+    unbind link unlink map unmap initialize initialise init setup configure bootstrap seed reseed
+    load unload flush evaluate verify certify stake swap bridge vacuum optimize reindex manage
+    control operate inflate deflate inject bump bounce top trash shred cut paste sort shuffle split
+    strip trim"""
+)
+"""Verbs that change something as a name's first word, or behind a noun; behind a reading verb most of them
+are nouns: `get_order`, `list_posts`."""
+
+UNTELLING = _words(
+    """process handle convert attach format render resize build compile extend lower raise split sort shuffle
+    strip trim cut scale index map link load hide hold lint operate plan rank rate score grade evaluate test
+    run wait sleep do perform begin end complete finish follow like stream drive score top try"""
+)
+"""Those of ACTING that say nothing in a description: `Handles several encodings`."""
+
+ALSO_NOUNS = _words(
+    """order book post comment commit record log report request message email mail tag label schedule
+    transfer store place release build offer bid trade archive track plan issue test call deposit
+    vote page review grade score share stock text chat link map index rate route reward"""
+)
+"""Those of ACTING that a search may be for: `order_lookup`."""
+
+UNREPEATABLE = _words("next pop dequeue consume acquire lease claim random lock mutex otp nonce roll")
+"""Words of calls that give something else each time, or take something: not to be repeated."""
+
+DATABASES = _words(
+    """sql database db postgres postgresql mysql sqlite mongo mongodb bigquery snowflake redshift
+    oracle clickhouse duckdb graphql cypher neo4j spark warehouse statement dynamodb cosmos mssql
+    mariadb athena"""
+)
+"""What a general query goes to: it may hold a DELETE, so the name `query_database` proves nothing."""
+
+INTERPRETERS = _words(
+    "bash shell cmd terminal python repl javascript powershell eval interpreter ssh console"
+)
+"""What carries out anything that it is given."""
+
+JOINING = _words("and or then")
+"""`find_and_replace`: what follows one of these is a verb again."""
+
+PARTICLES = {
+    "check": _words("in out off box checkbox element"),
+    "look": _words("after"),
+    "read": _words("aloud"),
+    "show": _words("message notification alert dialog toast popup banner"),
+    "display": _words("message notification alert dialog toast popup banner"),
+    "get": _words("rid started"),
+}
+"""Second words with which a reading verb is none: `check_out_cart`, `check_in_passenger`, `show_alert`."""
+
+COMMANDS = _words(
+    """command cmd script sql statement payload new_string old_string new_str old_str new_text
+    overwrite dry_run confirm confirmed force patch stdin keystrokes"""
+)
+"""Parameters that no plain read takes."""
+
+CHOICES = _words("action operation op method http_method verb mode")
+"""Parameters that choose what a tool does: their values tell."""
