@@ -10,6 +10,7 @@ from fastapi import APIRouter, Body
 from crosswind.gateway.clock import now_us
 from crosswind.gateway.control.models import Acknowledged, NoiseState, NoiseSwitch, ProfileText
 from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.http.control_characters import has_control_characters
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH
 from crosswind.gateway.sessions.curricula import Curricula
 from crosswind.gateway.sessions.profiles import PROFILE, read_text
@@ -50,6 +51,8 @@ def _profile_routes(routes: APIRouter, gateway: Gateway) -> None:
     @routes.put("/profiles/{name:path}")
     async def put_profile(name: str, body: ProfileText) -> Acknowledged:
         """Keep a profile. Sessions that are open keep the plan that they were opened with."""
+        if has_control_characters(name):
+            raise ServiceError(400, "the profile's name has a control character in it", code="invalid_name")
         profile = await asyncio.to_thread(read_text, name, body.yaml)
         await gateway.acknowledge([Setting(PROFILE, name, {"yaml": body.yaml}, now_us())])
         gateway.profiles.put(name, body.yaml, profile)

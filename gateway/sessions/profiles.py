@@ -95,7 +95,9 @@ class Profiles:
         return changed
 
     def source(self, name: str) -> str:
-        return self._stored[name][0] if name in self._stored else built_in.source(name)
+        """Its text; that of one that can't be used, too, so that it can be mended."""
+        kept = self._stored.get(name) or self._unreadable.get(name)
+        return built_in.source(name) if kept is None else kept[0]
 
     def put(self, name: str, text: str, profile: Profile | None = None) -> None:
         """Keep a profile under a name; `profile` is what `read_text` made of the text, if it was read.

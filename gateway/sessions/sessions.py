@@ -43,6 +43,7 @@ from crosswind.gateway.sessions.turns import TurnIndex, TurnPosition, TurnReques
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId
 from crosswind.gateway.trajectory.record import Session, SessionMarked, SessionStatus
 from crosswind.gateway.trajectory.store import Store, StoreError
+from crosswind.injectors import registry
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.identity import digest
 
@@ -243,6 +244,12 @@ class Sessions:
             return None
         state = self._store.session_state(session_id)
         plan, turns = Plan.from_json(record.plan), self._store.turns_since(session_id, 0)
+        if gone := {rule.operator for rule in plan.rules} - registry.operators().keys():
+            _log.warning(
+                "operators of a session are gone: their rules don't act",
+                session=session_id,
+                operators=sorted(gone),
+            )
         session = LiveSession(record, plan, self._ledger(record), TurnIndex(turns))
         if state is not None:
             session.seen.up_to(state)

@@ -50,6 +50,7 @@ CODES = {
     "noise is switched by a signal": "noise_switched",
     "noise is switched off by itself": "noise_aborted",
     "numbers can't be shared": "numbers_not_shared",
+    "operators of a session are gone: their rules don't act": "operators_gone",
     "other workers can't learn of a session": "session_not_shared",
     "released before it was durable": "released_before_durable",
     "request": "request",

@@ -78,4 +78,7 @@ def _read_profile(control: str, option: str, name: str) -> str:
 
 def _get(control: str, path: str) -> httpx.Response:
     url = f"{control.rstrip('/')}/api/{path}"
-    return httpx.get(url, headers=authorization(None), trust_env=False)
+    answer = httpx.get(url, headers=authorization(None), trust_env=False)
+    if answer.status_code in (401, 403):
+        raise UsageError(f"--control: {control}: {answer.json()['error']['message']}")
+    return answer

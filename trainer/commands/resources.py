@@ -89,13 +89,19 @@ def connect_control(stack: ExitStack, url: str | None, deadline: StartDeadline) 
     """Connect to the gateway's control plane once it answers; None without a URL."""
     if url is None:
         return None
-    from crosswind.gateway.client import Client  # with pydantic, which a command's help needn't wait for
+    # With pydantic, which a command's help needn't wait for.
+    from crosswind.gateway.client import Client, GatewayError
 
     client = stack.enter_context(Client(url))
     if "://" in url:
         deadline.wait(client.healthy, f"the gateway at {url}")
     if not client.healthy():
         refuse(f"--control: no control plane answers at {url}; start `crosswind serve` or correct the URL")
+    try:
+        client.get_curriculum()
+    except GatewayError as error:
+        if error.status in (401, 403):
+            refuse(f"--control: {error}")
     return client
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,10 @@ from fastapi.routing import APIRoute
 from crosswind.gateway.client import AsyncClient, Client, GatewayError
 from crosswind.gateway.config.sections import Role
 from crosswind.gateway.control.access import needed_role
+from crosswind.policies.deployment.gateway_observer import GatewayObserver
+from crosswind.policies.engine import EngineError
+from crosswind.simulators.benchmark.offered import check_offered
+from crosswind.simulators.errors import UsageError
 from tests.gateway.dialogue import PROFILE, body, user
 from tests.gateway.servers import Running, gateway, upstream
 
@@ -138,6 +143,27 @@ async def test_clients_send_their_key_or_the_environments(
         async with AsyncClient(running.control) as client:
             await client.close(opened.id)
         assert Client(running.control)._calls._http.headers["authorization"] == f"Bearer {OWNER}"
+
+
+async def test_publishers_and_benchmarks_send_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with upstream() as app, gateway(tmp_path, app, control_key=OWNER) as running:
+
+        def publish(key: str | None = None) -> None:
+            observer = GatewayObserver(running.control, "http://engine:8000", control_key=key)
+            observer.on_doubted("v1", "a test")
+            observer.close()
+
+        def check() -> None:
+            check_offered(running.control, ["tool.timeout"], [("--profile", "noisyagent")])
+
+        with pytest.raises(EngineError, match="401"):
+            await asyncio.to_thread(publish)
+        with pytest.raises(UsageError, match="needs a key"):
+            await asyncio.to_thread(check)
+        await asyncio.to_thread(publish, OWNER)
+        monkeypatch.setenv("CROSSWIND_CONTROL_KEY", OWNER)
+        await asyncio.to_thread(publish)
+        await asyncio.to_thread(check)
 
 
 async def test_a_large_body_is_refused_in_shape(tmp_path: Path) -> None:

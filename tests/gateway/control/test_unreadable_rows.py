@@ -73,6 +73,22 @@ async def test_sessions_of_a_profile_whose_operator_is_gone_are_clean_and_do_not
             for name in ("mine", "mine/level-1"):
                 refused = await running.api("POST", "/api/sessions", {"profile": name})
                 assert refused.status_code == 400 and "vendor.gone" in refused.json()["error"]["message"]
+            assert (await running.api("GET", "/api/profiles/mine")).json()["yaml"] == GONE, "to be mended"
+
+
+async def test_a_session_goes_on_when_an_operator_of_its_plan_is_gone(tmp_path: Path) -> None:
+    said = body(user("Please find the cheapest flight to London and book a seat for me."))
+    async with upstream() as app:
+        async with gateway(tmp_path, app, noise=MINE) as running:
+            assert (await running.chat(said, "s")).is_success
+            await running.flush()
+        with sqlite3.connect(tmp_path / "store.db") as store:
+            store.execute("UPDATE session SET plan_json = replace(plan_json, 'user.typos', 'vendor.gone')")
+        store.close()
+        with capture_logs() as logs:
+            async with gateway(tmp_path, app) as running:
+                assert (await running.chat(said, "s")).is_success
+        assert [one["operators"] for one in logs if "are gone" in one["event"]] == [["vendor.gone"]]
 
 
 SETTINGS = [("curriculum", "current"), ("version", "v1"), ("server", "http://a:1"), ("noise", "switch")]
