@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -149,9 +150,8 @@ async def test_publishers_and_benchmarks_send_it_too(tmp_path: Path, monkeypatch
     async with upstream() as app, gateway(tmp_path, app, control_key=OWNER) as running:
 
         def publish(key: str | None = None) -> None:
-            observer = GatewayObserver(running.control, "http://engine:8000", control_key=key)
-            observer.on_doubted("v1", "a test")
-            observer.close()
+            with closing(GatewayObserver(running.control, "http://engine:8000", control_key=key)) as observer:
+                observer.on_doubted("v1", "a test")
 
         def check() -> None:
             check_offered(running.control, ["tool.timeout"], [("--profile", "noisyagent")])
