@@ -9,6 +9,9 @@ from typing import ClassVar, Protocol, Self
 
 from crosswind.policies.versions.version import PolicyVersion
 
+REQUEST_TIMEOUT_S = 60.0
+"""How long an engine may take for one request."""
+
 
 class EngineError(Exception):
     """The engine can't be reached or refused. The message carries the engine's own reason."""

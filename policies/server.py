@@ -18,6 +18,10 @@ KEEP_ALIVE_S = 75
 """How long an idle connection is kept: longer than clients keep theirs (the gateway 15 s), since a request
 that meets the end of its connection is lost. Servers' own default is 5.
 """
+STARTED_WITHIN_S = 900.0
+"""A server that we start loads its model first."""
+ATTACHED_WITHIN_S = 120.0
+"""A server that is said to run already."""
 
 
 class ServeError(Exception):
@@ -56,6 +60,8 @@ class ServeRequest:
     """For the engine's own command line, as they are."""
     control: str | None = None
     """The control plane of a gateway that is told what may be trained on; None: nobody is."""
+    start_within: float | None = None
+    """Seconds until a server must answer. None: STARTED_WITHIN_S, or ATTACHED_WITHIN_S for one that runs."""
     tolerance: float = TOLERANCE
     """Largest difference of log-probabilities with which a version is confirmed."""
 
@@ -83,6 +89,7 @@ def reject_unused_options(request: ServeRequest, kind: str) -> None:
         "--attach": request.attach,
         "--log": request.log,
         "--control": request.control,
+        "--start-within": request.start_within,
         "--": request.arguments,
     }
     for option, given in options.items():

@@ -12,6 +12,7 @@ import click
 from crosswind.policies.bench import BenchError, run_bench
 from crosswind.policies.commands.exits import fail, refuse
 from crosswind.policies.commands.versions import (
+    ENGINE_TIMEOUT,
     VERSIONS,
     exit_on_failure,
     find_known,
@@ -35,6 +36,7 @@ Example:
 @click.argument("before", type=click.Path(path_type=Path))
 @click.argument("after", type=click.Path(path_type=Path))
 @VERSIONS
+@ENGINE_TIMEOUT
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output.")
 @click.option("--engine", help="With --evaluate-with: the engine that serves one after the other.")
 @click.option(
@@ -55,6 +57,7 @@ def compare(
     engine: str | None,
     evaluate_with: str | None,
     out: Path,
+    engine_timeout: float,
     *,
     as_json: bool,
 ) -> None:
@@ -70,7 +73,9 @@ def compare(
         found = compared(first, second)
     success = None
     if engine is not None and evaluate_with is not None:
-        success = _evaluate(registry, (first, second), engine, shlex.split(evaluate_with), out)
+        success = _evaluate(
+            registry, (first, second), engine, shlex.split(evaluate_with), out, engine_timeout
+        )
     if as_json:
         click.echo(json.dumps(found.to_json() | {"success": success}, indent=1))
     else:
@@ -113,12 +118,13 @@ def _evaluate(
     engine: str,
     arguments: list[str],
     out: Path,
+    timeout_s: float,
 ) -> dict[str, Any]:
     """Bench one after the other in the engine, then compare the files; what served before serves again."""
     files = [out / f"{version.version}.json" for version in both]
     result = out / f"{both[0].version}-{both[1].version}.json"
     out.mkdir(parents=True, exist_ok=True)
-    with open_deployment(registry, engine, None, 1.0) as at_work:
+    with open_deployment(registry, engine, None, 1.0, timeout_s) as at_work:
         before = _find_served(registry, at_work.engine.health(), engine)
         try:
             for version, file in zip(both, files, strict=True):

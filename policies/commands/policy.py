@@ -18,7 +18,7 @@ from crosswind.policies.commands.versions import (
     rollback,
     verify,
 )
-from crosswind.policies.server import ServeError, ServeRequest, servers
+from crosswind.policies.server import ATTACHED_WITHIN_S, STARTED_WITHIN_S, ServeError, ServeRequest, servers
 from crosswind.policies.versions.journal import VersionStatus
 from crosswind.policies.versions.version import PolicyVersion, Registry, find_policy
 
@@ -78,6 +78,12 @@ Examples:
     help="A gateway's control plane: it is told when a server goes away, and each version is confirmed there "
     "before it counts for training.",
 )
+@click.option(
+    "--start-within",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Seconds until the server must answer.  "
+    f"[default: {STARTED_WITHIN_S:g}; {ATTACHED_WITHIN_S:g} with --attach]",
+)
 @TOLERANCE
 @click.argument("arguments", nargs=-1)
 def serve(
@@ -91,6 +97,7 @@ def serve(
     attach: tuple[str, ...],
     log: Path | None,
     control: str | None,
+    start_within: float | None,
     tolerance: float,
     arguments: tuple[str, ...],
 ) -> None:
@@ -103,7 +110,17 @@ def serve(
     if engine not in kinds:
         refuse(f"--engine {engine}: the kinds are {', '.join(sorted(kinds))}")
     request = ServeRequest(
-        find_policy(directory), host, port, seed, rows, attach, log, arguments, control, tolerance
+        find_policy(directory),
+        host,
+        port,
+        seed,
+        rows,
+        attach,
+        log,
+        arguments,
+        control,
+        start_within,
+        tolerance,
     )
     try:
         kinds[engine].serve(request, click.echo)

@@ -26,7 +26,7 @@ from crosswind.policies.deployment.deployment import (
 )
 from crosswind.policies.deployment.gateway_observer import GatewayObserver
 from crosswind.policies.deployment.reference import load_probe
-from crosswind.policies.engine import EngineError, EngineHealth
+from crosswind.policies.engine import REQUEST_TIMEOUT_S, EngineError, EngineHealth
 from crosswind.policies.publishers.registry import connect
 from crosswind.policies.versions.journal import JournalError
 from crosswind.policies.versions.version import (
@@ -40,6 +40,13 @@ from crosswind.policies.versions.version import verify as verify_files
 
 ENGINE = click.option(
     "--engine", default="http://127.0.0.1:8000", show_default=True, help="The engine's root URL."
+)
+ENGINE_TIMEOUT = click.option(
+    "--engine-timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=REQUEST_TIMEOUT_S,
+    show_default=True,
+    help="Seconds that an engine, or one replica of it, may take for one request.",
 )
 VERSIONS = click.option(
     "--versions",
@@ -81,6 +88,7 @@ Examples:
 @VERSIONS
 @CONTROL
 @TOLERANCE
+@ENGINE_TIMEOUT
 @click.option("--confirm/--no-confirm", default=True, show_default=True, help="Compare log-probabilities.")
 @click.option("--force", is_flag=True, help="Though it was found bad.")
 def publish(
@@ -89,6 +97,7 @@ def publish(
     versions: Path | None,
     control: str | None,
     tolerance: float,
+    engine_timeout: float,
     *,
     confirm: bool,
     force: bool,
@@ -99,7 +108,7 @@ def publish(
     if status is not None and status.bad is not None and not force:
         refuse(f"version {wanted.version!r} was found bad ({status.bad}); publish it with --force")
     probe_of = load_reference() if confirm else lambda _: Probe([], [], [])
-    with open_deployment(registry, engine, control, tolerance) as deployment:
+    with open_deployment(registry, engine, control, tolerance, engine_timeout) as deployment:
         health = deployment.engine.health()
         if is_serving(health, wanted):
             fail(f"{wanted.version} is what {engine} serves already; `crosswind policy verify` confirms it")
@@ -130,6 +139,7 @@ Examples:
 @ENGINE
 @CONTROL
 @TOLERANCE
+@ENGINE_TIMEOUT
 @click.option("--from", "bad", help="The version that is to go.  [default: what the engine serves]")
 @click.option("--to", help="The version that is to serve.  [default: the nearest good ancestor]")
 @click.option("--reason", default="rolled back by hand", show_default=True)
@@ -138,6 +148,7 @@ def rollback(
     engine: str,
     control: str | None,
     tolerance: float,
+    engine_timeout: float,
     bad: str | None,
     to: str | None,
     reason: str,
@@ -145,7 +156,7 @@ def rollback(
     """Mark a version of ROOT bad and serve an earlier one: its nearest good ancestor, or the one named."""
 
     registry, probe_of = Registry(root), load_reference()
-    with open_deployment(registry, engine, control, tolerance) as deployment:
+    with open_deployment(registry, engine, control, tolerance, engine_timeout) as deployment:
         health = deployment.engine.health()
         if health.untrainable is not None:
             fail(f"{engine}: no version can be rolled back there: {health.untrainable}")
@@ -184,6 +195,7 @@ Examples:
 @VERSIONS
 @CONTROL
 @TOLERANCE
+@ENGINE_TIMEOUT
 @click.option("--rollback", "back", is_flag=True, help="Where they don't agree, serve the last good one.")
 def verify(
     version: Path,
@@ -191,6 +203,7 @@ def verify(
     versions: Path | None,
     control: str | None,
     tolerance: float,
+    engine_timeout: float,
     *,
     back: bool,
 ) -> None:
@@ -208,7 +221,7 @@ def verify(
     if engine is None:
         return
     probe_of = load_reference()
-    with open_deployment(registry, engine, control, tolerance) as deployment:
+    with open_deployment(registry, engine, control, tolerance, engine_timeout) as deployment:
         found = deployment.confirm(wanted, probe_of)
         if found.max_difference > tolerance:
             outcome = "it serves other weights"
@@ -246,7 +259,11 @@ def find_known(registry: Registry, name: str) -> PolicyVersion | None:
 
 @contextmanager
 def open_deployment(
-    registry: Registry, engine: str, control: str | None, tolerance: float
+    registry: Registry,
+    engine: str,
+    control: str | None,
+    tolerance: float,
+    timeout_s: float = REQUEST_TIMEOUT_S,
 ) -> Iterator[Deployment]:
     """Connect to the engine, with its observers. Errors within the block end the command with one line."""
 
@@ -257,7 +274,7 @@ def open_deployment(
             stack.callback(gateway.close)
             observers.append(gateway)
         observers.append(JournalObserver(registry.journal, engine))
-        yield Deployment(stack.enter_context(connect(engine)), observers, tolerance)
+        yield Deployment(stack.enter_context(connect(engine, timeout=timeout_s)), observers, tolerance)
 
 
 def load_reference() -> ProbeOf:

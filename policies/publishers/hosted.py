@@ -10,6 +10,7 @@ from typing import ClassVar
 import httpx
 
 from crosswind.policies.engine import (
+    REQUEST_TIMEOUT_S,
     ClosingEngine,
     EngineAway,
     EngineError,
@@ -33,7 +34,7 @@ class HostedModel(ClosingEngine):
 
     name: ClassVar[str] = "hosted"
 
-    def __init__(self, url: str, *, timeout: float = 60.0) -> None:
+    def __init__(self, url: str, *, timeout: float = REQUEST_TIMEOUT_S) -> None:
         self._url = url
         self._timeout = timeout
 

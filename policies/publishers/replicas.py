@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from crosswind.policies.engine import (
+    REQUEST_TIMEOUT_S,
     ClosingEngine,
     Engine,
     EngineAway,
@@ -32,7 +33,7 @@ class ReplicatedEngine(ClosingEngine):
 
     name: ClassVar[str] = "replicas"
 
-    def __init__(self, url: str, *, timeout: float = 60.0) -> None:
+    def __init__(self, url: str, *, timeout: float = REQUEST_TIMEOUT_S) -> None:
         """Raises EngineAway where none of them answers."""
         self._timeout = timeout
         self._engines: dict[str, Engine | None] = dict.fromkeys(_urls(url))

@@ -15,7 +15,14 @@ from typing import Any, ClassVar
 import httpx
 import orjson
 
-from crosswind.policies.engine import EngineError, EngineHealth, PublishedVersion, ScoredTokens, root_of
+from crosswind.policies.engine import (
+    REQUEST_TIMEOUT_S,
+    EngineError,
+    EngineHealth,
+    PublishedVersion,
+    ScoredTokens,
+    root_of,
+)
 from crosswind.policies.publishers.http import HttpEngine
 from crosswind.policies.versions.version import (
     PolicyVersion,
@@ -46,7 +53,7 @@ class PlainVllm(HttpEngine):
 
     name: ClassVar[str] = "vllm-plain"
 
-    def __init__(self, url: str, *, timeout: float = 60.0) -> None:
+    def __init__(self, url: str, *, timeout: float = REQUEST_TIMEOUT_S) -> None:
         super().__init__(url, timeout=timeout)
         self._last: PolicyVersion | None = None
 

@@ -32,7 +32,6 @@ Say = Callable[[str], None]
 
 LOOK_EVERY_S = 1.0
 """Between two looks at a server."""
-_STARTS_WITHIN_S = 900.0
 _SILENT_LOOKS = 3
 """Looks in a row without an answer after which a server is held to be dead."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
@@ -50,6 +49,8 @@ class SupervisedServer(ABC):
     url: str
     say: Say
     guard: CaptureGuard | None
+    start_within_s: float
+    """How long it may take until it answers for the first time, or again after a restart."""
 
     @abstractmethod
     def begin(self, stop: Event) -> None:
@@ -140,9 +141,10 @@ class OwnServer(SupervisedServer):
             answer = send(self.url, "/policy", timeout=5.0)
             if answer is not None and answer.status_code == 200:
                 break
-            if time.monotonic() - began > _STARTS_WITHIN_S:
+            if time.monotonic() - began > self.start_within_s:
                 raise ServeError(
-                    f"vLLM isn't healthy after {_STARTS_WITHIN_S:g} s (log: {self.launch.log})",
+                    f"vLLM isn't healthy after {self.start_within_s:g} s (log: {self.launch.log}); give a "
+                    "large model more time: --start-within",
                     usage=False,
                 )
             stop.wait(LOOK_EVERY_S)
@@ -206,10 +208,13 @@ class AttachedServer(SupervisedServer):
         began, said = time.monotonic(), False
         while not is_healthy(self.url):
             if not said:
-                self.say(f"waiting up to {_STARTS_WITHIN_S:g} s for {self.url} to answer")
+                self.say(f"waiting up to {self.start_within_s:g} s for {self.url} to answer")
                 said = True
-            if time.monotonic() - began > _STARTS_WITHIN_S:
-                raise ServeError(f"--attach {self.url}: not healthy after {_STARTS_WITHIN_S:g} s")
+            if time.monotonic() - began > self.start_within_s:
+                raise ServeError(
+                    f"--attach {self.url}: it didn't answer within {self.start_within_s:g} s; start it, or "
+                    "wait longer with --start-within"
+                )
             if stop.wait(LOOK_EVERY_S):
                 return
         version = read_vllm_version(self.url)

@@ -10,7 +10,7 @@ from threading import Event, Lock, Thread
 from urllib.parse import urlsplit
 
 from crosswind.policies.engine import root_of
-from crosswind.policies.server import ServeError, ServeRequest
+from crosswind.policies.server import ATTACHED_WITHIN_S, STARTED_WITHIN_S, ServeError, ServeRequest
 from crosswind.policies.signals import stop_on_signals
 from crosswind.policies.vllm.capture_guard import CaptureGuard
 from crosswind.policies.vllm.environment import NotInstalled, find
@@ -33,15 +33,16 @@ def serve(request: ServeRequest, say: Say) -> None:
             guard = stack.enter_context(closing(CaptureGuard(request.control, request.tolerance, say)))
         if request.attach:
             _refuse_no_urls(request.attach)
-            turn = Lock()
+            turn, within_s = Lock(), request.start_within or ATTACHED_WITHIN_S
             replicas: list[SupervisedServer] = [
-                AttachedServer(root_of(url), say, guard, request.directory, turn) for url in request.attach
+                AttachedServer(root_of(url), say, guard, within_s, request.directory, turn)
+                for url in request.attach
             ]
             _refuse_own(request)
         else:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="crosswind-vllm-")))
             launch = _launch(request, folder)
-            own = OwnServer(launch.url, say, guard, launch)
+            own = OwnServer(launch.url, say, guard, request.start_within or STARTED_WITHIN_S, launch)
             stack.callback(own.end)
             replicas = [own]
         _watch(replicas, stop)

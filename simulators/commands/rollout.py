@@ -19,6 +19,9 @@ from crosswind.simulators.commands.options import (
 )
 from crosswind.simulators.errors import require_extra
 
+CURRICULUM_WITHIN_S = 120.0
+"""How long rollouts for a trainer wait for its curriculum: torch and the engine take their time."""
+
 
 @click.group(
     short_help="Play episodes of practice tasks.",
@@ -59,6 +62,12 @@ Examples:
     help="Seconds that the gateway may take to answer.",
 )
 @click.option(
+    "--curriculum-within",
+    type=click.FloatRange(0),
+    help="Seconds to wait for a trainer's curriculum before the first group.  [default: "
+    f"{CURRICULUM_WITHIN_S:g} without --groups and --profile, else 0]",
+)
+@click.option(
     "--profile",
     shell_complete=complete_profiles,
     help="Noise profile of the sessions; left out: the gateway's own.",
@@ -68,12 +77,20 @@ Examples:
     "--grace", type=float, default=5.0, show_default=True, help="Seconds for running episodes at a stop."
 )
 def run(**given: Any) -> None:
-    """Play groups of rollouts through the gateway and post their rewards."""
+    """Play groups of rollouts through the gateway and post their rewards.
+
+    Without --groups and --profile the groups are played for a trainer: the first one waits until
+    `crosswind train run` has set its curriculum, which decides the share of clean rollouts and the noise.
+    """
     with require_extra():
         from crosswind.simulators.episodes.campaign import run_groups
         from crosswind.simulators.episodes.groups import GroupPlan
 
     environment = find_environment(given["environment"], given["kinds"])
+    within_s = given["curriculum_within"]
+    if within_s is None:
+        for_trainer = given["groups"] is None and given["profile"] is None
+        within_s = CURRICULUM_WITHIN_S if for_trainer else 0.0
     plan = GroupPlan(
         given["split"],
         given["kinds"],
@@ -90,6 +107,7 @@ def run(**given: Any) -> None:
             plan,
             campaign_settings(given, grace_s=given["grace"]),
             start_within_s=given["start_within"],
+            curriculum_within_s=within_s,
             continue_numbering=given["first_group"] is None,
         )
     )

@@ -7,6 +7,7 @@ import json
 import signal
 import time
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,17 +47,23 @@ def run_groups(
     settings: CampaignSettings,
     *,
     start_within_s: float,
+    curriculum_within_s: float = 0.0,
     continue_numbering: bool,
 ) -> int:
-    """Play the plan's groups. Returns the exit code: 0 for success, 1 if the gateway was lost or no episode
-    came to its end, 2 if the gateway was never there.
+    """Play the plan's groups, once a trainer has set a curriculum or `curriculum_within_s` are over.
+
+    Returns the exit code: 0 for success, 1 if the gateway was lost or no episode came to its end, 2 if the
+    gateway was never there.
     """
     tally = ProgressTally()
 
     async def main() -> int:
-        numbered = plan
+        numbered, stopping = plan, asyncio.Event()
         async with AsyncClient(settings.control) as control:
             there = await _wait_until_healthy(control, start_within_s)
+            _stop_on_signals(stopping)
+            if there and curriculum_within_s:
+                await _wait_for_curriculum(control, curriculum_within_s, stopping)
             if there and plan.profile is not None:
                 sent = await asyncio.to_thread(send_profile, settings.control, "--profile", plan.profile)
                 numbered = replace(plan, profile=sent)
@@ -66,7 +73,8 @@ def run_groups(
                 except GatewayError as error:
                     click.echo(f"--first-group: {error}; give the number", err=True)
                     return 1
-        code = await play_campaign(environment, jobs(environment, numbered), settings, tally, tally.add)
+        todo = jobs(environment, numbered)
+        code = await play_campaign(environment, todo, settings, tally, tally.add, stopping)
         return code or (1 if tally.errors and not tally.episodes else 0)
 
     return run_loop(main())
@@ -87,8 +95,12 @@ async def play_campaign(
     settings: CampaignSettings,
     tally: ProgressTally,
     on_record: Callable[[Record], None],
+    stopping: asyncio.Event | None = None,
 ) -> int:
-    """Play all jobs, print the tally's progress lines, and return the exit code."""
+    """Play all jobs, print the tally's progress lines, and return the exit code.
+
+    `stopping` ends them early; SIGTERM and SIGINT set it.
+    """
 
     def report(event: str) -> None:
         _print_progress(tally, event, as_json=settings.json_progress)
@@ -100,7 +112,7 @@ async def play_campaign(
             return 2
         agent = ToolAgent(environment.instructions, environment.tools, settings.agent)
         runner = EpisodeRunner(environment, agent, control, users=settings.users)
-        stopping = _stop_on_signals()
+        stopping = _stop_on_signals(stopping or asyncio.Event())
         ticker = asyncio.create_task(_tick(report))
         try:
             await run_all(
@@ -136,8 +148,33 @@ async def _wait_until_healthy(control: AsyncClient, within_s: float) -> bool:
     return healthy
 
 
-def _stop_on_signals() -> asyncio.Event:
-    stopping = asyncio.Event()
+async def _wait_for_curriculum(control: AsyncClient, within_s: float, stopping: asyncio.Event) -> None:
+    """Wait until a trainer has set a curriculum: what is played before has no clean arm to learn from."""
+    deadline = time.monotonic() + within_s
+    if await _has_curriculum(control):
+        return
+    click.echo(
+        f"waiting up to {within_s:g} s for a trainer to set its curriculum at {control.url} "
+        "(--curriculum-within 0: play without one)",
+        err=True,
+    )
+    while not stopping.is_set() and time.monotonic() < deadline:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stopping.wait(), RETRY_EVERY_S)
+        if await _has_curriculum(control):
+            return
+    if not stopping.is_set():
+        click.echo("no trainer has set a curriculum: the gateway's own profile decides", err=True)
+
+
+async def _has_curriculum(control: AsyncClient) -> bool:
+    with suppress(GatewayError):  # A gateway that is gone is found out by the first episode.
+        return await control.get_curriculum() is not None
+    return False
+
+
+def _stop_on_signals(stopping: asyncio.Event) -> asyncio.Event:
+    """Have SIGTERM and SIGINT set the event."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)

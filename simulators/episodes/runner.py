@@ -154,4 +154,5 @@ async def run_all(
     finally:
         for task in (stop, *workers):
             task.cancel()
-        await asyncio.gather(stop, *workers, return_exceptions=True)
+        # `everyone` too: a cancellation that nobody asks it about is printed with its traceback.
+        await asyncio.gather(stop, everyone, *workers, return_exceptions=True)

@@ -21,7 +21,7 @@ from crosswind.gateway.trajectory.store import Store, StoreError, open_store
 from crosswind.policies.commands.exits import refuse
 from crosswind.policies.deployment.deployment import DeploymentObserver
 from crosswind.policies.deployment.gateway_observer import GatewayObserver
-from crosswind.policies.engine import Engine, EngineError
+from crosswind.policies.engine import REQUEST_TIMEOUT_S, Engine, EngineError
 from crosswind.policies.publishers.registry import connect
 
 if TYPE_CHECKING:
@@ -61,14 +61,16 @@ def open_trajectory_store(stack: ExitStack, url: str) -> Store:
     return store
 
 
-def connect_engine(stack: ExitStack, url: str | None, deadline: StartDeadline) -> Engine | None:
-    """Connect to the engine once it answers; None without a URL."""
+def connect_engine(
+    stack: ExitStack, url: str | None, deadline: StartDeadline, timeout_s: float = REQUEST_TIMEOUT_S
+) -> Engine | None:
+    """Connect to the engine once it answers; None without a URL. Each request to it may take `timeout_s`."""
     if url is None:
         return None
 
     def answers() -> bool:
         try:
-            connect(url).close()
+            connect(url, timeout=timeout_s).close()
         except EngineError:
             return False
         return True
@@ -76,7 +78,7 @@ def connect_engine(stack: ExitStack, url: str | None, deadline: StartDeadline) -
     if "://" in url:
         deadline.wait(answers, f"the engine at {url}")
     try:
-        engine = stack.enter_context(connect(url))
+        engine = stack.enter_context(connect(url, timeout=timeout_s))
         health = engine.health()
     except EngineError as error:
         refuse(f"--engine: {error}")

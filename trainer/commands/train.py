@@ -16,11 +16,12 @@ import click
 from crosswind.gateway.trajectory.store import StoreError
 from crosswind.gateway.trajectory.store_option import store_option
 from crosswind.policies.commands.exits import fail, refuse
+from crosswind.policies.commands.versions import ENGINE_TIMEOUT
 from crosswind.policies.deployment.deployment import NotConfirmed
 from crosswind.policies.engine import EngineError
 from crosswind.policies.signals import stop_on_signals
 from crosswind.policies.versions.journal import JournalError
-from crosswind.policies.versions.version import NotWritten, Registry, VersionError, find_policy
+from crosswind.policies.versions.version import NotWritten, Registry, VersionError, find_policy, read_version
 from crosswind.trainer.commands.imitation import imitation
 from crosswind.trainer.commands.resources import (
     StartDeadline,
@@ -90,6 +91,7 @@ Examples:
     show_default=True,
     help="Seconds that the engine and the gateway may take to answer.",
 )
+@ENGINE_TIMEOUT
 @click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="optimiser.clip_norm=0.5, say.")
 @click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Only sessions that carry it.")
 @click.option("--resume/--fresh", default=True, show_default=True, help="Go on from OUT's checkpoint.")
@@ -106,6 +108,7 @@ def run(
     preset: str,
     labels: tuple[str, ...],
     start_within: float,
+    engine_timeout: float,
     resume: bool,
     json_progress: bool,
     **settings: Any,
@@ -113,6 +116,10 @@ def run(
     """Train on completed groups until the steps are done. SIGTERM ends it cleanly after the current step."""
     config = _configure(preset, settings)
     chosen = _read_labels(labels)
+    try:
+        read_version(find_policy(policy))  # before anything is made: a store, locks, the folder
+    except VersionError as error:
+        refuse(f"--policy: {error}")
     stop = stop_on_signals()
     with ExitStack() as stack:
         lock_folder(stack, out)
@@ -120,7 +127,7 @@ def run(
         kept, run_name = open_trajectory_store(stack, url), name or out.resolve().name
         if isinstance(file := getattr(kept, "path", None), Path):
             lock_store(stack, file, run_name, engine_url, out)
-        engine = connect_engine(stack, engine_url, deadline)
+        engine = connect_engine(stack, engine_url, deadline, engine_timeout)
         control = connect_control(stack, control_url, deadline)
         try:  # not at the top: torch is an extra, and takes seconds to import
             from crosswind.trainer.run.progress import Progress, check_bench

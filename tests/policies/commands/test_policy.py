@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from openai import OpenAI
 
 from crosswind.policies.commands.policy import policy
+from crosswind.policies.engine import EngineAway
 from crosswind.policies.publishers.embedded import EmbeddedEngine
 from crosswind.policies.versions.version import Registry
 from crosswind.testing.replies import plain
@@ -67,6 +68,30 @@ def test_serve_refuses_with_one_line(tmp_path: Path) -> None:
             result = _run(*arguments)
             assert result.exit_code == 2, result.output
             assert reason in result.output and result.output.count("\n") == 1
+
+
+def test_a_server_that_never_comes_is_waited_for_as_long_as_was_said() -> None:
+    """The wait and the reason name the server and the seconds."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    given = ["serve", "retail", "--attach", url, "--start-within", "0.2"]
+    script = f"from crosswind.policies.commands.policy import policy; policy({given!r})"
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert f"waiting up to 0.2 s for {url}" in run.stdout
+    assert run.returncode == 2 and f"{url}: it didn't answer within 0.2 s" in run.stderr
+    assert "--start-within" in _run("serve", "retail", "--embedded", "--start-within", "1").output
+
+
+def test_a_replica_that_hangs_is_given_up_after_as_long_as_was_said(served: Served) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as hanging:
+        url = f"http://127.0.0.1:{hanging.getsockname()[1]}"
+        with pytest.raises(EngineAway, match=r"no answer to GET /policy within 0\.2 s"):
+            EmbeddedEngine(url, timeout=0.2).health()
+        given = ("verify", "retail", "--engine", url, "--engine-timeout", "0.2")
+        result = _run(*given)
+    assert result.exit_code == 1 and "no engine answers there within 0.2 s" in result.output
 
 
 def test_list_and_publish(served: Served, tmp_path: Path) -> None:

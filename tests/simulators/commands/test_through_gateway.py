@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import signal
 import socket
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -213,9 +214,52 @@ async def test_a_gateway_that_starts_a_moment_later_is_waited_for(tmp_path: Path
     assert code == 0 and "2 episodes  0 errors" in err
 
 
+async def test_rollouts_for_a_trainer_wait_for_its_curriculum(tmp_path: Path) -> None:
+    curriculum = {
+        "version": 1,
+        "profile": "noisyagent",
+        "rho": 0.5,
+        "types": {"tool.timeout": {"level": 1, "share": 1.0}},
+    }
+    async with gateway(tmp_path, RETAIL.oracle().decide) as control, AsyncClient(control) as client:
+        process = await command(
+            "rollout", "run", "--control", control, "--group-size", "4", "--concurrency", "4"
+        )
+        assert process.stderr is not None
+        assert b"for a trainer to set its curriculum" in await process.stderr.readline()
+        assert await sessions_of(control) == []
+        await client.put_curriculum(curriculum)
+        while not (await sessions_of(control)):
+            assert process.returncode is None
+            await asyncio.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        code, _, err = await outcome(process)
+        assert code == 0 and "Traceback" not in err
+        assert {session["arm"] for session in await sessions_of(control, group_id="train-0-00000")} >= {
+            "clean"
+        }
+
+
+async def test_rollouts_that_wait_for_a_trainer_stop_when_told(tmp_path: Path) -> None:
+    async with gateway(tmp_path, RETAIL.oracle().decide) as control:
+        process = await command("rollout", "run", "--control", control)
+        assert process.stderr is not None
+        assert b"for a trainer to set its curriculum" in await process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        code, _, err = await outcome(process)
+        assert code == 0 and "Traceback" not in err and await sessions_of(control) == []
+        given = ("--group-size", "2", "--curriculum-within", "0.1")
+        process = await command("rollout", "run", "--control", control, *given)
+        assert process.stderr is not None
+        assert b"waiting up to 0.1 s" in await process.stderr.readline()
+        assert b"no trainer has set a curriculum" in await process.stderr.readline()
+        process.terminate()
+        assert (await outcome(process))[0] == 0
+
+
 async def test_a_run_without_end_stops_cleanly_when_told(tmp_path: Path) -> None:
     async with gateway(tmp_path, RETAIL.oracle().decide) as control:
-        given = ("--group-size", "2", "--concurrency", "4", "--json-progress")
+        given = ("--group-size", "2", "--concurrency", "4", "--json-progress", "--curriculum-within", "0")
         process = await command("rollout", "run", "--control", control, *given)
         assert process.stdout is not None
         first = json.loads(await asyncio.wait_for(process.stdout.readline(), 60))
@@ -233,7 +277,7 @@ async def test_a_broken_policy_costs_no_reward_and_ends_the_run(tmp_path: Path) 
         raise RuntimeError("no policy here")
 
     async with gateway(tmp_path, broken) as control:
-        given = ("--group-size", "2", "--concurrency", "2", "--json-progress")
+        given = ("--group-size", "2", "--concurrency", "2", "--json-progress", "--curriculum-within", "0")
         code, out, err = await outcome(await command("rollout", "run", "--control", control, *given))
         assert code == 1 and "episodes in a row failed" in err
         last = json.loads(out.splitlines()[-1])

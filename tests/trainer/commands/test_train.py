@@ -132,6 +132,15 @@ def test_a_wrong_flag_is_one_line_and_exit_code_2(arguments: list[str], message:
     assert message in line
 
 
+def test_a_policy_that_is_not_there_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(train, ["run", "--policy", "retial", "--out", "runs/first"])
+    assert done.exit_code == 2 and "--policy: retial/crosswind.json: can't be read" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_evaluation_that_can_be_run_is_not_refused(run: Run) -> None:
     """Nothing of it is played before its step comes."""
     bench = f"--control {NOWHERE} --noise tool.timeout@3 --tasks 4"
