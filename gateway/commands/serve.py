@@ -185,7 +185,7 @@ async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> 
         stop,
         tune_garbage_collection,
     )
-    from crosswind.gateway.recorder.losses import tell_lost_rows
+    from crosswind.gateway.telemetry.losses import tell_lost_rows
 
     settings = gateway.settings
     control_plane = LazyApplication(partial(_make_control_plane, gateway))

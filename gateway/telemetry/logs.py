@@ -109,8 +109,8 @@ def set_level(level: str) -> None:
 def configure(settings: Logging) -> None:
     set_level(settings.level)
     _Logger.repeats = RepeatFilter(settings.repeat_after)
-    atexit.unregister(_log_all_left_out)
-    atexit.register(_log_all_left_out)
+    atexit.unregister(log_all_left_out)
+    atexit.register(log_all_left_out)
     renderers: list[structlog.typing.Processor] = (
         [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
         if settings.format == "json"
@@ -140,7 +140,7 @@ def configure(settings: Logging) -> None:
     )
 
 
-def _log_all_left_out() -> None:
+def log_all_left_out() -> None:
     """At the end of the process, also of counts whose time isn't over."""
     logger = structlog.get_logger("crosswind.log").bind()
     if isinstance(logger, _Logger):

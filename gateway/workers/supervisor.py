@@ -22,7 +22,7 @@ from pydantic import SecretStr
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.peers.channel import Message
-from crosswind.gateway.recorder.losses import ROWS_LOST, tell_lost_rows
+from crosswind.gateway.telemetry.losses import ROWS_LOST, tell_lost_rows
 from crosswind.gateway.workers.child import ChildProcess
 from crosswind.gateway.workers.handoff import Dealer
 

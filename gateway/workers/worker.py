@@ -36,10 +36,10 @@ from crosswind.gateway.http.server import (
 )
 from crosswind.gateway.peers.channel import Channel, Message
 from crosswind.gateway.peers.peers import Peers
-from crosswind.gateway.recorder.losses import ROWS_LOST
 from crosswind.gateway.runtime import Gateway
 from crosswind.gateway.sessions.leases import LeasesUnavailable
 from crosswind.gateway.telemetry.logs import configure
+from crosswind.gateway.telemetry.losses import ROWS_LOST
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.gateway.workers.handoff import HandedServer
 
@@ -60,11 +60,11 @@ async def _run(end: socket.socket, other: socket.socket) -> int:
         return 1
     try:
         gateway = _make_gateway(message, channel)
-    except (ConfigurationError, LeasesUnavailable) as error:
+    except ConfigurationError as error:
         channel.tell({"failed": {"error": str(error)}})
         channel.close()
         return 2
-    except (OSError, sqlite3.Error):
+    except (OSError, sqlite3.Error, LeasesUnavailable):
         if Path(message["folder"]).exists():  # noqa: ASYNC240
             raise
         _log.error("the supervisor was gone before the start")  # and its other processes removed the folder

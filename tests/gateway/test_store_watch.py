@@ -91,6 +91,9 @@ async def test_a_store_that_is_taken_away_is_noticed_and_nothing_is_promised(
         assert (await running.api("PUT", "/api/noise", {"enabled": False})).is_success
         lost = await running.gateway.recorder.aclose()
     assert lost > 0
+    if harm is delete_log:
+        with closing(SqliteStore(path)) as store:
+            assert len(store.turns(opened)) == 1 and store.check().whole, "its end writes what the log held"
 
 
 async def test_files_that_come_back_are_the_store_again(tmp_path: Path) -> None:
