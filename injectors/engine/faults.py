@@ -7,19 +7,19 @@ what tools for network faults call toxicity.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.decision import Decision
 from crosswind.injectors.engine.plan import ActiveRule, Plan
 from crosswind.injectors.engine.rule import apply_rule
-from crosswind.injectors.faults import Fault
+from crosswind.injectors.faults import Fault, fault_from
 from crosswind.injectors.guard.solvability import FULL
 from crosswind.injectors.identity import slot_on
 from crosswind.injectors.profiles.schedule import Occasion, due
-from crosswind.injectors.targets import MODEL_LINK, ModelTarget, TransportTarget
+from crosswind.injectors.targets import MODEL_LINK, ModelTarget, Result, TransportTarget
 
 MOST_ACTS = 64
 
@@ -209,6 +209,14 @@ class LinkRules:
         target: TransportTarget | ModelTarget = ModelTarget(turn, attempt, self.streaming)
         if self.site is Site.TRANSPORT:
             target = TransportTarget(self.link, turn, attempt, self.streaming)
-        # No guard: the bounds hold for turns and attempts, and `fault_from` has checked the settings.
-        outcome = apply_rule(one, target, slot, f"{self.link}:{turn}#{attempt}", lambda *_: None)
-        return None if outcome is None else LinkDecision(outcome.decision, outcome.payload, outcome.note)
+        outcome = apply_rule(one, target, slot, f"{self.link}:{turn}#{attempt}", _check)
+        if outcome is None:
+            return None
+        # An operator may give a fault's settings in its place.
+        fault = None if outcome.payload is None else fault_from(outcome.payload)
+        return LinkDecision(outcome.decision, fault, outcome.note)
+
+
+def _check(_: Mapping[str, Any], result: Result) -> None:
+    """The bounds hold for turns and attempts, so that the guard has nothing to add."""
+    fault_from(result.payload)
