@@ -26,8 +26,12 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.control.application import create_control
 from crosswind.gateway.runtime import Gateway
 from crosswind.gateway.telemetry.metrics import render_all_processes
+from tests import ROOT
 
 FOLDER = Path(__file__).parent
+OPERATIONS = ROOT / "docs" / "operations.md"
+_TABLE_BEGINS = "<!-- metrics: python -m tests.public.snapshots -->"
+_TABLE_ENDS = "<!-- end of metrics -->"
 _PROSE = ("description", "title", "summary")
 
 
@@ -112,6 +116,25 @@ def metrics() -> str:
     return "\n".join(sorted([*_with_gateway(collect), *(f"{one.type} {one.name}()" for one in families)]))
 
 
+def metrics_table() -> str:
+    """The metrics as the operations page lists them."""
+
+    async def collect(gateway: Gateway) -> list[tuple[str, ...]]:
+        registry = gateway.metrics.registry
+        found = [one for one in registry._collector_to_names if isinstance(one, MetricWrapperBase)]
+        return [(one._type, one._name, ", ".join(one._labelnames), one._documentation) for one in found]
+
+    with TemporaryDirectory() as folder:
+        of_workers = render_all_processes(Path(folder), workers_ready=1, worker_restarts=0).decode()
+    families = text_string_to_metric_families(of_workers)
+    rows = [*_with_gateway(collect), *((one.type, one.name, "", one.documentation) for one in families)]
+    lines = ["| metric | type | labels | what it counts |", "|---|---|---|---|"]
+    for kind, name, labels, about in sorted(rows, key=lambda row: row[1]):
+        exposed = f"{name}_total" if kind == "counter" else name
+        lines.append(f"| `{exposed}` | {kind} | {labels} | {about} |")
+    return "\n".join(lines)
+
+
 def configuration() -> str:
     """The configuration's keys, with their types and defaults."""
     schema = Settings.model_json_schema()
@@ -160,9 +183,17 @@ SNAPSHOTS: Mapping[str, Callable[[], str]] = {
 }
 
 
+def with_metrics_table(page: str) -> str:
+    """The operations page with the table of metrics made from the code."""
+    before, _, rest = page.partition(_TABLE_BEGINS)
+    _, _, after = rest.partition(_TABLE_ENDS)
+    return f"{before}{_TABLE_BEGINS}\n{metrics_table()}\n{_TABLE_ENDS}{after}"
+
+
 def main() -> None:
     for name, taken in SNAPSHOTS.items():
         (FOLDER / name).write_text(taken() + "\n")
+    OPERATIONS.write_text(with_metrics_table(OPERATIONS.read_text()))
 
 
 if __name__ == "__main__":

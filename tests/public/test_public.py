@@ -13,13 +13,18 @@ import pytest
 
 import crosswind
 from tests import ROOT
-from tests.public.snapshots import FOLDER, SNAPSHOTS
+from tests.public.snapshots import FOLDER, OPERATIONS, SNAPSHOTS, with_metrics_table
 
 
 @pytest.mark.parametrize("name", SNAPSHOTS)
 def test_the_snapshot_is_kept(name: str) -> None:
     """A change that is meant is a changed file: `python -m tests.public.snapshots`."""
     assert SNAPSHOTS[name]() + "\n" == (FOLDER / name).read_text()
+
+
+def test_the_operations_page_lists_the_metrics_as_they_are() -> None:
+    page = OPERATIONS.read_text()
+    assert "crosswind_recorder_down" in page and with_metrics_table(page) == page
 
 
 def test_the_names_that_are_resolved_late_are_those_that_mypy_sees() -> None:
