@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from crosswind.injectors.cli.commands import ConfigurationError, read_file
 from crosswind.injectors.conversation import Conversation, InstructionText
 from crosswind.injectors.engine.tools import UNCONSTRAINED
 from crosswind.injectors.guard.tools import ToolConstraints
+from crosswind.injectors.targets import ToolClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class RecordedConversation:
     turns: int
     instructions: InstructionText | None = None
     constraints: ToolConstraints = UNCONSTRAINED
+    tool_classes: Mapping[str, ToolClass] = field(default_factory=dict)
+    """What was declared of its tools where it was recorded."""
 
     @classmethod
     def of_request(

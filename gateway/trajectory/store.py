@@ -150,6 +150,11 @@ class Store(Protocol):
     def injections(self) -> Mapping[str, int]:
         """Injections per operator; withdrawn ones don't count."""
 
+    def noise_by_session(self) -> Mapping[str, tuple[int, int]]:
+        """How many injections each session met, and how much noise was drawn for it and withheld. Sessions
+        without any of these are left out.
+        """
+
     def versions(self) -> list[str]:
         """The policy versions that sampled tokens, in order of their first turn."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
@@ -36,7 +36,8 @@ def play_benchmark(
         records.append(record)
         tally.add(record)
 
-    code = run_loop(play_campaign(environment, iter(todo), settings, tally, add))
+    counting = replace(settings, count_noise=True)
+    code = run_loop(play_campaign(environment, iter(todo), counting, tally, add))
     if code == 0 and len(records) < len(todo):
         click.echo(f"stopped after {len(records)} of {len(todo)} episodes: no figures", err=True)
         code = 1
@@ -63,7 +64,7 @@ def arms(records: Sequence[Record]) -> dict[str, dict[str, Any]]:
         if name != CLEAN:
             gathered.setdefault(NOISY, []).append(record)
     order = sorted(gathered, key=lambda name: (name != CLEAN, name == NOISY, name))
-    return {name: _arm(gathered[name]) for name in order}
+    return {name: _arm(name, gathered[name]) for name in order}
 
 
 def arm_name(record: Record) -> str:
@@ -74,22 +75,35 @@ def arm_name(record: Record) -> str:
     return str(session.get("noise_type", session.get("profile", NOISY)))
 
 
-def _arm(records: Sequence[Record]) -> dict[str, Any]:
+def _arm(name: str, records: Sequence[Record]) -> dict[str, Any]:
+    """An arm's figures. A noisy one that met no noise has no success: it would be the clean one's."""
     good = [(record, record.verdict) for record in records if record.verdict is not None]
     by_task = mean_by_key([(record.job.task.id, verdict.reward) for record, verdict in good])
+    injected, withheld = (
+        sum(getattr(record, what) or 0 for record, _ in good) for what in ("injected", "withheld")
+    )
+    counted = any(record.injected is not None for record, _ in good)
+    asleep = name != CLEAN and counted and injected == 0
+    if asleep:
+        by_task = {}
     success = fmean(by_task.values()) if by_task else 0.0
     low, high = wilson(success, len(by_task))
     return {
         "n": len(good),
-        "success": success,
-        "low": low,
-        "high": high,
+        "success": None if asleep else success,
+        "low": None if asleep else low,
+        "high": None if asleep else high,
+        "injected": injected,
+        "withheld": withheld,
+        "met_noise": sum(bool(record.injected) for record, _ in good),
         "tool_calls": _mean([record.played.tool_calls for record, _ in good]),
         "output_tokens": _mean([record.played.output_tokens for record, _ in good]),
         "turns": _mean([record.played.turns for record, _ in good]),
         "not_executed": _mean([verdict.components.get("not_executed", 0.0) for _, verdict in good]),
         "errors": len(records) - len(good),
-        "by_kind": mean_by_key([(record.job.task.kind, verdict.reward) for record, verdict in good]),
+        "by_kind": {}
+        if asleep
+        else mean_by_key([(record.job.task.kind, verdict.reward) for record, verdict in good]),
         "by_task": by_task,
     }
 

@@ -16,14 +16,26 @@ def results_table(results: Mapping[str, Any]) -> Table:
         f"{results['temperature']}, policy {results['policy_version'] or 'unknown'}"
     )
     table = Table(title=title, title_justify="left")
-    headings = ("episodes", "success", "95 %", "calls", "tokens", "turns", "not executed", "errors")
+    headings = (
+        "episodes",
+        "success",
+        "95 %",
+        "injected",
+        "withheld",
+        "calls",
+        "tokens",
+        "turns",
+        "not executed",
+        "errors",
+    )
     _add_columns(table, "arm", *headings)
     for name, arm in results["arms"].items():
         table.add_row(
             name,
             str(arm["n"]),
-            f"{arm['success']:.1%}",
-            f"{arm['low']:.1%} – {arm['high']:.1%}",
+            *_success_cells(arm),
+            str(arm.get("injected", "")),
+            str(arm.get("withheld", "")),
             f"{arm['tool_calls']:.2f}",
             f"{arm['output_tokens']:.1f}",
             f"{arm['turns']:.2f}",
@@ -31,6 +43,16 @@ def results_table(results: Mapping[str, Any]) -> Table:
             str(arm["errors"]),
         )
     return table
+
+
+NO_NOISE = "no noise acted"
+"""In place of the success of an arm in which nothing was injected."""
+
+
+def _success_cells(arm: Mapping[str, Any]) -> tuple[str, str]:
+    if arm["success"] is None:
+        return NO_NOISE, ""
+    return f"{arm['success']:.1%}", f"{arm['low']:.1%} – {arm['high']:.1%}"
 
 
 def differences_table(found: Mapping[str, PairedDifference]) -> Table:

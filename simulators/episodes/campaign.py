@@ -39,6 +39,8 @@ class CampaignSettings:
     json_progress: bool
     grace_s: float = 0.0
     """How long running episodes may go on after a signal."""
+    count_noise: bool = False
+    """Whether the records say what noise the sessions met."""
 
 
 def run_groups(
@@ -111,7 +113,9 @@ async def play_campaign(
             click.echo(f"--control: nothing answers at {settings.control}; {fix}", err=True)
             return 2
         agent = ToolAgent(environment.instructions, environment.tools, settings.agent)
-        runner = EpisodeRunner(environment, agent, control, users=settings.users)
+        runner = EpisodeRunner(
+            environment, agent, control, users=settings.users, count_noise=settings.count_noise
+        )
         stopping = _stop_on_signals(stopping or asyncio.Event())
         ticker = asyncio.create_task(_tick(report))
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from openai import AsyncOpenAI
@@ -25,7 +26,8 @@ def model_client(**settings: Any) -> AsyncOpenAI:
 class EpisodeRunner:
     """Plays jobs in sessions of the gateway. It owns the pooled model client, but not the control client.
 
-    `model` overrides the SDK's default client; `users` lets a model play the users of the episodes.
+    `model` overrides the SDK's default client; `users` lets a model play the users of the episodes. With
+    `count_noise` the records say what noise the sessions met.
     """
 
     def __init__(
@@ -36,8 +38,10 @@ class EpisodeRunner:
         *,
         model: AsyncOpenAI | None = None,
         users: UserModel | None = None,
+        count_noise: bool = False,
     ) -> None:
         self._users = users
+        self._count_noise = count_noise
         self._environment = environment
         self._tool_classes = declare_tools(environment)
         self._agent = agent
@@ -70,7 +74,18 @@ class EpisodeRunner:
             episode.close()
         failure = played.error or lost
         kept = None if failure else verdict
-        return Record(job, opened.arm, opened.id, opened.plan, played, kept, failure)
+        record = Record(job, opened.arm, opened.id, opened.plan, played, kept, failure)
+        return await self._with_noise(record) if self._count_noise and kept is not None else record
+
+    async def _with_noise(self, record: Record) -> Record:
+        """The record with what its session met of noise; a noisy session may have met none."""
+        assert record.session_id is not None
+        try:
+            drawn = [one for one in await self._control.events(record.session_id) if one["slot"]]
+        except GatewayError as error:
+            return replace(record, verdict=None, error=f"events: {_describe(error)}")
+        injected = sum(one["after"] is not None for one in drawn)
+        return replace(record, injected=injected, withheld=len(drawn) - injected)
 
     async def _play(self, client: AsyncOpenAI, job: Job, episode: Episode, session_id: str) -> Playthrough:
         """Play with the episode's own user, or with a model in its place."""

@@ -142,6 +142,6 @@ def evaluate(arguments: Sequence[str], out: Path, progress: Progress) -> None:
         progress.note(f"evaluation failed with exit code {error.code}: {error}")
         return
     arms = orjson.loads(out.read_bytes())["arms"]
-    rates = {name: arm["success"] for name, arm in arms.items()}
+    rates = {name: arm["success"] for name, arm in arms.items() if arm["success"] is not None}
     shown = ", ".join(f"{name} {100 * rate:.0f}%" for name, rate in rates.items())
     progress.note(f"evaluation: {shown} ({out})", success=rates)

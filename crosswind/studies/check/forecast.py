@@ -47,7 +47,12 @@ class Forecast:
         self, profile: Profile, recorded: RecordedConversation, seed: int, level: int | None
     ) -> None:
         """Decide one session, and count its events."""
-        plan = make_plan(profile, Seed(seed, recorded.name), Assignment(NOISY, level=level))
+        plan = make_plan(
+            profile,
+            Seed(seed, recorded.name),
+            Assignment(NOISY, level=level),
+            tool_classes=(profile.tool_classes, recorded.tool_classes),
+        )
         self.sessions += 1
         for rule in plan.rules:
             self.operators.setdefault((rule.operator, rule.severity), OperatorTally())

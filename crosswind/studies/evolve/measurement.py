@@ -87,7 +87,7 @@ class Measurements:
                 calm=float(before["arms"]["clean"]["success"]),
                 hand_made=_read_fitness(before, hand_made, doses_before).to_json(),
                 evolved=_read_fitness(after, name, doses_after).to_json(),
-                difference=dict(compared["arms"]["noisy"]),
+                difference=dict(compared["arms"].get("noisy", {})),
             )
         return {name: value for name, value in entry.items() if name != "key"}
 
@@ -115,7 +115,9 @@ def _read_fitness(
     results: Mapping[str, Any], profile: str, doses: Mapping[str, MeasuredDose]
 ) -> CandidateFitness:
     arm = results["arms"][profile]
-    return CandidateFitness(float(arm["success"]), int(arm["n"]), doses[profile])
+    # Noise that did not act cost nothing.
+    success = 1.0 if arm["success"] is None else float(arm["success"])
+    return CandidateFitness(success, int(arm["n"]), doses[profile])
 
 
 def _key(tasks: TaskSet, name: str) -> str:

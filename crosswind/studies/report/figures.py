@@ -60,7 +60,10 @@ def plot_lines(
 def plot_before_after(arms: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]) -> str:
     """Success per arm before and after training, with each one's 95 % interval."""
     figure, axes = _canvas(7.2, 0.9 + 0.42 * len(arms))
-    rows = list(reversed(list(arms.items())))
+    measurable = [
+        (name, pair) for name, pair in arms.items() if all(one["success"] is not None for one in pair)
+    ]
+    rows = list(reversed(measurable))
     for offset, index, name, colour in ((0.18, 0, "before", MUTED), (-0.18, 1, "after", CLEAN)):
         measured = [pair[index] for _, pair in rows]
         values = [float(each["success"]) for each in measured]

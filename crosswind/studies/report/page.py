@@ -127,11 +127,13 @@ def arm_rows(evaluation: Evaluation) -> list[ArmRow]:
     return rows
 
 
-def _points(share: float, sign: str = "") -> str:
-    return f"{100 * share:{sign}.1f}"
+def _points(share: float | None, sign: str = "") -> str:
+    return "no noise acted" if share is None else f"{100 * share:{sign}.1f}"
 
 
 def _interval(measured: Mapping[str, Any], sign: str = "") -> str:
+    if measured["low"] is None:
+        return ""
     return f"[{_points(measured['low'], sign)}, {_points(measured['high'], sign)}]"
 
 

@@ -34,30 +34,43 @@ class ReportTable:
 def reward_tables(store: Store) -> list[ReportTable]:
     """Success by arm, from the rewards on record, whoever played; nothing where there is no reward."""
     rewards: dict[tuple[str, str], list[float]] = {}
+    noise = store.noise_by_session()
+    met: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for session in {one.id: one for one in iterate_sessions(store)}.values():
         if session.reward is not None:
             purpose = str(session.labels.get("purpose", ""))
             rewards.setdefault((purpose, session.arm.value), []).append(session.reward)
+            met.setdefault((purpose, session.arm.value), []).append(noise.get(session.id, (0, 0)))
     if not rewards:
         return []
-    rows = [(arm, purpose, *_success(rewards[purpose, arm])) for purpose, arm in sorted(rewards)]
+    rows = [
+        (arm, purpose, *_success(rewards[purpose, arm], met[purpose, arm], noisy=arm != "clean"))
+        for purpose, arm in sorted(rewards)
+    ]
     return [
         ReportTable(
             "Success by arm",
             f"Of the sessions with a reward; a reward of {SUCCESS_AT:g} or more is a success. "
-            "Intervals are Wilson's.",
-            ("arm", "purpose", "n", "success", "95 % interval", "mean reward"),
+            "Intervals are Wilson's. An arm in which no noise acted has no success of its own.",
+            ("arm", "purpose", "n", "met noise", "injected", "withheld", *SUCCESS_HEADS),
             rows,
         )
     ]
 
 
-def _success(rewards: Sequence[float]) -> tuple[str, ...]:
+SUCCESS_HEADS = ("success", "95 % interval", "mean reward")
+
+
+def _success(rewards: Sequence[float], met: Sequence[tuple[int, int]], *, noisy: bool) -> tuple[str, ...]:
     n = len(rewards)
+    injected, withheld = (sum(counts) for counts in zip(*met, strict=True))
+    counts = (f"{n:,}", f"{sum(one > 0 for one, _ in met):,}", f"{injected:,}", f"{withheld:,}")
+    if noisy and injected == 0:
+        return *counts, "no noise acted", "", ""
     share = sum(one >= SUCCESS_AT for one in rewards) / n
     low, high = wilson(share, n)
     interval = f"[{100 * low:.1f} %, {100 * high:.1f} %]"
-    return f"{n:,}", f"{100 * share:.1f} %", interval, f"{sum(rewards) / n:.3g}"
+    return *counts, f"{100 * share:.1f} %", interval, f"{sum(rewards) / n:.3g}"
 
 
 def traffic_tables(found: Summary) -> list[ReportTable]:

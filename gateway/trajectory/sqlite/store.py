@@ -205,6 +205,7 @@ class SqliteStore(Store):
     steps = _snapshot(totals.steps)
     runs = _snapshot(totals.runs)
     injections = _snapshot(totals.injections)
+    noise_by_session = _snapshot(totals.noise_by_session)
     versions = _snapshot(totals.versions)
     counts = _snapshot(totals.counts)
     summary = _snapshot(compute_summary)

@@ -23,6 +23,14 @@ def injections(connection: sqlite3.Connection) -> dict[str, int]:
     return dict(connection.execute(query).fetchall())
 
 
+def noise_by_session(connection: sqlite3.Connection) -> dict[str, tuple[int, int]]:
+    query = """
+    SELECT session_id, sum(after IS NOT NULL), sum(after IS NULL AND slot <> '') FROM event
+    GROUP BY session_id
+    """
+    return {session: (injected, withheld) for session, injected, withheld in connection.execute(query)}
+
+
 def versions(connection: sqlite3.Connection) -> list[str]:
     query = """
     SELECT version FROM (

@@ -44,6 +44,47 @@ def conversation(tmp_path: Path) -> Path:
     return file
 
 
+ASLEEP = "name: mine\nbounds: {faults_per_session: 9}\nrules: [{operator: tool.timeout, severity: 1}]\n"
+
+
+async def test_tools_are_classed_as_in_traffic(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(ASLEEP)
+    asked: dict[str, tuple[str, dict[str, str]]] = {
+        "fetch_order": ("", {}),
+        "capital_of": ("Returns the capital of a country.", {}),
+        "Bash": ("Executes a command.", {}),
+        "frob": ("", {"frob": "read_only"}),
+        "zap": ("", {}),
+    }
+    live: dict[str, bool] = {}
+    async with upstream() as app, gateway(tmp_path, app, profile=str(file)) as running:
+        for tool, (description, declared) in asked.items():
+            opened = (await running.api("POST", "/api/sessions", {"tool_classes": declared})).json()
+            await running.chat(calling(tool, description), opened["id"])
+            [event] = (await running.trajectory(opened["id"]))["events"]
+            live[tool] = event["after"] is not None
+    assert live == {"fetch_order": True, "capital_of": True, "Bash": False, "frob": True, "zap": False}
+    result = await asyncio.to_thread(check, file, f"sqlite:///{tmp_path}/store.db", "--seeds", 1, "--json")
+    [found] = json.loads(result.stdout)["operators"]
+    assert (found["injected"], found["withdrawn"]) == (3 / 5, 2 / 5)
+    assert all("of class unknown" in why for why in found["reasons"])
+
+
+def calling(tool: str, description: str) -> dict[str, Any]:
+    called = {"id": "c", "type": "function", "function": {"name": tool, "arguments": "{}"}}
+    declared = {"name": tool, "description": description, "parameters": {"type": "object", "properties": {}}}
+    return {
+        "model": "tiny",
+        "messages": [
+            user("Do it."),
+            {"role": "assistant", "content": None, "tool_calls": [called]},
+            {"role": "tool", "tool_call_id": "c", "content": "W17"},
+        ],
+        "tools": [{"type": "function", "function": declared}],
+    }
+
+
 async def test_the_expected_numbers_are_those_of_traffic(tmp_path: Path, profile: Path) -> None:
     async with upstream() as app, gateway(tmp_path, app, profile=str(profile)) as running:
         counted: Counter[str] = Counter()

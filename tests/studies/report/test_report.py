@@ -109,12 +109,16 @@ def test_success_by_arm_comes_from_the_rewards_and_needs_no_matplotlib(
         for number, reward in enumerate([1.0, 1.0, 1.0, 0.0, 1.0, 0.5]):
             name, arm = f"s{number}", Arm.CLEAN if number < 3 else Arm.NOISY
             store.write([rows.session(name, arm=arm), Reward(name, number, reward)])
+        store.write([rows.event("s3"), rows.event("s3", ordinal=1, after=None), rows.event("s4", after=None)])
+        asleep = rows.session("asleep", arm=Arm.NOISY, labels={"purpose": "try"})
+        store.write([asleep, Reward("asleep", 9, 1.0), rows.event("asleep", after=None)])
         store.write([rows.session("pending", arm=Arm.NOISY)])
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     page = report(tmp_path)
     assert "The plots are left out" in page and "<svg" not in page
     shown = [line for line in page.splitlines() if line.startswith(("<tr><td>clean", "<tr><td>noisy"))]
     assert [re.findall("<td>(.*?)</td>", line) for line in shown] == [
-        ["clean", "", "3", "100.0 %", "[43.9 %, 100.0 %]", "1"],
-        ["noisy", "", "3", "33.3 %", "[6.1 %, 79.2 %]", "0.5"],
+        ["clean", "", "3", "0", "0", "0", "100.0 %", "[43.9 %, 100.0 %]", "1"],
+        ["noisy", "", "3", "1", "1", "2", "33.3 %", "[6.1 %, 79.2 %]", "0.5"],
+        ["noisy", "try", "1", "0", "0", "1", "no noise acted", "", ""],
     ]
