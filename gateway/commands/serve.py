@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import secrets
 import signal
 import socket
@@ -131,7 +132,12 @@ def _make_control_key(settings: Settings) -> dict[str, SecretStr]:
     if not settings.needs_control_key:
         return {}
     key = f"ck-{secrets.token_urlsafe(24)}"
-    click.echo(f"control key    {key}  (for this run; set control_key to keep one)", err=True)
+    told = f"control key    {key}  (for this run; set control_key to keep one)"
+    if settings.log.format == "json":
+        # Not by a logger, which masks it.
+        event = {"event": "a control key was made for this run", "code": "control_key_made"}
+        told = json.dumps({**event, "level": "warning", "control_key": key})
+    click.echo(told, err=True)
     return {"control_key": SecretStr(key)}
 
 

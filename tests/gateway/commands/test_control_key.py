@@ -5,6 +5,7 @@ processes, and kept by a reload.
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from pathlib import Path
 
@@ -43,6 +44,18 @@ async def test_a_key_is_made_and_printed_off_loopback(
         assert (
             await http.get(f"{running.control}/api/noise", headers={"authorization": f"Bearer {key}"})
         ).is_error
+
+
+async def test_a_json_log_has_it_as_an_event(tmp_path: Path, children: Children) -> None:
+    ports = ("--port", "0", "--control-port", "0")
+    serve = children.start(
+        *("serve", "--upstream", "http://127.0.0.1:9/v1", *ANYWHERE, *ports),
+        environment={"CROSSWIND_LOG__FORMAT": "json"},
+        cwd=tmp_path,
+    )
+    serve.until(lambda: '"serving"' in serve.said)
+    made = [json.loads(line) for line in serve.said.splitlines() if "control_key_made" in line]
+    assert len(made) == 1 and made[0]["control_key"].startswith("ck-")
 
 
 async def test_none_is_made_where_one_is_configured_or_needless(tmp_path: Path, children: Children) -> None:

@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 
 from tests.gateway.dialogue import PROFILE, body, user
 from tests.gateway.servers import gateway, upstream
+from tests.gateway.sessions.peers import workers
 
 MINE = "name: mine\nrules:\n  - operator: Typo\n    severity: 1\n"
 GONE = MINE.replace("Typo", "vendor.gone")
@@ -106,6 +107,20 @@ async def test_no_setting_keeps_the_gateway_from_starting(tmp_path: Path, value:
             assert not running.gateway.switch.enabled, "in doubt there is no noise"
 
 
+async def test_workers_skip_it_too_until_it_is_put_again(tmp_path: Path) -> None:
+    said = body(user("Please find the cheapest flight to London and book a seat for me."))
+    async with upstream() as app:
+        async with gateway(tmp_path, app):
+            pass
+        spoil(tmp_path, "profile", "mine", "{}")
+        async with workers(tmp_path, app, profile="mine") as (control, worker):
+            assert (await worker.chat(said, "before")).is_success
+            assert (await control.api("PUT", "/api/profiles/mine", {"yaml": MINE})).is_success
+            assert (await worker.chat(said, "after")).is_success
+            found = [(await worker.trajectory(name))["session"] for name in ("before", "after")]
+            assert [(one["arm"], one["quarantine"]) for one in found] == [("clean", REASON), ("noisy", None)]
+
+
 async def test_a_name_is_no_path_on_the_server(tmp_path: Path) -> None:
     """Neither a file that could be told, nor one that never ends."""
     (tmp_path / "secret.yaml").write_text("password: hunter2\n")
@@ -132,3 +147,18 @@ async def test_aliases_that_multiply_are_refused(tmp_path: Path) -> None:
         assert refused.status_code == 400 and "20000 values" in refused.json()["error"]["message"]
         long = await running.api("PUT", "/api/profiles/b", {"yaml": "#" * 300_000})
         assert long.status_code == 400
+
+
+async def test_an_expression_without_end_does_not_stop_the_traffic(tmp_path: Path) -> None:
+    slow = MINE + "    where: {text: '(?:a|aa)+$'}\n"
+    async with upstream() as app, gateway(tmp_path, app, timeouts={"expression": 0.02}) as running:
+        assert (await running.api("PUT", "/api/profiles/mine", {"yaml": slow})).is_success
+        opened = (await running.api("POST", "/api/sessions", {"profile": "mine"})).json()["id"]
+        with capture_logs() as logs:
+            async with asyncio.timeout(60):
+                for number in range(5):
+                    said = body(user(f"{'a' * 5000} {number}b"))
+                    assert (await running.chat(said, opened)).is_success
+        late = [one for one in logs if one.get("expression") == "(?:a|aa)+$"]
+        assert len(late) == 3 and late[-1]["then"] == "its rule doesn't act any more"
+        assert [seen.texts() for seen in app.requests] == [[f"{'a' * 5000} {number}b"] for number in range(5)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -129,3 +130,18 @@ def test_what_was_left_out_is_said_at_the_end(tmp_path: Path, children: Children
     late = [one for one in lines if one["code"] == "released_before_durable"]
     assert [one.get("repeated") for one in late] == [None, 4]
     assert sum(one["code"] == "answered_with_error" for one in lines) == 5
+
+
+@pytest.mark.parametrize("form", ["console", "json"])
+def test_control_characters_are_escaped(form: str) -> None:
+    """In a process of its own, since loggers keep the configuration they began with."""
+    code = (
+        "import structlog; from crosswind.gateway.config.sections import Logging\n"
+        "from crosswind.gateway.telemetry.logs import configure\n"
+        f"configure(Logging(format={form!r}))\n"
+        "log = structlog.get_logger('t')\n"
+        "log.info('answered with an error', session='a\\x9b31m\\x1b[2J\\u2028b\\u202e', n=1)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stderr.decode()
+    assert told.strip().isascii() and "\x1b" not in told and told.count("\n") == 1
+    assert "9b31m" in told and "answered with an error" in told
