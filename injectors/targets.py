@@ -81,6 +81,8 @@ class UserTarget:
     """What the user said first in this conversation."""
     unsettled: tuple[str, ...] = ()
     """The words that the same rule has put in doubt in an earlier message, and not settled yet."""
+    before_contradiction: str | None = None
+    """The text as it was before other noise has contradicted it or put it in doubt; None: none has."""
 
     @property
     def own(self) -> str:

@@ -55,6 +55,29 @@ class Texts(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class StoredDraw:
+    """A draw as it was recorded. `refused` says why it was withdrawn; None: it was carried out."""
+
+    draw: Draw
+    refused: str | None
+
+
+class StoredDraws:
+    """`Texts` that know the draws, too, as they were recorded: these are applied, not judged anew."""
+
+    def __init__(self, draws: Mapping[tuple[str, str], StoredDraw]) -> None:
+        self._draws = draws
+
+    def get(self, slot: str, prompt: Prompt) -> WrittenText | None:
+        """No text: the recorded ones are in their draws."""
+        return None
+
+    def recall(self, slot: str, anchor: str) -> StoredDraw | None:
+        """What was drawn at the slot for the text with this anchor; None: nothing that is on record."""
+        return self._draws.get((slot, anchor))
+
+
 class WrittenForm(Protocol):
     """How a model writes an operator's noise. Both methods are pure."""
 

@@ -143,6 +143,8 @@ class _NewItem:
     _spent: Spent = field(init=False)
     _done: list[Decision] = field(default_factory=list)
     """What was done to the text so far."""
+    _uncontradicted: str | None = None
+    """The text before the first contradiction; None: there is none so far."""
 
     def __post_init__(self) -> None:
         call = self.item.call if isinstance(self.item, ToolResult) else None
@@ -175,6 +177,8 @@ class _NewItem:
                 Injection(outcome.decision, text, after, outcome.note, tool, kind, outcome.withheld)
             )
             if after is not None:
+                if self._uncontradicted is None and shown_text.contradicts(outcome.decision.draw):
+                    self._uncontradicted = text
                 text = after
                 done.append(outcome.decision)
                 if outcome.decision.fault:
@@ -206,8 +210,15 @@ class _NewItem:
         target = self._target_for(text)
         if isinstance(target, ToolResultTarget) and self._permit(entry).if_read_elsewhere:
             active = active._replace(assurance=solvability.READ_ELSEWHERE)
-        if isinstance(target, UserTarget) and (unsettled or not self.plan.user_can_answer):
-            target = replace(target, unsettled=unsettled, user_can_answer=self.plan.user_can_answer)
+        if isinstance(target, UserTarget) and (
+            unsettled or self._uncontradicted is not None or not self.plan.user_can_answer
+        ):
+            target = replace(
+                target,
+                unsettled=unsettled,
+                user_can_answer=self.plan.user_can_answer,
+                before_contradiction=self._uncontradicted,
+            )
         return apply_rule(
             active,
             target,

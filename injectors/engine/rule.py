@@ -17,6 +17,8 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Result, Withheld
 from crosswind.injectors.text.languages import UNABLE
 from crosswind.injectors.wording import (
+    StoredDraw,
+    StoredDraws,
     Texts,
     UnusableText,
     apply_draw,
@@ -70,6 +72,8 @@ def apply_rule(
     `slot` keys the random stream. `check` is the guard. `full` says why there is no room for an injection,
     if there is none. `texts` are a model's, for operators that may have one write.
     """
+    if isinstance(texts, StoredDraws) and (stored := texts.recall(slot, anchor)) is not None:
+        return conclude(active, slot, anchor, _recall(active, target, stored), logical_call)
     attempt = attempt_rule(active, target, slot, check, full=full, texts=texts)
     return None if attempt is None else conclude(active, slot, anchor, attempt, logical_call)
 
@@ -97,6 +101,16 @@ def attempt_rule(
     if texts is None:
         return _carry_out(active, target, draw, check)
     return _carry_out_in_words(active, target, slot, draw, check, texts)
+
+
+def _recall(active: ActiveRule, target: Any, stored: StoredDraw) -> Attempt:
+    """Apply a draw that is on record. The guard had its say when it was drawn."""
+    if stored.refused is not None:
+        return Attempt(stored.draw, refused=stored.refused)
+    try:
+        return Attempt(stored.draw, apply_draw(active.entry, target, stored.draw))
+    except Exception as error:
+        return Attempt(stored.draw, refused=describe_failure(error))
 
 
 def conclude(

@@ -47,6 +47,11 @@ def check_shown_text(
     return None
 
 
+def contradicts(draw: Draw) -> bool:
+    """Whether it puts something in doubt, to be settled in this message or in a later one."""
+    return bool(draw.get(FINAL) or draw.get(OWED))
+
+
 def _find_contradictions(draw: Draw) -> Iterator[tuple[str, str]]:
     """What is said wrongly, each with the value that has to come last."""
     said = draw.get(WRONG)

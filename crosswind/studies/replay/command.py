@@ -79,6 +79,7 @@ def _report(replayed: ReplayedTurn, answer: ReplayedAnswer | None) -> dict[str, 
         "protocol": turn.protocol,
         "outcome": "not replayable" if replayed.why_not else "same" if replayed.same else "differs",
         "why_not": replayed.why_not,
+        "by_recorded_draws": replayed.by_recorded_draws,
         "injected": [event.operator for event in replayed.events if event.after is not None],
         "received_to_sent": [one._asdict() for one in compare(received, sent)],
         "sent_to_recomputed": [one._asdict() for one in recomputed],
@@ -94,7 +95,8 @@ def _report(replayed: ReplayedTurn, answer: ReplayedAnswer | None) -> dict[str, 
 def _print_turn(turn: dict[str, Any]) -> None:
     attempt = f", attempt {turn['attempt']}" if turn["attempt"] else ""
     outcome = {"same": "as it was sent", "differs": "DIFFERS from what was sent"}.get(turn["outcome"])
-    click.echo(f"turn {turn['turn']}{attempt}: {outcome or 'not replayable: ' + turn['why_not']}")
+    how = " (by its recorded draws: this version draws otherwise)" if turn["by_recorded_draws"] else ""
+    click.echo(f"turn {turn['turn']}{attempt}: {outcome or 'not replayable: ' + turn['why_not']}{how}")
     for title, name in (("received, sent", "received_to_sent"), ("sent, recomputed", "sent_to_recomputed")):
         _print_differences(title, turn[name])
     if "answer" in turn:

@@ -1,7 +1,8 @@
 """Recompute what a policy was sent from the record alone: a session's plan, and what its agent sent.
 
 The stored ledger is not consulted for what was shown: if the replay gives the same bytes, the noise follows
-from the plan, and the record is complete. Two things follow from nothing: model-written texts, which the
+from the plan, and the record is complete. Where an older version drew otherwise, its recorded draws are
+applied. Two things follow from nothing: model-written texts, which the
 events hold, and calls that the client never got, which the ledger holds. Whether token ids were requested,
 and the model's name upstream, are up to the configuration: both are read from the body as sent, if it is
 stored.
@@ -10,7 +11,7 @@ stored.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from crosswind.gateway.noise.decide import Circumstances
@@ -28,7 +29,15 @@ from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Event, Session, Turn
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.plan import Plan
-from crosswind.injectors.wording import MODEL, WORDING, Prompt, Texts, WrittenText
+from crosswind.injectors.wording import (
+    MODEL,
+    WORDING,
+    Prompt,
+    StoredDraw,
+    StoredDraws,
+    Texts,
+    WrittenText,
+)
 
 _WITHOUT_NOISE = frozenset((Fitness.LEDGER_UNAVAILABLE, Fitness.NOISE_FAILED, Fitness.NOISE_STOPPED))
 _REDACTOR = Redactor("keep")
@@ -61,6 +70,24 @@ class RecordedTexts:
         return WrittenText(None, why=wording["why"])
 
 
+class RecordedDraws(StoredDraws):
+    """All that was drawn in a recorded session, and what of it was withdrawn."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        super().__init__(
+            {
+                (event.slot, event.anchor): StoredDraw(
+                    event.draw, None if event.after is not None else _read_reason(event)
+                )
+                for event in events
+            }
+        )
+
+
+def _read_reason(event: Event) -> str:
+    return event.note.removeprefix("Not injected: ").removesuffix(".")
+
+
 @dataclass(frozen=True, slots=True)
 class ReplayedTurn:
     """A turn with the recomputed body that was sent to the policy."""
@@ -71,6 +98,8 @@ class ReplayedTurn:
     events: tuple[Event, ...] = ()
     """The turn's injections, recomputed; `created_us` is the turn's."""
     why_not: str | None = None
+    by_recorded_draws: bool = False
+    """Whether this version would draw otherwise, and the recorded draws were applied."""
 
     @property
     def same(self) -> bool:
@@ -84,11 +113,25 @@ def replay(
     """Recompute the body sent in each turn, in the order of the turns.
 
     Of the events only model-written texts are used, and of the ledger's rows, `shown`, only calls of tools
-    that noise added. ValueError where the session's plan can't be read.
+    that noise added. Where this doesn't give what was sent, the session was recorded by a version that drew
+    or judged otherwise: then the recorded draws are applied. ValueError where the session's plan can't be
+    read.
     """
+    replayed = _replay_turns(session, turns, shown, RecordedTexts(events) or None)
+    if all(turn.same or turn.why_not is not None for turn in replayed):
+        return replayed
+    again = _replay_turns(session, turns, shown, RecordedDraws(events))
+    return [
+        replace(second, by_recorded_draws=True) if second.same and not first.same else first
+        for first, second in zip(replayed, again, strict=True)
+    ]
+
+
+def _replay_turns(
+    session: Session, turns: Sequence[Turn], shown: Sequence[Shown], texts: Texts | None
+) -> list[ReplayedTurn]:
     live = LiveSession(session, Plan.from_json(session.plan))
     live.mark(noise_stopped=False)
-    texts = RecordedTexts(events) or None
     replayed = []
     for turn in sorted(turns, key=lambda turn: (turn.index, turn.attempt)):
         replayed.append(_replay_turn(live, turn, texts))

@@ -75,8 +75,7 @@ class RedundantMessageWording:
             "message: some that repeat what it says in other words, some about their day that have nothing "
             "to do with it. Ask nothing, order nothing, add no fact, state no wish."
         )
-        # What other noise has said isn't the user's: it may be the false half of a contradiction.
-        return task, target.own
+        return task, _uncontradicted(target)
 
     def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
         count = len(draw["before"])
@@ -98,16 +97,22 @@ def _count_words(text: str) -> int:
     return len(_WORD.findall(text))
 
 
+def _uncontradicted(target: UserTarget) -> str:
+    return target.text if target.before_contradiction is None else target.before_contradiction
+
+
 def _draw_candidates(target: UserTarget, rng: SeededRandom) -> list[tuple[str, bool]]:
     """Draw sentences in the order of use, small talk and repetitions by turns, each with whether it repeats
-    the user's own. What other noise has said is not repeated: it may be the false half of a contradiction.
+    the user's own. Of a text that was contradicted only the sentences are repeated that were there before
+    it: the others may be the false half.
     """
     text = target.text
     talk = [(sentence, False) for sentence in rng.shuffled(SMALL_TALK)]
     sentences = [text[start:end].strip() for start, end in split_sentences(text)]
     said = [sentence for sentence in sentences if _count_words(sentence) in REPEATED_WORDS]
     drawn = [(rng.choice(REPEATS), sentence) for sentence in rng.sample(said, 4)]
-    own = {target.own[start:end].strip() for start, end in split_sentences(target.own)}
-    repeats = [(words.replace("{}", sentence), True) for words, sentence in drawn if sentence in own]
+    before = _uncontradicted(target)
+    own = {before[start:end].strip() for start, end in split_sentences(before)}
+    repeats = [(how.replace("{}", sentence), True) for how, sentence in drawn if sentence in own]
     first, second = (talk, repeats) if rng.chance(0.5) else (repeats, talk)
     return [one for pair in zip_longest(first, second) for one in pair if one is not None]

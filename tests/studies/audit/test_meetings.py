@@ -4,7 +4,7 @@ what was shown in the end."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,7 @@ import pytest
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.injectors.guard import shown_text
 from crosswind.injectors.operators.user import redundant
-from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import UserTarget
+from crosswind.studies.replay.recompute import replay
 from tests.gateway.dialogue import user
 from tests.gateway.servers import gateway, upstream
 from tests.studies.audit.stores import broken
@@ -38,7 +37,7 @@ async def _lead(tmp_path: Path, profile: str = PROFILE, text: str = TEXT) -> lis
             answer = await running.chat({"model": "tiny", "messages": [user(text)]}, f"s{number}")
             assert answer.status_code == 200
         await running.flush()
-    store = SqliteStore(str(tmp_path / "store.db"))
+    store = SqliteStore(tmp_path / "store.db")
     found = [store.trajectory(f"s{number}") for number in range(SESSIONS)]
     store.close()
     return [event for one in found if one is not None for event in one.events]
@@ -47,12 +46,7 @@ async def _lead(tmp_path: Path, profile: str = PROFILE, text: str = TEXT) -> lis
 @pytest.fixture
 def repeats_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let user.redundant repeat whatever stands in the message, as it once did."""
-    before: Callable[..., Any] = redundant._draw_candidates
-
-    def draw(target: UserTarget, rng: SeededRandom) -> Any:
-        return before(UserTarget(target.text, target.ordinal), rng)
-
-    monkeypatch.setattr(redundant, "_draw_candidates", draw)
+    monkeypatch.setattr(redundant, "_uncontradicted", lambda target: target.text)
 
 
 async def test_the_false_half_of_a_contradiction_is_not_repeated(tmp_path: Path) -> None:
@@ -80,6 +74,31 @@ async def test_the_audit_sees_what_a_guard_that_slept_let_through(
     assert found and {one["guarantee"] for one in found} == {"contradictions settled"}
     assert {one["operator"] for one in found} == {"user.redundant"}
     assert all(one["event"] is not None and "is what was said last" in one["what"] for one in found)
+
+
+@pytest.mark.usefixtures("repeats_all")
+async def test_what_was_shown_before_is_shown_again_and_not_judged_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shown_text, "check_shown_text", lambda *_: None)
+    await _lead(tmp_path)
+    monkeypatch.undo()
+    history = [user(TEXT), {"role": "assistant", "content": "hello"}, user("Thanks a lot for that.")]
+    async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
+        for number in range(SESSIONS):
+            await running.chat({"model": "tiny", "messages": history}, f"s{number}")
+        await running.flush()
+    store, otherwise = SqliteStore(tmp_path / "store.db"), 0
+    for number in range(SESSIONS):
+        found = store.trajectory(f"s{number}")
+        assert found is not None
+        replayed = replay(found.session, found.turns, found.events, store.ledger_since(f"s{number}", 0))
+        assert all(turn.same for turn in replayed)
+        otherwise += any(turn.by_recorded_draws for turn in replayed)
+        first, second = (json.loads(turn.sent.bytes())["messages"][0] for turn in found.turns if turn.sent)
+        assert first == second
+    store.close()
+    assert otherwise > 0
 
 
 async def test_nothing_is_added_to_a_text_that_is_to_be_passed_on(tmp_path: Path) -> None:
