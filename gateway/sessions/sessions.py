@@ -139,8 +139,12 @@ class Sessions:
             _log.error("the owner of a response can't be read", error=str(error))
             return None
         session = await self.get(session_id) if session_id is not None else None
-        known = session is not None and session.record.tenant == await self.tenant_of(caller)
+        known = session is not None and self._is_of(session, await self.tenant_of(caller))
         return session_id if known else None
+
+    def _is_of(self, session: LiveSession, tenant: str | None) -> bool:
+        """Whether a session is a tenant's. Without keys of ours callers have no tenant."""
+        return self._settings.auth != "keys" or session.record.tenant == tenant
 
     async def tenant_of(self, caller: Caller) -> str | None:
         """The tenant of a caller: that of its key, or of the session that its session key belongs to."""
@@ -293,7 +297,7 @@ class Sessions:
             _log.error("a session can't be inferred: the store can't be read", error=str(error))
             inferred = make_unresolved(hints, salt, "inferred: the store could not be read")
         session = await self.get(inferred.session_id)
-        if session is not None and session.record.tenant != opening.record.tenant:
+        if session is not None and not self._is_of(session, opening.record.tenant):
             # A call's id alone doesn't open another tenant's session.
             inferred = make_unresolved(hints, salt, "inferred: its history was delivered to another tenant")
             session = await self.get(inferred.session_id)

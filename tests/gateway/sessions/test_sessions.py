@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from crosswind.gateway.client import AsyncClient, GatewayError
+from crosswind.gateway.http.auth import Caller
 from crosswind.testing.replies import plain
 from tests.gateway.dialogue import PROFILE, body, history, user
 from tests.gateway.servers import Running, gateway, upstream
@@ -365,3 +366,13 @@ async def test_names_that_would_steer_a_terminal_are_refused(tmp_path: Path) -> 
         spelled = {"x-crosswind-session": "Reise-À".encode(), "content-type": b"application/json"}
         taken = await running.http.post(url, json=body(user("Hi")), headers=spelled)  # type: ignore[arg-type]
         assert taken.is_success
+
+
+async def test_without_keys_a_tenants_session_goes_on_by_what_was_delivered(tmp_path: Path) -> None:
+    """Callers have no tenant then, so that it can't keep a session from being found again."""
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        opened = (await running.api("POST", "/api/sessions", {"tenant": "a"})).json()["id"]
+        assert (await running.chat(body(*history(1)), opened)).is_success
+        await running.flush()
+        owner = await running.gateway.sessions.of_response("chatcmpl-1", Caller())
+        assert owner == opened
