@@ -61,6 +61,8 @@ class WithheldNoise:
         _log.info("noise of this run", injected=self.injected, withheld=self.withheld)
         for (tool, tool_class), count in self._by_tool.most_common(20):
             if tool_class == ToolClass.UNKNOWN:
-                _log.warning(f"{tool}: class unknown, so {count} faults were withheld", fix=FIX)
+                _log.warning(
+                    "faults were withheld, since a tool's class is unknown", tool=tool, faults=count, fix=FIX
+                )
         if not self.injected:
             _log.warning("no noise acted: all that was drawn was withheld", withheld=self.withheld)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from rich.console import Group
 from rich.text import Text
 
 _PIECE = re.compile(r"\w+|\s+|[^\w\s]")
+_WHOLE = 400
+"""Characters up to which a text is shown whole beside its difference."""
+_AROUND = 16
+"""Words and spaces of a longer text that are shown on each side of a difference."""
 LONGEST = 4000
 """Characters of a text that are shown, at most."""
 
@@ -47,10 +52,29 @@ def shorten(text: str) -> str:
 
 
 def _compare(before: str, after: str) -> tuple[Text, Text]:
+    """Both texts with what differs in colour; of a long text, only what stands around the differences."""
     left, right = _PIECE.findall(before), _PIECE.findall(after)
     old, new = Text(style="not dim"), Text(style="not dim")
-    for kind, start, end, begin, stop in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
-        same = kind == "equal"
-        old.append("".join(left[start:end]), style="" if same else "red")
-        new.append("".join(right[begin:stop]), style="" if same else "bold green")
+    codes = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
+    long = max(len(before), len(after)) > _WHOLE
+    for kind, start, end, begin, stop in codes:
+        if kind == "equal":
+            same = left[start:end]
+            shown = (
+                _shorten_same(same, at_start=start == 0, at_end=end == len(left)) if long else "".join(same)
+            )
+            old.append(shown)
+            new.append(shown)
+        else:
+            old.append("".join(left[start:end]), style="red")
+            new.append("".join(right[begin:stop]), style="bold green")
     return old, new
+
+
+def _shorten_same(pieces: Sequence[str], *, at_start: bool, at_end: bool) -> str:
+    """The pieces next to a difference; the others as dots."""
+    ahead, behind = 0 if at_start else _AROUND, 0 if at_end else _AROUND
+    if len(pieces) <= ahead + behind + 1:
+        return "".join(pieces)
+    tail = pieces[len(pieces) - behind :]
+    return "".join([*pieces[:ahead], *(" " if ahead else ""), "… ", *tail]).replace("  ", " ")

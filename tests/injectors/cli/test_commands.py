@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 
 from crosswind.injectors import registry
 from crosswind.injectors.cli.commands import noise
+from crosswind.injectors.cli.rendering import render_event
 from crosswind.injectors.profiles import load as profile
 from tests.injectors.dialogues import TOOLS, order_desk
 
@@ -148,3 +151,16 @@ def test_a_wrong_name_names_the_nearest(arguments: list[str], words: str, chat: 
     result = run(*arguments, *([chat] if arguments[0] == "preview" else []))
     assert result.exit_code == 2
     assert words in result.stderr
+
+
+def test_of_a_long_text_only_what_stands_around_a_change_is_shown() -> None:
+    words = [f"word{number}" for number in range(200)]
+    before = " ".join(words)
+    console = Console(width=10_000, file=StringIO())
+    console.print(render_event(before, before.replace("word100", "other"), "why"))
+    assert isinstance(console.file, StringIO)
+    shown = console.file.getvalue()
+    assert "word99 other word101" in shown and "word99 word100 word101" in shown and "…" in shown
+    assert "word50" not in shown and "word150" not in shown
+    console.print(render_event("as it was", "as it is", "why"))
+    assert "as it was" in console.file.getvalue() and "as it is" in console.file.getvalue()
