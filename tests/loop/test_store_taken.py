@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from concurrent.futures import ThreadPoolExecutor
+import sqlite3
+import time
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -56,12 +58,15 @@ async def test_every_process_notices_and_the_end_tells_what_is_lost(
     assert not path.exists(), "no empty store is made in its place"
 
 
-def test_processes_that_start_at_once_share_the_log_of_leases(tmp_path: Path) -> None:
-    def start(attempt: int) -> None:
-        TurnLeases(tmp_path / f"{attempt // 8}.sqlite").close()
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(start, range(160)))
+def test_a_process_that_starts_waits_for_another_one_that_makes_the_log_of_leases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "claims.sqlite"
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("CREATE TABLE made (x)")
+        other.execute("BEGIN IMMEDIATE")
+        monkeypatch.setattr(time, "sleep", lambda _: other.in_transaction and other.execute("COMMIT"))
+        TurnLeases(file).close()
 
 
 def test_a_folder_that_is_gone_is_no_traceback_of_sqlite(tmp_path: Path) -> None:
