@@ -29,6 +29,7 @@ EMPTY = {"block": 0, "chain": 0, "frame": 0, "share": 0, "released": 0}
 def delete(store: SqliteStore, *session_ids: str, at_once: int = 500) -> int:
     """Delete sessions with their content; returns how many pieces were given up."""
     store.write([SessionDeleted(session_id) for session_id in session_ids])
+    store.forget_deleted(-1.0)
     return rows.sweep_all(store, at_once)
 
 
@@ -197,6 +198,7 @@ class Life(RuleBasedStateMachine):
         """Deleted, and swept only so far: then the process is gone, or busy."""
         name = sorted(self.expected)[which % len(self.expected)]
         self.processes[process].write([SessionDeleted(name)])
+        self.processes[process].forget_deleted(-1.0)
         del self.expected[name]
         for _ in range(steps):
             self.processes[process].sweep(2)
@@ -215,10 +217,11 @@ class Life(RuleBasedStateMachine):
     @rule(process=PROCESSES, everything=st.booleans(), cut=st.integers(0, 100))
     def prune(self, process: int, everything: bool, cut: int) -> None:
         store = self.processes[process]
-        before = 1_700_000_000_000_000 if everything else cut
-        for gone in prune(store, RetentionLimits(before, None, everything)):
+        idle_s = -1.0 if everything or cut % 2 else 1e6
+        for gone in prune(store, RetentionLimits(idle_s, None, everything)):
             for name in gone:
                 del self.expected[name]
+        store.forget_deleted(-1.0)
         store.drop_orphans()
 
     @invariant()
