@@ -278,6 +278,7 @@ def _items(messages: list[Any]) -> list[Item]:
             "empty_array",
         )
         for call in calls:
+            refuse(call.get("id") in waiting, f"Duplicate value for 'id' of '{call.get('id')}'.", where)
             items.append(_read_call(call, f"{where}.tool_calls"))
             waiting.append(call["id"])
     refuse(bool(waiting), _LACKING.format(", ".join(waiting)), f"messages[{len(messages) - 1}]")

@@ -208,6 +208,7 @@ def _check_pairs(context: list[dict[str, Any]]) -> None:
     called: list[str] = []
     for item in context:
         if item["type"] == "function_call":
+            refuse(item["call_id"] in called, f"Duplicate call id {item['call_id']}.", "input")
             called.append(item["call_id"])
         elif item["type"] == "function_call_output":
             call_id = item["call_id"]

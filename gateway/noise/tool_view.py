@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
+from crosswind.gateway.protocols.call_ids import MessageIds, find_true_ids
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall, HistoryEdits
-from crosswind.gateway.protocols.history import policy_anchor_base
+from crosswind.gateway.protocols.history import HistoryStep, policy_anchor_base
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.tool_mapping import AnswerAnchor, ToolMapping, WrittenTools
 from crosswind.gateway.protocols.tools import rename_tool_choice, tool_choice_names
@@ -119,7 +121,8 @@ def show_tools(
         for index, step in enumerate(request.steps if ledger.reinsertions else ())
         if (put := ledger.reinsertion(codec.name, step.policy_anchor)) is not None
     }
-    view.forward = HistoryEdits(mapping, names, put_back, _pending(codec, ledger, request))
+    ahead, ids = _pending(codec, ledger, request), _find_ids(codec, ledger, request)
+    view.forward = HistoryEdits(mapping, names, put_back, ahead, ids)
     return view
 
 
@@ -137,14 +140,29 @@ def constrain_tools(
 
 
 def show_declared(codec: Codec, ledger: Ledger, request: Request) -> TurnTools | None:
-    """The tools as declared, with the results that the upstream's copy of the history lacks. None: it lacks
-    none.
+    """The tools as declared, with the results that the upstream's copy of the history lacks, and with the ids
+    that the policy gave its calls. None: nothing of that differs.
     """
-    pending = _pending(codec, ledger, request)
-    if codec.tool_mapping is None or not pending:
+    pending, ids = _pending(codec, ledger, request), _find_ids(codec, ledger, request)
+    if codec.tool_mapping is None or not (pending or ids):
         return None
-    forward = HistoryEdits(codec.tool_mapping, {}, {}, pending)
+    forward = HistoryEdits(codec.tool_mapping, {}, {}, pending, ids)
     return TurnTools(codec.tool_mapping, ShownTools.clean(request.conversation.tools), {}, forward=forward)
+
+
+def _find_ids(codec: Codec, ledger: Ledger, request: Request) -> Mapping[int, MessageIds]:
+    """The ids of calls that noise changed, by the message of this request's body."""
+    if not ledger.changes_ids:
+        return {}
+    found = find_true_ids(_read_steps(request), partial(ledger.true_ids, codec.name))
+    return {index - request.held: ids for index, ids in found.items() if index >= request.held}
+
+
+def _read_steps(request: Request) -> Sequence[HistoryStep]:
+    """The history that the request ends, with what the upstream holds of it."""
+    if request.history is None:
+        return request.steps
+    return request.history.steps[: request.held + len(request.steps)]
 
 
 def _pending(codec: Codec, ledger: Ledger, request: Request) -> tuple[str, ...]:
@@ -164,8 +182,8 @@ def delivered_anchor(request: Request, found: AnswerAnchor) -> str | None:
     base = policy_anchor_base(call_id, said)
     if base is None:
         return None
-    steps = request.history.steps[: request.held + len(request.steps)] if request.history else request.steps
     earlier = sum(
-        step.policy_anchor is not None and step.policy_anchor.startswith(base + "#") for step in steps
+        step.policy_anchor is not None and step.policy_anchor.startswith(base + "#")
+        for step in _read_steps(request)
     )
     return f"{base}#{earlier + before}"

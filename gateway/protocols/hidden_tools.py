@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from crosswind.gateway.protocols.json_values import encode
+from crosswind.gateway.protocols.call_ids import IdPairs, MessageIds
+from crosswind.gateway.protocols.document import JsonPath, replace_values
+from crosswind.gateway.protocols.json_values import decode, encode
 
 
 class CallMapping:
@@ -92,6 +94,8 @@ class Reinsertion:
     """Of the results those that no round has sent: an upstream that holds the history still lacks them."""
     protocol: str = ""
     """The protocol of these forms: another one's history can't take them. Empty in rows of early versions."""
+    ids: IdPairs = ()
+    """The ids of its calls, as the client got them and as the policy made them, where noise changed them."""
 
 
 class HistoryMapping(ABC):
@@ -109,6 +113,19 @@ class HistoryMapping(ABC):
         """The message after one with reinsertions, for protocols that want the results in it."""
         return raw
 
+    @abstractmethod
+    def id_paths(self, message: Any) -> tuple[list[JsonPath], list[JsonPath]]:
+        """The paths of the calls' ids in a message, and of those that its results name."""
+
+    def restore_ids(self, raw: bytes, ids: MessageIds) -> bytes:
+        """The message with the ids that the policy gave its calls."""
+        message = decode(raw)
+        changed: dict[JsonPath, str] = {}
+        for paths, true in zip(self.id_paths(message), ids, strict=True):
+            if len(paths) == len(true):
+                changed.update(zip(paths, true, strict=True))
+        return replace_values(raw, changed) if changed else raw
+
     def expand_message(self, raw: bytes) -> bytes:
         """The full form of a message that may stand for a whole history, such as a string."""
         return raw
@@ -125,6 +142,8 @@ class HistoryEdits:
     """By the index of their message."""
     ahead: tuple[str, ...] = ()
     """Messages before the request's own, which the upstream lacks of the history that it holds."""
+    ids: Mapping[int, MessageIds] = field(default_factory=dict)
+    """The ids of calls and results, by the index of their message, where the client has others."""
 
     def __bool__(self) -> bool:
-        return bool(self.names or self.reinsertions or self.ahead)
+        return bool(self.names or self.reinsertions or self.ahead or self.ids)

@@ -261,12 +261,14 @@ def _restore(step: HistoryStep, segment: bytes, forward: HistoryEdits, index: in
     named = {call.name for call in step.parsed.calls} | step.parsed.tool_names
     names = {name: forward.names[name] for name in named & forward.names.keys()}
     put, before = forward.reinsertions.get(index), forward.reinsertions.get(index - 1)
-    if not names and put is None and before is None:
+    ids = forward.ids.get(index)
+    if not names and put is None and before is None and ids is None:
         return segment
-    key = (segment, tuple(sorted(names.items())), put, before)
+    key = (segment, tuple(sorted(names.items())), put, before, ids)
     if step.restored_key != key:
         raw = segment[step.lead :]
         raw = forward.mapping.rename_calls(raw, names) if names else raw
+        raw = forward.mapping.restore_ids(raw, ids) if ids is not None else raw
         raw = forward.mapping.insert_results(raw, before) if before is not None else raw
         raw = forward.mapping.reinsert(raw, put) if put is not None else raw
         step.restored_key, step.restored = key, segment[: step.lead] + raw

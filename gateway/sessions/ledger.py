@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from crosswind.gateway.protocols.call_ids import IdPairs
 from crosswind.gateway.protocols.hidden_tools import Reinsertion
 from crosswind.gateway.protocols.tool_mapping import WrittenTools
 from crosswind.gateway.sessions.turns import TurnPosition
@@ -34,6 +35,8 @@ class Ledger:
         self.last_tools = WrittenTools()
         self.reinsertions: dict[tuple[str, str], Reinsertion] = {}
         """What is reinserted around messages of the policy, by protocol and anchor."""
+        self.changes_ids = False
+        """Whether noise gave calls other ids."""
         self.answered: Counter[str] = Counter()
         """The number of calls of each tool that were answered inside, by the name that the policy saw."""
         self._known: dict[str, KnownText] = {}
@@ -55,6 +58,11 @@ class Ledger:
         if anchor is None:
             return None
         return self.reinsertions.get((protocol, anchor)) or self.reinsertions.get(("", anchor))
+
+    def true_ids(self, protocol: str, anchor: str) -> IdPairs:
+        """The ids of an answer's calls where noise changed them, by the anchor of its first call."""
+        put = self.reinsertions.get((protocol, _ids_anchor(anchor)))
+        return () if put is None else put.ids
 
     def learn(self, rows: Iterable[Shown]) -> None:
         """Add stored rows. Of two rows of one part the first counts: it was shown first.
@@ -103,6 +111,13 @@ class Ledger:
             branch=place.branch,
         )
 
+    def add_ids(
+        self, anchor: str, ids: IdPairs, protocol: str, session_id: str, place: TurnPosition
+    ) -> Shown:
+        """Add the ids of an answer's calls, which noise changed."""
+        put = Reinsertion(protocol=protocol, ids=ids)
+        return self.add_reinsertion(_ids_anchor(anchor), put, session_id, place)
+
     def add_reinsertion(self, anchor: str, put: Reinsertion, session_id: str, place: TurnPosition) -> Shown:
         """Add what a message of the policy lost on its way to the client."""
         self._learn_reinsertion(anchor, put)
@@ -126,6 +141,12 @@ class Ledger:
         if key not in self.reinsertions:
             self.reinsertions[key] = put
             self.answered.update(put.names)
+            self.changes_ids |= bool(put.ids)
+
+
+def _ids_anchor(anchor: str) -> str:
+    """The anchor under which an answer's ids are kept: other things may be kept under its own."""
+    return f"ids:{anchor}"
 
 
 def clean_hash(text: str) -> str:

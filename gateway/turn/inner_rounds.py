@@ -10,7 +10,10 @@ from msgspec import structs
 
 from crosswind.gateway.noise.tool_view import MOST_ROUNDS, UNKNOWN_TOOL, delivered_anchor
 from crosswind.gateway.protocols.answer import Round
+from crosswind.gateway.protocols.call_ids import IdPairs
 from crosswind.gateway.protocols.hidden_tools import HiddenCall
+from crosswind.gateway.protocols.message_format import parse_message
+from crosswind.gateway.protocols.tool_mapping import AnswerAnchor
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.record import AnsweredCall, InnerRound, Row, Turn
@@ -70,7 +73,36 @@ def _leave(exchange: Exchange, names: set[str]) -> None:
 
 
 def ledger_rows(exchange: Exchange) -> list[Row]:
-    """The ledger's rows of the turn's inner calls: what later turns put back, and tools that left."""
+    """The ledger's rows of the turn's answer: what later turns put back, tools that left, and true ids."""
+    ids = _find_changed_ids(exchange)
+    rows = _rows_of_inner_calls(exchange, ids)
+    anchor = delivered_anchor(exchange.request, (ids[0][0], None, 0)) if ids else None
+    if anchor is not None:
+        session, protocol = exchange.session, exchange.codec.name
+        rows.append(session.ledger.add_ids(anchor, ids, protocol, session.record.id, exchange.place))
+    return rows
+
+
+def _find_changed_ids(exchange: Exchange) -> IdPairs:
+    """The ids of the delivered calls, as the client gets them and as the policy made them. Empty where they
+    are the same.
+    """
+    reader, shown = exchange.answer, exchange.shown
+    if shown is None or not reader.finished:
+        return ()
+    made = _read_call_ids(exchange, reader.delivered_body() or reader.produced_body())
+    given = _read_call_ids(exchange, shown)
+    return tuple(zip(given, made, strict=True)) if len(given) == len(made) and given != made else ()
+
+
+def _read_call_ids(exchange: Exchange, body: bytes) -> list[str]:
+    mapping, codec = exchange.codec.tool_mapping, exchange.codec
+    messages = () if mapping is None else mapping.history_messages(body)
+    read = (parse_message(codec.message_format, message) for message in messages)
+    return [call.call_id for message in read for call in message.calls]
+
+
+def _rows_of_inner_calls(exchange: Exchange, ids: IdPairs) -> list[Row]:
     tools, reader = exchange.tools, exchange.answer
     if tools is None:
         return []
@@ -85,14 +117,25 @@ def ledger_rows(exchange: Exchange) -> list[Row]:
         (one.produced_body, results)
         for one, results in zip(reader.inner_rounds(), exchange.results, strict=True)
     ]
+    given = _anchors_given(ids)
     for found, put in tools.mapping.find_reinsertions(reader, tools, before, (reader.produced_body(), last)):
-        anchor = delivered_anchor(exchange.request, found)
+        anchor = delivered_anchor(exchange.request, given.get(found[0], found))
         if anchor is not None:
             kept = replace(put, protocol=exchange.codec.name)
             row = ledger.add_reinsertion(anchor, kept, session_id, exchange.place)
             if exchange.redactor.is_clean_name(anchor) and exchange.redactor.is_clean(row.text or ""):
                 rows.append(row)
     return rows
+
+
+def _anchors_given(ids: IdPairs) -> dict[str, AnswerAnchor]:
+    """How later histories find calls whose ids noise changed, by their true ids."""
+    counted: Counter[str] = Counter()
+    anchors: dict[str, AnswerAnchor] = {}
+    for given, true in ids:
+        anchors[true] = (given, None, counted[given])
+        counted[given] += 1
+    return anchors
 
 
 def with_rounds(turn: Turn, exchange: Exchange) -> Turn:

@@ -10,7 +10,7 @@ import msgspec
 
 from crosswind.gateway.protocols.chat.answer import ChatAnswer
 from crosswind.gateway.protocols.chat.mapped_answer import MappedChatAnswer
-from crosswind.gateway.protocols.document import split_array, split_object
+from crosswind.gateway.protocols.document import JsonPath, split_array, split_object
 from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall, Reinsertion
 from crosswind.gateway.protocols.json_values import as_list, as_mapping, as_mappings, as_text, decode, encode
 from crosswind.gateway.protocols.request import Request
@@ -66,6 +66,16 @@ class ChatToolMapping(ToolMapping):
             members["tool_calls"] = raw_calls
         before, after = ([message.encode() for message in messages] for messages in (put.before, put.results))
         return b",".join([*before, encode(members), *after])
+
+    def id_paths(self, message: Any) -> tuple[list[JsonPath], list[JsonPath]]:
+        calls: list[JsonPath] = [
+            ("tool_calls", index, "id")
+            for index, call in enumerate(as_list(message.get("tool_calls")))
+            if isinstance(call, dict) and isinstance(call.get("function"), dict) and "id" in call
+        ]
+        return calls, [("tool_call_id",)] if message.get(
+            "role"
+        ) == "tool" and "tool_call_id" in message else []
 
     def answer_reader(self, request: Request, mapping: CallMapping, *, captured: bool) -> MappedChatAnswer:
         make = partial(ChatAnswer, choices=request.choices, captured=captured, asked=request.requested)

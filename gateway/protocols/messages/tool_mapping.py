@@ -7,7 +7,7 @@ from typing import Any
 
 from crosswind.gateway.protocols.document import Document, JsonPath, replace_values, split_array, split_object
 from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall, Reinsertion
-from crosswind.gateway.protocols.json_values import as_mappings, as_text, decode, encode
+from crosswind.gateway.protocols.json_values import as_list, as_mappings, as_text, decode, encode
 from crosswind.gateway.protocols.messages.mapped_answer import MappedMessagesAnswer
 from crosswind.gateway.protocols.messages.mapped_stream import is_call
 from crosswind.gateway.protocols.messages.tool_references import find_references
@@ -78,6 +78,17 @@ class MessagesToolMapping(ToolMapping):
     def insert_results(self, raw: bytes, put: Reinsertion) -> bytes:
         results = [block for message in put.results for block in _blocks(message.encode())]
         return _with_content(raw, [*results, *_blocks(raw)]) if results else raw
+
+    def id_paths(self, message: Any) -> tuple[list[JsonPath], list[JsonPath]]:
+        content = message.get("content")
+        blocks = [(at, one) for at, one in enumerate(as_list(content)) if isinstance(one, dict)]
+        calls: list[JsonPath] = [("content", at, "id") for at, one in blocks if is_call(one) and "id" in one]
+        results: list[JsonPath] = [
+            ("content", at, "tool_use_id")
+            for at, one in blocks
+            if one.get("type") == "tool_result" and "tool_use_id" in one
+        ]
+        return (calls, []) if message.get("role") == "assistant" else ([], results)
 
     def answer_reader(
         self, request: Request, mapping: CallMapping, *, captured: bool

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from crosswind.gateway.protocols.answer import AnswerReader
-from crosswind.gateway.protocols.document import replace_values, split_object
+from crosswind.gateway.protocols.document import JsonPath, replace_values, split_object
 from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall, Reinsertion
 from crosswind.gateway.protocols.json_values import as_list, as_text, decode, encode
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.protocols.responses.items import CALLS, own_text, rename_loaded_tools
+from crosswind.gateway.protocols.responses.items import CALLS, OUTPUTS, own_text, rename_loaded_tools
 from crosswind.gateway.protocols.responses.mapped_answer import MappedResponsesAnswer
 from crosswind.gateway.protocols.responses.mapped_stream import is_call, is_hidden_call, select_client_items
 from crosswind.gateway.protocols.tool_mapping import (
@@ -70,6 +70,12 @@ class ResponsesToolMapping(ToolMapping):
         # A reference has no name of its own.
         own = replace_values(raw, {("name",): names.pop()}) if names and "name" in decode(raw) else raw
         return b",".join([*before, own, *after])
+
+    def id_paths(self, message: Any) -> tuple[list[JsonPath], list[JsonPath]]:
+        """A reference has no id of a call: the upstream knows the call by the one that the policy gave it."""
+        paths: list[JsonPath] = [("call_id",)] if isinstance(message, dict) and "call_id" in message else []
+        kind = as_text(message, "type") if paths else ""
+        return paths if kind in CALLS else [], paths if kind in OUTPUTS else []
 
     def expand_message(self, raw: bytes) -> bytes:
         """A string of input as an item."""
