@@ -36,7 +36,12 @@ def read_profile_types(control: str, profile: str) -> list[str]:
 def list_profiles(control: str) -> list[str]:
     """The names of the gateway's profiles; none if it doesn't answer at once."""
     try:
-        answer = httpx.get(f"{control.rstrip('/')}/api/profiles", trust_env=False, timeout=_AT_ONCE_S)
+        answer = httpx.get(
+            f"{control.rstrip('/')}/api/profiles",
+            headers=authorization(None),
+            trust_env=False,
+            timeout=_AT_ONCE_S,
+        )
         return [str(name) for name in answer.raise_for_status().json()["profiles"]]
     except (httpx.HTTPError, ValueError, KeyError):
         return []
