@@ -49,9 +49,10 @@ class EventBuilder(msgspec.Struct):
             ordinal=ordinal,
             operator=decision.operator,
             site=decision.site,
-            slot=name(decision.slot),
+            # Only a tool's name can bring a secret into it.
+            slot=name(decision.slot) if ":" in decision.slot else decision.slot,
             anchor=name(decision.anchor),
-            logical_call=None if decision.logical_call is None else name(decision.logical_call),
+            logical_call=decision.logical_call,
             severity=decision.severity,
             draw=self._draw(decision),
             clean_hash=clean_hash(before),

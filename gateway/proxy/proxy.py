@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
+from urllib.parse import unquote
 
 import structlog
 
@@ -114,7 +115,7 @@ class Proxy:
             return 200
         if route.path is None:
             roots = ", ".join(sorted(api_roots()))
-            path = http.raw_path.decode("latin-1")
+            path = unquote(http.raw_path.decode("latin-1"))
             raise ServiceError(404, f"no route {path!r}; the API is under {roots}", code="not_found")
         if http.head_bytes > self.settings.limits.header:
             raise ServiceError(

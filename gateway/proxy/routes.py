@@ -172,7 +172,5 @@ def _seed(http: Http, settings: Settings) -> int | None:
     if seed is None or not settings.steering_cap.seed:
         return None
     if not _SEED.match(seed):
-        raise ServiceError(
-            400, f"X-Crosswind-Seed {seed[:40]!r} is no seed; give 1 to 18 digits", code="invalid_seed"
-        )
+        raise ServiceError(400, "X-Crosswind-Seed has no seed; give 1 to 18 digits", code="invalid_seed")
     return int(seed)

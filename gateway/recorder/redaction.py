@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Iterable
+from functools import lru_cache
 from threading import Lock
 from urllib.parse import quote
 
@@ -26,6 +27,8 @@ _REPEATED_BYTES = 8 << 20
 """How many bytes of clean segments to remember."""
 _WORTH_REMEMBERING = range(64, 64 << 10)
 """The sizes in bytes of segments worth remembering."""
+_APART = bytes.maketrans(b":#/|,;@()[]{}<>\x1f", b" " * 16)
+"""What joins the parts of a name, each of which may be a secret."""
 
 
 class Redactor:
@@ -75,7 +78,11 @@ class Redactor:
         raw = name.encode("utf-8", "surrogatepass")
         if len(raw) < SHORTEST:
             return name
-        masked = self._mask_remains(self._mask_shaped(self.mask(raw)))
+        masked = self._mask_remains(self.mask(raw))
+        for part in (masked, masked.translate(_APART)):
+            if spans := _find_in_name(part):
+                masked = replace_spans(masked, spans)
+                break
         return name if masked is raw else masked.decode("utf-8", "surrogatepass")
 
     def is_clean(self, text: str) -> bool:
@@ -127,7 +134,15 @@ def replace_spans(segment: bytes, spans: Iterable[Span]) -> bytes:
 def holds_secret(name: str) -> bool:
     """Whether a name or an id is, or holds, a secret that is known by its own shape."""
     raw = name.encode("utf-8", "surrogatepass")
-    return len(raw) >= SHORTEST and bool(load_rules().find(raw, named=False))
+    rules = load_rules()
+    return len(raw) >= SHORTEST and any(
+        rules.find(part, named=False) for part in (raw, raw.translate(_APART))
+    )
+
+
+@lru_cache(4096)
+def _find_in_name(name: bytes) -> tuple[Span, ...]:
+    return tuple(load_rules().find(name))
 
 
 def _spellings(secrets: Iterable[str]) -> tuple[bytes, ...]:

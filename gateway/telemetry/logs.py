@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import partialmethod
+from pathlib import Path
 from typing import Any, ClassVar
 
 import structlog
@@ -46,8 +48,8 @@ class _Logger(structlog.BoundLoggerBase):
             self._write(method, event, values)
 
     def _write(self, method: str, event: str, values: dict[str, Any]) -> None:
-        # A log that can't be written (a full disk, a closed pipe) must not break the caller.
-        with suppress(OSError, ValueError):
+        # A log that can't be written (a full disk, a closed pipe or file) must not break the caller.
+        with suppress(Exception):
             self._proxy_to_logger(method, event, **values)
 
     debug = partialmethod(_log, "debug")
@@ -111,12 +113,14 @@ def configure(settings: Logging) -> None:
     _Logger.repeats = RepeatFilter(settings.repeat_after)
     atexit.unregister(log_all_left_out)
     atexit.register(log_all_left_out)
+    # Started with 2>&- there is no stderr.
+    stream = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     renderers: list[structlog.typing.Processor] = (
         [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
         if settings.format == "json"
         else [
             structlog.dev.ConsoleRenderer(
-                colors=sys.stderr.isatty(),
+                colors=stream.isatty(),
                 # The default formatter shows local variables: headers, keys, texts.
                 exception_formatter=structlog.dev.plain_traceback,
             )
@@ -135,7 +139,7 @@ def configure(settings: Logging) -> None:
         ],
         wrapper_class=_Logger,
         # Write whole lines at once: several processes may share the stream.
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(stream),
         cache_logger_on_first_use=True,
     )
 

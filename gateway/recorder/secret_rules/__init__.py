@@ -44,6 +44,8 @@ _LONG_RUN = 20
 """Every secret but a private key has 12 key characters in a row with a digit among them, or 20, or stands
 beside such a run. Rules that hold `anywhere` need none.
 """
+_PARTS = ("microsoft-teams-webhook", "jwt-base64")
+"""Rules whose groups are parts of the secret only."""
 _BEGINNING = 4
 """By how many of their first bytes keywords are looked up."""
 _NAME = 80
@@ -164,11 +166,14 @@ class _Rule:
                 yield span
 
     def _secret(self, match: re.Match[bytes]) -> Span:
-        group = self._given.get("secretGroup") or match.lastindex or 0
-        spans = [
-            match.span(one) for one in ([group] if self._given.get("secretGroup") else range(1, group + 1))
-        ]
-        return next((span for span in spans if span[0] >= 0 and span[1] > span[0]), match.span())
+        """The span of the secret in a match: its first group that has anything, or all of it."""
+        given, groups = self._given.get("secretGroup"), match.re.groups
+        for group in [given] if given else range(1, groups + 1) if self.name not in _PARTS else ():
+            begin, end = match.span(group)
+            if begin < end:
+                return begin, end
+        whole = match[0].rstrip(b"`'\"; \t\r\n")
+        return match.start(), match.start() + len(whole)
 
     def _is_secret(self, text: bytes, span: Span, match: re.Match[bytes]) -> bool:
         secret = text[span[0] : span[1]]

@@ -201,6 +201,43 @@ except RuntimeError:
 """
 
 
+CLOSED = """\
+import os, sys, threading
+from pathlib import Path
+import structlog
+from crosswind.gateway.config.sections import Logging
+from crosswind.gateway.telemetry.logs import configure
+
+reader, writer = os.pipe()
+if {how!r} == "none":
+    sys.stderr = None
+configure(Logging())
+if {how!r} == "broken":
+    os.dup2(writer, 2)
+    os.close(reader)
+elif {how!r} == "closed":
+    sys.stderr.close()
+
+def log():
+    for number in range(3):
+        structlog.get_logger().error("the store is down", number=number)
+    print("went on", flush=True)
+
+thread = threading.Thread(target=log)
+thread.start()
+thread.join()
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("how", ["broken", "closed", "none"])
+def test_a_log_that_nobody_reads_breaks_nothing(how: str) -> None:
+    """`crosswind serve 2>&1 | head`: the recorder's thread logs, and goes on."""
+    script = CLOSED.format(how=how)
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout == "went on\n"
+
+
 @pytest.mark.parametrize("format", ["console", "json"])
 def test_a_traceback_in_the_log_tells_no_values(format: str) -> None:
     script = DEFECT.format(format=format, secret=SECRETS[-1])
