@@ -19,6 +19,7 @@ from crosswind.gateway.protocols.message_format import (
     ToolResultPart,
     parse_message,
 )
+from crosswind.gateway.protocols.text_transcript import read_transcript
 from crosswind.gateway.trajectory.content import Chain, content_key
 from crosswind.injectors.conversation import Ref, Site, ToolCall, ToolResult, UserText
 from crosswind.injectors.identity import call_anchor, digest, logical_call, normalise, text_anchor
@@ -93,6 +94,7 @@ class History:
             # Its texts are not in this body, but results in this body may answer its calls.
             known = self._known_items.get(read.reference, UNPARSED)
             read = ParsedMessage(calls=known.calls, own_text=known.own_text, own_id=known.own_id)
+        read = read_transcript(read, self.steps[-1].parsed.written_calls if self.steps else ())
         items = self._items(len(self.steps), read)
         stored = mask(raw)
         # The chain covers this body only: what the upstream holds was stored with earlier turns.
@@ -127,7 +129,7 @@ class History:
         self._all_items += step.items
         self._ends.append(len(self._all_items))
         self.size += len(step.raw)
-        for call in step.parsed.calls:
+        for call in (*step.parsed.calls, *(one for one in step.parsed.written_calls if one.call_id)):
             if call.call_id:
                 self._calls.setdefault(call.call_id, []).append(call)
             else:
@@ -170,6 +172,8 @@ class History:
     def _find_call(self, result: ToolResultPart) -> tuple[ToolCall, int]:
         """The call that a result answers, and the result's occurrence among those for that id."""
         call_id = result.call_id
+        if result.call is not None:
+            return result.call, 0
         if not call_id:
             # Without an id, results answer the calls without an id in order.
             call = self._unnamed.popleft() if self._unnamed else ToolCall("", "", "{}")
@@ -188,7 +192,7 @@ class History:
         for part in step.parsed.parts:
             if isinstance(part, ToolResultPart):
                 self._results += 1
-                if not part.call_id and self._unnamed:
+                if not part.call_id and part.call is None and self._unnamed:
                     self._unnamed.popleft()
         for item in step.items:
             named = item.anchor.startswith("call:")

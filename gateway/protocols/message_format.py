@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -29,6 +29,22 @@ class ToolResultPart(msgspec.Struct, frozen=True):
     call_id: str
     name: str
     texts: tuple[TextPart, ...]
+    call: ToolCall | None = None
+    """The call, where the message itself says it."""
+
+
+class Segment(NamedTuple):
+    """A piece of a text part that is perturbed on its own, as in a text transcript."""
+
+    place: int | None
+    """The text part's place."""
+    whole: str
+    start: int
+    end: int
+
+
+SEGMENTS = 1 << 24
+"""The place of a message's first segment; the others follow it."""
 
 
 class ParsedMessage(msgspec.Struct, frozen=True):
@@ -46,6 +62,12 @@ class ParsedMessage(msgspec.Struct, frozen=True):
     """The id of an item held by the upstream, for which the message stands."""
     tool_names: frozenset[str] = frozenset()
     """Tools that it names otherwise than by a call."""
+    written_calls: tuple[ToolCall, ...] = ()
+    """The policy's calls that its text says, where it is a transcript."""
+    segments: tuple[Segment, ...] = ()
+    """The pieces of its texts, where these are a transcript."""
+    steps: tuple[str, ...] = ()
+    """What the policy said in it, where it is a transcript, by step."""
 
 
 UNPARSED = ParsedMessage()

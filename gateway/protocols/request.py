@@ -18,6 +18,7 @@ from crosswind.gateway.protocols.history import History, HistoryStep, Mask
 from crosswind.gateway.protocols.history_cache import HistoryCache, KnownPrefix
 from crosswind.gateway.protocols.json_values import text_or_none
 from crosswind.gateway.protocols.message_format import MessageFormat, Replacements, TextPart, parse_message
+from crosswind.gateway.protocols.text_transcript import read_transcript, write_message
 from crosswind.gateway.trajectory.content import Chain, View, content_key
 from crosswind.injectors.conversation import Conversation, Ref
 
@@ -96,7 +97,7 @@ class SplitBody(msgspec.Struct, frozen=True):
         """The first user message's texts, by which an unlabelled session is told from others."""
         for start, end in self.spans:
             raw = self.document.body[start:end]
-            read = parse_message(messages, raw)
+            read = read_transcript(parse_message(messages, raw))
             if read.is_user:
                 texts = [part.text for part in read.parts if isinstance(part, TextPart)]
                 return "\n".join(texts) if texts else raw.decode("utf-8", "replace")
@@ -251,9 +252,9 @@ class Request(msgspec.Struct, eq=False):
 def _rewrite(messages: MessageFormat, step: HistoryStep, replacements: Replacements) -> bytes:
     """A message with texts replaced. It is encoded once: later turns meet the same bytes again."""
     if replacements not in step.rewritten:
-        step.rewritten = {
-            replacements: step.raw[: step.lead] + messages.write(step.raw[step.lead :], replacements)
-        }
+        raw, segments = step.raw[step.lead :], step.parsed.segments
+        written = write_message(messages, raw, replacements, segments)
+        step.rewritten = {replacements: step.raw[: step.lead] + written}
     return step.rewritten[replacements]
 
 

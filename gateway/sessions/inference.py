@@ -10,14 +10,16 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 
 import msgspec
 import structlog
 
 from crosswind.gateway.protocols.codec import Codec
-from crosswind.gateway.protocols.message_format import ParsedMessage, parse_message
+from crosswind.gateway.protocols.message_format import ParsedMessage, ToolResultPart, parse_message
 from crosswind.gateway.protocols.request import SplitBody
+from crosswind.gateway.protocols.text_transcript import read_transcript
 from crosswind.gateway.sessions.destroyed import (
     Beginning,
     DestroyedAnswers,
@@ -26,6 +28,7 @@ from crosswind.gateway.sessions.destroyed import (
 )
 from crosswind.gateway.sessions.leases import LeasesUnavailable, TurnLeases
 from crosswind.gateway.trajectory.store import Store
+from crosswind.gateway.transcripts.transcript import read_policy
 from crosswind.injectors.identity import digest, normalise
 
 _log = structlog.get_logger("crosswind.sessions")
@@ -35,6 +38,9 @@ REMEMBERED = 100_000
 MOST_TEXTS = 8
 """Texts examined from a history's end if it has no calls."""
 _CALL = "call:"
+_MOST_BEGINNINGS = 8
+"""How many of a request's last messages the request before it may have lacked."""
+_UNKNOWN = "inferred: its history holds answers that were not delivered here"
 
 
 class SessionHints(msgspec.Struct, frozen=True):
@@ -85,8 +91,8 @@ def read_hints(split: SplitBody, codec: Codec, body: bytes, *, counted: bool, ke
     said: list[str] = []
     begun = False
     for start, end in reversed(split.spans):
-        read = parse_message(codec.message_format, document.body[start:end])
-        begun |= bool(read.calls) or read.own_text is not None
+        read = read_transcript(parse_message(codec.message_format, document.body[start:end]))
+        begun |= bool(read.calls) or read.own_text is not None or bool(read.steps or _holds_result(read))
         ids = find_delivered_ids([read], first)
         if ids and ids[0].startswith(_CALL):
             said = [*ids, *said]
@@ -97,13 +103,40 @@ def read_hints(split: SplitBody, codec: Codec, body: bytes, *, counted: bool, ke
     return SessionHints(first, tuple(said), begun, split.held_by, body, counted, keyed, (split, codec))
 
 
+def _holds_result(read: ParsedMessage) -> bool:
+    """Whether a transcript has a tool's result in it."""
+    return bool(read.segments) and any(isinstance(part, ToolResultPart) for part in read.parts)
+
+
 def find_delivered_ids(messages: list[ParsedMessage], first_user_turn: str) -> tuple[str, ...]:
-    """The ids that identify messages of the policy: those of their calls, or else of their text."""
+    """The ids that identify messages of the policy: those of their calls, or else of their text, and of the
+    steps that a transcript will have it in. Agents may leave calls that failed out: then the text stays.
+    """
     calls = [_CALL + call.call_id for read in messages for call in read.calls if call.call_id]
-    if calls:
-        return tuple(calls)
     said = "".join(read.own_text or "" for read in messages)
-    return (f"said:{digest(first_user_turn, normalise(said))}",) if said else ()
+    transcript = read_policy(said) if said else None
+    if transcript is not None:
+        calls += [_CALL + call.call_id for call in transcript.calls if call.call_id and not calls]
+        said = transcript.said
+    steps = [*(step for read in messages for step in reversed(read.steps))]
+    if transcript is not None and transcript.step:
+        steps.append(transcript.step)
+    told = [f"said:{digest(first_user_turn, normalise(said))}"] if said.strip() else []
+    return (*calls, *(f"step:{digest(first_user_turn, one)}" for one in steps), *told)
+
+
+def _digest_beginnings(hints: SessionHints, salt: str) -> tuple[str, ...]:
+    """The names of a request's messages, then of those without the last one, and so on."""
+    if hints.request is None or not hints.request[0].spans:
+        return ()
+    split, codec = hints.request
+    ends = [end for _, end in split.spans[-_MOST_BEGINNINGS:]]
+    hasher, at, names = blake2b(digest(salt, codec.name).encode(), digest_size=16), split.first, list[str]()
+    for end in ends:
+        hasher.update(split.document.body[at:end])
+        at = end
+        names.append(f"asked:{hasher.hexdigest()}")
+    return tuple(reversed(names))
 
 
 def make_unresolved(hints: SessionHints, salt: str, why: str) -> Inferred:
@@ -153,11 +186,22 @@ class Inference:
             if window_s is not None:
                 await self.destroyed.settle(doubtful[0])
             return Inferred(doubtful[0], 0.5, "inferred: its history was delivered in several sessions alike")
-        if hints.begun or hints.after is not None:
-            return make_unresolved(
-                hints, salt, "inferred: its history holds answers that were not delivered here"
+        if hints.after is not None:
+            return make_unresolved(hints, salt, _UNKNOWN)
+        if hints.begun:
+            return self._follow(hints, salt) or replace(
+                await self._first(hints, salt, window_s), confidence=0.3, quarantine=_UNKNOWN
             )
         return await self._first(hints, salt, window_s)
+
+    def _follow(self, hints: SessionHints, salt: str) -> Inferred | None:
+        """The session of the request with whose messages this one begins, if this process had it."""
+        asked = _digest_beginnings(hints, salt)
+        for name in asked[1:]:
+            if owners := self._owners.get(name, ()):
+                self.remember(owners[0], asked[:1])
+                return Inferred(owners[0], 0.5 if len(owners) == 1 else 0.3, _UNKNOWN)
+        return None
 
     async def _first(self, hints: SessionHints, salt: str, window_s: float | None) -> Inferred:
         """The session of a conversation that begins. A marked retry belongs to the session of its first
@@ -179,6 +223,7 @@ class Inference:
                 await self._leases.began(hints.body, session_id)
             except LeasesUnavailable as error:
                 _log.error("other workers can't learn of a session", error=str(error))
+        self.remember(session_id, _digest_beginnings(hints, salt)[:1])
         if beginning is not None and beginning.retried is not None:
             return Inferred(session_id, 0.5, RETRIED, beginning)
         return Inferred(session_id, 0.9, beginning=beginning)

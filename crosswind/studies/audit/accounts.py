@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from crosswind.gateway.protocols.message_format import SEGMENTS
 from crosswind.gateway.trajectory.record import Event
 from crosswind.injectors.conversation import Site
 from crosswind.studies.audit import tools, values
@@ -29,7 +30,7 @@ def check_account(audited: AuditedSession) -> Found:
 def _check_piece(one: AuditedTurn, piece: Piece) -> Found:
     turn = one.turn.index
     if not piece.events:
-        if piece.clean not in one.sent:
+        if not _was_sent(one, piece, piece.clean):
             yield None, turn, f"{piece.clean!r:.60} was shown otherwise, and no event says so"
         return
     before = piece.clean
@@ -38,8 +39,18 @@ def _check_piece(one: AuditedTurn, piece: Piece) -> Found:
             yield event, event.turn_index, "it doesn't begin with what stood there before it"
         before = str(event.after)
     first = piece.events[0]
-    if (first.turn_index, first.attempt) == (turn, one.turn.attempt) and piece.shown not in one.sent:
+    if (first.turn_index, first.attempt) == (turn, one.turn.attempt) and not _was_sent(
+        one, piece, piece.shown
+    ):
         yield piece.events[-1], turn, "the policy wasn't sent what it says"
+
+
+def _was_sent(one: AuditedTurn, piece: Piece, text: str) -> bool:
+    """Whether the policy was sent a text: as a text of its own, or within the one that it is a piece of."""
+    part = piece.ref.part
+    if part is not None and part >= SEGMENTS:
+        return any(text in whole for whole in one.sent)
+    return text in one.sent
 
 
 def _find_unsent_name(event: Event, one: AuditedTurn) -> str | None:
