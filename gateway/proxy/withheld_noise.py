@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from crosswind.gateway.noise.pipeline import Noise
+from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.injectors.engine.decision import Injection
 from crosswind.injectors.targets import ToolClass, Withheld
@@ -31,19 +32,18 @@ class WithheldNoise:
     _by_tool: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Faults that a tool's class forbade, by the tool and its class."""
 
-    def count(self, noise: Noise) -> None:
+    def count(self, noise: Noise, redactor: Redactor) -> None:
         """Count the decisions of one request; log each tool whose class forbids faults when it first does."""
         for one in noise.withheld:
             assert one.withheld is not None
             self.withheld += 1
             self.metrics.count_withheld(one.withheld, one.tool_class)
             if one.withheld is Withheld.TOOL_CLASS:
-                self._count_tool(one)
+                self._count_tool(redactor.mask_name(one.tool or ""), one)
         self.injected += sum(event.after is not None for event in noise.events)
 
-    def _count_tool(self, one: Injection) -> None:
-        tool = one.tool if one.tool and one.tool.isprintable() else repr(one.tool)
-        key = (tool[:_LONGEST], one.tool_class or ToolClass.UNKNOWN)
+    def _count_tool(self, tool: str, one: Injection) -> None:
+        key = ((tool if tool.isprintable() else repr(tool))[:_LONGEST], one.tool_class or ToolClass.UNKNOWN)
         if key not in self._by_tool and len(self._by_tool) >= MOST_TOOLS:
             key = (_OTHERS, key[1])
         self._by_tool[key] += 1

@@ -36,6 +36,12 @@ def compare_benchmarks(before: Mapping[str, Any], after: Mapping[str, Any]) -> d
     return {name: difference for name, difference in found.items() if difference is not None}
 
 
+def find_asleep(*results: Mapping[str, Any]) -> list[str]:
+    """The arms in which no noise acted, in any of the runs."""
+    arms = (item for one in results for item in one["arms"].items())
+    return list(dict.fromkeys(name for name, arm in arms if arm.get("success", 0.0) is None))
+
+
 def _by_task(results: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     arms: dict[str, dict[str, float]] = {name: dict(arm["by_task"]) for name, arm in results["arms"].items()}
     both = [pair for name in (CLEAN, NOISY) for pair in arms.get(name, {}).items()]

@@ -169,12 +169,18 @@ def _check_offered(control: str, suite: Suite) -> None:
 
 
 def _compare(before: Path, after: Path, out: Path | None) -> None:
-    from crosswind.simulators.benchmark.compare import NotABenchmarkError, compare_benchmarks, read_benchmark
+    from crosswind.simulators.benchmark.compare import (
+        NotABenchmarkError,
+        compare_benchmarks,
+        find_asleep,
+        read_benchmark,
+    )
     from crosswind.simulators.benchmark.table import differences_table
 
     try:
         with require_extra():
-            found = compare_benchmarks(read_benchmark(before), read_benchmark(after))
+            old, new = read_benchmark(before), read_benchmark(after)
+            found = compare_benchmarks(old, new)
     except NotABenchmarkError as error:
         raise UsageError(f"--compare: {error}") from None
     if not found:
@@ -182,6 +188,8 @@ def _compare(before: Path, after: Path, out: Path | None) -> None:
             "--compare: the two files have no task in common; play both with the same --seed and --split"
         )
     _print(differences_table(found))
+    for name in find_asleep(old, new):
+        click.echo(f"{name}: no noise acted, so it has no success to compare")
     _save({"arms": {name: asdict(difference) for name, difference in found.items()}}, out)
 
 

@@ -118,6 +118,15 @@ async def test_withheld_faults_are_logged_once_a_tool_counted_and_summed_up(tmp_
     assert (run["injected"], run["withheld"]) == (0, 6)
 
 
+async def test_a_key_that_a_tool_is_named_like_is_in_no_log(tmp_path: Path) -> None:
+    key = "sk-proj-" + "Ab3dE5gH" * 5
+    with capture_logs() as logs:
+        async with upstream(lambda _: answer()) as app, gateway(tmp_path, app, noise=PROFILE) as running:
+            await running.chat(request(key), "one")
+    assert any(one["event"].startswith("faults are withheld") for one in logs)
+    assert key not in repr(logs)
+
+
 async def test_a_run_in_which_noise_acted_says_how_often(tmp_path: Path) -> None:
     with capture_logs() as logs:
         async with upstream(lambda _: answer()) as app, gateway(tmp_path, app, noise=PROFILE) as running:

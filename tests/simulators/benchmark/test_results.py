@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from crosswind.simulators.benchmark.compare import compare_benchmarks
+from crosswind.simulators.benchmark.compare import compare_benchmarks, find_asleep
 from crosswind.simulators.benchmark.results import arms
 from crosswind.simulators.benchmark.table import results_table
 from crosswind.simulators.environment import Task, Verdict, declare_tools, load
@@ -48,6 +48,7 @@ def test_the_table_says_that_no_noise_acted() -> None:
     assert "no noise acted" in lines["tool.timeout"] and "100.0%" not in lines["tool.timeout"]
     assert "50.0%" in lines["user.typos"]
     assert "tool.timeout" not in compare_benchmarks(results, results)
+    assert find_asleep(results, results) == ["tool.timeout"]
 
 
 def test_an_environment_declares_its_tools() -> None:
