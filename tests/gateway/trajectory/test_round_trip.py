@@ -33,6 +33,7 @@ anything = settings(
 
 def write_anew(store: SqliteStore, session: Session, *others: Row) -> None:
     store.write([SessionDeleted(session.id)])
+    store.forget_deleted(-1.0)
     store.write([session, *others])
 
 
