@@ -50,7 +50,7 @@ class EventBuilder(msgspec.Struct):
             operator=decision.operator,
             site=decision.site,
             # Only a tool's name can bring a secret into it.
-            slot=name(decision.slot) if ":" in decision.slot else decision.slot,
+            slot=name(decision.slot) if decision.site == Site.TOOL_SCHEMA else decision.slot,
             anchor=name(decision.anchor),
             logical_call=decision.logical_call,
             severity=decision.severity,

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosswind.gateway.recorder.redaction import Redactor
+from crosswind.gateway.recorder.remains import Remains
 from tests.gateway.dialogue import PROFILE, body, history, user
 from tests.gateway.engine import engine
 from tests.gateway.servers import Running, gateway, upstream
@@ -244,3 +245,18 @@ def test_a_traceback_in_the_log_tells_no_values(format: str) -> None:
     logged = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stderr
     assert "RuntimeError: a defect" in logged and "in serve" in logged
     assert SECRETS[-1] not in logged
+
+
+def test_what_noise_leaves_of_a_secret_is_masked() -> None:
+    redactor = Redactor("redact").of_turn(["a-plain-word-as-a-key"], Remains())
+    key = "sk-aB3dE5gH7jK9mN1pQ3sT5vW7"
+    lines = ["MIIEowIBAAKCAQEAx7Kq9sT2vB4nM6pQ8rS0uW1yZ3", "aC5eG7iK9mO1qS3uW5yA7cE9gI1kM3oQ5sU7wY9bD1"]
+    pem = "\n".join(["-----BEGIN RSA PRIVATE KEY-----", *lines, "-----END RSA PRIVATE KEY-----"])
+    whole = f"My keys are {key} and a-plain-word-as-a-key and {pem}."
+    assert redactor.mask_text(whole) == "My keys are [redacted] and [redacted] and [redacted]."
+    for left in (
+        key[:14], key.upper(), " ".join(key), f"{key[:9]}\n{key[9:]}", f"{key[:12]}x{key[13:]}",
+        lines[0], lines[1][:20], "\n".join(lines), "plain\nword as a key",
+    ):  # fmt: skip
+        assert redactor.mask_text(f"So: {left}") == "So: [redacted]"
+    assert Redactor("redact").mask_text(f"So: {key[:14]}") == f"So: {key[:14]}"
