@@ -201,23 +201,26 @@ class Proxy:
             noise.withhold_faults(CAPPED)
         faulty = bool(noise.faults)
         try:
-            if (status := await self.short_circuit.answer(sink, exchange)) is not None:
-                return status
-            answer = await self._send(call, exchange, body)
-            if (again := await self.builder.build_without_capture(call, exchange, answer)) is not None:
-                exchange, body = again
-                answer = await self._send(call, exchange, body)
             try:
-                if (seconds := exchange.noise.faults.seconds_before_answer()) > 0:
-                    await asyncio.sleep(seconds)
-                status = await self.relay.relay(sink, exchange, answer, partial(self._send, call, exchange))
-                if self.preparation is not None:
-                    self.preparation.look_ahead_of_results(exchange)
-                return status
-            finally:
-                answer.close()
-        except UpstreamError as error:
-            return await self._answer_upstream_failure(sink, exchange, error)
+                if (status := await self.short_circuit.answer(sink, exchange)) is not None:
+                    return status
+                answer = await self._send(call, exchange, body)
+                if (again := await self.builder.build_without_capture(call, exchange, answer)) is not None:
+                    exchange, body = again
+                    answer = await self._send(call, exchange, body)
+                try:
+                    if (seconds := exchange.noise.faults.seconds_before_answer()) > 0:
+                        await asyncio.sleep(seconds)
+                    status = await self.relay.relay(
+                        sink, exchange, answer, partial(self._send, call, exchange)
+                    )
+                    if self.preparation is not None:
+                        self.preparation.look_ahead_of_results(exchange)
+                    return status
+                finally:
+                    answer.close()
+            except UpstreamError as error:
+                return await self._answer_upstream_failure(sink, exchange, error)
         except asyncio.CancelledError:
             await self.recording.record_abandoned(exchange, gone=call.http.gone)
             if not call.http.gone:

@@ -6,6 +6,8 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from crosswind.injectors.guard.solvability import ASSUMED_REPLAYABLE
+
 QUANTILES = (0.5, 0.9, 0.99)
 _TIMES = {
     "queue": "queue_us",
@@ -27,6 +29,8 @@ class Summary:
     """Failures by source (ours, upstream, tool, client, injected) and kind."""
     noise: Mapping[str, tuple[int, int]]
     """Events per operator: injected, and withdrawn by the guard."""
+    destroyed_writes: Mapping[str, int]
+    """Results destroyed by tool, whose calls were only assumed to be repeatable."""
     times_us: Mapping[str, tuple[int, ...]]
     """The quantiles of `QUANTILES`, in microseconds."""
     usage: Mapping[str, int]
@@ -50,12 +54,18 @@ def compute_summary(connection: sqlite3.Connection) -> Summary:
     noise = run(
         "SELECT operator, sum(after IS NOT NULL), sum(after IS NULL) FROM event GROUP BY 1 ORDER BY 2 DESC, 1"
     )
+    writes = run(
+        "SELECT tool, count(*) FROM event WHERE after IS NOT NULL AND instr(note, ?) "
+        "GROUP BY 1 ORDER BY 2 DESC, 1",
+        (ASSUMED_REPLAYABLE,),
+    )
     rewards = run("SELECT reward_state, count(*) FROM session GROUP BY 1 ORDER BY 2 DESC, 1")
     return Summary(
         protocols={str(name): (turns, int(streamed)) for name, turns, streamed in protocols},
         fitness={str(name): count for name, count in fitness},
         failures={(str(source), str(kind)): count for source, kind, count in failures},
         noise={str(name): (injected, withdrawn) for name, injected, withdrawn in noise},
+        destroyed_writes={str(name): count for name, count in writes},
         times_us={
             name: found for name, value in _TIMES.items() if (found := _read_quantiles(connection, value))
         },

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from msgspec import structs
 
+from crosswind.gateway.clock import now_us
+from crosswind.gateway.noise.events import EventBuilder
 from crosswind.gateway.noise.tool_view import MOST_ROUNDS, UNKNOWN_TOOL, delivered_anchor
 from crosswind.gateway.protocols.answer import Round
 from crosswind.gateway.protocols.call_ids import IdPairs
@@ -18,6 +21,7 @@ from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.record import AnsweredCall, InnerRound, Row, Turn
 from crosswind.gateway.turn.exchange import Exchange
+from crosswind.injectors.conversation import Site
 
 Results = list[tuple[HiddenCall, str]]
 
@@ -70,6 +74,16 @@ def _leave(exchange: Exchange, names: set[str]) -> None:
     asked = tuple(tool for tool in left if tool.name not in tools.shown.phantoms)
     exchange.edits["tools"] = tools.mapping.write_tools(raw, asked)
     exchange.left |= gone
+    _record_left(exchange, gone)
+
+
+def _record_left(exchange: Exchange, gone: Iterable[str]) -> None:
+    events = exchange.noise.events
+    ordinal = max((one.ordinal for one in events), default=-1) + 1
+    builder = EventBuilder(exchange.session.record.id, exchange.place, now_us(), exchange.redactor, ordinal)
+    for name in sorted(gone):
+        note = f"The added tool {name} left the list: it was called in {MOST_ROUNDS + 1} rounds in a row."
+        events.append(structs.replace(builder.no_operator(note), site=Site.TOOL_SCHEMA.value, tool=name))
 
 
 def ledger_rows(exchange: Exchange) -> list[Row]:

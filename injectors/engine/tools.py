@@ -167,7 +167,7 @@ class _Walk:
         return (
             tool_guard.check_change(target, declared.name, change, self.constraints, self._shown)
             or tool_guard.check_shown(declared, change, row.takes)
-            or tool_guard.check_duplicates(tool_class, declared.parameters, change, plan.assume_tools)
+            or tool_guard.check_duplicates(tool_class, declared, change)
         )
 
     def _record(self, outcome: Outcome, row: PerturbedTool) -> None:

@@ -82,6 +82,11 @@ def merge_tables(*tables: Mapping[str, ToolClass] | None) -> dict[str, str]:
     return merged
 
 
+def is_repeatable(tool_class: ToolClass) -> bool:
+    """Whether a call made again does no more than the first."""
+    return tool_class in _REPEATABLE
+
+
 def may_fault(tool_class: ToolClass, assume_tools: str) -> bool:
     """Whether a result may be destroyed on the model leg, where the agent's retry repeats the call."""
     if assume_tools == "replayable":

@@ -9,7 +9,6 @@ from itertools import chain
 from typing import Any
 
 from crosswind.injectors.conversation import ToolSchema
-from crosswind.injectors.guard.tool_classes import may_fault
 from crosswind.injectors.targets import AddedTool, ToolChange, ToolClass, ToolTarget
 from crosswind.injectors.text import entities
 
@@ -130,20 +129,26 @@ def _bad_change(target: ToolTarget, declared_name: str, change: ToolChange) -> I
     yield _untrue(before.parameters, change)
 
 
-def check_duplicates(
-    tool_class: ToolClass, parameters: Mapping[str, Any], change: ToolChange, assume: str
-) -> str | None:
-    """Why a duplicate with other parameters may not stand beside this tool, or None.
+def check_duplicates(tool_class: ToolClass, declared: ToolSchema, change: ToolChange) -> str | None:
+    """Why a duplicate that says other things may not stand beside this tool, or None.
 
-    A call that follows the duplicate reaches the agent's tool: it has to be one that the tool refuses, unless
-    the tool may be called with anything.
+    A call of the duplicate reaches the agent's tool, whatever the model meant by it. So only a tool that is
+    read-only may lend its name to another tool's description or parameters, whatever the profile assumes;
+    another one's duplicate may leave things out, if the tool refuses a call without them.
     """
-    if may_fault(tool_class, assume):
+    if tool_class is ToolClass.READ_ONLY:
         return None
-    required = set(_names(parameters.get("required")))
+    own = (declared.description, change.tool.description)
     for tool in change.added:
-        if tool.name is None and not required - set(find_properties(tool.parameters)):
-            return f"the tool is of class {tool_class.value}, and takes calls that follow the duplicate"
+        if tool.name is not None:
+            continue
+        kind = f"the tool is of class {tool_class.value}"
+        if tool.description is not None and tool.description not in own:
+            return f"{kind}, and a call meant for another tool's description would run it"
+        if set(find_properties(tool.parameters)) - set(find_properties(declared.parameters)):
+            return f"{kind}, and a call meant for other parameters would run it"
+        if not set(_names(declared.parameters.get("required"))) - set(find_properties(tool.parameters)):
+            return f"{kind}, and takes calls that follow the duplicate"
     return None
 
 

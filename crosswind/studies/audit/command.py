@@ -72,6 +72,11 @@ def _print(tally: Tally) -> None:
         share = f"{one['injected']} ({one['share_injected']:.1%})"
         table.add_row(name, str(one["results"]), share, str(one["destroyed"]))
     console.print(table)
+    if document["destroyed_writes"]:
+        console.print(
+            f"{document['destroyed_writes']} results destroyed of tools that aren't known to be repeatable",
+            highlight=False,
+        )
     operator = Column("operator", no_wrap=True)
     table = Table(operator, "severity", "injected", "withdrawn", title="Noise", title_justify="left")
     for one in document["operators"]:

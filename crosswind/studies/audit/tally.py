@@ -12,6 +12,7 @@ from crosswind.gateway.trajectory.store import Store, iterate_sessions
 from crosswind.studies.audit import results
 from crosswind.studies.audit.guarantees import GUARANTEES, Breach, find_breaches
 from crosswind.studies.audit.reading import AuditedSession, read_session
+from crosswind.studies.audit.tools import REPEATABLE
 
 
 @dataclass(slots=True)
@@ -74,6 +75,11 @@ class Tally:
             counted.injected += bool(piece.events)
             counted.destroyed += results.find_destroying_event(piece) is not None
 
+    @property
+    def destroyed_writes(self) -> int:
+        """The results destroyed whose calls may not be repeated, as a profile assumed that they may."""
+        return sum(one.destroyed for name, one in self.classes.items() if name not in REPEATABLE)
+
     def document(self) -> dict[str, Any]:
         """All of it as JSON data."""
         broken = Counter(one.guarantee for one in self.breaches)
@@ -89,6 +95,7 @@ class Tally:
                 name: {**asdict(one), "share_injected": one.injected / one.results}
                 for name, one in sorted(self.classes.items())
             },
+            "destroyed_writes": self.destroyed_writes,
             "operators": [
                 {
                     "operator": operator,

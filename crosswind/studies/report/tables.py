@@ -90,6 +90,13 @@ def traffic_tables(found: Summary) -> list[ReportTable]:
             [(name, f"{injected:,}", f"{back:,}") for name, (injected, back) in found.noise.items()],
         ),
         ReportTable(
+            "Destroyed writes",
+            "Results of tools that aren't known to be repeatable. A profile assumed that they are, and the "
+            "operator accepted that.",
+            ("tool", "results destroyed"),
+            [(name, f"{count:,}") for name, count in found.destroyed_writes.items()],
+        ),
+        ReportTable(
             "Failures, and whose they were",
             "Injected failures are not real ones.",
             ("attributed to", "kind", "turns", "share"),

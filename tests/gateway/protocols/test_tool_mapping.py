@@ -124,6 +124,8 @@ async def test_a_phantom_that_is_called_again_and_again_leaves(tmp_path: Path, m
         await check_usage(running, agent)
         await agent.ask("And now?")
         assert TOOL not in names(app.dialogues[5]), "it does not come back"
+        events = (await running.trajectory("one"))["events"]
+        assert [one["tool"] for one in events if "left the list" in one["note"]] == [TOOL]
         async with gateway(tmp_path, app.url, noise=profile(ABBREVIATED)) as other, make(other) as later:
             later.go_on_from(agent)
             await later.ask("And after a restart?")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from crosswind.studies.audit.tally import audit_store
 from crosswind.testing.replies import plain
 from tests.gateway.dialogue import body, user
 from tests.gateway.servers import answer, gateway, upstream
@@ -43,5 +45,12 @@ async def test_a_write_is_destroyed_only_where_that_is_accepted(tmp_path: Path, 
         await running.flush()
         events = (await running.api("GET", "/api/sessions/mine/events")).json()["events"]
         assert [(one["tool"], one["after"] is not None) for one in events] == [("fund_account", accepted)]
+        assert ("Assumed replayable: " in events[0]["note"]) is accepted and "Solvable" not in events[0][
+            "note"
+        ]
+        writes = await asyncio.to_thread(lambda: running.gateway.store.summary().destroyed_writes)
+        assert writes == ({"fund_account": 1} if accepted else {})
+        audited = await asyncio.to_thread(audit_store, running.gateway.store)
+        assert audited.destroyed_writes == int(accepted) and not audited.breaches
         shown = (await running.api("GET", "/api/sessions/mine")).json()
         assert shown["plan"]["assume_tools"] == ("replayable" if accepted else "declared")

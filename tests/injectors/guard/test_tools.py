@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -44,8 +45,22 @@ def test_a_duplicate_stands_beside_a_write_only_where_the_write_would_refuse_its
     refused = perturb_tools(plan_with("same_name_A"), [anything])
     assert refused.untouched and "takes calls that follow the duplicate" in refused.injections[0].note
     replayable = plan_with("same_name_A", more="assume_tools: replayable")
-    assert not perturb_tools(replayable, [anything]).untouched
+    assert perturb_tools(replayable, [anything]).untouched, "whatever the profile assumes"
     assert not perturb_tools(plan_with("same_name_A"), SHOP[2:]).untouched
+
+
+@pytest.mark.parametrize("assumed", ["declared", "replayable"])
+@pytest.mark.parametrize("operator", ["schema.duplicate_swapped", "schema.duplicate_wrong_parameters"])
+def test_only_a_read_lends_its_name_to_another_tool(operator: str, assumed: str) -> None:
+    """`rm` under "Create a new file" was run by a policy that wanted a new file."""
+    remove, touch = tool("rm", file_name="string"), tool("touch", file_name="string")
+    files = [replace(remove, description="Remove a file."), replace(touch, description="Create a new file.")]
+    more = f"assume_tools: {assumed}\ntool_classes: {{rm: destructive, touch: idempotent}}"
+    shown = perturb_tools(plan_with(operator, more=more), files)
+    assert shown.untouched and len(shown.injections) == 2
+    assert all("would run it" in one.note and one.after is None for one in shown.injections)
+    reads = plan_with(operator, more="tool_classes: {rm: read_only, touch: read_only}")
+    assert not perturb_tools(reads, files).untouched
 
 
 def test_no_list_is_longer_than_providers_take() -> None:
