@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from crosswind.injectors.conversation import ToolSchema
@@ -65,8 +65,10 @@ def tool(name: str, says: str, **parameters: str) -> dict[str, Any]:
 
 
 def view(sample: Sample, yaml_or_profile: str, seed: int = 0) -> View:
-    """The sample under a built-in profile, or under the YAML of one; under `off` it is unchanged."""
-    made = plan_of(yaml_or_profile, seed)
+    """The sample under a built-in profile, or under the YAML of one; under `off` it is unchanged.
+    Its tools are declared read-only: only such tools have duplicates that say other things.
+    """
+    made = replace(plan_of(yaml_or_profile, seed), tool_classes={"*": "read_only"})
     calls = [one for at in range(2) for one in call(sample.called, sample.arguments, sample.result, at)]
     messages = [{"role": "user", "content": sample.query}, *calls]
     query, first, again = acting.seen(made, messages, sample.tools)
