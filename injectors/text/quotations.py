@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -231,6 +231,26 @@ _LEADS = re.compile(
 )
 """Words behind which a text may stand that is to be passed on word for word."""
 
+_LEAD_STEMS = (
+    *(
+        "message",
+        "note",
+        "comment",
+        "tweet",
+        "post",
+        "caption",
+        "content",
+        "text",
+        "body",
+        "subject",
+        "title",
+    ),
+    *("description", "reply", "response", "mail", "letter", "announcement", "status", "greeting", "reminder"),
+    *("review", "follow", "verbatim", "word for word", "say", "stat", "read", "respond with", "answer with"),
+    *("echo", "jot down"),
+)
+"""One of these is in every match of `_LEADS`: most texts have none, and a search for them is much cheaper."""
+
 _QUOTED = re.compile(r"""[\s,]*(?:$|[\"'“‘„«‹「『`])""")
 """What follows where it is a quotation, or nothing."""
 
@@ -257,6 +277,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*(?=\s)|(?<=[。！？])
 def find_passed_on(text: str) -> Iterator[Quotation]:
     """What stands without quotation marks and is to be passed on word for word: behind a colon to the end of
     the paragraph, else to the end of the sentence."""
+    if not _mentions(text, _LEAD_STEMS):
+        return
     paragraphs, written, end = None, len(text.rstrip()), -1
     for match in _LEADS.finditer(text):
         at = match.end()
@@ -277,8 +299,8 @@ def find_passed_on(text: str) -> Iterator[Quotation]:
 
 
 _CONTAINER = (
-    r"(?:folders?|director(?:y|ies)|sub-?folders?|sub-?director(?:y|ies)|files?|documents?|branch|repository|repo"
-    r"|playlist|channel|bucket|database|workspace)"
+    r"(?:folders?|director(?:y|ies)|sub-?folders?|sub-?director(?:y|ies)|files?|documents?|branch|repository"
+    r"|repo|playlist|channel|bucket|database|workspace)"
 )
 _NO_NAME = frozenset(
     """
@@ -298,9 +320,33 @@ _CALLED = re.compile(
     r"\b(?:named|called|titled|entitled|labell?ed)\ +([^\W\d_][\w-]*(?:\ [^\W\d_][\w-]*){0,2})", re.IGNORECASE
 )
 
+_NAME_STEMS = (
+    *(
+        "folder",
+        "director",
+        "file",
+        "document",
+        "branch",
+        "repo",
+        "playlist",
+        "channel",
+        "bucket",
+        "database",
+    ),
+    *("workspace", "named", "called", "titled", "label"),
+)
+"""One of these is in every match of the two."""
+
+
+def _mentions(text: str, stems: Iterable[str]) -> bool:
+    folded = text.casefold()
+    return any(stem in folded for stem in stems)
+
 
 def find_plain_names(text: str) -> Iterator[tuple[int, int]]:
     """Words that are names by the words beside them: `the communal folder`, `a playlist called sunday`."""
+    if not _mentions(text, _NAME_STEMS):
+        return
     for match in _BESIDE.finditer(text):
         if match[1].lower() not in _NO_NAME:
             yield match.span(1)
