@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from asyncio import sleep
 from collections.abc import Iterable
 from typing import Any, Protocol
 
@@ -165,7 +165,7 @@ class FaultySink:
         for action in actions:
             match action:
                 case Wait(seconds):
-                    await asyncio.sleep(seconds)
+                    await sleep(seconds)
                 case Send(body):
                     await self._sink.chunk(body)
                 case Close("end"):

@@ -89,7 +89,7 @@ async def test_a_slow_answer_comes_whole(
     async def note(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr("crosswind.gateway.proxy.response_sink.asyncio.sleep", note)
+    monkeypatch.setattr("crosswind.gateway.proxy.response_sink.sleep", note)
     async with serving(tmp_path, operator) as (_, running):
         assert (await protocol.ask(running, stream=stream)).text == TEXT
         assert (sum(waited) > 0.05) == (stream or operator == "transport.bandwidth")

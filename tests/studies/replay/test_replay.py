@@ -84,7 +84,7 @@ async def test_a_record_that_does_not_follow_from_its_plan_is_told(tmp_path: Pat
 
 async def test_a_masked_turn_is_named_with_its_reason(tmp_path: Path) -> None:
     async with upstream() as app, gateway(tmp_path, app) as running:
-        secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ"
+        secret = "sk-proj-q8ZtR4mVw2Lx7KpD1nHs5Gb9Yc3Fj6Te0UaXoEiWrMkBvCz"
         await running.chat(body(user(f"my key is {secret}")), "s")
         await running.chat(body(user("hello")), "t")
         await running.flush()
