@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from crosswind.injectors.guard.solvability import ASSUMED_REPLAYABLE
+from crosswind.injectors.guard.tool_classes import ASSUMED_REPLAYABLE
 
 QUANTILES = (0.5, 0.9, 0.99)
 _TIMES = {

@@ -21,7 +21,7 @@ from crosswind.injectors.engine.resume import MessageNoise, WalkEnd
 from crosswind.injectors.engine.rule import Outcome, apply_rule
 from crosswind.injectors.guard import shown_text, solvability
 from crosswind.injectors.guard.solvability import NOTHING, Spent
-from crosswind.injectors.guard.tool_classes import Permission, is_repeatable, permit
+from crosswind.injectors.guard.tool_classes import ASSUMED_REPLAYABLE, Permission, is_repeatable, permit
 from crosswind.injectors.identity import slot_on
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.schedule import due
@@ -211,7 +211,7 @@ class _NewItem:
         if isinstance(target, ToolResultTarget) and self._permit(entry).if_read_elsewhere:
             active = active._replace(assurance=solvability.READ_ELSEWHERE)
         elif entry.fault and isinstance(target, ToolResultTarget) and not is_repeatable(self._tool_class):
-            active = active._replace(assurance=solvability.ASSUMED_REPLAYABLE)
+            active = active._replace(assurance=ASSUMED_REPLAYABLE)
         if isinstance(target, UserTarget) and (
             unsettled or self._uncontradicted is not None or not self.plan.user_can_answer
         ):

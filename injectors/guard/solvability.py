@@ -163,12 +163,6 @@ def _count_faults(count: int) -> str:
     return "one fault" if count == 1 else f"{count} faults"
 
 
-ASSUMED_REPLAYABLE = (
-    "Assumed replayable: the tool may change something, and the same call made again does it again, unless "
-    "its environment takes that back."
-)
-"""The sentence for a result destroyed on an assumption that the operator of the gateway accepted."""
-
 READ_ELSEWHERE = "Solvable: what is missing stands in the result of an earlier read."
 """The sentence for a result cut short whose call must not be repeated."""
 

@@ -26,6 +26,12 @@ _PARTICLES = {"check": frozenset({"in", "out", "off"})}
 _SEGMENT = re.compile(r"\.|:|/|__")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
+ASSUMED_REPLAYABLE = (
+    "Assumed replayable: the tool may change something, and the same call made again does it again, unless "
+    "its environment takes that back."
+)
+"""The sentence for a result destroyed on an assumption that the operator of the gateway accepted."""
+
 
 @lru_cache(maxsize=4096)
 def classify_by_first_word(tool: str) -> ToolClass:

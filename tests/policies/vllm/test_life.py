@@ -174,7 +174,7 @@ def test_a_server_that_isnt_there_yet_is_waited_for_and_that_is_said() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
     with supervised("retail", "--attach", url) as lines:
-        lines.until(rf"^waiting up to 900 s for {re.escape(url)} to answer$")
+        lines.until(rf"^waiting up to 120 s for {re.escape(url)} to answer$")
     assert lines.process.returncode == 0
 
 
