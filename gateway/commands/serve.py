@@ -225,6 +225,8 @@ def _make_control_plane(gateway: Gateway) -> Any:
 
 def _announce(settings: Settings) -> None:
     """Say where the gateway serves what: as lines, or as one event where the log is JSON."""
+    from crosswind.gateway.noise.kill_switch import switch_file
+
     what = {
         "full": "requests, answers, token ids, events and rewards (credentials never)",
         "metadata": "who, when, how much and what was decided; no content",
@@ -248,11 +250,14 @@ def _announce(settings: Settings) -> None:
             body_secrets=settings.body_secrets,
         )
         return
+    file = switch_file(settings)
+    off = file if file is not None and file.exists() else None
     lines = (
         f"data plane     {data}  ->  {_list_upstreams(settings)}",
         *([f"               for agents: {settings.public_url}/v1"] if settings.public_url else []),
         f"control plane  {control}",
         f"noise          profile {settings.profile}, seed {settings.seed}",
+        *([f"               OFF while {off} exists: delete it, or send SIGUSR2"] if off else []),
         f"recorded       {what}",
         f"               in {settings.store}, secrets in texts: {settings.body_secrets}",
     )

@@ -38,7 +38,12 @@ class KillSwitch:
         now = self._clock()
         if self._file is not None and now - self._looked >= _LOOK_EVERY_S:
             self._looked = now
-            self._file_says_off = self._file.exists()
+            exists = self._file.exists()
+            if exists and not self._file_says_off:
+                _log.warning(
+                    "noise is off while this file exists; delete it, or send SIGUSR2", file=str(self._file)
+                )
+            self._file_says_off = exists
         return self._enabled and not self._file_says_off
 
     def hear(self, enabled: bool) -> None:

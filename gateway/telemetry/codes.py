@@ -55,6 +55,7 @@ CODES = {
     "no text for noise": "noise_text_missing",
     "noise can't be written; the clean request goes through": "noise_not_written",
     "noise failed; the clean request goes through": "noise_failed",
+    "noise is off while this file exists; delete it, or send SIGUSR2": "noise_off_file",
     "noise is switched by a signal": "noise_switched",
     "noise is switched off by itself": "noise_aborted",
     "noise of this run": "noise_summary",

@@ -31,11 +31,11 @@ class Catalogue:
     profiles: Mapping[str, Mapping[str, Any]]
     operators: Mapping[str, ListedOperator]
 
-    def matching(self, globs: Sequence[str]) -> list[tuple[str, Mapping[str, Any]]]:
+    def match_profiles(self, globs: Sequence[str]) -> list[tuple[str, Mapping[str, Any]]]:
         """The profiles whose names match one of the globs."""
         return [(name, each) for name, each in self.profiles.items() if _matches(name, globs)]
 
-    def operators_matching(self, globs: Sequence[str]) -> Sequence[ListedOperator]:
+    def match_operators(self, globs: Sequence[str]) -> Sequence[ListedOperator]:
         """The operators whose names match one of the globs."""
         return [one for name, one in sorted(self.operators.items()) if _matches(name, globs)]
 
@@ -131,7 +131,7 @@ ADAPTATIONS: Mapping[str, Adaptation] = {
 
 def cases_as_written(catalogue: Catalogue, globs: Sequence[str]) -> Iterator[Case]:
     """Each profile that one of the globs matches, at each of its levels where it has any."""
-    for name, profile in catalogue.matching(globs):
+    for name, profile in catalogue.match_profiles(globs):
         levels: Sequence[int | None] = range(len(profile.get("levels") or ())) or [None]
         for level in levels:
             yield Case(name, name, level)
@@ -139,7 +139,7 @@ def cases_as_written(catalogue: Catalogue, globs: Sequence[str]) -> Iterator[Cas
 
 def cases_varied(catalogue: Catalogue, globs: Sequence[str]) -> Iterator[Case]:
     """Each profile that one of the globs matches, all of its rules at one severity and in one stage."""
-    for name, profile in catalogue.matching(globs):
+    for name, profile in catalogue.match_profiles(globs):
         for severity in SEVERITIES if profile["rules"] else ():
             for stage in STAGES:
                 named = f"{OWN}/{name}/{severity:g}/{stage}"
@@ -151,7 +151,7 @@ def cases_alone(
     catalogue: Catalogue, globs: Sequence[str], repeatable: Sequence[str], *, faults_per_call: int = 1
 ) -> Iterator[Case]:
     """Each operator that one of the globs matches, alone, at each severity; repeatable tools are declared."""
-    for operator in catalogue.operators_matching(globs):
+    for operator in catalogue.match_operators(globs):
         adaptation = ADAPTATIONS.get(operator.name, Adaptation())
         for severity in adaptation.severities:
             named = f"{OWN}/{operator.name}/{severity:g}"

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from crosswind.gateway.cli import root
 from crosswind.gateway.config.sections import Abort, Dose
+from crosswind.gateway.noise.kill_switch import KillSwitch
 from crosswind.gateway.noise.limits import AbortWatch
 from crosswind.gateway.sessions.caps import may_be_noisy
 from crosswind.testing.replies import plain
@@ -170,3 +171,17 @@ def test_a_window_moves_and_slow_requests_count() -> None:
         watch.note(failed=False, seconds=3.0)
     assert len(said) == 1 and "abort.latency" in said[0]
     assert json.dumps(said)
+
+
+def test_a_file_that_keeps_noise_off_is_said_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file, now = tmp_path / "store.db.noise-off", [0.0]
+    switch = KillSwitch(file, clock=lambda: now[0])
+    assert switch.enabled and "noise is off" not in "".join(capfd.readouterr())
+    file.touch()
+    for _ in range(3):
+        now[0] += 1.0
+        assert not switch.enabled
+    assert "".join(capfd.readouterr()).count("noise is off while this file exists") == 1
+    file.unlink()
+    now[0] += 1.0
+    assert switch.enabled
