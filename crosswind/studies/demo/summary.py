@@ -48,6 +48,7 @@ def _types_table(result: DemoResult, noise: Mapping[str, tuple[int, int]]) -> Ta
         title_justify="left",
         box=None,
         padding=(0, 1, 0, 0),
+        pad_edge=False,
         header_style="dim",
     )
     for name in ("noise type", "injected", "tasks", "in calm", "in noise", "lost to noise"):
@@ -75,6 +76,7 @@ def _table(settings: DemoSettings, result: DemoResult) -> Table:
         title_justify="left",
         box=None,
         padding=(0, 1, 0, 0),
+        pad_edge=False,
         header_style="dim",
     )
     for name in ("arm", "n", "before", "after", "difference, paired"):
