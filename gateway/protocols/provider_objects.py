@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from crosswind.gateway.protocols.json_values import decode_or_none
+from crosswind.gateway.protocols.json_values import as_mapping, as_mappings, decode_or_none
 
 _COLLECTIONS = (
     "assistants",
@@ -28,8 +28,11 @@ _COLLECTIONS = (
     "videos",
 )
 _ROUTE = re.compile(
-    rf"/(?P<collection>{'|'.join(_COLLECTIONS)})(?:/(?P<id>[^/]+)(?P<rest>/.*)?)?/?\Z", re.DOTALL
+    rf"/(?P<collection>{'|'.join(_COLLECTIONS)})(?:/(?P<id>[^/]+)(?P<rest>/.*)?)?/?\Z",
+    re.DOTALL | re.IGNORECASE,
 )
+_MATRIX = re.compile(r";[^/]*")
+_SLASHES = re.compile(r"[/\\]+")
 _ACTIONS = {"responses": ("input_tokens", "compact"), "threads": ("runs",)}
 """What may stand in an id's place in a path, and is none."""
 _DESCRIPTIONS = ("", "/cancel", "/complete")
@@ -52,8 +55,8 @@ _NO_OBJECTS = ("auto", "none")
 """What Realtime takes in a conversation's place."""
 _CLIENTS_OWN = frozenset(("arguments", "input_schema", "metadata", "parameters"))
 """Members in which the client's own data may look like references."""
-_ANSWER_ID = re.compile(rb'"id"\s*:\s*"([A-Za-z]+[_-][\w.:-]{4,200})"')
-_MOST_IDS = 1000
+_BUILT_IN = "anthropic"
+"""The type of skills that the provider itself has."""
 
 
 class ObjectRoute(NamedTuple):
@@ -75,14 +78,18 @@ class ObjectRoute(NamedTuple):
 
 
 def find_object_route(path: str) -> ObjectRoute | None:
-    """The collection and object that a path (behind the API's root) leads to; None for other routes."""
-    found = _ROUTE.match(path)
+    """The collection and object that a path (behind the API's root) leads to; None for other routes.
+
+    Read as the most lenient provider reads it: percent-encoded, with repeated slashes, in any case, and with
+    parameters (`;a=b`).
+    """
+    found = _ROUTE.match(_MATRIX.sub("", _SLASHES.sub("/", unquote(path))))
     if found is None:
         return None
-    collection, name = found["collection"], found["id"]
+    collection, name = found["collection"].lower(), found["id"]
     if name is None or name in _ACTIONS.get(collection, ()):
         return ObjectRoute(collection, None, "" if name is None else f"/{name}")
-    return ObjectRoute(collection, unquote(name), (found["rest"] or "").rstrip("/"))
+    return ObjectRoute(collection, name, (found["rest"] or "").rstrip("/"))
 
 
 def find_references(body: bytes | str) -> set[str]:
@@ -91,18 +98,41 @@ def find_references(body: bytes | str) -> set[str]:
     A member that is given twice counts twice: which of the two the provider reads isn't known. Raises
     ValueError where the body isn't JSON, but seems to name objects.
     """
-    raw = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
+    raw = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else _to_utf8(body)
     if not _MAY_REFER.search(raw):
         return set()
     try:
-        return set(_walk(json.loads(raw, object_pairs_hook=_Members)))
+        return set(_walk(json.loads(raw, object_pairs_hook=_Members), top=True))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
 
 def find_answer_ids(body: bytes) -> set[str]:
-    """All ids in a provider's answer to a turn: of the response and of its items."""
-    return {one.decode() for one, _ in zip(_ANSWER_ID.findall(body), range(_MOST_IDS), strict=False)}
+    """The ids that a provider gave in its answer to a turn, or in an event of one: of the response, its
+    items, its conversation and its containers.
+
+    Only where the provider writes them. An answer also repeats what the client sent (metadata, tools,
+    Realtime's items), where an id would make somebody else's object the client's.
+    """
+    answer = as_mapping(decode_or_none(body))
+    kind = answer.get("type")
+    if isinstance(kind, str) and kind.startswith("response."):
+        holders = [as_mapping(answer.get("response")), as_mapping(answer.get("item"))]
+    else:
+        holders = [answer]
+    items = [item for holder in holders for item in as_mappings(holder.get("output"))]
+    made = [as_mapping(holder.get(name)) for holder in holders for name in ("conversation", "container")]
+    ids = [one.get("id") for one in (*holders, *items, *made)]
+    ids += [one.get("container_id") for one in (*holders, *items)]
+    return {one for one in ids if isinstance(one, str)}
+
+
+def find_item_id(event: bytes) -> str | None:
+    """The id of an item that a Realtime conversation has now: one of the connection, given by either side."""
+    told = as_mapping(decode_or_none(event))
+    kind, name = told.get("type"), as_mapping(told.get("item")).get("id")
+    known = isinstance(kind, str) and kind.startswith("conversation.item.")
+    return name if known and isinstance(name, str) else None
 
 
 def find_described_ids(body: bytes) -> set[str]:
@@ -120,14 +150,26 @@ class _Members(list[tuple[str, Any]]):
     """A JSON object's members in order, those given twice included."""
 
 
-def _walk(value: Any) -> Iterator[str]:
+def _to_utf8(body: bytes) -> bytes:
+    """A body in UTF-16 or UTF-32, which Python's servers read as JSON too, in UTF-8."""
+    encoding = json.detect_encoding(body)
+    if encoding.startswith("utf-8"):
+        return body
+    try:
+        return body.decode(encoding, "surrogatepass").encode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return b""
+
+
+def _walk(value: Any, *, top: bool = False) -> Iterator[str]:
     if isinstance(value, _Members):
         kinds = [kind for name, kind in value if name == "type"]
-        if "item_reference" in kinds:
+        if "item_reference" in kinds or "file_id" in kinds:
             yield from (one for name, one in value if name == "id" and isinstance(one, str))
-        called = any(isinstance(kind, str) and kind.endswith("tool_use") for kind in kinds)
+        # At the top `input` is what the model is asked, whatever a `type` beside it says.
+        called = not top and any(isinstance(kind, str) and kind.endswith("tool_use") for kind in kinds)
         for name, member in value:
-            if name in _REFERENCES:
+            if name in _REFERENCES and not (name == "skill_id" and kinds == [_BUILT_IN]):
                 yield from _named(member)
             if name not in _CLIENTS_OWN and not (called and name == "input"):
                 yield from _walk(member)
@@ -140,6 +182,7 @@ def _named(value: Any) -> Iterator[str]:
     if isinstance(value, _Members):
         yield from (one for name, one in value if name == "id" and isinstance(one, str))
     elif isinstance(value, list):
-        yield from (one for one in value if isinstance(one, str))
+        for one in value:
+            yield from _named(one)
     elif isinstance(value, str) and value not in _NO_OBJECTS:
         yield value

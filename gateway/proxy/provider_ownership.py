@@ -7,7 +7,7 @@ or on no record are refused as if they didn't exist, and lists are filtered. Els
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,15 +49,17 @@ class ProviderOwnership:
                     code="not_found",
                 )
 
-    async def check_body(self, body: bytes | str, tenant: str) -> None:
-        """Refuse a body that names what isn't the tenant's (404), or can't be read but seems to (400)."""
+    async def check_body(self, body: bytes | str, tenant: str, also: Set[str] = frozenset()) -> None:
+        """Refuse a body that names what isn't the tenant's (404), or can't be read but seems to (400).
+        `also`: ids that may be named besides.
+        """
         try:
             references = find_references(body)
         except ValueError as error:
             raise ServiceError(
                 400, f"the request's body isn't JSON: {error}; send JSON", code="invalid_json"
             ) from None
-        await self.check(references, tenant)
+        await self.check(references - also, tenant)
 
     async def keep(self, ids: Iterable[str], tenant: str) -> None:
         """Record new objects as the tenant's, durably, before the tenant learns their ids.

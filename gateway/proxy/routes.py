@@ -29,8 +29,8 @@ HEALTH = "health"
 NONE = "none"
 
 _ROUTE = re.compile(r"(?:/s/(?P<session>[^/]+))?(?P<root>/[^/]+)(?P<path>/.*)?\Z", re.DOTALL)
-_DOTS = re.compile(rb"/(?:\.|%2e){1,2}(?:/|\Z)", re.IGNORECASE)
-"""Steps that would lead out of the API's root, or of the upstream's base path."""
+_DOTS = re.compile(rb"[/\\]\.{1,2}(?:[/\\;]|\Z)")
+"""Steps that would lead out of the API's root, or of the upstream's base path, in a decoded path."""
 _SEED = re.compile(r"[0-9]{1,18}\Z")
 _SESSION_ID = re.compile(r"[^/]{1,200}\Z", re.DOTALL)
 
@@ -52,7 +52,7 @@ def find_route(http: Http) -> Route:
     if http.raw_path == b"/healthz":
         return Route(HEALTH, "/healthz")
     found = _ROUTE.match(http.raw_path.decode("latin-1"))
-    if found is None or found["root"] not in api_roots() or _DOTS.search(http.raw_path):
+    if found is None or found["root"] not in api_roots() or _DOTS.search(unquote_to_bytes(http.raw_path)):
         return Route(NONE, shape=codec_of_client(http.first, ""))
     path = found["path"] or ""
     session = found["session"]

@@ -25,7 +25,7 @@ from crosswind.gateway.http.auth import (
 )
 from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.protocols.json_values import decode, encode
-from crosswind.gateway.protocols.provider_objects import find_answer_ids
+from crosswind.gateway.protocols.provider_objects import find_answer_ids, find_item_id
 from crosswind.gateway.proxy.provider_ownership import ProviderOwnership
 from crosswind.gateway.proxy.routes import Route, find_route, read_claim
 from crosswind.gateway.recorder.recorder import Recorder
@@ -158,6 +158,8 @@ class _TenantFrames:
     _receive: Receive
     _send: Send
     _seen: set[str] = field(default_factory=set)
+    _items: set[str] = field(default_factory=set)
+    """Those of this connection's own conversation, which no other can name."""
 
     async def receive(self) -> Message:
         while True:
@@ -166,7 +168,7 @@ class _TenantFrames:
                 return message
             try:
                 await self.ownership.check_body(
-                    message.get("text") or message.get("bytes") or b"", self.tenant
+                    message.get("text") or message.get("bytes") or b"", self.tenant, self._items
                 )
             except ServiceError as error:
                 event = {**decode(error.body()), "type": "error", "status": error.status}
@@ -176,7 +178,10 @@ class _TenantFrames:
 
     async def send(self, message: Message) -> None:
         if (text := message.get("text")) is not None:
-            new = find_answer_ids(text.encode("utf-8", "surrogatepass")) - self._seen
+            event = text.encode("utf-8", "surrogatepass")
+            if (item := find_item_id(event)) is not None:
+                self._items.add(item)
+            new = find_answer_ids(event) - self._seen
             self._seen.update(new)
             await self.ownership.keep(new, self.tenant)
         await self._send(message)

@@ -163,8 +163,10 @@ class Recording:
 
 
 def _list_objects(exchange: Exchange, turn: Turn) -> list[ProviderObject]:
-    """What the provider may keep of a turn, by the ids of either side: the response, and its items."""
-    linked = exchange.codec.name == "responses"
+    """What the provider may keep of a turn, by the ids of either side: the response, its items and
+    containers.
+    """
+    linked = exchange.codec.name in ("responses", "messages")
     views = [view for view in (turn.produced, turn.delivered_view) if linked and view is not None]
     ids = set[str]().union(*(find_answer_ids(view.bytes()) for view in views))
     if turn.response_id is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
@@ -21,7 +22,7 @@ from starlette.routing import Route
 from websockets.asyncio.client import connect
 from websockets.asyncio.server import ServerConnection
 
-from crosswind.gateway.protocols.provider_objects import find_object_route, find_references
+from crosswind.gateway.protocols.provider_objects import find_answer_ids, find_object_route, find_references
 from crosswind.testing.server import listen, run_server
 from tests.gateway.proxy.test_websockets import at, speaking
 from tests.gateway.servers import Running, gateway, make_server, settings
@@ -82,7 +83,8 @@ class Account:
         return JSONResponse(found or {"error": {"message": "none"}}, 200 if found else 404)
 
     async def turn(self, request: Request) -> Response:
-        self.seen.append((await request.body()).decode())
+        body = await request.body()
+        self.seen.append(body.decode("utf-8", "replace"))
         if request.url.path.endswith("completions"):
             message = {"role": "assistant", "content": "Hello."}
             choice = {"index": 0, "message": message, "finish_reason": "stop"}
@@ -93,7 +95,9 @@ class Account:
             "msg_", of="items", type="message", role="assistant", status="completed", content=[text]
         )
         made = self.add("resp_", of="responses", object="response", status="completed", model="m")
-        return JSONResponse({**made, "output": [item], "usage": {}})
+        asked = json.loads(body)
+        repeated = {name: asked[name] for name in ("metadata", "tools") if name in asked}
+        return JSONResponse({**made, **repeated, "output": [item], "usage": {}})
 
 
 class Tenants:
@@ -180,6 +184,73 @@ async def test_another_tenants_objects_do_not_exist(tmp_path: Path, record: str)
             assert (await tenants.ask(A, "POST", path, body)).status_code == 200, path
 
 
+async def send_raw(
+    tenants: Tenants, key: str, path: str, body: bytes | None = None, kind: str = "application/json"
+) -> int:
+    """Send a path and a body as they are: clients rewrite them. Gives the status."""
+    at = httpx.URL(tenants.running.data)
+    head = f"{'GET' if body is None else 'POST'} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
+    head += (
+        f"authorization: Bearer {key}\r\ncontent-type: {kind}\r\ncontent-length: {len(body or b'')}\r\n\r\n"
+    )
+    reader, writer = await asyncio.open_connection(at.host, at.port)
+    writer.write(head.encode() + (body or b""))
+    answered = await reader.read()
+    writer.close()
+    return int(answered.split()[1])
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/%66iles/{}",
+        "/v1/files%2F{}",
+        "/v1//files/{}",
+        "/v1/files//{}",
+        "/v1/files;a=b/{}",
+        "/v1/FILES/{}",
+        "/v1/files%5C{}",
+        "/v1/x%2F..%2Ffiles%2F{}",
+        "/v1/..%2fv1/files/{}",
+    ],
+)
+async def test_a_path_leads_to_another_tenants_object_in_no_spelling(tmp_path: Path, path: str) -> None:
+    account = Account()
+    async with shared(tmp_path, account) as tenants:
+        file = (await tenants.make(A, "/files"))["id"]
+        account.seen.clear()
+        assert await send_raw(tenants, B, path.format(file)) == 404
+        assert not account.seen
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "utf-8-sig"])
+async def test_a_body_names_another_tenants_object_in_no_encoding(tmp_path: Path, encoding: str) -> None:
+    account = Account()
+    async with shared(tmp_path, account) as tenants:
+        file = (await tenants.make(A, "/files"))["id"]
+        response = (await tenants.make(A, "/responses", RESPONSE))["id"]
+        account.seen.clear()
+        for path, body in (
+            ("/v1/responses", {**RESPONSE, "previous_response_id": response}),
+            ("/v1/vector_stores", {"file_ids": [file]}),
+        ):
+            assert await send_raw(tenants, B, path, json.dumps(body).encode(encoding)) == 404, path
+        assert not account.seen
+
+
+async def test_an_id_that_an_answer_repeats_is_not_the_tenants(tmp_path: Path) -> None:
+    account = Account()
+    outside = account.add("file-", of="files")["id"]
+    schema = {"type": "object", "properties": {}, "default": {"id": outside}}
+    tools = [{"type": "function", "name": "look", "parameters": schema}]
+    async with shared(tmp_path, account) as tenants:
+        body = {**RESPONSE, "metadata": {"id": outside}, "tools": tools}
+        made = await tenants.make(B, "/responses", body)
+        assert made["metadata"] == {"id": outside} and made["tools"] == tools
+        assert (await tenants.ask(B, "GET", f"/files/{outside}")).status_code == 404
+        assert (await tenants.ask(B, "GET", f"/responses/{made['id']}")).status_code == 200
+
+
 async def test_ownership_outlives_a_restart_and_holds_for_keys_of_sessions(tmp_path: Path) -> None:
     account = Account()
     async with shared(tmp_path, account) as tenants:
@@ -241,6 +312,26 @@ async def test_a_web_socket_may_not_name_another_tenants_response(tmp_path: Path
                     assert json.loads(await socket.recv())["response"]["id"] == "resp_fourth"
 
 
+async def test_a_realtime_client_may_name_the_items_of_its_own_conversation(tmp_path: Path) -> None:
+    async def converse(socket: ServerConnection) -> None:
+        async for message in socket:
+            asked = json.loads(message)
+            told = {"type": "conversation.item.created", "item": asked["item"]} if "item" in asked else asked
+            await socket.send(json.dumps(told))
+
+    async with speaking(converse) as (url, _), gateway(tmp_path, url, **SHARED) as running:
+        head = {"authorization": f"Bearer {A}"}
+        named = json.dumps({"type": "echo", "input": [{"type": "item_reference", "id": "item_1"}]})
+        async with connect(at(running, "/v1/realtime?model=m"), additional_headers=head) as socket:
+            await socket.send(json.dumps({"type": "conversation.item.create", "item": {"id": "item_1"}}))
+            assert json.loads(await socket.recv())["type"] == "conversation.item.created"
+            await socket.send(named)
+            assert await socket.recv() == named
+        async with connect(at(running, "/v1/realtime?model=m"), additional_headers=head) as socket:
+            await socket.send(named)
+            assert json.loads(await socket.recv())["error"]["code"] == "not_found"
+
+
 def test_references_are_found_however_they_are_written() -> None:
     escaped = r'{"previous\u005fresponse_id": "resp_1", "previous_response_id": "resp_2"}'
     assert find_references(escaped) == {"resp_1", "resp_2"}
@@ -248,6 +339,28 @@ def test_references_are_found_however_they_are_written() -> None:
     used = {"messages": [{"content": [{"type": "tool_use", "id": "t", "input": {"file_id": "the agent's"}}]}]}
     assert not find_references(json.dumps(schema)) and not find_references(json.dumps(used))
     assert not find_references("no JSON at all")
+    asked = {"type": "tool_use", "input": [{"type": "item_reference", "id": "msg_1"}]}
+    assert find_references(json.dumps(asked)) == {"msg_1"}
+    source = {"data_source": {"type": "jsonl", "source": {"type": "file_id", "id": "file-1"}}}
+    assert find_references(json.dumps(source)) == {"file-1"}
+    skills = [{"type": "anthropic", "skill_id": "pptx"}, {"type": "custom", "skill_id": "skill_1"}]
+    assert find_references(json.dumps({"container": {"skills": skills}})) == {"skill_1"}
+
+
+def test_answers_give_the_ids_that_the_provider_made() -> None:
+    made = {
+        "id": "resp_1",
+        "output": [{"id": "ci_1", "container_id": "cntr_1"}],
+        "conversation": {"id": "conv_1"},
+    }
+    made |= {"metadata": {"id": "file-1"}, "instructions": [{"id": "msg_1"}]}
+    ids = {"resp_1", "ci_1", "cntr_1", "conv_1"}
+    assert find_answer_ids(json.dumps(made).encode()) == ids
+    assert find_answer_ids(json.dumps({"type": "response.completed", "response": made}).encode()) == ids
+    claude = {"id": "msg_1", "type": "message", "container": {"id": "container_1"}}
+    assert find_answer_ids(json.dumps(claude).encode()) == {"msg_1", "container_1"}
+    created = {"type": "conversation.item.created", "item": {"id": "file-1"}}
+    assert not find_answer_ids(json.dumps(created).encode())
     with pytest.raises(ValueError):
         find_references('{"file_id": "file-1"')
 
