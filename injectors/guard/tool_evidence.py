@@ -14,18 +14,24 @@ from itertools import pairwise
 from typing import Any
 
 from crosswind.injectors.conversation import ToolHints, ToolSchema
+from crosswind.injectors.guard.fact_descriptions import names_a_fact, only_selects
 from crosswind.injectors.guard.known_tools import KNOWN
 from crosswind.injectors.guard.tool_words import (
     ACTING,
+    AFTER_A_CHANGE,
     AFTER_A_NOUN,
     ALSO_NOUNS,
+    BEFORE_A_FACT,
+    CALCULATING,
     CHOICES,
     COMMANDS,
+    COMPUTED,
     DATABASES,
     FACTS,
     HEADS,
     INTERPRETERS,
     JOINING,
+    OF_THE_ANSWER,
     PARTICLES,
     READING,
     TELLING,
@@ -40,8 +46,12 @@ class _Says(Enum):
     """What one piece of evidence says."""
 
     READS = auto()
-    PERHAPS_READS = auto()
-    """It reads if another piece says so, too."""
+    TELLS = auto()
+    """What is given back, and not what is done for it."""
+    NAMES_A_FACT = auto()
+    """A noun phrase for what is asked for. It counts where nothing but that can be chosen."""
+    PERHAPS_ACTS = auto()
+    """A verb that may be a noun, or may only compute: it reads if the description says that this is done."""
     NOTHING = auto()
     READS_ONLY = auto()
     """It promises to be read-only, whatever it is given."""
@@ -75,7 +85,7 @@ def _weigh(
     choices: tuple[str, ...],
     hints: ToolHints | None,
 ) -> ToolClass:
-    by_name, by_description = _by_name(name), _by_description(description)
+    by_name, by_description = _by_name(name), _by_description(description, name)
     said = {by_name, by_description, _by_parameters(parameters, choices)}
     if name in KNOWN:
         said.discard(by_name)
@@ -93,8 +103,12 @@ def _weigh(
         return ToolClass.UNKNOWN
     if by_hints is not None:
         return by_hints
-    agreed = {_Says.PERHAPS_READS} <= said and by_description is not _Says.NOTHING
-    return ToolClass.READ_ONLY if _Says.READS in said or agreed else ToolClass.UNKNOWN
+    reads = (
+        _Says.READS in said
+        or (by_description is _Says.TELLS and by_name is not _Says.PERHAPS_ACTS)
+        or (by_description is _Says.NAMES_A_FACT and only_selects(parameters))
+    )
+    return ToolClass.READ_ONLY if reads else ToolClass.UNKNOWN
 
 
 _OF_CLASS = {
@@ -133,7 +147,17 @@ def _by_name(name: str) -> _Says:
         return _Says.UNSURE
     if words[0] in READING:
         return _Says.NOTHING if joined else _Says.READS
-    return _by_later_words(words)
+    return _Says.PERHAPS_ACTS if _may_only_compute(words) else _by_later_words(words)
+
+
+def _may_only_compute(words: list[str]) -> bool:
+    """Whether the one verb of a name, first or last, may be a noun or may compute: `leave_balance`."""
+    first, last = words[0], words[-1]
+    if not (ACTING - ALSO_NOUNS).isdisjoint(words[1:-1]):
+        return False
+    if first in CALCULATING or (first in BEFORE_A_FACT and last in FACTS):
+        return True
+    return last in CALCULATING and first not in ACTING
 
 
 def _may_do_anything(words: list[str]) -> bool:
@@ -155,7 +179,7 @@ def _by_later_words(words: list[str]) -> _Says:
         return _Says.READS
     if last in ACTING:
         return _Says.WRITES if last not in ALSO_NOUNS else _Says.NOTHING
-    return _Says.PERHAPS_READS if last in FACTS else _Says.NOTHING
+    return _Says.NOTHING
 
 
 _SENTENCE = re.compile(r"[.!?](?:\s|$)|\n|;|•")
@@ -201,14 +225,16 @@ _CONDITION = re.compile(
 
 
 @lru_cache(maxsize=4096)
-def _by_description(description: str) -> _Says:
+def _by_description(description: str, name: str) -> _Says:
     """What the description's sentences begin with, and what they join to it by `and`, `or` and the like."""
-    text = _ABBREVIATED.sub("for example", description.lower())
+    text = _ABBREVIATED.sub("for example", description.lower()).rpartition("tool description:")[2]
     found: list[_Says] = []
     for sentence in _SENTENCE.split(text):
         if not sentence.strip() or _ADVICE.match(sentence):
             continue
         found.append(_head(sentence))
+        if not found[1:] and found[0] is _Says.NOTHING and names_a_fact(sentence, words_of(name)):
+            found[0] = _Says.NAMES_A_FACT
         if found[-1] is _Says.WRITES or _writes_besides(sentence):
             return _Says.WRITES
     said = _READ_ONLY.search(text)
@@ -216,7 +242,9 @@ def _by_description(description: str) -> _Says:
         return _Says.READS_ONLY
     if found[:1] == [_Says.UNSURE]:
         return _Says.UNSURE
-    return _Says.READS if _Says.READS in found else _Says.NOTHING
+    if found[:1] in ([_Says.READS], [_Says.NAMES_A_FACT]):
+        return found[0]
+    return _Says.TELLS if not {_Says.READS, _Says.TELLS}.isdisjoint(found) else _Says.NOTHING
 
 
 def _head(sentence: str) -> _Says:
@@ -234,10 +262,19 @@ def _head(sentence: str) -> _Says:
     if not words:
         return _Says.NOTHING
     verb = _base(words[0])
-    if verb in TELLING:
-        return _Says.READS
     if verb in WRITING:
         return _Says.WRITES
+    return _by_verb(verb, words)
+
+
+def _by_verb(verb: str, words: list[str]) -> _Says:
+    """What a sentence says whose first word is a form of this verb."""
+    if verb in OF_THE_ANSWER:
+        return _Says.TELLS if AFTER_A_CHANGE.isdisjoint(words) else _Says.NOTHING
+    if verb in CALCULATING:
+        return _Says.NOTHING if COMPUTED.isdisjoint(words[1:6]) else _Says.READS
+    if verb in TELLING:
+        return _Says.READS
     if verb in UNTELLING:
         return _Says.NOTHING
     # A noun, if it isn't the sentence's own verb: `Order details of a customer`.
@@ -254,6 +291,8 @@ _OBJECTS = frozenset(re.findall(r"\w+", "a an the this that one new some your my
 
 def _writes_besides(sentence: str) -> bool:
     """Whether a sentence joins a writing verb: `Find the record and delete it`."""
+    first = re.match(r"\W*(?:this (?:function|tool|method)\s+)?(\w+)", sentence)
+    third_person = first is not None and _base(first[1]) != first[1]
     for found in _ALSO.finditer(sentence):
         word = found[1]
         verb = _base(word)
@@ -262,7 +301,9 @@ def _writes_besides(sentence: str) -> bool:
         acts = verb in ACTING - UNTELLING - TELLING and _takes_an_object(words)
         if verb not in WRITING and not acts:
             continue
-        if word.endswith("ed") or _CONDITION.search(sentence[: found.start()]):
+        # `Searches for and deletes`: both are what the tool does, whatever stands between them.
+        parallel = joint in ("and", "then") and third_person and word != verb and verb in WRITING
+        if word.endswith("ed") or (not parallel and _CONDITION.search(sentence[: found.start()])):
             continue
         if joint in ("to", "it", "can", "may", "will") and found.start() > 40:
             continue
@@ -285,7 +326,7 @@ def _base(word: str) -> str:
     """The verb of which this is a form: creates, creating -> create. The word itself, if it is none."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
-    known = TELLING | WRITING | ACTING
+    known = TELLING | WRITING | ACTING | CALCULATING
     for ending, put in (("", ""), ("s", ""), ("es", ""), ("ies", "y"), ("ing", ""), ("ing", "e")):
         if word.endswith(ending) and (base := word[: len(word) - len(ending)] + put) in known:
             return base

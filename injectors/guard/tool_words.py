@@ -11,15 +11,35 @@ READING = _words(
     """get list search find lookup read check calculate fetch query describe show view retrieve count
     compute estimate compare inspect grep glob browse explain summarize summarise validate preview
     peek analyze analyse detect translate parse predict recommend suggest display enumerate identify
-    measure scrape geocode cat ls head tail stat diff whoami pwd wc du is has are can exists what
-    when who whom whose how which where why"""
+    measure scrape geocode aggregate cat ls head tail stat diff whoami pwd wc du is has are can
+    exists what when who whom whose how which where why"""
 )
 """Verbs that only read or compute. As the first word of a name they say that the tool reads."""
 
 TELLING = READING | _words(
-    """return give provide answer tell look access obtain collect gather quote allow recursively"""
+    """return give provide tell look access obtain collect gather quote allow recursively locate
+    multiply subtract solve"""
 )
 """Verbs at the head of a description that reads."""
+
+OF_THE_ANSWER = _words("return give provide tell allow")
+"""Those of TELLING that say what a call gives, and not what it does: `Returns the new status`."""
+
+AFTER_A_CHANGE = _words(
+    """new newly updated created changed modified resulting receipt confirmation success successful
+    succeeded acknowledgement acknowledgment"""
+)
+"""Words of what is given where something was changed."""
+
+CALCULATING = _words("quote plan simulate convert optimize optimise")
+"""Verbs that read if what they are about is one of COMPUTED: `plan_route`, but not `plan_maintenance`."""
+
+COMPUTED = _words(
+    """route routes path itinerary directions distance price prices cost costs fare fares fee fees
+    premium rate rates capacity amount currency currencies time times timezone unit units temperature
+    value number coordinates loan mortgage payments stops demand"""
+)
+"""What is only computed."""
 
 AFTER_A_NOUN = _words(
     """get list search find lookup read fetch retrieve describe query view show calculate count
@@ -33,8 +53,11 @@ HEADS = _words(
 """The same as the last word behind a noun that is a verb elsewhere: `order_lookup`, `book_search`."""
 
 FACTS = _words(
-    """status info information details detail history balance price prices stats statistics summary
-    weather schema metadata version count contents availability"""
+    """status info information details detail history balance balances price prices stats statistics
+    summary weather schema metadata version count contents availability rate rates log logs rules
+    options slots hours level levels temperature elevation distance duration time times traffic index
+    score scores quality forecast timeline agenda inventory leaderboard coordinates cost costs fee fees
+    usage health results eligibility headcount probability number names catalog catalogue"""
 )
 """Last words of names that ask for facts. They say so only if the description agrees: `flip_status`."""
 
@@ -44,7 +67,7 @@ WRITING = _words(
     unsubscribe cancel rename add unset upload reboot shutdown restart invoke evict rollback drain
     deprovision provision detach disconnect ungroup unassign unfollow unlike unstar unmute unblock
     unpin unpublish undo redo amend rebase retweet tweet chmod chown mv cp touch sudo spawn
-    impersonate mutate increment decrement regenerate rotate reprioritize reorder reschedule resend
+    impersonate mutate increment decrement regenerate rotate reprioritize reorder reschedule resend rebook
     reassign reopen relabel renew revoke redeem refuel repay escalate unresolve edit"""
 )
 """Verbs that change something wherever they stand in a name: `get_or_create`, `search_and_delete`."""
@@ -71,6 +94,8 @@ ACTING = _words(
     reward award score grade rate rank review moderate flag hide unhide render draw paint bind
     unbind link unlink map unmap initialize initialise init setup configure bootstrap seed reseed
     load unload flush evaluate verify certify stake swap bridge vacuum optimize reindex manage
+    upgrade downgrade prescribe discontinue freeze unfreeze invest disarm silence snooze respond rsvp
+    equip unequip resign dispose initiate arrange
     control operate inflate deflate inject bump bounce top trash shred cut paste sort shuffle split
     strip trim"""
 )
@@ -87,9 +112,15 @@ UNTELLING = _words(
 ALSO_NOUNS = _words(
     """order book post comment commit record log report request message email mail tag label schedule
     transfer store place release build offer bid trade archive track plan issue test call deposit
-    vote page review grade score share stock text chat link map index rate route reward"""
+    vote page review grade score share stock text chat link map index rate route reward flag move
+    upgrade"""
 )
 """Those of ACTING that a search may be for: `order_lookup`."""
+
+BEFORE_A_FACT = ALSO_NOUNS - _words("post message email mail label text chat link move") | _words(
+    "exchange leave free"
+)
+"""Those of ACTING that may be no verb before one of FACTS, if the description reads: `leave_balance`."""
 
 UNREPEATABLE = _words("next pop dequeue consume acquire lease claim random lock mutex otp nonce roll")
 """Words of calls that give something else each time, or take something: not to be repeated."""
@@ -127,3 +158,16 @@ COMMANDS = _words(
 
 CHOICES = _words("action operation op method http_method verb mode")
 """Parameters that choose what a tool does: their values tell."""
+
+SELECTORS = _words(
+    """id ids uuid name names query q keyword keywords term terms code codes number reference date dates
+    day days month months year years week weeks time start end from to since until after before min max
+    limit offset page size count cursor sort filter filters type types kind category categories
+    specialty city country region address location area place point zip zipcode postcode postal latitude
+    longitude lat lon lng radius origin destination departure arrival airport stop line road route
+    carrier airline symbol symbols ticker instruments currency language lang locale fields department
+    team user username employee owner repo project service host domain namespace environment account
+    customer patient doctor clinic ward player season depth period interval window timezone zone
+    cabin passengers adults children capacity building room item folder town street hotel"""
+)
+"""Last words of parameters that choose what is asked for."""

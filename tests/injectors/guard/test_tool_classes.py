@@ -25,6 +25,10 @@ REAL = json.loads(Path(__file__).with_name("real_tools.json").read_text("utf-8")
 """Tools of well-known agents, frameworks and MCP servers, and a few of our own that are hard to tell."""
 
 
+DOMAINS = json.loads(Path(__file__).with_name("domain_tools.json").read_text("utf-8"))
+"""Tools of ten domains: flights, hospitals, banks, homes, HR, DevOps, calendars, maps, email and games."""
+
+
 def declared(tool: dict[str, Any], *, hints: bool) -> ToolSchema:
     parameters = {"type": "object", "properties": tool["parameters"]}
     given_hints = ToolHints.of(tool["annotations"]) if hints else None
@@ -41,6 +45,45 @@ def test_well_known_tools_are_told_apart(hints: bool) -> None:
         if (kind is ToolClass.READ_ONLY) is not tool["reads"]
     ]
     assert wrong == []
+
+
+def test_no_tool_of_any_domain_that_writes_is_read_only() -> None:
+    read_only = [
+        tool for tool in DOMAINS if classify(tool["name"], None, [declared(tool, hints=False)]) == "read_only"
+    ]
+    assert [(tool["source"], tool["name"]) for tool in read_only if not tool["reads"]] == []
+    assert len(read_only) >= 127  # Of 152 that read.
+
+
+@pytest.mark.parametrize(
+    "name,description,parameters,kind",
+    [
+        ("flights", "Flights between two airports on a day.", ("origin", "to", "date"), "read_only"),
+        ("lights", "Lights of a room.", ("room", "brightness"), "unknown"),
+        ("resigns", "Resignations of the team.", ("message",), "unknown"),
+        ("dose", "Takes note of a dose.", ("patient_id",), "unknown"),
+        ("plan_route", "Plan a route between places.", ("origin", "destination"), "read_only"),
+        ("plan_maintenance", "Plan a maintenance window.", ("node", "start"), "unknown"),
+        ("plan_trip", "Plans a route and books it.", ("origin",), "destructive"),
+        ("change_plan", "Get another plan for the number.", ("plan_id",), "destructive"),
+        ("quote_price", "Quotes the price of an itinerary.", ("itinerary_id",), "read_only"),
+        ("leave_balance", "Check the days of leave that are left.", ("employee_id",), "read_only"),
+        ("order_status", "Returns the new status.", ("order_id",), "unknown"),
+        ("convert_lead", "Convert a lead into a contact.", ("lead_id",), "unknown"),
+        ("craft_item", "Returns the newly crafted item.", ("recipe",), "unknown"),
+        ("cleanup_logs", "Searches for and deletes old log files.", ("path",), "destructive"),
+        ("rsvp", "Answer an invitation.", ("message_id",), "destructive"),
+        ("rebook", "", (), "destructive"),
+        ("select_seat", "Select a seat for a passenger.", ("seat",), "destructive"),
+        ("check_in", "Check a passenger in and issue the boarding pass.", ("name",), "destructive"),
+        ("hold_booking", "Hold an offer.", ("offer_id",), "destructive"),
+    ],
+)
+def test_name_description_and_parameters_are_weighed(
+    name: str, description: str, parameters: tuple[str, ...], kind: str
+) -> None:
+    schema = ToolSchema(name, description, {"properties": {key: {} for key in parameters}})
+    assert classify(name, None, [schema]) == kind
 
 
 @pytest.mark.parametrize("tool", REAL, ids=[f"{one['source']}-{one['name']}" for one in REAL])
