@@ -155,7 +155,8 @@ def _judge(trajectory: Trajectory, admission: Admission) -> Rollout:
     if refused is None and not turns:
         refused = "no_turns"
     if refused is not None:
-        return Rollout(session, reward, turns, refused)
+        # Not as an enum: reasons are keys of figures, and orjson writes no other keys than plain strings.
+        return Rollout(session, reward, turns, str(refused))
     oldest = min(admission.versions[name] for turn in turns for name in sampling_versions(turn))
     age = max(admission.versions.values()) - oldest
     return Rollout(session, reward, turns, "stale" if age > admission.staleness else None, age)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 import threading
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -85,6 +87,23 @@ def test_the_loop_raises_the_probability_of_what_is_rewarded(
     assert masses[-1] > masses[0] + 0.25, masses
     assert engine.health().version == "run-00008"
     assert [row.policy_version for row in store.steps("run")] == [f"run-{step:05d}" for step in range(1, 9)]
+
+
+def test_a_rollout_that_met_an_outage_is_counted_and_the_step_is_taken(
+    store: SqliteStore, policy: Policy, first_policy: Path, tmp_path: Path
+) -> None:
+    play_groups(store, policy, range(2))
+    with closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute("UPDATE turn SET fitness = 'upstream_error' WHERE session_id = 'g0-0'")
+    said = StringIO()
+    state = train(
+        make_run(
+            *(tmp_path / "out", first_policy, store, settings(steps=1)),
+            progress=Progress(as_json=True, stream=said),
+        )
+    )
+    (step,) = [line for line in map(orjson.loads, said.getvalue().splitlines()) if line["event"] == "step"]
+    assert state.step == 1 and step["refused"] == {"upstream_error": 1}
 
 
 def test_every_step_says_what_it_did(
