@@ -38,7 +38,7 @@ class Scale:
 CAMPAIGNS: dict[str, Callable[[Path, Scale], Awaitable[Outcome]]] = {
     "wire": lambda folder, scale: wires.attack(folder, scale.seconds, scale.seed),
     "files": lambda folder, scale: disk.attack(folder, scale.seconds, scale.seed),
-    "loop": lambda folder, scale: loop_kills.attack(folder, max(1, scale.kills // 30), scale.seed),
+    "loop": lambda folder, scale: loop_kills.attack(folder, max(1, scale.kills // 10), scale.seed),
     "soak": lambda folder, scale: soaking.attack(folder, scale.turns, scale.seed),
     "kills": lambda folder, scale: killing.attack(folder, scale.kills, scale.seed),
 }
@@ -51,7 +51,7 @@ CAMPAIGNS: dict[str, Callable[[Path, Scale], Awaitable[Outcome]]] = {
     "--kills",
     default=60,
     show_default=True,
-    help="Of the campaign kills; a thirtieth of the campaign loop.",
+    help="Of the campaign kills; a tenth in the campaign loop.",
 )
 @click.option("--turns", default=5_000, show_default=True, help="Of the campaign soak.")
 @click.option("--seed", default=0, show_default=True, help="Of all draws: moments, mutations, faults.")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -18,8 +19,6 @@ PATIENCE_S = 60.0
 TRUTHFUL = {502, 503, 504}
 """Statuses that tell a client of an outage."""
 _PAUSE_S = 0.05
-_TURNS = 5
-_ROUTES = tuple(COMPLETING)
 
 
 @dataclass
@@ -34,6 +33,14 @@ class Load:
     deletions: float = 0.1
     """The share of sessions that are deleted in the end."""
     patience_s: float = PATIENCE_S
+    turns: int = 5
+    """Of a session, at most."""
+    routes: tuple[str, ...] = tuple(COMPLETING)
+    answer_id: re.Pattern[bytes] = RESPONSE_ID
+    question_fields: Mapping[str, Any] = field(default_factory=lambda: {"model": "m"})
+    """What each question carries beside its messages."""
+    session_fields: Callable[[], dict[str, Any]] | None = None
+    """What opens the next session. Without it half of the sessions are opened by their first turn."""
     question: Callable[[int], str] = lambda number: f"Where is order W{number}, please? I am waiting."
     over: bool = False
     breaks: int = 0
@@ -111,12 +118,14 @@ class Client:
         self._sessions += 1
         talk = _Talk(
             f"attack-{self._load.seed}-{self._number}-{self._sessions}",
-            self._random.choice(_ROUTES),
-            self._random.randint(1, _TURNS),
+            self._random.choice(self._load.routes),
+            self._random.randint(1, self._load.turns),
         )
-        if self._random.random() < 0.5:
+        fields = self._load.session_fields
+        if fields is None and self._random.random() < 0.5:
             return talk
-        answer = await self._ask(True, "POST", "/api/sessions", {"task_id": f"task-{self._number}"})
+        opening = {"task_id": f"task-{self._number}"} if fields is None else fields()
+        answer = await self._ask(True, "POST", "/api/sessions", opening)
         if answer is None:
             return None
         talk.session = str(answer.json["id"])
@@ -126,7 +135,7 @@ class Client:
     async def _turn(self, talk: _Talk, *, stream: bool) -> None:
         session, route = talk.session, talk.route
         history = "input" if route == "responses" else "messages"
-        body = {"model": "m", history: talk.messages, "stream": stream}
+        body = {**self._load.question_fields, history: talk.messages, "stream": stream}
         if route == "messages":
             body["max_tokens"] = 100
         try:
@@ -144,7 +153,7 @@ class Client:
         self._note_turn(session, got)
 
     def _note_turn(self, session: str, got: bytes) -> None:
-        name = RESPONSE_ID.search(got)
+        name = self._load.answer_id.search(got)
         if name is None:
             self._load.ledger.problems.append(f"an answer without its id: {got[:300]!r}")
         else:

@@ -1,198 +1,168 @@
-"""SIGKILL of the trainer and of the embedded engine, also in the middle of a swap, while the whole loop runs.
+"""SIGKILL of a worker, the control process, the trainer and the engine while a loop of training runs.
 
-The engine serves, rollouts go through the gateway, the trainer learns from them and swaps its versions in.
-After each kill whoever died is started again, and the trainer must take another step.
+Rollouts go through the gateway, the trainer learns from them and swaps its versions into the engine. Most
+kills come in the middle of a swap. After each the trainer must take another step, and what clients were told
+must be in the store.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import random
-import signal
+import re
 import sqlite3
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import closing, suppress
-from itertools import cycle, islice
+from contextlib import closing
+from itertools import count
 from pathlib import Path
+from typing import Any
 
-from benchmarks.attack.dying import POINTS
-from benchmarks.attack.ledger import Difference, compare
+from benchmarks.attack.clients import Client, Load
+from benchmarks.attack.ledger import Difference, Ledger, compare
 from benchmarks.attack.report import Outcome
-from benchmarks.attack.stack import COMMAND, PATIENT, find_tracebacks, run_gateway
+from benchmarks.attack.stack import PATIENT, find_tracebacks, run_gateway
+from benchmarks.attack.swap_relay import Moment, run_relay
+from benchmarks.attack.train_loop import GROUP, RUN, TrainLoop
 from crosswind.studies.stack import free_port
 
-_ORDER = (
-    *("engine in a swap", "trainer in a swap", "engine anywhere", "trainer anywhere"),
-    *("engine in a swap", "trainer before a swap", "trainer after a swap", "trainer anywhere"),
-)
-"""Those "anywhere" are killed from outside at a drawn moment; the others kill themselves at a point."""
-_POLICY = "retail"
-_NEXT_STEP_S = 300.0
-_DIES_S = 240.0
-_MOMENT_S = 20.0
-_POLL_S = 0.05
-_TRAINER = (
-    *(
-        "train",
-        "run",
-        "--preset",
-        "demo",
-        "--steps",
-        "1000000",
-        "--groups-per-step",
-        "1",
-        "--group-size",
-        "4",
-    ),
-    *("--set", "staleness=50", "--json-progress"),
-)
-_ROLLOUTS = ("rollout", "run", "--group-size", "4", "--concurrency", "8", "--max-turns", "4")
+_VICTIMS = ("worker", "control process", "trainer", "engine")
+_MOMENTS = (Moment.ASKED, Moment.PASSED_ON, Moment.DONE, Moment.PASSED_ON, Moment.TO_CONFIRM, None)
+"""None: at any moment."""
+_HALF_WAY = "engine half-way through the exchange of weights"
+_CLIENTS = 6
+_NEXT_SWAP_S = 300.0
+_PUBLICATION_S = 0.03
+"""About what the engine takes to read, check and swap in a version."""
+_MOMENT_S = 4.0
+_ANSWER = re.compile(rb"chatcmpl-[0-9a-f]{32}")
+_QUESTION = {"model": "policy", "temperature": 1.0, "max_tokens": 12}
 
 
 async def attack(folder: Path, kills: int, seed: int) -> Outcome:
-    """Kill the trainer and the engine `kills` times in all."""
-    outcome, begun, draws = Outcome("loop"), time.monotonic(), random.Random(seed)
-    engine_port = free_port()
-    async with run_gateway(
-        *(folder, f"http://127.0.0.1:{engine_port}/v1", folder / "store.db", "--profile", "noisyagent"),
-        *("--capture", "on"),
-        environment=PATIENT,
-    ) as gateway:
-        loop = _Loop(folder, engine_port, gateway.control, outcome)
+    """Kill `kills` times in all, each victim in turn."""
+    outcome, begun = Outcome("loop"), time.monotonic()
+    ledger, engine_port = Ledger(), free_port()
+    load = Load(ledger, seed, deletions=0.0, turns=2, routes=("chat/completions",), answer_id=_ANSWER)
+    load.question_fields, load.session_fields = _QUESTION, _members_of_groups(seed)
+    async with (
+        run_relay(engine_port) as relay,
+        run_gateway(
+            *(folder, f"http://127.0.0.1:{relay.port}/v1", folder / "store.db", "--profile", "noisyagent"),
+            *("--capture", "on", "--workers", "2"),
+            environment=PATIENT,
+        ) as gateway,
+    ):
+        load.data, load.control = gateway.data, gateway.control
+        loop = TrainLoop(folder, engine_port, relay, gateway, outcome)
+        talking = [asyncio.create_task(Client(load, number).talk()) for number in range(_CLIENTS)]
         try:
-            await loop.start_all()
-            for point in islice(cycle(_ORDER), kills):
-                await loop.kill(point, draws)
-                outcome.tries += 1
-                outcome.figures[point] = outcome.figures.get(point, 0) + 1
+            await loop.start("engine")
+            await loop.start("trainer")
+            await loop.wait_for_a_step("the start")
+            campaign = _Campaign(folder, loop, ledger, outcome, random.Random(seed))
+            for number in range(kills):
+                await campaign.kill(number)
         finally:
+            load.over = True
+            await asyncio.gather(*talking)
             await loop.stop_all()
-    outcome.seconds = time.monotonic() - begun
-    outcome.told = {"steps": len(loop.told)}
-    outcome.difference = await asyncio.to_thread(_compare_steps, folder / "store.db", loop.told)
+    outcome.difference.add(await asyncio.to_thread(compare, folder / "store.db", ledger.facts))
+    outcome.difference.add(await asyncio.to_thread(_compare_steps, folder / "store.db", loop.told))
+    outcome.problems += await asyncio.to_thread(_check_versions, folder / "store.db", loop)
     outcome.problems += await asyncio.to_thread(find_tracebacks, folder)
+    outcome.take(ledger)
+    outcome.told["steps"] = len(loop.told)
+    outcome.figures["trainers that went on from a checkpoint"] = loop.resumed
+    outcome.figures["connections that broke"] = load.breaks
+    outcome.figures["answers that told of an outage"] = sum(ledger.refusals.values())
+    outcome.seconds = time.monotonic() - begun
     return outcome
 
 
-class _Loop:
-    """The engine, the rollouts and the trainer, each a child that is started again when it has died."""
+def _members_of_groups(seed: int) -> Any:
+    """What opens the next session: so many in a row are rollouts of one task."""
+    numbers = count()
 
-    def __init__(self, folder: Path, engine_port: int, control_port: int, outcome: Outcome) -> None:
-        self.told: list[int] = []
-        """The steps that the trainer said it took."""
-        self._folder = folder
+    def fields() -> dict[str, Any]:
+        group, index = divmod(next(numbers), GROUP)
+        name = f"attack-{seed}-{group:06d}"
+        return {"task_id": name, "group_id": name, "group_size": GROUP, "rollout_index": index}
+
+    return fields
+
+
+class _Campaign:
+    """The kills, one after the other."""
+
+    def __init__(
+        self, folder: Path, loop: TrainLoop, ledger: Ledger, outcome: Outcome, draws: random.Random
+    ) -> None:
+        self._store = folder / "store.db"
+        self._loop = loop
+        self._ledger = ledger
         self._outcome = outcome
-        self._engine = ("policy", "serve", _POLICY, "--embedded", "--port", str(engine_port))
-        control = ("--control", f"http://127.0.0.1:{control_port}")
-        self._rollouts = (*_ROLLOUTS, *control)
-        self._trainer = (
-            *(*_TRAINER, *control, "--engine", f"http://127.0.0.1:{engine_port}", "--policy", _POLICY),
-            *("--store", f"sqlite:///{folder}/store.db", "--out", str(folder / "train"), "--run", "run"),
-        )
-        self._children: dict[str, asyncio.subprocess.Process] = {}
-        self._readers: list[asyncio.Task[None]] = []
+        self._draws = draws
 
-    async def start_all(self) -> None:
-        await self._start("engine")
-        await self._start("trainer")
-        await self._start("rollouts")
-        await self._wait_for_a_step("the start")
-
-    async def kill(self, point: str, draws: random.Random) -> None:
-        """Kill one of them, at a point or at any moment, and see that the loop goes on."""
-        name = point.partition(" ")[0]
-        if point in POINTS:
-            await self._stop(name)
-            await self._start(name, point, draws.choice((1, 2)))
-            died = await self._wait_until(lambda: self._children[name].returncode is not None, _DIES_S)
-            if not died or self._children[name].returncode != -signal.SIGKILL:
-                self._outcome.problems.append(f"{point}: it never came to that, or it ended before")
+    async def kill(self, number: int) -> None:
+        """Kill one, see that the loop goes on, and compare the store with what clients were told."""
+        turn, place = divmod(number, len(_VICTIMS))
+        victim, moment = _VICTIMS[place], _MOMENTS[turn % len(_MOMENTS)]
+        what = f"{victim}, {'at any moment' if moment is None else f'swap {moment}'}"
+        if victim == "engine" and moment is Moment.TO_CONFIRM:
+            what = _HALF_WAY
+            await self._loop.stop("engine")
+            await self._loop.start("engine", dies_in_a_swap=True)
+            await self._loop.wait_until_dead("engine")
+        elif moment is None:
+            await asyncio.sleep(self._draws.uniform(0, _MOMENT_S))
+            await self._loop.kill(victim, self._draws.choice)
         else:
-            await asyncio.sleep(draws.uniform(0, _MOMENT_S))
-            with suppress(ProcessLookupError):
-                self._children[name].kill()
-            await self._children[name].wait()
-        await self._start(name)
-        await self._wait_for_a_step(point)
+            await self._kill_in_a_swap(victim, moment, what)
+        await self._loop.wait_for_a_step(what)
+        await self._loop.check_served(what)
+        found = await asyncio.to_thread(compare, self._store, list(self._ledger.facts))
+        self._outcome.difference.add(found.during(what))
+        self._outcome.tries += 1
+        self._outcome.figures[what] = self._outcome.figures.get(what, 0) + 1
 
-    async def _wait_for_a_step(self, after: str) -> None:
-        """A trainer whose engine died may end, with a message; it is started again, as an operator would."""
-        steps, until = len(self.told), time.monotonic() + _NEXT_STEP_S
-        while time.monotonic() < until:
-            if len(self.told) > steps:
-                return
-            for name, child in list(self._children.items()):
-                if child.returncode is not None:
-                    await self._start(name)
-            await asyncio.sleep(0.1)
-        self._outcome.problems.append(f"{after}: no step within {_NEXT_STEP_S:.0f} s")
-
-    async def _start(self, name: str, point: str = "", number: int = 0) -> None:
-        arguments = {"engine": self._engine, "trainer": self._trainer, "rollouts": self._rollouts}[name]
-        command = (*COMMAND, *arguments)
-        if point:
-            command = (sys.executable, "-m", "benchmarks.attack.dying", point, str(number), *arguments)
-        # Named as gateways' logs are, so that tracebacks are looked for.
-        with (self._folder / f"gateway-{name}.log").open("ab") as log:
-            child = await asyncio.create_subprocess_exec(
-                *command,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=log,
-                env={**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"},
-                limit=1 << 24,
-            )
-        self._children[name] = child
-        self._readers.append(asyncio.create_task(self._read(name, child)))
-
-    async def _read(self, name: str, child: asyncio.subprocess.Process) -> None:
-        """Note the trainer's steps; drop what the others say."""
-        assert child.stdout is not None
-        async for line in child.stdout:
-            if name == "trainer":
-                said = json.loads(line)
-                if said.get("event") == "step":
-                    self.told.append(said["step"])
-
-    async def _stop(self, name: str) -> None:
-        child = self._children[name]
-        if child.returncode is None:
-            child.terminate()
-            if not await self._wait_until(lambda: child.returncode is not None, _DIES_S):
-                self._outcome.problems.append(f"{name}: did not end within {_DIES_S:.0f} s of SIGTERM")
-                child.kill()
-        await child.wait()
-
-    async def stop_all(self) -> None:
-        for child in self._children.values():
-            with suppress(ProcessLookupError):
-                child.terminate()
-        for name in self._children:
-            await self._stop(name)
-        await asyncio.gather(*self._readers)
-
-    @staticmethod
-    async def _wait_until(condition: Callable[[], bool], within_s: float) -> bool:
-        for _ in range(int(within_s / _POLL_S)):
-            if condition():
-                break
-            await asyncio.sleep(_POLL_S)
-        return condition()
+    async def _kill_in_a_swap(self, victim: str, moment: Moment, what: str) -> None:
+        relay = self._loop.relay
+        relay.stop_at(moment)
+        try:
+            if not await relay.wait_until_reached(_NEXT_SWAP_S):
+                self._outcome.problems.append(f"{what}: no swap within {_NEXT_SWAP_S:.0f} s")
+            if moment is Moment.PASSED_ON:
+                await asyncio.sleep(self._draws.uniform(0, _PUBLICATION_S))
+            await self._loop.kill(victim, self._draws.choice)
+        finally:
+            relay.release()
 
 
 def _compare_steps(store: Path, told: list[int]) -> Difference:
     """Each step that was told is completed in the store, once, and no group was trained on twice."""
-    difference = compare(store, ())
+    difference = Difference()
     with closing(sqlite3.connect(store)) as connection:
-        rows = connection.execute("SELECT step, group_ids_json, completed_us FROM train_step").fetchall()
+        rows = connection.execute(
+            "SELECT step, group_ids_json, completed_us FROM train_step WHERE run = ? ORDER BY step", (RUN,)
+        ).fetchall()
     completed = {step for step, _, at in rows if at is not None}
     difference.lost += [f"step {step}" for step in told if step not in completed]
+    difference.lost += [
+        f"step {step}, passed over" for step in range(1, len(rows) + 1) if step != rows[step - 1][0]
+    ]
     difference.doubled += [f"step {step}, told twice" for step, times in Counter(told).items() if times > 1]
     groups = Counter(group for _, text, _ in rows for group in json.loads(text or "[]"))
     difference.doubled += [f"group {group}, trained on twice" for group, times in groups.items() if times > 1]
     return difference
+
+
+def _check_versions(store: Path, loop: TrainLoop) -> list[str]:
+    """Every version that a turn was sampled by must be whole on disk."""
+    with closing(sqlite3.connect(store)) as connection:
+        rows = connection.execute(
+            "SELECT policy_first FROM turn WHERE policy_first IS NOT NULL "
+            "UNION SELECT policy_last FROM turn WHERE policy_last IS NOT NULL"
+        ).fetchall()
+    return [f"turns by {name!r}: {trouble}" for (name,) in rows if (trouble := loop.find_trouble(name))]

@@ -9,13 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+import click
+
 from benchmarks.attack.clients import Client, Load
 from benchmarks.attack.ledger import Kind, Ledger, compare
 from benchmarks.attack.report import Outcome
 from benchmarks.attack.stack import PATIENT, Gateway, find_tracebacks, run_gateway
 from benchmarks.attack.upstream import run_upstream
 
-_CLIENTS = 32
+_CLIENTS = 16
 _SAMPLES = 40
 _AGE_S = 20
 """Closed and rewarded sessions are deleted when they are so old: the store levels off."""
@@ -43,6 +45,12 @@ class Sample:
     def take(cls, gateway: Gateway, store: Path) -> Sample:
         descriptors = len(list(Path(f"/proc/{gateway.pid}/fd").iterdir()))
         return cls(gateway.process.rss_mb(), descriptors, _size(Path(f"{store}-wal")), _size(store))
+
+
+def _say(turns: int, sample: Sample) -> None:
+    """A long run tells of each sample, since it may be ended before its table."""
+    figures = " ".join(f"{one.name} {getattr(sample, one.name):.0f}" for one in fields(sample))
+    click.echo(f"soak: {turns} turns: {figures}", err=True)
 
 
 def _size(path: Path) -> float:
@@ -74,6 +82,8 @@ async def attack(folder: Path, turns: int, seed: int) -> Outcome:
                 while upstream.requests < turns * number / _SAMPLES:  # noqa: ASYNC110
                     await asyncio.sleep(0.05)
                 samples.append(await asyncio.to_thread(Sample.take, gateway, store))
+                if number % 2 == 0:
+                    _say(upstream.requests, samples[-1])
             load.over = True
             await asyncio.gather(*talking)
     ended = time.monotonic()

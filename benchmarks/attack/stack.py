@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -39,9 +40,16 @@ class Gateway:
 
     async def workers(self) -> list[int]:
         """The process ids of its workers; empty where there is one process only."""
+        return [worker["pid"] for worker in (await self._ready()).get("workers", ())]
+
+    async def is_whole(self) -> bool:
+        """Whether all its processes serve."""
+        return (await self._ready()).get("status") == "ok"
+
+    async def _ready(self) -> dict[str, Any]:
         async with httpx.AsyncClient(trust_env=False, timeout=30) as http:
-            body = (await http.get(f"http://127.0.0.1:{self.control}/readyz")).json()
-            return [worker["pid"] for worker in body.get("workers", ())]
+            body: dict[str, Any] = (await http.get(f"http://127.0.0.1:{self.control}/readyz")).json()
+            return body
 
     async def control_process(self) -> int:
         """The process of the control plane: the one that holds the listener and isn't a worker."""
