@@ -57,7 +57,7 @@ class Texts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoredDraw:
-    """A draw as it was recorded. `refused` says why it was withdrawn; None: it was carried out."""
+    """A draw as it was recorded. `refused` says why it was withheld; None: it was carried out."""
 
     draw: Draw
     refused: str | None

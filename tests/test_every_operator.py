@@ -303,7 +303,7 @@ def test_expected_damage_rises_with_severity(entry: Registered) -> None:
 
 
 @every_operator
-def test_the_guard_has_nothing_to_withdraw_on_an_ordinary_payload(entry: Registered) -> None:
+def test_the_guard_has_nothing_to_withhold_on_an_ordinary_payload(entry: Registered) -> None:
     target = examples.sample_for(entry)
     for done in (act(entry, target, seed, 0.8) for seed in range(100)):
         after = "" if done is None else str(done[1].payload)

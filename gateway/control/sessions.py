@@ -163,7 +163,7 @@ def _read_routes(routes: APIRouter, gateway: Gateway) -> None:
 
     @routes.get("/{session_id}/events", response_model=dict[str, list[dict[str, Any]]])
     async def events(session_id: str, visitor: Visiting) -> Response:
-        """What was injected into a session, and what the guard withdrew."""
+        """What was injected into a session, and what the guard withheld."""
         await _read_session(gateway, session_id, visitor)
         found = await asyncio.to_thread(gateway.store.events, session_id)
         return make_json_response({"events": [describe_row(event) for event in found]})

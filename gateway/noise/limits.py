@@ -11,7 +11,7 @@ import structlog
 from crosswind.gateway.config.sections import Abort
 
 _log = structlog.get_logger("crosswind.dose")
-CAPPED = "Not injected: as many faults are in flight as `dose.faults_in_flight` allows."
+CAPPED = "Withheld: as many faults are in flight as `dose.faults_in_flight` allows."
 
 
 class FaultsInFlight:

@@ -31,7 +31,7 @@ from crosswind.injectors.wording import Texts
 
 _log = structlog.get_logger("crosswind.noise")
 
-_TAKEN_BACK = "Not injected: it couldn't be written into the request."
+_TAKEN_BACK = "Withheld: it couldn't be written into the request."
 
 
 @dataclass(slots=True)
@@ -71,9 +71,9 @@ class Noise:
             replace(one, after=None, note=why) if one.site in FAULT_SITES else one for one in self.events
         ]
 
-    def withdraw(self, operator: str, reason: str) -> None:
+    def withhold(self, operator: str, reason: str) -> None:
         self.events[:] = [
-            replace(one, after=None, note=f"Not injected: {reason}.") if one.operator == operator else one
+            replace(one, after=None, note=f"Withheld: {reason}.") if one.operator == operator else one
             for one in self.events
         ]
 
@@ -155,7 +155,7 @@ def _record(
             noise.rows.append(shown)
         _record_injections(noise, new.injections, events)
     if request.in_background:
-        noise.events.append(events.no_operator("Not injected: the response runs in the background."))
+        noise.events.append(events.no_operator("No noise: the response runs in the background."))
     _record_faults(noise, decided, session, place, events)
 
 

@@ -133,7 +133,7 @@ class PassThrough:
         session = await self.sessions.get(session_id) if (method, path.rstrip("/")) == _BATCHES else None
         if session is None or not session.plan.rules:
             return
-        event = no_operator_outside_turns(session_id, now_us(), "Not injected: batches run without noise.")
+        event = no_operator_outside_turns(session_id, now_us(), "No noise: batches run without it.")
         if session.unwritten:
             session.pending.append(event)
         else:

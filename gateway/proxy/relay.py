@@ -91,7 +91,7 @@ class ResponseRelay:
         if tools is not None and (tools.shown.declared_of or tools.hides_calls):
             raise too_large("limits.answer")
         for operator in exchange.noise.faults.on_whole_answer:
-            exchange.noise.withdraw(operator, "the answer is larger than `limits.answer`")
+            exchange.noise.withhold(operator, "the answer is larger than `limits.answer`")
         await sink.start(answer.status, drop_hop_by_hop(answer.headers))
         cut: UpstreamError | None = None
         last = begun

@@ -94,7 +94,7 @@ class FaultySink:
 
     async def chunk(self, body: bytes) -> None:
         if self._edit is not None and edit_of(self._exchange) is None:
-            # The edit was withdrawn, since the answer is too large to be held.
+            # The edit was withheld, since the answer is too large to be held.
             self._edit, body = None, bytes(self._collected) + body
             self._collected.clear()
         if self._edit is not None:

@@ -90,7 +90,7 @@ class ShortCircuit:
     ) -> int | None:
         answer = errors.make_blank(exchange.request, fault.answer)
         if answer is None:
-            exchange.noise.withdraw(operator, "the client may go on from what the upstream holds")
+            exchange.noise.withhold(operator, "the client may go on from what the upstream holds")
             return None
         shown = encode(answer)
         async with self._recorded(exchange, operator, "answered without content", shown=shown):

@@ -70,7 +70,7 @@ class StreamRelay:
         """
         exchange = self.exchange
         if (edit := edit_of(exchange)) is not None:
-            exchange.noise.withdraw(edit[0], "the answer is larger than `limits.stream`")
+            exchange.noise.withhold(edit[0], "the answer is larger than `limits.stream`")
         exchange.mark_too_large()
         self._kept = 0
         if exchange.tools is not None:

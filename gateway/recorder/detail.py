@@ -2,7 +2,7 @@
 
 - `full`: every row unchanged.
 - `metadata`: no content. Turns lose their four views, token ids, log-probabilities, inner exchanges and error
-  message, and are unfit for training. Events lose the texts before and after; a withdrawn event still differs
+  message, and are unfit for training. Events lose the texts before and after; a withheld event still differs
   from an injected one. Generated texts are dropped. The ledger keeps the noisy texts while the session is
   open, because later turns show them again, perhaps in another process; closing the session erases them.
   Decisions and draws stay.

@@ -50,10 +50,10 @@ class Metrics:
         self._requests_of = cache(self.requests.labels)
         self._turns_of = cache(self.turns.labels)
         self.events = self._counter("crosswind_events", "Noise that was injected", "operator")
-        self.withdrawals = self._counter("crosswind_withdrawals", "Noise that the guard withdrew", "operator")
+        self.withdrawals = self._counter("crosswind_withdrawals", "Noise that was withheld", "operator")
         self.faults_withheld = self._counter(
             "crosswind_noise_withheld",
-            "Noise on tools and texts that was drawn and not injected, by why and by the tool's class",
+            "Noise on tools and texts that was withheld, by the reason and the tool's class",
             "reason",
             "tool_class",
         )
@@ -176,10 +176,13 @@ class Metrics:
     def count_turn(self, turn: Turn, events: list[Event]) -> None:
         self._turns_of(turn.fitness).inc()
         for event in events:
-            (self.events if event.after is not None else self.withdrawals).labels(event.operator).inc()
+            if event.after is not None:
+                self.events.labels(event.operator).inc()
+            elif event.withheld:
+                self.withdrawals.labels(event.operator).inc()
 
     def count_withheld(self, reason: Withheld, tool_class: str | None) -> None:
-        """Count noise that was drawn and not injected; `tool_class` None: it was not about a tool."""
+        """Count noise that was withheld; `tool_class` None: it was not about a tool."""
         self.faults_withheld.labels(reason.value, tool_class or "none").inc()
 
     def count_release(self, durable: Durable, seconds: float) -> None:

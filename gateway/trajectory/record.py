@@ -201,7 +201,7 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 class Event(msgspec.Struct, frozen=True):
-    """One application of an operator, or its withdrawal by the guard (`after` is None, `note` says why)."""
+    """What an operator did. If it was withheld, `after` is None, and `note` says why."""
 
     session_id: str
     turn_index: int
@@ -223,6 +223,12 @@ class Event(msgspec.Struct, frozen=True):
     tool_class: str | None = None
     attempt: int = 0
     created_us: int = 0
+
+    @property
+    def withheld(self) -> bool:
+        """Whether an operator drew it and it did not act. Without a slot an event is about no operator: it
+        says why a request had no noise."""
+        return self.after is None and self.slot != ""
 
 
 class Reward(msgspec.Struct, frozen=True):

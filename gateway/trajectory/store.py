@@ -148,7 +148,7 @@ class Store(Protocol):
         """The names of the training runs, oldest first."""
 
     def injections(self) -> Mapping[str, int]:
-        """Injections per operator; withdrawn ones don't count."""
+        """Injections per operator; withheld ones don't count."""
 
     def noise_by_session(self) -> Mapping[str, tuple[int, int]]:
         """How many injections each session met, and how much noise was drawn for it and withheld. Sessions

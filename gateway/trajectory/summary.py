@@ -28,7 +28,9 @@ class Summary:
     failures: Mapping[tuple[str, str], int]
     """Failures by source (ours, upstream, tool, client, injected) and kind."""
     noise: Mapping[str, tuple[int, int]]
-    """Events per operator: injected, and withdrawn by the guard."""
+    """Events per operator: injected, and withheld."""
+    without_noise: Mapping[str, int]
+    """Turns to which no operator was applied, by the reason."""
     destroyed_writes: Mapping[str, int]
     """Results destroyed by tool, whose calls were only assumed to be repeatable."""
     times_us: Mapping[str, tuple[int, ...]]
@@ -52,7 +54,11 @@ def compute_summary(connection: sqlite3.Connection) -> Summary:
         "WHERE error_json IS NOT NULL GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2"
     )
     noise = run(
-        "SELECT operator, sum(after IS NOT NULL), sum(after IS NULL) FROM event GROUP BY 1 ORDER BY 2 DESC, 1"
+        "SELECT operator, sum(after IS NOT NULL), sum(after IS NULL) FROM event WHERE slot <> '' "
+        "GROUP BY 1 ORDER BY 2 DESC, 1"
+    )
+    without = run(
+        "SELECT note, count(*) FROM event WHERE slot = '' AND tool IS NULL GROUP BY 1 ORDER BY 2 DESC, 1"
     )
     writes = run(
         "SELECT tool, count(*) FROM event WHERE after IS NOT NULL AND instr(note, ?) "
@@ -64,7 +70,8 @@ def compute_summary(connection: sqlite3.Connection) -> Summary:
         protocols={str(name): (turns, int(streamed)) for name, turns, streamed in protocols},
         fitness={str(name): count for name, count in fitness},
         failures={(str(source), str(kind)): count for source, kind, count in failures},
-        noise={str(name): (injected, withdrawn) for name, injected, withdrawn in noise},
+        noise={str(name): (injected, withheld) for name, injected, withheld in noise},
+        without_noise={str(note): count for note, count in without},
         destroyed_writes={str(name): count for name, count in writes},
         times_us={
             name: found for name, value in _TIMES.items() if (found := _read_quantiles(connection, value))

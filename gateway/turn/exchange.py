@@ -26,7 +26,7 @@ from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.fitness import Fitness, Source
 from crosswind.gateway.trajectory.record import Completion, Durable, Turn, TurnFailure
 
-_SPARED = "Not injected: the answers to equal requests were destroyed, and it may be the retry of one."
+_SPARED = "Withheld: the answers to equal requests were destroyed, and it may be the retry of one."
 
 
 class Exchange(msgspec.Struct, eq=False):

@@ -83,7 +83,7 @@ class Recording:
         if turn.response_id is not None:
             exchange.session.turns.add_response(turn.index, turn.response_id)
         if exchange.noise.events:
-            # Faults that were withheld or withdrawn don't count against the bounds, here as in the store.
+            # Faults that were withheld don't count against the bounds, here as in the store.
             met = sum(one.after is not None and one.site in FAULT_SITES for one in exchange.noise.events)
             exchange.session.turns.add_injections(exchange.place, met)
         self.metrics.count_turn(turn, exchange.noise.events)

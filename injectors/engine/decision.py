@@ -47,7 +47,7 @@ class KnownText:
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """What an operator did to a text. `after` is None where the guard withdrew it; `note` says what and
+    """What an operator did to a text. `after` is None where the guard withheld it; `note` says what and
     why."""
 
     decision: Decision
@@ -57,7 +57,7 @@ class Injection:
     tool: str | None = None
     tool_class: str | None = None
     withheld: Withheld | None = None
-    """Why the guard withdrew it."""
+    """Why the guard withheld it."""
 
 
 @dataclass(frozen=True, slots=True)

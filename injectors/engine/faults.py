@@ -116,7 +116,7 @@ class LinkRules:
             if found is None:
                 continue
             if acts and met + acting >= self.plan.bounds.events_per_session:
-                out.append(LinkDecision(found.decision, None, f"Not injected: {FULL}."))
+                out.append(LinkDecision(found.decision, None, f"Withheld: {FULL}."))
                 continue
             out.append(found)
             acting += acts

@@ -48,7 +48,7 @@ def perturb_messages(
     new items are still reported, as shown clean. Items that the upstream holds are as they were shown, or
     clean: they are not reported. `texts` are a model's, for operators that may have one write. `walked` is an
     earlier walk with which this one begins. Pure; an operator that fails leaves the clean text and a
-    withdrawn injection.
+    withheld injection.
     """
     items, held = conversation.items, conversation.held
     counters, shown_texts, turn, part, start = BranchCounters(plan), dict[Ref, str](), 0, 0, 0
@@ -171,7 +171,7 @@ class _NewItem:
             if outcome is None:
                 continue
             if "owed" in outcome.decision.draw and counters.full(item, len(done) + 1):
-                outcome = outcome.withdraw(solvability.NO_ROOM)
+                outcome = outcome.withhold(solvability.NO_ROOM)
             after = None if outcome.payload is None else str(outcome.payload)
             injections.append(
                 Injection(outcome.decision, text, after, outcome.note, tool, kind, outcome.withheld)

@@ -34,7 +34,7 @@ def apply_to_observations(
 ) -> Outcome | None:
     """Let a rule act on the observations that its mark finds in a message. None where it leaves all alone.
 
-    What the guard has against one of them withdraws the rule's work on the whole message.
+    What the guard has against one of them withholds the rule's work on the whole message.
     """
     parts: list[dict[str, Any]] = []
     refused: str | None = None

@@ -43,17 +43,17 @@ class Attempt:
 
 
 class Outcome(NamedTuple):
-    """What came of a rule on a target: the decision, the payload (None: withdrawn), and the event's note."""
+    """What came of a rule on a target: the decision, the payload (None: withheld), and the event's note."""
 
     decision: Decision
     payload: Any
     note: str
     withheld: Withheld | None = None
-    """Why it was withdrawn; None: it was not."""
+    """Why it was withheld; None: it was not."""
 
-    def withdraw(self, why: str) -> Outcome:
+    def withhold(self, why: str) -> Outcome:
         """The same decision, not carried out."""
-        return self._replace(payload=None, note=f"Not injected: {why}.", withheld=find_reason(why))
+        return self._replace(payload=None, note=f"Withheld: {why}.", withheld=find_reason(why))
 
 
 def apply_rule(
@@ -134,7 +134,7 @@ def conclude(
     )
     if attempt.refused is not None or attempt.result is None:
         refused = attempt.refused or NOTHING
-        return Outcome(decision, None, f"Not injected: {refused}.", find_reason(refused))
+        return Outcome(decision, None, f"Withheld: {refused}.", find_reason(refused))
     result = attempt.result
     return Outcome(
         decision, result.payload, f"{result.note} {active.assurance}{describe_wording(attempt.draw)}"

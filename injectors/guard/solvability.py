@@ -1,7 +1,7 @@
-"""The guard: noise that would make the task unsolvable is withdrawn.
+"""The guard: noise that would make the task unsolvable is withheld.
 
 Each check returns None where the task stays solvable. Otherwise it returns the reason in plain words, for the
-event of the withdrawn injection.
+event of the withheld injection.
 """
 
 from __future__ import annotations

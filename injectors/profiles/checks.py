@@ -1,6 +1,6 @@
 """Check what a profile's types can't: that levels rise, that operators exist, and that every rule can act.
 
-A rule can't act if its schedule is never due, or if the bounds or the guard would withdraw it each time.
+A rule can't act if its schedule is never due, or if the bounds or the guard would withhold it each time.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def _keeps_results(entry: Registered) -> bool:
 
 
 def _check_fault(profile: Profile, rule: Companion, entries: list[Registered], path: Path) -> None:
-    """Refuse faults that the guard would withdraw each time."""
+    """Refuse faults that the guard would withhold each time."""
     bounds = profile.bounds
     fix = "the guard allows no faults under these bounds: raise them, or remove the rule"
     refuse_if(0 in (bounds.faults_per_call, bounds.faults_per_session), path, rule.severity, fix)

@@ -1,7 +1,7 @@
 """Tell whether a text is in English, the only language whose words the rules know.
 
 A rule that replaces words can do nothing in another language. It then draws `unable` with the reason. A model
-may still write the text for it; without a model the event is withdrawn, and its note gives the reason.
+may still write the text for it; without a model the event is withheld, and its note gives the reason.
 """
 
 from __future__ import annotations

@@ -78,10 +78,10 @@ def _print(tally: Tally) -> None:
             highlight=False,
         )
     operator = Column("operator", no_wrap=True)
-    table = Table(operator, "severity", "injected", "withdrawn", title="Noise", title_justify="left")
+    table = Table(operator, "severity", "injected", "withheld", title="Noise", title_justify="left")
     for one in document["operators"]:
-        withdrawn = f"{one['withdrawn']} ({one['share_withdrawn']:.1%})"
-        table.add_row(one["operator"], f"{one['severity']:g}", str(one["injected"]), withdrawn)
+        withheld = f"{one['withheld']} ({one['share_withheld']:.1%})"
+        table.add_row(one["operator"], f"{one['severity']:g}", str(one["injected"]), withheld)
     console.print(table)
     for name, reasons in document["reasons"].items():
         for why, count in reasons.items():

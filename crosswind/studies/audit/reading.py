@@ -73,7 +73,7 @@ class AuditedSession:
     plan: Plan
     events: tuple[Event, ...]
     """All that took effect."""
-    withdrawn: tuple[Event, ...]
+    withheld: tuple[Event, ...]
     turns: tuple[AuditedTurn, ...] = ()
     all_turns: tuple[Turn, ...] = ()
     why_not: str | None = None
@@ -100,11 +100,11 @@ def read_session(trajectory: Trajectory) -> AuditedSession:
     """The session as it can be audited. ValueError where its plan can't be read."""
     session, plan = trajectory.session, Plan.from_json(trajectory.session.plan)
     events = tuple(one for one in trajectory.events if one.after is not None)
-    withdrawn = tuple(one for one in trajectory.events if one.after is None)
+    withheld = tuple(one for one in trajectory.events if one.withheld)
     reader = _Reading(LiveSession(session, plan), _by_anchor(events))
     ordered = sorted(trajectory.turns, key=lambda turn: (turn.index, turn.attempt))
     turns = tuple(audited for turn in ordered if (audited := reader.take(turn)) is not None)
-    return AuditedSession(session, plan, events, withdrawn, turns, tuple(ordered), reader.why_not)
+    return AuditedSession(session, plan, events, withheld, turns, tuple(ordered), reader.why_not)
 
 
 def _by_anchor(events: Sequence[Event]) -> Mapping[str, tuple[Event, ...]]:

@@ -37,9 +37,9 @@ class Tally:
     """Noisy sessions that could not be, by the reason."""
     classes: dict[str, ToolClassCounts] = field(default_factory=dict)
     operators: dict[tuple[str, float], list[int]] = field(default_factory=dict)
-    """Injected and withdrawn, by operator and severity."""
+    """Injected and withheld, by operator and severity."""
     reasons: dict[str, Counter[str]] = field(default_factory=dict)
-    """Why the guard withdrew, by operator."""
+    """Why the guard withheld, by operator."""
 
     def add(self, audited: AuditedSession) -> None:
         """Audit one session, and count it."""
@@ -48,7 +48,7 @@ class Tally:
         self.noisy += noisy
         for event in audited.events:
             self._counts_of(event)[0] += 1
-        for event in audited.withdrawn:
+        for event in audited.withheld:
             self._counts_of(event)[1] += 1
             self.reasons.setdefault(event.operator, Counter())[event.note] += 1
         if audited.why_not is not None and noisy:
@@ -65,7 +65,7 @@ class Tally:
         return self.operators.setdefault((event.operator, event.severity), [0, 0])
 
     def _count_results(self, audited: AuditedSession) -> None:
-        events = [*audited.events, *audited.withdrawn]
+        events = [*audited.events, *audited.withheld]
         classes = {tool: audited.plan.class_of(tool).value for tool, _ in audited.results()}
         classes |= {one.tool: one.tool_class for one in events if one.tool in classes and one.tool_class}
         for tool, piece in audited.results():
@@ -101,10 +101,10 @@ class Tally:
                     "operator": operator,
                     "severity": severity,
                     "injected": injected,
-                    "withdrawn": withdrawn,
-                    "share_withdrawn": withdrawn / (injected + withdrawn),
+                    "withheld": withheld,
+                    "share_withheld": withheld / (injected + withheld),
                 }
-                for (operator, severity), (injected, withdrawn) in sorted(self.operators.items())
+                for (operator, severity), (injected, withheld) in sorted(self.operators.items())
             ],
             "reasons": {name: dict(why.most_common(3)) for name, why in sorted(self.reasons.items())},
             "breaches": [asdict(one) for one in self.breaches],

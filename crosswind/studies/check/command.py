@@ -134,7 +134,7 @@ def _document(profile: Profile, found: Forecast) -> dict[str, Any]:
                 "operator": operator,
                 "severity": severity,
                 "injected": one.injected / found.sessions,
-                "withdrawn": one.withdrawn / found.sessions,
+                "withheld": one.withheld / found.sessions,
                 "sessions": one.sessions / found.sessions,
                 "reasons": dict(one.reasons.most_common(3)),
             }
@@ -148,12 +148,12 @@ def _print(found: Forecast, conversations: int) -> None:
         Column("operator", no_wrap=True),
         "severity",
         "injected",
-        "withdrawn",
+        "withheld",
         "in so many sessions",
-        "why withdrawn",
+        "why withheld",
     )
     for (operator, severity), one in sorted(found.operators.items()):
-        means = (f"{count / found.sessions:.2f}" for count in (one.injected, one.withdrawn))
+        means = (f"{count / found.sessions:.2f}" for count in (one.injected, one.withheld))
         [why] = [reason for reason, _ in one.reasons.most_common(1)] or [""]
         share = f"{one.sessions / found.sessions:.0%}"
         table.add_row(operator, f"{severity:g}", *means, share, escape(why))

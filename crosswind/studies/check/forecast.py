@@ -22,11 +22,11 @@ class OperatorTally:
     """One operator at one severity: sums over all sessions."""
 
     injected: int = 0
-    withdrawn: int = 0
+    withheld: int = 0
     sessions: int = 0
     """Sessions in which it injected anything."""
     reasons: Counter[str] = field(default_factory=Counter)
-    """Why it was withdrawn."""
+    """Why it was withheld."""
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class Forecast:
         for one in preview_events(plan, recorded):
             key = one.decision.operator, one.decision.severity
             if one.after is None:
-                self.operators[key].withdrawn += 1
+                self.operators[key].withheld += 1
                 self.operators[key].reasons[one.note] += 1
             else:
                 self.operators[key].injected += 1

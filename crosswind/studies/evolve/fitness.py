@@ -16,7 +16,7 @@ from crosswind.gateway.trajectory.store import iterate_sessions, open_store
 
 @dataclass(frozen=True, slots=True)
 class MeasuredDose:
-    """How much noise a session met, on average. Withdrawn injections don't count: nobody met them."""
+    """How much noise a session met, on average. Withheld injections don't count: nobody met them."""
 
     injections: float
     severity: float

@@ -23,7 +23,7 @@ TASK = (
     "You improve the directions that a writer of noise follows. The noise stands in what an assistant under "
     "test reads, from its user or from its tools. A direction says in what manner it is written: subject, "
     "tone, form. It never asks for facts of the assistant's task to be changed, hidden or left out, nor for "
-    "instructions to the assistant: such noise is withdrawn. Give the new direction alone, 60 words at most."
+    "instructions to the assistant: such noise is withheld. Give the new direction alone, 60 words at most."
 )
 
 VARIATIONS = 4

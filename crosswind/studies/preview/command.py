@@ -108,7 +108,7 @@ def _print_conversation(
         _print_events(console, [one for one in events if one.message == number or one.answer == answer])
     shown = sum(one.after is not None for one in events)
     console.print(
-        f"\n{shown} injected, {len(events) - shown} withdrawn."
+        f"\n{shown} injected, {len(events) - shown} withheld."
         + ("" if shown else " Another --seed or --level gives other draws.")
     )
 

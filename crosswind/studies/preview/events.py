@@ -17,7 +17,7 @@ from crosswind.studies.conversations import RecordedConversation
 
 @dataclass(frozen=True, slots=True)
 class PreviewEvent:
-    """One event. `after` is None where the guard withdrew it; `before` is empty where there was no text."""
+    """One event. `after` is None where the guard withheld it; `before` is empty where there was no text."""
 
     decision: Decision
     place: str

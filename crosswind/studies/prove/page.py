@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from crosswind.studies.prove.cases import ADAPTATIONS, SEVERITIES, STAGES
-from crosswind.studies.prove.proof import BOUNDED, MOST_WITHDRAWN, TOOK_PLACE, Proof, Row
+from crosswind.studies.prove.proof import BOUNDED, MOST_WITHHELD, TOOK_PLACE, Proof, Row
 
 _LEAD = """# The proof of solvability
 
@@ -14,7 +14,7 @@ gateway over HTTP: a scripted oracle that knows what an agent sees, and recovers
 repeats what failed, calls another tool where one isn't there, asks the user, ignores the rest), is put before
 held-out tasks under every built-in profile, severity and stage, and under every operator alone. Every other
 episode is streamed. The command fails if a task isn't solved, if an operator or a profile injects nothing, or
-if the guard withdraws more than {most:.0%} of an operator's injections at a severity.
+if the guard withholds more than {most:.0%} of an operator's injections at a severity.
 
 What follows was written by
 
@@ -40,7 +40,7 @@ _OPERATORS = """
 
 Each operator alone, {alone} tasks at each of five severities ({severities}, unless said otherwise below), the
 tools that write declared repeatable.
-Cells: injections that took place, and the share that the guard withdrew. *Bounded* are further faults on a
+Cells: injections that took place, and the share that the guard withheld. *Bounded* are further faults on a
 call that had met as many as it may: it returned the truth.
 
 """
@@ -51,7 +51,7 @@ def write_page(proof: Proof, *, tasks: Sequence[int], turns: int, seconds: float
     problems = list(proof.find_problems())
     rows = [*proof.profiles.values(), *proof.operators.values()]
     lead = _LEAD.format(
-        most=MOST_WITHDRAWN,
+        most=MOST_WITHHELD,
         command=command,
         played=proof.played,
         solved=sum(row.solved for row in rows),
@@ -99,7 +99,7 @@ def _operator_rows(proof: Proof) -> Iterator[str]:
             f"`{name}`",
             proof.catalogue.operators[name].recovery,
             _show_solved(whole),
-            *(f"{row.fates[TOOK_PLACE]} ({row.withdrawn_share:.0%})" for row in rows),
+            *(f"{row.fates[TOOK_PLACE]} ({row.withheld_share:.0%})" for row in rows),
             str(whole.fates[BOUNDED]),
         )
 

@@ -12,7 +12,7 @@ from crosswind.studies.prove.cases import Catalogue
 from crosswind.studies.prove.episodes import EpisodeOutcome
 
 TOOK_PLACE = "took place"
-WITHDRAWN = "withdrawn"
+WITHHELD = "withheld"
 """The guard couldn't vouch for it."""
 BOUNDED = "bounded"
 """Its call had met as many faults as it may: it returned the truth, as planned."""
@@ -34,11 +34,11 @@ def injection_fates(
         ):
             yield event, BOUNDED
         else:
-            yield event, WITHDRAWN
+            yield event, WITHHELD
 
 
-MOST_WITHDRAWN = 0.1
-"""The share of an operator's injections, at one severity, that the guard may withdraw."""
+MOST_WITHHELD = 0.1
+"""The share of an operator's injections, at one severity, that the guard may withhold."""
 
 
 @dataclass(slots=True)
@@ -53,10 +53,10 @@ class Row:
         return Row(self.played + other.played, self.solved + other.solved, self.fates + other.fates)
 
     @property
-    def withdrawn_share(self) -> float:
-        """The withdrawn share of the injections that were to take place; 0 where there were none."""
-        planned = self.fates[TOOK_PLACE] + self.fates[WITHDRAWN]
-        return self.fates[WITHDRAWN] / planned if planned else 0.0
+    def withheld_share(self) -> float:
+        """The withheld share of the injections that were to take place; 0 where there were none."""
+        planned = self.fates[TOOK_PLACE] + self.fates[WITHHELD]
+        return self.fates[WITHHELD] / planned if planned else 0.0
 
 
 @dataclass(slots=True)
@@ -113,8 +113,8 @@ class Proof:
         for one in self.unsolved:
             yield f"unsolved: {one}"
         for (name, severity), row in sorted(self.operators.items()):
-            if row.withdrawn_share > MOST_WITHDRAWN:
-                yield f"{name} at {severity:g}: {row.withdrawn_share:.0%} of its injections were withdrawn"
+            if row.withheld_share > MOST_WITHHELD:
+                yield f"{name} at {severity:g}: {row.withheld_share:.0%} of its injections were withheld"
         injecting = {name for (name, *_), row in self._rows() if row.fates[TOOK_PLACE]}
         calm = {name for name, profile in self.catalogue.profiles.items() if not profile["rules"]}
         for name in sorted({str(name) for (name, *_), _ in self._rows()} - injecting - calm):

@@ -71,7 +71,7 @@ class RecordedTexts:
 
 
 class RecordedDraws(StoredDraws):
-    """All that was drawn in a recorded session, and what of it was withdrawn."""
+    """All that was drawn in a recorded session, and what of it was withheld."""
 
     def __init__(self, events: Iterable[Event]) -> None:
         super().__init__(
@@ -85,7 +85,8 @@ class RecordedDraws(StoredDraws):
 
 
 def _read_reason(event: Event) -> str:
-    return event.note.removeprefix("Not injected: ").removesuffix(".")
+    # Before 0.3 notes began with "Not injected".
+    return event.note.removeprefix("Not injected: ").removeprefix("Withheld: ").removesuffix(".")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ class TypeRow:
     name: str
     injected: int
     """In all sessions of the store."""
-    withdrawn: int
+    withheld: int
     tasks: int
     without_before: float
     without_after: float
@@ -39,7 +39,7 @@ def type_rows(
     before: Mapping[str, Any], after: Mapping[str, Any], injected: Mapping[str, tuple[int, int]]
 ) -> list[TypeRow]:
     """The rows of the types that both results of `crosswind bench` have. `injected` gives, by operator, how
-    many injections the store has, and how many the guard withdrew."""
+    many injections the store has, and how many the guard withheld."""
     old, new = _by_task(before), _by_task(after)
     rows = []
     for name in old:

@@ -85,8 +85,8 @@ def traffic_tables(found: Summary) -> list[ReportTable]:
         ),
         ReportTable(
             "Noise by operator",
-            "The guard withdraws what would make a task unsolvable.",
-            ("operator", "injected", "withdrawn"),
+            "The guard withholds what would make a task unsolvable.",
+            ("operator", "injected", "withheld"),
             [(name, f"{injected:,}", f"{back:,}") for name, (injected, back) in found.noise.items()],
         ),
         ReportTable(

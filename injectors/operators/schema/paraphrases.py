@@ -64,7 +64,7 @@ class ParaphraseTool:
 
     Numbers, names, quoted and technical terms stay, and so does every word that limits. Severity: the
     share of the rewordable phrases that are reworded. English only: in another language the event is
-    withdrawn, unless a model writes.
+    withheld, unless a model writes.
     """
 
     def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -110,7 +110,7 @@ class ParaphraseParameter:
     """The parameters' descriptions say the same in other words, each at about the same length.
 
     Names, types and valid values stay. Severity: the share of the rewordable phrases that are reworded.
-    English only: in another language the event is withdrawn, unless a model writes.
+    English only: in another language the event is withheld, unless a model writes.
     """
 
     def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:

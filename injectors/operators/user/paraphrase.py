@@ -46,7 +46,7 @@ class Paraphrase:
 
     Severity: lexical distance, as the share of the rewordable phrases that are reworded and of the movable
     pieces (please, thanks) that are moved. Protected entities stay, in their order; no word that limits or
-    measures is replaced. English only: in another language the event is withdrawn, unless a model writes.
+    measures is replaced. English only: in another language the event is withheld, unless a model writes.
     """
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:

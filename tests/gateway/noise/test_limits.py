@@ -86,7 +86,7 @@ async def test_a_session_and_a_tool_have_their_caps_and_what_they_withhold_is_sa
         counted = CliRunner().invoke(root, ["noise", "audit", store, "--json"])
         tally = json.loads(counted.stdout)
         assert not tally["breaches"]
-        assert sum(one["withdrawn"] for one in tally["operators"]) >= len(withheld)
+        assert sum(one["withheld"] for one in tally["operators"]) >= len(withheld)
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ async def test_previews_and_checks_know_them_too(tmp_path: Path, ask: Any, opera
         )
         [counted] = json.loads(checked)["operators"]
         assert counted["injected"] == sum(one is not None for one in told), target
-        assert counted["withdrawn"] == sum(one is None for one in told), target
+        assert counted["withheld"] == sum(one is None for one in told), target
 
 
 def noise(*arguments: Any) -> str:

@@ -1,4 +1,4 @@
-"""Noise that was decided and couldn't be shown: it is withdrawn, and its places stay clean."""
+"""Noise that was decided and couldn't be shown: it is withheld, and its places stay clean."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DEFECT = raising(RuntimeError("a defect"))
     ],
     ids=["written", "decided", "made"],
 )
-async def test_noise_that_could_not_be_shown_is_withdrawn_and_stays_so(
+async def test_noise_that_could_not_be_shown_is_withheld_and_stays_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restarted: bool, fails: str
 ) -> None:
     failing = DEFECT
@@ -92,8 +92,8 @@ async def test_tools_that_could_not_be_shown_otherwise_stay_as_declared(
             stored = await running.trajectory("s")
     assert [seen.json["tools"] == app.requests[0].json["tools"] for seen in app.requests] == [True] * 3
     assert [seen.texts()[0] for seen in app.requests] == [clean(1)[0]] * 3
-    withdrawn = {one["operator"] for one in stored["events"] if one["turn_index"] == 0}
-    assert withdrawn == {"user.redundant", "schema.misleading_description"}
+    withheld = {one["operator"] for one in stored["events"] if one["turn_index"] == 0}
+    assert withheld == {"user.redundant", "schema.misleading_description"}
     assert broken(tmp_path) == []
 
 

@@ -92,7 +92,7 @@ async def test_it_goes_on_before_the_upstream_is_done_and_never_stands_in_memory
         assert [turn["fitness"] for turn in await turns(running)] == ["answer_too_large"]
 
 
-async def test_noise_that_acts_on_a_whole_answer_is_withdrawn_and_the_rest_stays(tmp_path: Path) -> None:
+async def test_noise_that_acts_on_a_whole_answer_is_withheld_and_the_rest_stays(tmp_path: Path) -> None:
     rules = "".join(
         f"  - operator: {name}\n    severity: 1.0\n    when: {{probability: 1.0}}\n"
         for name in ("model.length_cut", "transport.truncated_body")

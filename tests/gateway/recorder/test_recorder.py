@@ -235,7 +235,7 @@ def _traffic() -> list[Row]:
         rows.session(),
         turn,
         rows.event(before=TEXT, after=TEXT),
-        rows.event(ordinal=1, before=TEXT, after=None, note="withdrawn: nothing to retry"),
+        rows.event(ordinal=1, before=TEXT, after=None, note="withheld: nothing to retry"),
         rows.shown(
             "s", "text:1#0", text=TEXT, decisions=({"operator": "user.typos", "draw": {"swap": [3]}},)
         ),

@@ -152,7 +152,7 @@ async def test_one_that_stalls_holds_up_nobody_else(tmp_path: Path) -> None:
         assert (await stalled).status_code == 200
         assert app.requests[0].texts() == [history(1)[0]["content"]]
         [event] = (await running.trajectory("s"))["events"]
-        assert event["note"] == "Not injected: the operator gave no answer within 2 s."
+        assert event["note"] == "Withheld: the operator gave no answer within 2 s."
         # Its process was killed and made anew; the operator itself is off.
         assert (await running.chat(body(*history(1)), "t")).status_code == 200
         [event] = (await running.trajectory("t"))["events"]

@@ -127,7 +127,7 @@ async def test_observations_that_cannot_be_faulted_are_said_and_left(tmp_path: P
             for event in (await running.trajectory(one["id"]))["events"]
             if event["operator"] == "tool.server_error"
         ]
-        assert withheld and all(event["note"].startswith("Not injected") for event in withheld)
+        assert withheld and all(event["note"].startswith("Withheld: ") for event in withheld)
 
 
 async def test_code_agents_and_first_steps_that_fail_are_followed(tmp_path: Path) -> None:

@@ -171,7 +171,7 @@ async def test_a_client_whose_prompt_tells_the_time_gets_through_at_the_bound(tm
             if "may be the retry" in (one["quarantine"] or "")
             for event in (await running.trajectory(one["id"]))["events"]
         ]
-        assert len(notes) == 2 and all("Not injected: the answers to equal" in note for note in notes)
+        assert len(notes) == 2 and all("Withheld: the answers to equal" in note for note in notes)
 
 
 async def test_a_marked_retry_leaves_no_count_and_who_goes_on_neither(tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ def _noisy_session(store: SqliteStore) -> None:
         completions=(Completion(0, (1, 2, 3), (-0.1, -0.2, -0.3), "stop"),),
     )
     injected = rows.event(turn_index=1, before="shipped", after="timed out")
-    withdrawn = rows.event(turn_index=1, ordinal=1, after=None, note="it would have broken the order id")
-    store.write([rows.session(plan=plan, arm=Arm.NOISY), first, second, injected, withdrawn])
+    withheld = rows.event(turn_index=1, ordinal=1, after=None, note="it would have broken the order id")
+    store.write([rows.session(plan=plan, arm=Arm.NOISY), first, second, injected, withheld])
     store.write([Reward("s", 5, 1.0), SessionClosed("s", 9)])
 
 
@@ -54,15 +54,25 @@ def test_a_noisy_turn_shows_what_was_sent_seen_produced_and_delivered(store: Sql
 
 def test_an_event_shows_before_after_and_why_the_task_stays_solvable(store: SqliteStore) -> None:
     _noisy_session(store)
-    injected, withdrawn = _query(store, "SELECT * FROM readable_event ORDER BY ordinal")
+    injected, withheld = _query(store, "SELECT * FROM readable_event ORDER BY ordinal")
     assert (injected["outcome"], injected["before"], injected["after"]) == (
         "injected",
         "shipped",
         "timed out",
     )
     assert (injected["solvable_by"], injected["note"]) == ("retry", "the next identical call is answered")
-    assert (withdrawn["outcome"], withdrawn["after"]) == ("withdrawn", None)
-    assert withdrawn["note"] == "it would have broken the order id"
+    assert (withheld["outcome"], withheld["after"]) == ("withheld", None)
+    assert withheld["note"] == "it would have broken the order id"
+
+
+def test_an_event_of_no_operator_is_no_withheld_noise(store: SqliteStore) -> None:
+    nobody = rows.event(operator="none", slot="", after=None, note="No noise: batches run without it.")
+    store.write([rows.session(), rows.turn(), nobody])
+    (event,) = _query(store, "SELECT * FROM readable_event")
+    (session,) = _query(store, "SELECT * FROM readable_session")
+    assert (event["outcome"], session["withheld"]) == ("no noise", 0)
+    assert store.summary().noise == {}
+    assert store.summary().without_noise == {"No noise: batches run without it.": 1}
 
 
 def test_a_session_shows_its_plan_and_what_came_of_it(store: SqliteStore) -> None:
@@ -70,7 +80,7 @@ def test_a_session_shows_its_plan_and_what_came_of_it(store: SqliteStore) -> Non
     (found,) = _query(store, "SELECT * FROM readable_session")
     plan = [found[name] for name in ("arm", "profile", "noise_type", "level")]
     assert plan == ["noisy", "noisyagent", "tool.timeout", 2]
-    counts = [found[name] for name in ("turns", "fit_turns", "injected", "withdrawn")]
+    counts = [found[name] for name in ("turns", "fit_turns", "injected", "withheld")]
     assert counts == [2, 1, 1, 1]
     assert (found["status"], found["reward_state"], found["reward"]) == ("closed", "given", 1.0)
 

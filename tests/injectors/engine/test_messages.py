@@ -1,4 +1,4 @@
-"""The noise of a whole conversation, whatever its operators are: what is injected, and what is withdrawn."""
+"""The noise of a whole conversation, whatever its operators are: what is injected, and what is withheld."""
 
 from __future__ import annotations
 
@@ -172,9 +172,9 @@ def test_a_repeated_call_tells_the_truth_after_its_faults(per_call: int) -> None
         if hasattr(one.item, "call")
     ]
     assert [one.text is None for one in new] == [False] * per_call + [True] * (5 - per_call)
-    withdrawn = new[per_call].injections[0]
-    assert withdrawn.after is None
-    assert "so now it returns the truth" in withdrawn.note
+    withheld = new[per_call].injections[0]
+    assert withheld.after is None
+    assert "so now it returns the truth" in withheld.note
 
 
 def test_the_same_call_with_another_spelling_of_its_arguments_is_the_same_call() -> None:
@@ -349,13 +349,13 @@ def awkward(own_registry: None) -> None:
         ("user.silences", "nothing of the message was left"),
     ],
 )
-def test_what_an_operator_does_wrong_is_withdrawn_and_said(name: str, reason: str) -> None:
+def test_what_an_operator_does_wrong_is_withheld_and_said(name: str, reason: str) -> None:
     view: Conversation = conversation(order_desk()[:2])
     found = perturb_messages(plan_with(name), view, {})
     (injection,) = found.new[0].injections
     assert found.replacements == {} and found.new[0].decisions == ()
     assert injection.after is None
-    assert injection.note.startswith("Not injected: ") and reason in injection.note
+    assert injection.note.startswith("Withheld: ") and reason in injection.note
     assert "sk-123" not in injection.note
 
 

@@ -31,7 +31,7 @@ from tests.injectors.plans import plan_with
         (RENAMING, {"choices": 2}, "several choices"),
     ],
 )
-def test_the_guard_withdraws_what_it_can_not_vouch_for(
+def test_the_guard_withholds_what_it_can_not_vouch_for(
     operator: str, options: dict[str, Any], words: str
 ) -> None:
     shown = perturb_tools(plan_with(operator), SHOP[:1], ToolConstraints(**options))

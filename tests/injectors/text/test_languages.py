@@ -160,7 +160,7 @@ def test_an_event_says_why_nothing_was_done(name: str) -> None:
     ]
     assert events
     for one in events:
-        assert one.note.startswith("Not injected: ") and one.decision.draw[UNABLE] in one.note
+        assert one.note.startswith("Withheld: ") and one.decision.draw[UNABLE] in one.note
 
 
 def test_a_model_writes_where_the_rule_has_no_words() -> None:

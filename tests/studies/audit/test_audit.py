@@ -40,7 +40,7 @@ async def test_a_store_made_through_the_gateway_holds_and_is_counted(tmp_path: P
     assert len(seen) > 25, seen
     reads = found["tool_classes"]["read_only"]
     assert reads["results"] == 36 and 0 < reads["destroyed"] <= reads["injected"] <= 36
-    assert sum(one["withdrawn"] for one in found["operators"]) > 0 and found["reasons"]
+    assert sum(one["withheld"] for one in found["operators"]) > 0 and found["reasons"]
     told = await asyncio.to_thread(audited, tmp_path)
     assert "the guarantees held in 12 of 12 noisy sessions (100.0%)" in told.output
     one = await asyncio.to_thread(audited, tmp_path, "--json", "--session", "s3")

@@ -67,7 +67,7 @@ async def test_tools_are_classed_as_in_traffic(tmp_path: Path) -> None:
     assert live == {"fetch_order": True, "capital_of": True, "Bash": False, "frob": True, "zap": False}
     result = await asyncio.to_thread(check, file, f"sqlite:///{tmp_path}/store.db", "--seeds", 1, "--json")
     [found] = json.loads(result.stdout)["operators"]
-    assert (found["injected"], found["withdrawn"]) == (3 / 5, 2 / 5)
+    assert (found["injected"], found["withheld"]) == (3 / 5, 2 / 5)
     assert all("of class unknown" in why for why in found["reasons"])
 
 
@@ -103,7 +103,7 @@ async def test_the_expected_numbers_are_those_of_traffic(tmp_path: Path, profile
         for name in ("user.cost_cue", "tool.timeout"):
             assert abs(expected[name]["injected"] - counted[name] / sessions) < 0.4, name
             assert 0 < expected[name]["sessions"] < 1
-        assert expected["tool.timeout"]["withdrawn"] > 0 and expected["tool.timeout"]["reasons"]
+        assert expected["tool.timeout"]["withheld"] > 0 and expected["tool.timeout"]["reasons"]
     told = await asyncio.to_thread(check, profile, stored, "--seeds", 2)
     assert "is sound: 4 rules, all_of" in told.output and "(50 conversations, 2 seeds each)" in told.output
 

@@ -20,7 +20,7 @@ from crosswind.studies.dose.response import DoseMeasurement, spearman, words_edi
 from crosswind.studies.prove.cases import Catalogue, cases_alone, cases_as_written, cases_varied
 from crosswind.studies.prove.command import prove
 from crosswind.studies.prove.episodes import HeldOutTasks, run
-from crosswind.studies.prove.proof import BOUNDED, TOOK_PLACE, WITHDRAWN, Proof, Row, injection_fates
+from crosswind.studies.prove.proof import BOUNDED, TOOK_PLACE, WITHHELD, Proof, Row, injection_fates
 
 RETAIL = load("retail")
 MANY = 40
@@ -161,7 +161,7 @@ def event(call: str | None, after: str | None, recovery: str = "retry") -> dict[
     return {"logical_call": call, "after": after, "recovery": recovery}
 
 
-def test_a_further_fault_on_a_call_is_bounded_and_not_withdrawn() -> None:
+def test_a_further_fault_on_a_call_is_bounded_and_not_withheld() -> None:
     bounds = {"faults_per_call": 1, "faults_per_session": 3}
     events = [
         event("a", None),
@@ -171,5 +171,5 @@ def test_a_further_fault_on_a_call_is_bounded_and_not_withdrawn() -> None:
         event("b", None),
     ]
     row = Row(fates=Counter(fate for _, fate in injection_fates(events, bounds)))
-    assert row.fates == {TOOK_PLACE: 2, WITHDRAWN: 2, BOUNDED: 1}
-    assert row.withdrawn_share == 0.5
+    assert row.fates == {TOOK_PLACE: 2, WITHHELD: 2, BOUNDED: 1}
+    assert row.withheld_share == 0.5
