@@ -6,6 +6,7 @@ Only this room writes to it: others report to its methods what happened.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import msgspec
 
@@ -180,7 +181,7 @@ class Exchange(msgspec.Struct, eq=False):
         stored = None if produced is None else redactor.mask(produced)
         secret = self._has_secret(produced, hidden=stored is not produced)
         masked = secret and redactor.mode != "block_training"
-        completions = self.answer.completions() if came else ()
+        completions = tuple(map(self._mask_completion, self.answer.completions() if came else ()))
         spans = [span for completion in completions for span in completion.versions]
         if masked:
             completions = tuple(
@@ -209,7 +210,7 @@ class Exchange(msgspec.Struct, eq=False):
             produced=None if stored is None else View.plain(stored),
             prompt_ids=None if masked else prompt_ids,
             completions=completions,
-            finish_reason=self._mask_name(completions[0].finish_reason) if completions else None,
+            finish_reason=completions[0].finish_reason if completions else None,
             usage=self.answer.usage,
             queue_us=self.queue_us,
             first_token_us=self.first_token_us,
@@ -220,6 +221,14 @@ class Exchange(msgspec.Struct, eq=False):
             request=self.request.digest().hex(),
             idempotency=self.idempotency,
         )
+
+    def _mask_completion(self, completion: Completion) -> Completion:
+        """A completion without secrets in what the upstream names: the reason of its end, and versions."""
+        reason = self._mask_name(completion.finish_reason)
+        versions = tuple(
+            replace(span, version=self.redactor.mask_name(span.version)) for span in completion.versions
+        )
+        return replace(completion, finish_reason=reason, versions=versions)
 
     def _mask_name(self, text: str | None) -> str | None:
         return None if text is None else self.redactor.mask_name(text)

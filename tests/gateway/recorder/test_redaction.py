@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.recorder.remains import Remains
+from crosswind.testing import plain
 from tests.gateway.dialogue import PROFILE, body, history, user
 from tests.gateway.engine import engine
-from tests.gateway.servers import Running, gateway, upstream
+from tests.gateway.servers import Running, answer, gateway, upstream
 
 SECRETS = [
     "sk-abcdefghijklmnopqrstuvwx1234",
@@ -96,6 +97,24 @@ async def test_secrets_in_texts_are_masked_in_the_store_and_nowhere_else(
         for form in (secret.encode(), json.dumps(secret)[1:-1].encode()):
             assert form not in kept
         assert secret not in out + err + metrics
+
+
+@pytest.mark.parametrize("mode", ["redact", "keep"])
+async def test_a_key_is_masked_where_an_upstream_names_the_end_of_an_answer_or_a_version(
+    tmp_path: Path, mode: str
+) -> None:
+    key = "a-configured-key-without-a-shape"
+    choice = answer()["choices"][0]
+    choice |= {"finish_reason": key, "weight_versions": [{"version": key, "start": 0, "end": 2}]}
+    async with (
+        upstream(plain(answer(choices=[choice]))) as app,
+        gateway(tmp_path, app, upstream_key=key, body_secrets=mode) as running,
+    ):
+        answered = await running.chat(body(user("Hi.")), "s")
+        assert answered.json()["choices"] == [choice]
+        (turn,) = (await running.trajectory("s"))["turns"]
+        assert turn["finish_reason"] == "[redacted]" and key not in json.dumps(turn)
+    assert key.encode() not in everything_stored(tmp_path / "store.db")
 
 
 async def test_a_session_key_is_stored_nowhere(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
