@@ -10,6 +10,11 @@ def now_us() -> int:
     return time.time_ns() // 1000
 
 
+def uptime_us() -> int:
+    """Microseconds on a clock that nobody sets. All processes of the machine share it, until it restarts."""
+    return time.monotonic_ns() // 1000
+
+
 _BEGAN_NS = time.time_ns() - time.monotonic_ns()
 
 

@@ -11,13 +11,14 @@ from crosswind.gateway.noise.pipeline import Noise
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.injectors.engine.decision import Injection
+from crosswind.injectors.guard.solvability import suggest_declaration
 from crosswind.injectors.targets import ToolClass, Withheld
 
 MOST_TOOLS = 1000
 """Tools that are told apart; those that come later are counted together."""
 _OTHERS = "(others)"
 _LONGEST = 80
-FIX = "say what it does with `tool_classes` in the configuration, or `--tools-read-only NAME`"
+OTHERS_FIX = "say what they do with `tool_classes` in the configuration, or `--tools-read-only NAME`"
 
 _log = structlog.get_logger("crosswind.noise")
 
@@ -50,7 +51,7 @@ class WithheldNoise:
         if self._by_tool[key] > 1 or key[0] == _OTHERS:
             return
         if key[1] == ToolClass.UNKNOWN:
-            _log.warning("faults are withheld from a tool of unknown class", tool=key[0], fix=FIX)
+            _log.warning("faults are withheld from a tool of unknown class", tool=key[0], fix=_fix(key[0]))
         else:
             _log.info("faults are withheld from a tool that writes", tool=key[0], tool_class=key[1])
 
@@ -62,7 +63,14 @@ class WithheldNoise:
         for (tool, tool_class), count in self._by_tool.most_common(20):
             if tool_class == ToolClass.UNKNOWN:
                 _log.warning(
-                    "faults were withheld, since a tool's class is unknown", tool=tool, faults=count, fix=FIX
+                    "faults were withheld, since a tool's class is unknown",
+                    tool=tool,
+                    faults=count,
+                    fix=_fix(tool),
                 )
         if not self.injected:
             _log.warning("no noise acted: all that was drawn was withheld", withheld=self.withheld)
+
+
+def _fix(tool: str) -> str:
+    return OTHERS_FIX if tool == _OTHERS else f"if it only reads: {suggest_declaration(tool)}"

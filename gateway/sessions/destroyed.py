@@ -7,6 +7,10 @@ destroyed one, and gets through. Requests that come while none is counted are sa
 
 A sample may take the count of another one's retry. The retry is destroyed once more then, one step deeper,
 and nothing is destroyed at the depth of the profile's `faults_per_session`.
+
+How long ago something was destroyed is told by the machine's uptime, which all workers share and nobody sets.
+`steady_us` won't do: each process begins it at the wall clock of its own start. The uptime means nothing to
+the next run, so the store tells the ages of what it keeps.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from crosswind.gateway.clock import now_us
+from crosswind.gateway.clock import now_us, uptime_us
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.request import SplitBody
 from crosswind.gateway.sessions.leases import LeasesUnavailable, SharedLog, translate_errors
@@ -28,26 +32,26 @@ from crosswind.injectors.identity import digest
 
 _log = structlog.get_logger("crosswind.sessions")
 
-_FIELDS = "session_id, turn_index, attempt, alike, conversation, depth, at_us, taken"
+_FIELDS = "session_id, turn_index, attempt, alike, conversation, depth, at, taken"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS destroyed (
   id INTEGER PRIMARY KEY, session_id TEXT NOT NULL, turn_index INTEGER NOT NULL, attempt INTEGER NOT NULL,
-  alike TEXT NOT NULL, conversation TEXT NOT NULL, depth INTEGER NOT NULL, at_us INTEGER NOT NULL,
+  alike TEXT NOT NULL, conversation TEXT NOT NULL, depth INTEGER NOT NULL, at INTEGER NOT NULL,
   taken INTEGER NOT NULL, UNIQUE (session_id, turn_index, attempt)
 );
-CREATE INDEX IF NOT EXISTS destroyed_alike ON destroyed (alike, at_us);
+CREATE INDEX IF NOT EXISTS destroyed_alike ON destroyed (alike, at);
 """
 _ADD = f"INSERT OR IGNORE INTO destroyed ({_FIELDS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_ANY = "SELECT 1 FROM destroyed WHERE alike = ? AND at_us > ? LIMIT 1"
+_ANY = "SELECT 1 FROM destroyed WHERE alike = ? AND at > ? LIMIT 1"
 _OPEN = (
-    "SELECT id, session_id FROM destroyed WHERE alike = ? AND at_us > ? AND conversation = ? AND NOT taken "
-    "ORDER BY depth DESC, at_us LIMIT 1"
+    "SELECT id, session_id FROM destroyed WHERE alike = ? AND at > ? AND conversation = ? AND NOT taken "
+    "ORDER BY depth DESC, at LIMIT 1"
 )
 _TAKE = "UPDATE destroyed SET taken = 1 WHERE id = ?"
 _SETTLE = "UPDATE destroyed SET taken = 1 WHERE session_id = ?"
 _UNSETTLED = "SELECT 1 FROM destroyed WHERE session_id = ? AND NOT taken LIMIT 1"
 _DEPTH = (
-    "SELECT coalesce(max(depth), 0) FROM destroyed WHERE alike = ? AND at_us > ? "
+    "SELECT coalesce(max(depth), 0) FROM destroyed WHERE alike = ? AND at > ? "
     "AND (taken OR conversation <> ?)"
 )
 _PRUNE = "DELETE FROM destroyed WHERE id <= ?"
@@ -83,7 +87,7 @@ class Beginning(msgspec.Struct, eq=False):
         """Count the destroyed answer, if there is one: before its client can know that it is lost."""
         if self.lost is not None and not self.shared:
             self.shared = True
-            await self.log.add([self.lost])
+            await self.log.add([(self.lost, 0)])
 
 
 class DestroyedAnswers(SharedLog):
@@ -95,7 +99,7 @@ class DestroyedAnswers(SharedLog):
         super().__init__(file, _SCHEMA)
         self._store = store
         self._most = most
-        self._since_us = now_us()
+        self._began = uptime_us()
 
     async def begin(
         self, alike: str, conversation: str, window_s: float, *, session_id: str | None
@@ -104,21 +108,22 @@ class DestroyedAnswers(SharedLog):
         else it takes the count of an equal one whose answer was destroyed, if there is one.
         """
         made = Beginning(self, alike, conversation)
-        since = now_us() - int(window_s * 1e6)
+        window_us = int(window_s * 1e6)
+        since = uptime_us() - window_us
         try:
             with translate_errors():
-                if since < self._since_us:
-                    await self._recall(alike, since)
+                if since < self._began:
+                    await self._recall(alike, window_us, since)
                 if self._connection.execute(_ANY, (alike, since)).fetchone() is not None:
                     await self._take(made, since, session_id)
         except (LeasesUnavailable, StoreError) as error:
             _log.error("retries that name no session can't be told", error=str(error))
         return made
 
-    async def _recall(self, alike: str, since: int) -> None:
+    async def _recall(self, alike: str, window_us: int, since: int) -> None:
         """Read what was destroyed before this run."""
         if self._connection.execute(_ANY, (alike, since)).fetchone() is None:
-            await self.add(reversed(self._store.destroyed_answers(alike, since)))
+            await self.add(reversed(self._store.destroyed_answers(alike, window_us)))
 
     async def _take(self, made: Beginning, since: int, session_id: str | None) -> None:
         alike = (made.alike, since, made.conversation)
@@ -130,11 +135,14 @@ class DestroyedAnswers(SharedLog):
                 made.retried = row[1]
             made.depth = connection.execute(_DEPTH, alike).fetchone()[0]
 
-    async def add(self, destroyed: Iterable[DestroyedAnswer]) -> None:
+    async def add(self, destroyed: Iterable[tuple[DestroyedAnswer, int]]) -> None:
+        """Count destroyed answers, each with its age in microseconds."""
         try:
             async with self._writing() as connection:
-                for row in destroyed:
-                    number = connection.execute(_ADD, msgspec.structs.astuple(row)).lastrowid or 0
+                for row, age_us in destroyed:
+                    where = (row.session_id, row.turn_index, row.attempt, row.alike, row.conversation)
+                    values = (*where, row.depth, uptime_us() - age_us, row.taken)
+                    number = connection.execute(_ADD, values).lastrowid or 0
                     connection.execute(_PRUNE, (number - self._most,))
         except LeasesUnavailable as error:
             _log.error("a destroyed answer isn't counted for its retry", error=str(error))

@@ -87,8 +87,9 @@ class Store(Protocol):
     def sessions_of_delivered_id(self, name: str) -> list[str]:
         """At most two ids of sessions in which this `DeliveredId` was delivered: two mean it is ambiguous."""
 
-    def destroyed_answers(self, alike: str, since_us: int) -> list[DestroyedAnswer]:
-        """The answers to requests with these draws that noise destroyed since then, at most some hundred."""
+    def destroyed_answers(self, alike: str, window_us: int) -> list[tuple[DestroyedAnswer, int]]:
+        """The answers to requests with these draws that noise destroyed within that time, each with its age
+        in microseconds: the newest first, at most some hundred."""
 
     def turns(self, session_id: str) -> list[Turn]: ...
 

@@ -6,16 +6,18 @@ event of the withheld injection.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from shlex import quote
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.guard.tool_classes import Permission
 from crosswind.injectors.operator import Registered
-from crosswind.injectors.targets import Recovery, ToolResultTarget, UserTarget, Withheld
+from crosswind.injectors.targets import Recovery, ToolClass, ToolResultTarget, UserTarget, Withheld
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.json_payload import (
     NOT_JSON,
@@ -66,10 +68,7 @@ class Spent:
 def check_fault(target: ToolResultTarget, spent: Spent, bounds: Bounds, permission: Permission) -> str | None:
     """Why this result may not be destroyed; None if it may."""
     if not permission.allowed:
-        return ClassRefusal(
-            f"{target.tool} is of class {target.tool_class.value}, and its call has already taken effect: "
-            "a retry would repeat it"
-        )
+        return ClassRefusal(_refuse_class(target.tool, target.tool_class))
     if spent.faults_on_call >= bounds.faults_per_call:
         return BoundsRefusal(
             f"this call has already met {_count_faults(spent.faults_on_call)}, so now it returns the truth"
@@ -79,6 +78,27 @@ def check_fault(target: ToolResultTarget, spent: Spent, bounds: Bounds, permissi
             f"the session has already met {_count_faults(spent.faults)}, as many as its bounds allow"
         )
     return None
+
+
+def _refuse_class(tool: str, tool_class: ToolClass) -> str:
+    if tool_class is not ToolClass.UNKNOWN:
+        return (
+            f"{tool} is of class {tool_class.value}: its call may have changed something, and a retry may "
+            "change it again"
+        )
+    return (
+        f"nothing says what {tool} does: its call may have changed something, and a retry may change it "
+        f"again. If it only reads, {suggest_declaration(tool)} allows the fault"
+    )
+
+
+def suggest_declaration(tool: str) -> str:
+    """How to declare that a tool only reads, as it is written."""
+    key = tool if _PLAIN_KEY.fullmatch(tool) else json.dumps(tool, ensure_ascii=False)
+    return f"`tool_classes: {{{key}: read_only}}` in the configuration or `--tools-read-only {quote(tool)}`"
+
+
+_PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
 
 
 def check_read_elsewhere(target: ToolResultTarget, after: str, read: Iterable[str]) -> str | None:

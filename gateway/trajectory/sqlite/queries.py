@@ -26,6 +26,7 @@ from crosswind.gateway.trajectory.record import (
     Turn,
     TurnHead,
 )
+from crosswind.gateway.trajectory.sqlite.arrival import store_time
 from crosswind.gateway.trajectory.sqlite.batch import BARE_CHOICE, VIEW_COLUMNS, bare_choice
 from crosswind.gateway.trajectory.sqlite.columns import (
     COMPLETION,
@@ -58,7 +59,10 @@ _DESTROYED = f"""
 SELECT {DESTROYED_ANSWER.select()}, EXISTS (
   SELECT 1 FROM turn WHERE turn.session_id = destroyed_answer.session_id
   AND (turn.turn_index, turn.attempt) > (destroyed_answer.turn_index, destroyed_answer.attempt)
-) FROM destroyed_answer WHERE alike = ? AND at_us > ? ORDER BY at_us DESC LIMIT 200"""
+), coalesce((
+  SELECT arrival FROM turn WHERE turn.session_id = destroyed_answer.session_id
+  AND (turn.turn_index, turn.attempt) = (destroyed_answer.turn_index, destroyed_answer.attempt)
+), at_us) AS came FROM destroyed_answer WHERE alike = ? AND came > ? ORDER BY came DESC LIMIT 200"""
 _STATE = """
 SELECT
   coalesce((SELECT rowid FROM turn WHERE session_id = session.id ORDER BY rowid DESC LIMIT 1), 0),
@@ -126,9 +130,13 @@ def sessions_of_delivered_id(connection: sqlite3.Connection, name: str) -> list[
     return [session_id for (session_id,) in connection.execute(query, (storable(name),))]
 
 
-def destroyed_answers(connection: sqlite3.Connection, alike: str, since_us: int) -> list[DestroyedAnswer]:
-    rows = connection.execute(_DESTROYED, (alike, since_us)).fetchall()
-    return [DESTROYED_ANSWER.decode(row[:-1], taken=bool(row[-1])) for row in rows]
+def destroyed_answers(
+    connection: sqlite3.Connection, alike: str, window_us: int
+) -> list[tuple[DestroyedAnswer, int]]:
+    """With each one's age by the store's own time: it is right whatever happens to the wall clock."""
+    now = store_time(connection)
+    rows = connection.execute(_DESTROYED, (alike, now - window_us)).fetchall()
+    return [(DESTROYED_ANSWER.decode(row[:-2], taken=bool(row[-2])), now - row[-1]) for row in rows]
 
 
 def turns(connection: sqlite3.Connection, session_id: str) -> list[Turn]:

@@ -110,12 +110,26 @@ async def test_withheld_faults_are_logged_once_a_tool_counted_and_summed_up(tmp_
     assert 'crosswind_noise_withheld_total{reason="tool_class",tool_class="destructive"} 1.0' in text
     told = [one for one in logs if one.get("tool") == "frobnicate"]
     assert [(one["log_level"], one.get("faults")) for one in told] == [("warning", None), ("warning", 5)]
-    assert "--tools-read-only" in told[0]["fix"]
+    for one in told:
+        assert "`tool_classes: {frobnicate: read_only}`" in one["fix"]
+        assert "`--tools-read-only frobnicate`" in one["fix"]
     assert [one["log_level"] for one in logs if one.get("tool") == "cancel_order"] == ["info"]
     said = [one["event"] for one in logs]
     assert "no noise acted: all that was drawn was withheld" in said
     [run] = [one for one in logs if one["event"] == "noise of this run"]
     assert (run["injected"], run["withheld"]) == (0, 6)
+
+
+async def test_the_event_says_what_a_call_may_have_done_and_how_to_allow_the_fault(tmp_path: Path) -> None:
+    async with upstream(lambda _: answer()) as app, gateway(tmp_path, app, noise=PROFILE) as running:
+        await running.chat(request("frobnicate"), "unknown")
+        await running.chat(request("cancel_order"), "writes")
+        [unknown] = await events(running, "unknown")
+        [writes] = await events(running, "writes")
+    assert "its call may have changed something" in unknown["note"]
+    assert "`tool_classes: {frobnicate: read_only}`" in unknown["note"]
+    assert "`--tools-read-only frobnicate`" in unknown["note"]
+    assert "tools-read-only" not in writes["note"]
 
 
 async def test_a_key_that_a_tool_is_named_like_is_in_no_log(tmp_path: Path) -> None:

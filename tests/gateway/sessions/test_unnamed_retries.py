@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.gateway.dialogue import TOOLS, user
 from tests.gateway.servers import Running, gateway, upstream, wait_until
 from tests.gateway.sessions.peers import workers
 
+HOUR_NS = 3600 * 10**9
 QUESTION = "Please tell me where order W17 is."
 
 
@@ -104,6 +106,25 @@ async def test_another_worker_knows_what_was_destroyed(tmp_path: Path) -> None:
         assert await post(second, stream=True), "its retry, before its stream is on record, too"
         assert not await post(second, stream=True)
         assert await post(first, stream=True)
+
+
+@pytest.mark.parametrize("hours", [-3, 3])
+async def test_a_clock_that_is_set_neither_keeps_nor_loses_what_was_destroyed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hours: int
+) -> None:
+    """In one run, and where the gateway starts again afterwards."""
+    told, passed = time.time_ns, time.monotonic_ns
+    async with faulty(tmp_path, "transport.truncated_body") as running:
+        assert not await post(running)
+        monkeypatch.setattr(time, "time_ns", lambda: told() + hours * HOUR_NS)
+        assert await post(running), "it is the retry"
+        assert not await post(running)
+        monkeypatch.setattr(time, "monotonic_ns", lambda: passed() + HOUR_NS)
+        assert not await post(running), "an hour later it is a sample"
+        await running.flush()
+    monkeypatch.setattr(time, "time_ns", told)
+    async with faulty(tmp_path, "transport.truncated_body") as running:
+        assert await post(running), "the retry of the last sample"
 
 
 async def test_the_next_run_knows_what_was_destroyed(tmp_path: Path) -> None:
