@@ -16,6 +16,7 @@ from crosswind.gateway.config.reload import find_changes
 from crosswind.gateway.config.secrets import collect_secrets
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError, ServiceError
+from crosswind.gateway.file_watch import FileWatch
 from crosswind.gateway.housekeeping import Housekeeping
 from crosswind.gateway.http.auth import Authenticator
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch
@@ -46,7 +47,6 @@ from crosswind.gateway.sessions.profiles import Profiles, UnreadableProfileError
 from crosswind.gateway.sessions.restore import ResponseLookup
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.sync import WorkerSync
-from crosswind.gateway.store_watch import StoreWatch
 from crosswind.gateway.telemetry.logs import mask_log_lines, set_level
 from crosswind.gateway.telemetry.metrics import Metrics, render_all_processes
 from crosswind.gateway.trajectory.record import Row, Setting
@@ -98,12 +98,7 @@ class Gateway:
         )
         self._inference = Inference(store, self._destroyed, leases)
         self.sessions = Sessions(
-            settings,
-            store,
-            profiles,
-            self._inference,
-            ResponseLookup(store, self.recorder),
-            self.worker_sync,
+            settings, store, profiles, self._inference, ResponseLookup(store, self.recorder), self.worker_sync
         )
         # A reload replaces the upstreams.
         self.metrics = Metrics(
@@ -122,18 +117,11 @@ class Gateway:
             else None
         )
         self._tracing = open_tracing(settings.telemetry)
-        writer = settings.noise_model
-        self._preparation = (
-            None
-            if writer is None
-            else TextPreparation(TextGenerator(writer, store, self.recorder, self.metrics))
-        )
-        self._confinement = (
-            _build_confinement(settings, self.metrics) if registry.has_third_parties() else None
-        )
+        self._preparation = _build_preparation(settings, store, self.recorder, self.metrics)
+        self._confinement = _build_confinement(settings, self.metrics)
         LIMIT.seconds, LIMIT.tell = settings.timeouts.expression, _tell_late_search
         self.data = DataPlane(self._build_proxy(settings, None))
-        self._store_watch = StoreWatch(store, self.sessions.forget_all)
+        self._file_watch = FileWatch(store, self.sessions.forget_all)
         self._probes: list[asyncio.Task[None]] = []
         self._housekeeping: Housekeeping | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -196,7 +184,7 @@ class Gateway:
         process of third-party operators.
         """
         self._start_probes()
-        self._store_watch.start()
+        self._file_watch.start()
         if self._confinement is not None and (self.peers is None or self.peers.number):
             self._confinement.start()
         if self.peers is None or self.peers.number == 0:
@@ -299,7 +287,7 @@ class Gateway:
     def _stop_noise(self, reason: str) -> None:
         """Stop noise because an abort condition is met."""
         self.set_noise(False, reason)
-        self.metrics.noise_stopped.inc()
+        self.metrics.aborts.inc()
 
     async def switch_noise(self, enabled: bool) -> None:
         """Set the kill switch in all processes."""
@@ -340,12 +328,12 @@ class Gateway:
         """Why this process isn't ready; None if it is."""
         state = self.recorder.state()
         written = f"the store can't be written: {state.last_error}" if state.down else None
-        return self._store_watch.problem or written
+        return self._file_watch.problem or written
 
     @property
     def store_unavailable(self) -> bool:
         """Whether this process can't write to the store."""
-        return self._store_watch.problem is not None or self.recorder.state().down
+        return self._file_watch.problem is not None or self.recorder.state().down
 
     def problems(self) -> list[str]:
         """Why the gateway isn't ready, over all processes; empty if it is."""
@@ -369,7 +357,7 @@ class Gateway:
     async def close(self) -> int:
         """Write the queued rows, end all tasks and close everything; return how many rows were lost."""
         self._stop_probes()
-        await self._store_watch.stop()
+        await self._file_watch.stop()
         if self._housekeeping is not None:
             await self._housekeeping.stop()
         for task in self._tasks:
@@ -398,7 +386,16 @@ def _tell_late_search(pattern: str, times: int) -> None:
     _log.warning("a search for a profile's expression took too long", expression=pattern, then=then)
 
 
-def _build_confinement(settings: Settings, metrics: Metrics) -> Confined:
+def _build_preparation(
+    settings: Settings, store: Store, recorder: Recorder, metrics: Metrics
+) -> TextPreparation | None:
+    writer = settings.noise_model
+    return None if writer is None else TextPreparation(TextGenerator(writer, store, recorder, metrics))
+
+
+def _build_confinement(settings: Settings, metrics: Metrics) -> Confined | None:
+    if not registry.has_third_parties():
+        return None
     try:
         registry.operators()
     except registry.BrokenOperatorPackageError as error:

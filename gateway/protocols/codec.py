@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from crosswind.gateway.errors import ServiceError, openai_error
+from crosswind.gateway.errors import ConfigurationError, ServiceError, openai_error
 from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.history import Mask
 from crosswind.gateway.protocols.history_cache import HistoryCache
@@ -126,14 +126,23 @@ class SessionReader:
 
 @cache
 def codecs() -> Mapping[str, Codec]:
-    """All codecs by name: the `CODEC` of the module `codec` in each folder of this package."""
+    """All codecs by name: the `CODEC` of the module `codec` in each folder of this package. Raises
+    ConfigurationError if a folder has none that can be imported.
+    """
     package = importlib.import_module("crosswind.gateway.protocols")
-    found: list[Codec] = [
-        importlib.import_module(f"{package.__name__}.{protocol.name}.codec").CODEC
-        for protocol in pkgutil.iter_modules(package.__path__)
-        if protocol.ispkg
-    ]
+    folders = (module.name for module in pkgutil.iter_modules(package.__path__) if module.ispkg)
+    found = map(_load_codec, folders)
     return {codec.name: codec for codec in found}
+
+
+def _load_codec(folder: str) -> Codec:
+    try:
+        codec: Codec = importlib.import_module(f"crosswind.gateway.protocols.{folder}.codec").CODEC
+    except (ImportError, AttributeError) as error:
+        raise ConfigurationError(
+            f"the protocol in gateway/protocols/{folder} can't be loaded: {error}; complete or remove it"
+        ) from error
+    return codec
 
 
 @cache

@@ -16,8 +16,8 @@ from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.http.body import RequestBody, read_body
 from crosswind.gateway.http.headers import drop_hop_by_hop
 from crosswind.gateway.noise.events import no_operator_outside_turns
-from crosswind.gateway.protocols.provider_objects import find_object_route
 from crosswind.gateway.proxy.models import ModelList
+from crosswind.gateway.proxy.provider_objects import find_object_route
 from crosswind.gateway.proxy.provider_ownership import ProviderOwnership, TenantShare
 from crosswind.gateway.proxy.routes import Route, read_claim
 from crosswind.gateway.proxy.stored_responses import StoredResponses, StoredView

@@ -17,7 +17,7 @@ from crosswind.gateway.clock import now_us
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.protocols.document import replace_values
 from crosswind.gateway.protocols.json_values import decode
-from crosswind.gateway.protocols.provider_objects import find_described_ids, find_references
+from crosswind.gateway.proxy.provider_objects import find_described_ids, find_references
 from crosswind.gateway.recorder.queue import NotDurable
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.trajectory.record import ProviderObject

@@ -25,7 +25,7 @@ from crosswind.gateway.http.auth import (
 )
 from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.protocols.json_values import decode, encode
-from crosswind.gateway.protocols.provider_objects import find_answer_ids, find_item_id
+from crosswind.gateway.proxy.provider_objects import find_item_id
 from crosswind.gateway.proxy.provider_ownership import ProviderOwnership
 from crosswind.gateway.proxy.routes import Route, find_route, read_claim
 from crosswind.gateway.recorder.recorder import Recorder
@@ -36,6 +36,7 @@ from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.telemetry.access import log_request
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.record import Row, SessionMarked
+from crosswind.gateway.turn.recording import find_answer_ids
 from crosswind.gateway.upstreams.request import UpstreamRequest
 from crosswind.gateway.upstreams.upstream import Upstream
 from crosswind.gateway.upstreams.upstreams import Upstreams

@@ -44,11 +44,10 @@ class Metrics:
         trust: Trust,
     ) -> None:
         self.registry = CollectorRegistry()
-        self.requests = self._counter("crosswind_requests", "Requests on the data plane", "route", "status")
-        self.turns = self._counter("crosswind_turns", "Turns recorded", "fitness")
+        requests = self._counter("crosswind_requests", "Requests on the data plane", "route", "status")
         # Cached: looking up a child by its labels takes longer than counting.
-        self._requests_of = cache(self.requests.labels)
-        self._turns_of = cache(self.turns.labels)
+        self._requests_of = cache(requests.labels)
+        self._turns_of = cache(self._counter("crosswind_turns", "Turns recorded", "fitness").labels)
         self.events = self._counter("crosswind_events", "Noise that was injected", "operator")
         self.withdrawals = self._counter("crosswind_withdrawals", "Noise that was withheld", "operator")
         self.faults_withheld = self._counter(
@@ -80,9 +79,7 @@ class Metrics:
             buckets=_SECONDS,
             registry=self.registry,
         )
-        self.noise_stopped = self._counter(
-            "crosswind_noise_stopped_by_itself", "Abort conditions that were met"
-        )
+        self.aborts = self._counter("crosswind_noise_stopped_by_itself", "Abort conditions that were met")
         self.texts = self._counter(
             "crosswind_noise_texts", "Texts that the noise model was asked for", "outcome"
         )

@@ -10,8 +10,7 @@ import structlog
 from crosswind.gateway.clock import steady_us
 from crosswind.gateway.config.sections import Durability
 from crosswind.gateway.noise.limits import AbortWatch
-from crosswind.gateway.protocols.json_values import decode
-from crosswind.gateway.protocols.provider_objects import find_answer_ids
+from crosswind.gateway.protocols.json_values import as_mapping, as_mappings, decode, decode_or_none
 from crosswind.gateway.recorder.queue import Ticket
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sessions.inference import Inference, find_delivered_ids
@@ -160,6 +159,26 @@ class Recording:
     ) -> None:
         place, session_id = exchange.place, exchange.session.record.id
         self.recorder.offer([Delivery(session_id, place.index, place.attempt, delivered, durable, total_us)])
+
+
+def find_answer_ids(body: bytes) -> set[str]:
+    """The ids that a provider gave in its answer to a turn, or in an event of one: of the response, its
+    items, its conversation and its containers.
+
+    Only where the provider writes them. An answer also repeats what the client sent (metadata, tools,
+    Realtime's items), where an id would make somebody else's object the client's.
+    """
+    answer = as_mapping(decode_or_none(body))
+    kind = answer.get("type")
+    if isinstance(kind, str) and kind.startswith("response."):
+        holders = [as_mapping(answer.get("response")), as_mapping(answer.get("item"))]
+    else:
+        holders = [answer]
+    items = [item for holder in holders for item in as_mappings(holder.get("output"))]
+    made = [as_mapping(holder.get(name)) for holder in holders for name in ("conversation", "container")]
+    ids = [one.get("id") for one in (*holders, *items, *made)]
+    ids += [one.get("container_id") for one in (*holders, *items)]
+    return {one for one in ids if isinstance(one, str)}
 
 
 def _list_objects(exchange: Exchange, turn: Turn) -> list[ProviderObject]:

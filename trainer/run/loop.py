@@ -58,7 +58,7 @@ def train(run: Run) -> RunState:
     NoGroups where nothing comes, SettingsError, ModelError, VersionError or CheckpointError before anything
     is done.
     """
-    config, store, progress = run.config, run.store, run.progress
+    config = run.config
     torch.set_num_threads(config.threads)
     learner, state = begin_or_resume(run)
     driver = CurriculumDriver(config.curriculum, state.curriculum)
@@ -68,7 +68,7 @@ def train(run: Run) -> RunState:
         driver.continue_numbering(run.sink)
     _declare(run, driver)
     if state.step < config.steps:
-        progress.note(f"waiting for groups, to train version {state.version}", version=state.version)
+        run.progress.note(f"waiting for groups, to train version {state.version}", version=state.version)
 
     while state.step < config.steps and not run.stop.is_set():
         # Groups, and the write-ahead row.
@@ -108,12 +108,7 @@ def train(run: Run) -> RunState:
         publication = deploy_version(run, learner, state, learned.samples)
         figures |= publication_figures(publication) | {"seconds": time.monotonic() - started}
         run.complete_step(planned, state, figures)
-
-        # Who plans sessions hears of the curriculum; people hear of the step.
-        store.write(driver.to_settings(run.name))
-        _declare(run, driver)
-        checkpoint.retain(run.checkpoints, config.keep_checkpoints)
-        _tell(run, number, figures, changes)
+        _finish(run, driver, figures, changes)
 
     return state
 
@@ -160,8 +155,12 @@ def _learn(run: Run, learner: Learner, state: RunState, taken: TakenGroups, plan
     return _Learned(batch.samples, bool(learned.optimiser_steps), figures)
 
 
-def _tell(run: Run, number: int, figures: dict[str, Any], changes: Sequence[str]) -> None:
-    config, progress = run.config, run.progress
+def _finish(run: Run, driver: CurriculumDriver, figures: dict[str, Any], changes: Sequence[str]) -> None:
+    """Give the curriculum to those who plan sessions, and report the step."""
+    config, progress, number = run.config, run.progress, figures["step"]
+    run.store.write(driver.to_settings(run.name))
+    _declare(run, driver)
+    checkpoint.retain(run.checkpoints, config.keep_checkpoints)
     progress.step(figures)
     for change in changes:
         progress.note(f"curriculum: {change}")

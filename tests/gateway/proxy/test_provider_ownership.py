@@ -22,7 +22,8 @@ from starlette.routing import Route
 from websockets.asyncio.client import connect
 from websockets.asyncio.server import ServerConnection
 
-from crosswind.gateway.protocols.provider_objects import find_answer_ids, find_object_route, find_references
+from crosswind.gateway.proxy.provider_objects import find_object_route, find_references
+from crosswind.gateway.turn.recording import find_answer_ids
 from crosswind.testing.server import listen, run_server
 from tests.gateway.proxy.test_websockets import at, speaking
 from tests.gateway.servers import Running, gateway, make_server, settings

@@ -1,4 +1,4 @@
-"""Where requests and answers name what a provider keeps: responses, conversations, files, batches, ..."""
+"""Where paths, requests and descriptions name what a provider keeps: responses, conversations, files, ..."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from crosswind.gateway.protocols.json_values import as_mapping, as_mappings, decode_or_none
+from crosswind.gateway.protocols.json_values import as_mapping, decode_or_none
 
 _COLLECTIONS = (
     "assistants",
@@ -105,26 +105,6 @@ def find_references(body: bytes | str) -> set[str]:
         return set(_walk(json.loads(raw, object_pairs_hook=_Members), top=True))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-
-
-def find_answer_ids(body: bytes) -> set[str]:
-    """The ids that a provider gave in its answer to a turn, or in an event of one: of the response, its
-    items, its conversation and its containers.
-
-    Only where the provider writes them. An answer also repeats what the client sent (metadata, tools,
-    Realtime's items), where an id would make somebody else's object the client's.
-    """
-    answer = as_mapping(decode_or_none(body))
-    kind = answer.get("type")
-    if isinstance(kind, str) and kind.startswith("response."):
-        holders = [as_mapping(answer.get("response")), as_mapping(answer.get("item"))]
-    else:
-        holders = [answer]
-    items = [item for holder in holders for item in as_mappings(holder.get("output"))]
-    made = [as_mapping(holder.get(name)) for holder in holders for name in ("conversation", "container")]
-    ids = [one.get("id") for one in (*holders, *items, *made)]
-    ids += [one.get("container_id") for one in (*holders, *items)]
-    return {one for one in ids if isinstance(one, str)}
 
 
 def find_item_id(event: bytes) -> str | None:

@@ -49,7 +49,7 @@ def assert_set_aside(path: Path) -> None:
 
 async def seen(running: Running, status: int) -> str:
     """Wait until readiness is so, and give its error."""
-    watch = running.gateway._store_watch
+    watch = running.gateway._file_watch
     await wait_until(lambda: (watch.problem is not None) is (status == 503))
     ready = await running.api("GET", "/readyz")
     while ready.status_code != status:  # the recorder finds out for itself, a moment later
@@ -150,7 +150,7 @@ async def test_a_store_that_shrinks_and_one_that_is_compacted_are_no_alarm(tmp_p
                 pass
             other.compact()
         for _ in range(3):
-            await running.gateway._store_watch.look()
-            assert running.gateway._store_watch.problem is None
+            await running.gateway._file_watch.look()
+            assert running.gateway._file_watch.problem is None
         assert (await running.chat(body(user("Hello")), "s")).status_code == 200
         assert (await running.trajectory("s"))["turns"]

@@ -22,7 +22,7 @@ _EVERY_S = 0.25
 
 
 @dataclass(slots=True)
-class StoreWatch:
+class FileWatch:
     """Looks at the files from `start` until `stop`."""
 
     store: Store
