@@ -89,8 +89,9 @@ def main(
     path = out or folder / "table.md"
     (folder / "figures.json").write_text(json.dumps(run, indent=1) + "\n")
     path.parent.mkdir(parents=True, exist_ok=True)
-    engine = section_of(path.read_text(), "engine") if path.exists() else ""
-    path.write_text("\n".join(part for part in (markdown(run), engine) if part))
+    page = path.read_text() if path.exists() else ""
+    others = [section_of(page, name) for name in ("pairs", "engine")]
+    path.write_text("\n".join(part for part in (markdown(run), *others) if part))
     click.echo(f"{path} and {folder / 'figures.json'} written")
     if any(failed.values()):
         raise click.ClickException(f"answers failed: {failed}; see the logs in {folder}")

@@ -146,12 +146,14 @@ def _litellm() -> Path:
 
 STRICT = ("--record", "full", "--durability", "strict")
 NGINX = Nginx("nginx")
+RELAY = Relay("ASGI relay")
+NEITHER = Crosswind("Crosswind: neither", flags=("--profile", "off", "--record", "none"))
 LITELLM_PROXY = LiteLLM("LiteLLM", slow=True)
 BOTH = Crosswind("Crosswind: noise, recording", flags=("--profile", PROFILE, *STRICT))
 CONTESTANTS: tuple[Contestant, ...] = (
     NGINX,
-    Relay("ASGI relay"),
-    Crosswind("Crosswind: neither", flags=("--profile", "off", "--record", "none")),
+    RELAY,
+    NEITHER,
     Crosswind("Crosswind: noise", flags=("--profile", PROFILE, "--record", "none")),
     Crosswind("Crosswind: recording", flags=("--profile", "off", *STRICT)),
     BOTH,

@@ -81,19 +81,22 @@ def read_work(path: Path) -> list[list[bytes]]:
     return out
 
 
-def make_work(case: Case, folder: Path, *, slow: bool) -> tuple[Path | None, Path]:
-    """The work files of a case: what is sent before counting starts, if anything, and what is counted."""
+def make_work(case: Case, folder: Path, *, slow: bool, part: int = 0) -> tuple[Path | None, Path]:
+    """The work files of a case: what is sent before counting starts, if anything, and what is counted.
+    Parts hold different conversations.
+    """
     kind = case.kind
     before: list[Turns] = []
     counted: list[Turns] = []
+    held = case.conversations(slow=slow)
     for connection in range(case.connections):
-        held = [
-            converse(_name(case, connection, number), kind.shape, kind.last)
-            for number in range(case.conversations(slow=slow))
+        conversations = [
+            converse(_name(case, connection, part * held + number), kind.shape, kind.last)
+            for number in range(held)
         ]
-        before.append([(one, kind.first - 1) for one in held])
-        counted.append([(one, turn) for one in held for turn in range(kind.first, kind.last + 1)])
-    stem = f"{case.key.replace(', ', '-').replace(' ', '-')}{'-slow' if slow else ''}"
+        before.append([(one, kind.first - 1) for one in conversations])
+        counted.append([(one, turn) for one in conversations for turn in range(kind.first, kind.last + 1)])
+    stem = "-".join([*case.key.replace(",", "").split(), *(["slow"] if slow else []), f"part{part}"])
     path = folder / f"{stem}.work"
     write_work(path, counted)
     if kind.first == 1 or not kind.known:

@@ -17,8 +17,9 @@ import pytest
 
 from benchmarks.gateway.cases import FULL, KINDS, QUICK, Case, cases
 from benchmarks.gateway.compiled import build, quantile, send
-from benchmarks.gateway.contestants import BOTH, DIRECT, LITELLM_PROXY, NGINX
+from benchmarks.gateway.contestants import BOTH, DIRECT, LITELLM_PROXY, NGINX, Crosswind
 from benchmarks.gateway.conversations import converse
+from benchmarks.gateway.paired import Unsound, measure_pairs, ratios
 from benchmarks.gateway.report import markdown
 from benchmarks.gateway.work import head, make_work, read_work
 from benchmarks.processes import cpu_s, run_server
@@ -211,3 +212,25 @@ def test_the_page_has_ratios_of_this_run() -> None:
     page = markdown(run)
     assert "| 2k, 16 | 1/50 | 1/35 | 1/100 | 5.0× | 12× |" in page
     assert "Not measured: ASGI relay." in page
+
+
+def test_parts_of_a_case_hold_different_conversations(tmp_path: Path) -> None:
+    case = Case(KINDS["2k"], 2, 16, 1)
+    names = [
+        {body["user"] for requests in read_work(counted) for body in bodies(requests)}
+        for _, counted in (make_work(case, tmp_path, slow=False, part=part) for part in range(3))
+    ]
+    assert len(set.union(*names)) == sum(map(len, names)) == 12
+
+
+def test_a_ratio_is_the_median_of_the_slices_ratios() -> None:
+    run = {"cpu_ms": {"ours": {"2k": [1.0, 9.0, 3.0]}, "theirs": {"2k": [2.0, 10.0, 1.0]}}}
+    assert ratios(run, "ours", "theirs", "2k") == (0.9, 0.5, 3.0)
+
+
+@needs_cc
+def test_a_contestant_that_lost_its_noise_does_not_count(tmp_path: Path) -> None:
+    noise = Crosswind("Crosswind: noise", flags=("--profile", "noisyagent", "--record", "none"))
+    lost = Crosswind("Crosswind: lost", flags=("--profile", "robustbench-tc/RateLim", "--record", "none"))
+    with pytest.raises(Unsound, match="different numbers of events"):
+        measure_pairs(tmp_path, [noise, lost], slices=1, kinds=["2k"])
