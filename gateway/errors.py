@@ -40,7 +40,8 @@ class ServiceError(Exception):
 
     def body(self) -> bytes:
         """The error in OpenAI's form."""
-        return openai_error(self.message, kind=self.kind, code=self.code, param=self.param)
+        said = {"message": self.message, "type": self.kind, "param": self.param, "code": self.code}
+        return orjson.dumps({"error": said})
 
 
 class UpstreamAttempt(msgspec.Struct, frozen=True, tag_field="kind", tag="attempt"):
@@ -63,11 +64,6 @@ class UpstreamError(ServiceError):
         self.unprocessed = unprocessed
         self.attempts: tuple[UpstreamAttempt, ...] = ()
         """All failed attempts, this one last."""
-
-
-def openai_error(message: str, *, kind: str, code: str | None, param: str | None = None) -> bytes:
-    """OpenAI's error object, encoded."""
-    return orjson.dumps({"error": {"message": message, "type": kind, "param": param, "code": code}})
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

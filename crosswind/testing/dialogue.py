@@ -177,6 +177,6 @@ def words(text: str) -> list[str]:
     return [piece if not number else " " + piece for number, piece in enumerate(pieces)] if text else []
 
 
-def fragments(text: str, size: int = 7) -> list[str]:
-    """JSON in the pieces in which it is streamed: cut anywhere."""
-    return [text[start : start + size] for start in range(0, len(text), size)]
+def fragments(text: str) -> list[str]:
+    """JSON in the pieces in which it is streamed: cut every 7 characters."""
+    return [text[start : start + 7] for start in range(0, len(text), 7)]

@@ -86,7 +86,7 @@ def show_tools(
     turn: int,
     allow_new: bool,
     duplicates: str,
-    texts: Texts | None = None,
+    texts: Texts | None,
 ) -> TurnTools | None:
     """Show the declared tools as before, or decide how. None: as the client declared them, and nothing has to
     be mapped.

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from crosswind.gateway.errors import ConfigurationError, ServiceError, openai_error
+from crosswind.gateway.errors import ConfigurationError, ServiceError
 from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.history import Mask
 from crosswind.gateway.protocols.history_cache import HistoryCache
@@ -84,7 +84,7 @@ class Codec(ABC):
 
     def error_body(self, error: ServiceError) -> bytes:
         """An error of ours as the protocol's body: OpenAI's, which most protocols share."""
-        return openai_error(error.message, kind=error.kind, code=error.code, param=error.param)
+        return error.body()
 
     def error_event(self, error: ServiceError) -> bytes:
         """An error of ours as the event that ends a stream."""

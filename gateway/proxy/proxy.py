@@ -37,7 +37,7 @@ from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.turns import TurnRequest
 from crosswind.gateway.telemetry.access import log_request
-from crosswind.gateway.telemetry.logs import add_log_context, bind_log_context
+from crosswind.gateway.telemetry.logs import add_session_to_log_context, bind_log_context
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.turn.exchange import Exchange
@@ -144,7 +144,7 @@ class Proxy:
         call = IncomingCall(http, route, codec, caller, self.upstreams.choose(codec.name, split.model), body)
         hints = SessionHints() if named else call.hints(split)
         session, beginning = await self.sessions.find(claim, hints)
-        add_log_context("session", session.record.id)
+        add_session_to_log_context(session.record.id)
         if self.ownership is not None:
             await self.ownership.check_body(body.body, session.record.tenant or "")
         session.busy += 1

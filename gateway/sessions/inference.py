@@ -144,11 +144,6 @@ def make_unresolved(hints: SessionHints, salt: str, why: str) -> Inferred:
     return Inferred(f"inferred-{digest(salt, hints.first_user_turn)}", 0.3, why)
 
 
-def make_unknown(why: str) -> Inferred:
-    """A quarantined session of its own."""
-    return Inferred(f"inferred-{secrets.token_hex(12)}", 0.3, why)
-
-
 class Inference:
     """Remembers which session got which delivered ids."""
 
@@ -167,7 +162,7 @@ class Inference:
             if len(self._owners) > REMEMBERED:
                 self._owners.popitem(last=False)
 
-    async def infer(self, hints: SessionHints, *, salt: str, window_s: float | None = None) -> Inferred:
+    async def infer(self, hints: SessionHints, *, salt: str, window_s: float | None) -> Inferred:
         """Infer the session of a request. `salt` keeps requests of other seeds and profiles apart.
         `window_s`: how long an equal request may be the retry of one whose answer noise destroyed; None:
         noise destroys none.

@@ -30,7 +30,6 @@ from crosswind.gateway.sessions.inference import (
     Inference,
     Inferred,
     SessionHints,
-    make_unknown,
     make_unresolved,
 )
 from crosswind.gateway.sessions.keys import SessionKeys
@@ -332,7 +331,8 @@ class Sessions:
         """The session itself, or another one of its own where the inferred one was deleted of late."""
         if not self._was_deleted(inferred.session_id):
             return inferred
-        return replace(make_unknown("inferred: its session was deleted"), beginning=inferred.beginning)
+        new_id = f"inferred-{secrets.token_hex(12)}"
+        return Inferred(new_id, 0.3, "inferred: its session was deleted", inferred.beginning)
 
     def _retry_window(self, opening: Opening) -> float | None:
         """How long an equal request may be the retry of one whose answer noise destroyed; None: it destroys

@@ -67,9 +67,10 @@ def bind_log_context(**values: Any) -> None:
     _log_context.set(values)
 
 
-def add_log_context(name: str, value: Any) -> None:
+def add_session_to_log_context(session_id: str) -> None:
+    """Add the session to the log lines of the request that is being served, once it is known."""
     if (context := _log_context.get()) is not None:
-        context[name] = value
+        context["session"] = session_id
 
 
 def _merge_log_context(

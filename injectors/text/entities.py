@@ -149,7 +149,7 @@ def find_lost(before: str, after: str, tools: Iterable[ToolSchema] = ()) -> str 
     return next(find_all_lost(before, after, tools), None)
 
 
-def find_all_lost(before: str, after: str, tools: Iterable[ToolSchema] = ()) -> Iterator[str]:
+def find_all_lost(before: str, after: str, tools: Iterable[ToolSchema]) -> Iterator[str]:
     """The entities of `before` that `after` doesn't contain in the same order."""
     at = 0
     for entity in find_entities(before, tools):

@@ -105,7 +105,7 @@ def can_be_marked(value: Any, mark: str) -> bool:
     return isinstance(value, dict | list) and not (isinstance(last, dict) and mark in last)
 
 
-def add_mark(value: Any, mark: str, content: Any = True) -> Any:
+def add_mark(value: Any, mark: str, content: Any) -> Any:
     """The JSON object with the mark as its last field, or the array with an object holding it at its end."""
     return {**value, mark: content} if isinstance(value, dict) else [*value, {mark: content}]
 

@@ -28,7 +28,7 @@ Tokens = tuple[list[list[int]], list[list[int]]]
 """Prompts and completions, by token ids."""
 
 
-def probe_tokens(directory: Path, *, seed: int = 0) -> Tokens:
+def probe_tokens(directory: Path) -> Tokens:
     """Texts by the directory's own tokenizer, and sequences of random tokens from its whole vocabulary: no
     row of the embeddings is safe from being asked for. The same for every version of one policy.
     """
@@ -41,7 +41,7 @@ def probe_tokens(directory: Path, *, seed: int = 0) -> Tokens:
         raise VersionError(f"{directory}: tokenizer or configuration can't be read: {error}") from None
     context = int(config.get("max_position_embeddings") or 1024)
     vocabulary = min(tokenizer.get_vocab_size(), int(config.get("vocab_size") or tokenizer.get_vocab_size()))
-    rng = random.Random(f"probe-{seed}-{vocabulary}")
+    rng = random.Random(f"probe-0-{vocabulary}")
     sequences = [tokenizer.encode(text, add_special_tokens=False).ids[: context - 1] for text in TEXTS]
     length = min(LENGTH, context - 1)
     sequences += [[rng.randrange(vocabulary) for _ in range(length)] for _ in range(RANDOM_SEQUENCES)]

@@ -49,7 +49,7 @@ def run_groups(
     settings: CampaignSettings,
     *,
     start_within_s: float,
-    curriculum_within_s: float = 0.0,
+    curriculum_within_s: float,
     continue_numbering: bool,
 ) -> int:
     """Play the plan's groups, once a trainer has set a curriculum or `curriculum_within_s` are over.

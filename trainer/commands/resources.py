@@ -21,7 +21,7 @@ from crosswind.gateway.trajectory.store import Store, StoreError, open_store
 from crosswind.policies.commands.exits import refuse
 from crosswind.policies.deployment.deployment import DeploymentObserver
 from crosswind.policies.deployment.gateway_observer import GatewayObserver
-from crosswind.policies.engine import REQUEST_TIMEOUT_S, Engine, EngineError
+from crosswind.policies.engine import Engine, EngineError
 from crosswind.policies.publishers.registry import connect
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def open_trajectory_store(stack: ExitStack, url: str) -> Store:
 
 
 def connect_engine(
-    stack: ExitStack, url: str | None, deadline: StartDeadline, timeout_s: float = REQUEST_TIMEOUT_S
+    stack: ExitStack, url: str | None, deadline: StartDeadline, timeout_s: float
 ) -> Engine | None:
     """Connect to the engine once it answers; None without a URL. Each request to it may take `timeout_s`."""
     if url is None:

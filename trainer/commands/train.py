@@ -186,7 +186,7 @@ def _configure(preset: str, settings: dict[str, Any]) -> TrainConfig:
     changes = {name: _read_value(text) for name, text in changes.items()}
     bench = settings.pop("evaluate_with")
     if bench is not None:
-        changes["evaluate_arguments"] = _split_words("--evaluate-with", bench)
+        changes["evaluate_arguments"] = _split_words(bench)
     curriculum = settings.pop("curriculum")
     if curriculum is not None:
         changes["curriculum.kind"] = curriculum
@@ -227,11 +227,12 @@ def _read_labels(texts: tuple[str, ...]) -> dict[str, str]:
     return labels
 
 
-def _split_words(option: str, text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError as error:
-        refuse(f"{option}: {text!r} can't be read as a command line ({error}); quote it as a shell wants it")
+        reason = f"{text!r} can't be read as a command line ({error})"
+        refuse(f"--evaluate-with: {reason}; quote it as a shell wants it")
 
 
 def _read_pairs(option: str, texts: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import orjson
 import torch
@@ -129,7 +128,7 @@ def warm_up(
     shares: Shares,
     recipe: Recipe,
     command: str,
-    progress: Callable[[int, float], None] = lambda step, loss: None,
+    progress: Callable[[int, float], None],
 ) -> tuple[PolicyVersion, WarmupResult]:
     """Learn a tokenizer and a policy from the demonstrations and write them to `out`, whole or not at all.
 
@@ -171,28 +170,6 @@ def warm_up(
 def examples(chat: ChatFormat, shown: list[Demonstration]) -> Iterator[TokenExample]:
     """The demonstrations, tokenised as they are needed."""
     return (example(chat, one) for one in shown)
-
-
-def rerun(directory: Path, demonstrations: Path, steps: int) -> list[float]:
-    """The first points of the loss curve of the policy in `directory`, learnt again from its own record.
-
-    The demonstrations' file need hold no more than these steps use.
-    """
-    torch.set_num_threads(1)
-    record = read_record(directory)
-    chat = ChatFormat(directory)
-    shape = Shape(chat.tokenizer.get_vocab_size())
-    model = Qwen3(shape, initial_weights(shape, record["seed"]))
-    shown = read_demonstrations(demonstrations, Shares(**record["shares"]), record["seed"])
-    recipe = Recipe(**record["recipe"])
-    needed = examples(chat, shown[: steps * recipe.batch])
-    return curve(learn(model, needed, recipe, chat.tokenizer.token_to_id(PAD)).losses)
-
-
-def read_record(directory: Path) -> Mapping[str, Any]:
-    """What a policy's `crosswind.json` says of its warm-up."""
-    metrics: Mapping[str, Any] = orjson.loads((directory / "crosswind.json").read_bytes())["metrics"]
-    return metrics
 
 
 def curve(losses: list[float]) -> list[float]:

@@ -167,7 +167,7 @@ _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _NUMBER = re.compile(r"[0-9]{2}")
 
 
-def find_cells(text: str, least_rows: int = 1) -> list[tuple[int, list[str]]]:
+def find_cells(text: str, least_rows: int) -> list[tuple[int, list[str]]]:
     """The cells of a map drawn with one symbol a cell: each place in the text, with the other symbols beside
     it in its row. None where fewer than `least_rows` lines are rows. Of a large map the first 400 cells.
     """
