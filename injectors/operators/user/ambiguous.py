@@ -9,8 +9,9 @@ from typing import Any
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
-from crosswind.injectors.operators.user.sentences import is_prose
-from crosswind.injectors.operators.words.requests import COMPARED, DETERMINERS, NAMED, VAGUER
+from crosswind.injectors.operators.user.sentences import is_prose, split_sentences
+from crosswind.injectors.operators.user.withheld_facts import find_withholdable
+from crosswind.injectors.operators.words.requests import COMPARED, HEDGES, VAGUER
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import (
@@ -19,15 +20,17 @@ from crosswind.injectors.text.edits import (
     drop_overlaps,
     find_unprotected,
     make_edit,
+    touches,
 )
 from crosswind.injectors.text.languages import mark_unable
 from crosswind.injectors.wording import written_form
 
 _EXACT = compile_phrases(*VAGUER)
 _COMPARED = re.compile(rf"(?<=\bthe )(?:{'|'.join(COMPARED)})(?= one\b)", re.IGNORECASE)
-_ID = re.compile(rf"(?:\b(\w+) )?\b({'|'.join(NAMED)}) (#?[A-Za-z-]*\d[\w-]*)(?![\w@-])", re.IGNORECASE)
-_EMAIL = re.compile(r"(?<=\bto )[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_DIGIT = re.compile(r"\d")
+_END = re.compile(r"(?<=[a-z]{2})(?=[.?](?:\s|$)|\s*$)")
+_REQUEST = re.compile(
+    r"\b(?:can|could|would|will|please|want|need|like|help|how|what|which|where)\b", re.IGNORECASE
+)
 
 
 @operator(
@@ -42,23 +45,29 @@ class Ambiguous:
     """Constraints are blurred (`exactly`, `the larger one`), and one fact is withheld until asked for.
 
     Severity: the share of the message's constraints that are vague. Only the first message is made vague:
-    later ones are the answers. An id or e-mail address is withheld only where a user can answer, and where
-    the message has no second one of its kind that could be taken for it; one at most, so that one answer
-    brings all of it back.
+    later ones are the answers. A fact (an id, an address, a day, a time, an amount, a count, a place) is
+    withheld only where a user can answer, and where the message has no second one of its kind that could be
+    taken for it; one at most, so that one answer brings all of it back. A message with nothing of either
+    kind ends a sentence in doubt of its words (`if that makes sense`).
     """
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
         points = [rng.uniform(), rng.uniform()]
         if target.ordinal > 0 or not is_prose(target.text):
             return None
-        withheld = rng.shuffled(list(_find_withholdable(target))) if target.user_can_answer else []
+        withheld = rng.shuffled(list(find_withholdable(target))) if target.user_can_answer else []
         # One fact at most, so that one answer of the user's brings everything back.
-        edits = [fact for fact, point in zip(withheld, points, strict=False) if point < severity][:1]
-        lost = [fact["was"] for fact in edits]
-        edits += [blur for blur in _find_blurs(target) if rng.chance(severity)]
+        lost = [fact for fact, point in zip(withheld, points, strict=False) if point < severity][:1]
+        edits = lost + [blur for blur in _find_blurs(target) if rng.chance(severity)]
         if not edits and points[0] < severity:
-            return mark_unable(target.text, {"edits": [], "withheld": []})
-        return {"edits": drop_overlaps(edits), "withheld": lost} if edits else None
+            unable = mark_unable(target.text, {"edits": [], "withheld": []})
+            if unable is not None:
+                return unable
+            edits = _draw_hedge(target, rng)
+        if not edits:
+            return None
+        edits = drop_overlaps(edits)
+        return {"edits": edits, "withheld": [fact["was"] for fact in lost if fact in edits]}
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         return Result(apply_edits(target.text, draw["edits"]), _describe(draw))
@@ -96,19 +105,16 @@ def _describe(draw: Draw) -> str:
     return f"The user's message was made vague{withheld}."
 
 
-def _find_withholdable(target: UserTarget) -> Iterator[dict[str, Any]]:
-    """Edits that leave out a fact, where the message has no second one of its kind."""
+def _draw_hedge(target: UserTarget, rng: SeededRandom) -> list[dict[str, Any]]:
+    """Draw the edit that ends a sentence in doubt of its words: one that asks, if any does."""
     text = target.text
-    plain = [text[start:end] for start, end in target.protected if text[start] not in "\"'`“”‘’«»„「"]
-    emails = [value for value in plain if "@" in value]
-    ids = [value for value in plain if "@" not in value and _DIGIT.search(value)]
-    if len(ids) == 1 and (match := _ID.search(text)) and match[3] == ids[0]:
-        before, noun, _ = match.groups()
-        known = before is not None and before.lower() in DETERMINERS
-        kept = noun if known or (before or "").istitle() else f"my {noun}"
-        yield make_edit(match.start(2), text[match.start(2) : match.end()], kept)
-    if len(emails) == 1 and (match := _EMAIL.search(text)) and match[0] == emails[0]:
-        yield make_edit(match.start(), match[0], "my usual address")
+    ends: dict[int, bool] = {}
+    for start, end in split_sentences(text):
+        if found := _END.search(text[start:end]):
+            ends[start + found.start()] = _REQUEST.search(text, start, end) is not None
+    ends = {at: asks for at, asks in ends.items() if not touches(target.protected, at - 1, at)}
+    asking = [at for at, asks in ends.items() if asks] or list(ends)
+    return [make_edit(rng.choice(asking), "", rng.choice(HEDGES))] if asking else []
 
 
 def _find_blurs(target: UserTarget) -> Iterator[dict[str, Any]]:

@@ -18,6 +18,17 @@ VAGUER: dict[str, str] = {
     "immediately": "soon",
     "right away": "soon",
     "as soon as possible": "when it suits",
+    "asap": "soon",
+    "right now": "",
+    "straight away": "soon",
+    "urgently": "soon",
+    "as precisely as possible": "",
+    "in particular": "",
+    "in detail": "",
+    "step by step": "",
+    "carefully": "",
+    "thoroughly": "",
+    "strictly": "",
 }
 """Lower-case phrase to the vaguer one that replaces it. Only words that limit or describe, never the request.
 """
@@ -25,23 +36,51 @@ VAGUER: dict[str, str] = {
 COMPARED = ("larger", "smaller", "bigger", "longer", "shorter", "newer", "older", "cheaper")
 """`the larger one` becomes `the other one`, which leaves open which."""
 
-NAMED = (
-    "account",
-    "article",
-    "booking",
-    "case",
-    "customer",
-    "flight",
-    "invoice",
-    "item",
-    "order",
-    "package",
-    "parcel",
-    "product",
-    "reservation",
-    "ticket",
+OWNED = frozenset(
+    """
+    account article booking case customer flight invoice item order package parcel product reservation
+    ticket appointment card claim contract device meeting policy prescription subscription trip
+    """.split()  # noqa: SIM905
 )
-"""Nouns that an id follows: `order #W1` becomes `my order` where the id is withheld."""
+"""Nouns that an id follows, of what is the user's: `order #W1` becomes `my order` where it is withheld."""
+
+NAMED = OWNED | frozenset(
+    """
+    alert bed branch build bus cluster commit department deployment doctor employee event game gate incident
+    instance issue job match message node patient player pod process room server service session task team
+    terminal train transaction user vehicle visit ward
+    """.split()  # noqa: SIM905
+)
+"""Nouns that an id follows. `patient P-7` becomes `the patient`."""
+
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+CURRENCIES = "USD|EUR|GBP|INR|JPY|CNY|dollars|euros|pounds|rupees|yen|yuan"
+
+BEFORE_COUNTS = frozenset(
+    """
+    about add and are around book bring buy for find get have invite is list make move need of order pack
+    play print reserve schedule send show take want with
+    """.split()  # noqa: SIM905
+)
+"""Words behind which `3 nights` can become `some nights`."""
+
+PLACES = frozenset(
+    {"address", "city", "country", "destination", "location", "origin", "place", "region", "town"}
+)
+"""Parameters of tools that take a place."""
+
+HEDGES = (
+    ", if that makes sense",
+    ", if you see what I mean",
+    ", if that is the right word",
+    ", or however you would put it",
+)
+"""Put at the end of a request: the user is vague about the words, and takes nothing back."""
 
 DETERMINERS = frozenset({"my", "the", "this", "that", "our", "your", "his", "her", "their"})
 
