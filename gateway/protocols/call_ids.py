@@ -7,7 +7,9 @@ results, by their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from crosswind.gateway.protocols.history import HistoryStep
@@ -18,10 +20,44 @@ IdPairs = tuple[tuple[str, str], ...]
 
 
 class MessageIds(NamedTuple):
-    """The ids of one message, in its order: those of its calls, and those that its results name."""
+    """The ids of one message, in its order: those of its calls, and those that its results name. `missing`:
+    those of calls whose results are still to follow it.
+    """
 
     calls: tuple[str, ...]
     results: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+
+
+MISSING_RESULT = (
+    "There is no result of this call: another call had the same id, and the client gave one result for both. "
+    "The call may have been made."
+)
+"""What answers a call without a result: providers refuse a history with one."""
+
+
+@dataclass(slots=True)
+class _Answered:
+    """The calls of one answer whose ids noise changed, and the results that the client gave for them."""
+
+    true: dict[str, list[str]] = field(default_factory=dict)
+    """By the client's id: the ids that the policy gave."""
+    given: list[tuple[int, str]] = field(default_factory=list)
+    """The results in order: the index of their message, and the client's id."""
+
+    def assign(self) -> Iterator[tuple[int, str]]:
+        """The true id of each result. Where a client gives fewer results than calls, it has kept them by id,
+        and the last call's is what it has.
+        """
+        times = Counter(one for _, one in self.given)
+        left = {one: true[-times[one] :] for one, true in self.true.items() if times[one]}
+        for index, one in self.given:
+            yield index, left[one].pop(0) if left.get(one) else one
+
+    def missing(self) -> tuple[str, ...]:
+        """The ids of calls without a result, where another call of the same id has one."""
+        times = Counter(one for _, one in self.given)
+        return tuple(id_ for one, true in self.true.items() if times[one] for id_ in true[: -times[one]])
 
 
 def find_true_ids(
@@ -30,23 +66,36 @@ def find_true_ids(
     """The ids of the messages that must be changed, by the messages' indexes. `changed` gives the pairs of
     the answer that begins with the policy's message of this anchor; empty where noise left its ids alone.
     """
-    found: dict[int, MessageIds] = {}
     calls: dict[int, list[str]] = {}
-    waiting: dict[str, list[str]] = {}
-    """By the client's id: the true ids of the calls without a result so far."""
+    answers = [_Answered()]
     for index, step in enumerate(steps):
         pairs = changed(step.policy_anchor) if step.policy_anchor is not None and index not in calls else ()
         if pairs and (places := _find_calls(steps, index, pairs)):
-            waiting = {}
+            answers.append(_Answered())
             for place, (given, true) in zip(places, pairs, strict=True):
                 calls.setdefault(place, []).append(true)
-                waiting.setdefault(given, []).append(true)
+                answers[-1].true.setdefault(given, []).append(true)
         elif step.parsed.calls and index not in calls:
-            waiting = {}
-        results = [part.call_id for part in step.parsed.parts if isinstance(part, ToolResultPart)]
-        true_results = [waiting[one].pop(0) if waiting.get(one) else one for one in results]
-        if index in calls or true_results != results:
-            found[index] = MessageIds(tuple(calls.get(index, ())), tuple(true_results))
+            answers.append(_Answered())
+        named = [part.call_id for part in step.parsed.parts if isinstance(part, ToolResultPart)]
+        answers[-1].given += [(index, one) for one in named]
+    return _by_message(calls, answers)
+
+
+def _by_message(calls: Mapping[int, list[str]], answers: Iterable[_Answered]) -> dict[int, MessageIds]:
+    found = {index: MessageIds(tuple(ids), ()) for index, ids in calls.items()}
+    for one in answers:
+        given: dict[int, list[str]] = {}
+        results: dict[int, list[str]] = {}
+        for (index, was), (_, true) in zip(one.given, one.assign(), strict=True):
+            given.setdefault(index, []).append(was)
+            results.setdefault(index, []).append(true)
+        missing = one.missing()
+        for index, ids in results.items():
+            behind = missing if index == one.given[-1][0] else ()
+            if ids != given[index] or behind:
+                own = found.get(index, MessageIds((), ()))
+                found[index] = MessageIds(own.calls, tuple(ids), behind)
     return found
 
 

@@ -8,11 +8,11 @@ made them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from crosswind.gateway.protocols.call_ids import IdPairs, MessageIds
+from crosswind.gateway.protocols.call_ids import MISSING_RESULT, IdPairs, MessageIds
 from crosswind.gateway.protocols.document import JsonPath, replace_values
 from crosswind.gateway.protocols.json_values import decode, encode
 
@@ -106,6 +106,10 @@ class HistoryMapping(ABC):
         """The policy's message with its calls under other names (declared -> shown)."""
 
     @abstractmethod
+    def result_messages(self, results: Sequence[tuple[HiddenCall, str]]) -> tuple[bytes, ...]:
+        """The results of hidden calls as messages of a history."""
+
+    @abstractmethod
     def reinsert(self, raw: bytes, put: Reinsertion) -> bytes:
         """The policy's message with everything reinserted, and the messages around it, comma-separated."""
 
@@ -121,10 +125,16 @@ class HistoryMapping(ABC):
         """The message with the ids that the policy gave its calls."""
         message = decode(raw)
         changed: dict[JsonPath, str] = {}
-        for paths, true in zip(self.id_paths(message), ids, strict=True):
+        for paths, true in zip(self.id_paths(message), (ids.calls, ids.results), strict=True):
             if len(paths) == len(true):
                 changed.update(zip(paths, true, strict=True))
-        return replace_values(raw, changed) if changed else raw
+        restored = replace_values(raw, changed) if changed else raw
+        calls = [HiddenCall(0, one, "", "", {}) for one in ids.missing]
+        return self.add_results(restored, self.result_messages([(one, MISSING_RESULT) for one in calls]))
+
+    def add_results(self, raw: bytes, results: Sequence[bytes]) -> bytes:
+        """The message with further results behind it."""
+        return b",".join([raw, *results])
 
     def expand_message(self, raw: bytes) -> bytes:
         """The full form of a message that may stand for a whole history, such as a string."""

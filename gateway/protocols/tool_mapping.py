@@ -49,10 +49,6 @@ class ToolMapping(HistoryMapping):
     def history_messages(self, produced: bytes) -> tuple[bytes, ...]:
         """A plain answer as the policy's message (or messages) in a history."""
 
-    @abstractmethod
-    def result_messages(self, results: Sequence[tuple[HiddenCall, str]]) -> tuple[bytes, ...]:
-        """The results of hidden calls as messages of a history."""
-
     def read_calls(self, produced: bytes) -> list[tuple[str, str]]:
         """The calls of a plain answer that is one message, by id and name."""
         raise NotImplementedError

@@ -76,8 +76,12 @@ class MessagesToolMapping(ToolMapping):
         return b",".join([*before, _with_content(raw, blocks)] if blocks else before)
 
     def insert_results(self, raw: bytes, put: Reinsertion) -> bytes:
-        results = [block for message in put.results for block in _blocks(message.encode())]
-        return _with_content(raw, [*results, *_blocks(raw)]) if results else raw
+        return self.add_results(raw, [message.encode() for message in put.results])
+
+    def add_results(self, raw: bytes, results: Sequence[bytes]) -> bytes:
+        """A message has its results before all else."""
+        blocks = [block for message in results for block in _blocks(message)]
+        return _with_content(raw, [*blocks, *_blocks(raw)]) if blocks else raw
 
     def id_paths(self, message: Any) -> tuple[list[JsonPath], list[JsonPath]]:
         content = message.get("content")

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from crosswind.gateway.protocols.call_ids import MISSING_RESULT
 from crosswind.testing import Answer, Call, Dialogue, ScriptedProvider
 from crosswind.testing.dialogue import ResultItem
 from tests.gateway.proxy.faulty import (
@@ -69,6 +70,33 @@ def results_of(calls: list[tuple[str, str, str]]) -> list[dict[str, Any]]:
     ]
 
 
+def keep_by_id(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The history of a client that keeps results in a mapping by the calls' ids: the last one stays."""
+    kept: dict[str, dict[str, Any]] = {}
+    for at, message in enumerate(history):
+        if message.get("role") == "user" and isinstance(message["content"], list):
+            kept[str(at)] = message | {"content": message["content"][-1:]}
+        elif message.get("role") == "tool" or message.get("type") == "function_call_output":
+            kept[message.get("tool_call_id") or message["call_id"]] = message
+        else:
+            kept[str(at)] = message
+    return list(kept.values())
+
+
+def results_in(protocol: Protocol, body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The results in a body that the provider got."""
+    messages: list[dict[str, Any]] = body["input" if protocol is RESPONSES else "messages"]
+    if protocol is not MESSAGES:
+        kinds = ("tool", "function_call_output")
+        return [one for one in messages if one.get("role", one.get("type")) in kinds]
+    return [
+        block
+        for one in messages
+        for block in one["content"]
+        if isinstance(block, dict) and block["type"] == "tool_result"
+    ]
+
+
 def ids_in(protocol: Protocol, body: dict[str, Any]) -> tuple[list[str], list[str]]:
     """The ids of the calls and of the results in a body that the provider got."""
     if protocol is CHAT:
@@ -116,6 +144,49 @@ async def test_providers_meet_the_ids_that_they_gave(
             assert ids_in(protocol, json.loads(body)) == (true, true)
         results = third[third.index(b"number 0") : third.index(b"number 1")]
         assert results in second, "the same bytes as before"
+
+
+@EACH
+@STREAMED
+async def test_a_client_that_keeps_results_by_id_answers_every_call(
+    tmp_path: Path, protocol: Protocol, stream: bool
+) -> None:
+    """It has one result for the two calls of one id: that of the last one. Providers want two."""
+    member = "input" if "input" in protocol.body else "messages"
+    async with ScriptedProvider(policy) as app:
+        async with gateway(tmp_path, app.url, profile=profile(OPERATOR, tmp_path)) as running:
+            first = await protocol.ask(running, stream=stream, tools=True)
+            history = [*protocol.body[member], *keep_by_id(go_on(protocol, first.calls))]
+            for said in (
+                [],
+                [{"role": "assistant", "content": TEXT}, {"role": "user", "content": "Thanks."}],
+            ):
+                history += said
+                asked = await protocol.ask(running, stream=stream, tools=True, **{member: history})
+                assert asked.text == TEXT
+            true = await made_by_policy(protocol, running)
+        assert not app.refusals
+    for request in app.requests[1:]:
+        calls, results = ids_in(protocol, json.loads(request.body))
+        assert calls == true and sorted(results) == sorted(true)
+        assert (MISSING_RESULT.encode() in request.body) and b"number 0" not in request.body
+        own = next(one for one in results_in(protocol, json.loads(request.body)) if "number 1" in str(one))
+        assert true[1] in own.values(), "the result is the last call's"
+
+
+async def test_a_client_that_goes_on_by_id_and_keeps_results_by_it_answers_every_call(tmp_path: Path) -> None:
+    async with ScriptedProvider(policy) as app:
+        async with gateway(tmp_path, app.url, profile=profile(OPERATOR, tmp_path)) as running:
+            body = {"model": "m", "input": KEPT, "tools": RESPONSES.tools}
+            made = await call_responses(running, body)
+            results = keep_by_id(results_of(RESPONSES.read(made).calls))
+            after = await call_responses(
+                running, body | {"input": results, "previous_response_id": made["id"]}
+            )
+            assert RESPONSES.read(after).text == TEXT
+            true = await made_by_policy(RESPONSES, running)
+        assert not app.refusals
+        assert sorted(ids_in(RESPONSES, json.loads(app.requests[-1].body))[1]) == sorted(true)
 
 
 async def test_a_client_that_goes_on_by_id_answers_the_true_calls(tmp_path: Path) -> None:
