@@ -1,8 +1,8 @@
 """Watches the files of the open store: somebody may delete, replace or truncate them.
 
-Then the store takes nothing, so nothing is acknowledged that would be gone at the end. Traffic goes on, and
-its rows wait. A file that is back in its place is the store again. Another store in its place is opened
-instead. No store is made by itself: an empty one would look as if all were well.
+While that lasts, nothing is written or acknowledged; traffic continues, and its rows wait. If the file comes
+back, the gateway uses it again. If another store is put in its place, the gateway opens that one. It never
+creates a store here, since an empty one would hide the loss.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Periodic maintenance of the store: retention, and the expiry of missing rewards.
 
-Off unless configured, but for the ids of deleted sessions, which are forgotten after a while. One process of
-a gateway does it, in a thread beside the loop, in short steps.
+Off by default, except that the ids of deleted sessions are forgotten after a while. One process of a gateway
+does this in a thread, in short steps, so that the event loop isn't blocked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Replies as bytes: what a provider's routes give, and what a script may write past every protocol."""
+"""Replies as bytes: those of a provider's routes, and those that a script writes outside every protocol."""
 
 from __future__ import annotations
 

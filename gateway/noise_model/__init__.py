@@ -1,1 +1,4 @@
-"""A language model's texts for noise operators: requested, judged, kept, and waited for only briefly."""
+"""Texts that a language model writes for noise operators. They are requested, judged and kept.
+
+A request waits for them only briefly.
+"""

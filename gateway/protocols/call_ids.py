@@ -1,7 +1,7 @@
 """The true ids of calls to which noise gave other ids.
 
-A client answers the calls by the ids that it was given. The policy never made these, and providers refuse a
-history in which two calls share an id: what goes upstream has the true ids again, in the calls and in the
+A client answers calls by the ids that it received. The policy didn't make those ids, and providers refuse a
+history in which two calls share an id. So the request that goes upstream gets the true ids back, in calls and
 results, by their order.
 """
 

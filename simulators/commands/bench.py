@@ -1,4 +1,4 @@
-"""`crosswind bench`: held-out tasks in calm and in noise; `--compare` sets two such runs side by side."""
+"""`crosswind bench`: held-out tasks with and without noise; `--compare` compares two such runs."""
 
 from __future__ import annotations
 

@@ -1,13 +1,11 @@
-"""The whole loop: groups out of the store, a step, a checkpoint, a published version, the curriculum, and
-again.
+"""The training loop: take groups from the store, learn, save a checkpoint, publish, update the curriculum.
 
-A step is written ahead (its number, groups and seeds) before anything is computed, and becomes real by one
-rename, that of its checkpoint. Whatever is killed in between is done over from the same row with the same
-result, to the bit on one thread of a CPU; what comes after the checkpoint (publication, the row's completion)
-is made up for at the next start.
+A step's number, groups and seeds are written to the store before the step is computed. The step has been
+taken once its checkpoint is renamed into place. A run that is killed before that repeats the step from the
+same row with the same result, bit for bit on one CPU thread. What follows the checkpoint (publishing,
+completing the row) is done at the next start.
 
-Left out here: more than one process (a step is computed in one), and any learning-rate driver but a
-warm-up.
+A step runs in one process. The only learning-rate schedule is a warm-up.
 """
 
 from __future__ import annotations
