@@ -141,6 +141,9 @@ def _escape_unprintable() -> None:
 
 def _format_error(error: click.ClickException) -> str:
     message = " ".join(error.format_message().split())
+    if similar := getattr(error, "possibilities", None):
+        # Click puts what is similar in the alphabet's order: the closest, its first, is enough.
+        message = f"{error.message.removesuffix('.')}: did you mean {similar[0]!r}?"
     context = error.ctx if isinstance(error, click.UsageError) else None
     return f"{message} (see `{context.command_path} --help`)" if context else message
 

@@ -77,10 +77,11 @@ def resolve(name_or_alias: str) -> Registered:
 
 
 def nearest(value: str, names: list[str]) -> str:
-    """The end of an error message: the nearest of `names` to a value that isn't among them, or all of
-    them."""
-    folded = {name.lower(): name for name in names}
+    """The end of an error message: the nearest of `names` to a value that isn't among them, those that
+    contain it, or all."""
+    folded = {name.lower(): name for name in sorted(names)}
     close = difflib.get_close_matches(value.lower(), folded, n=1)
-    if close:
-        return f"did you mean {folded[close[0]]!r}?"
+    within = sorted((name for name in folded if value and value.lower() in name), key=len)[:3]
+    if found := close or within:
+        return f"did you mean {' or '.join(repr(folded[name]) for name in found)}?"
     return f"known are: {', '.join(sorted(names))}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPBearer
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -103,10 +105,11 @@ def _add_error_handlers(app: FastAPI) -> None:
         return make_error_response(error)
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> Response:
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
         problem = error.errors()[0]
-        where = ".".join(str(part) for part in problem["loc"] if part != "body")
-        message = f"{where or 'body'}: {problem['msg']}"
+        no_json = problem["type"] == "json_invalid" or problem["loc"] == ("body",)
+        where = "" if no_json else ".".join(str(part) for part in problem["loc"] if part != "body")
+        message = _describe_body(request) if no_json else f"{where or 'body'}: {problem['msg']}"
         return make_error_response(ServiceError(400, message, code="invalid", param=where or None))
 
     @app.exception_handler(HTTPException)
@@ -154,3 +157,15 @@ class Guard:
         if self._pages.comes_from_elsewhere(headers):
             return "requests from pages of other origins are refused"
         return None
+
+
+def _describe_body(request: Request) -> str:
+    """What to send to a route that got no body, or one that isn't JSON."""
+    message = "body: send a JSON object, with `content-type: application/json`"
+    field = getattr(request.scope.get("route"), "body_field", None)
+    model = field.field_info.annotation if field is not None else None
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        return message
+    schema = model.model_json_schema()
+    examples = schema.get("examples")
+    return message + (f", such as {json.dumps(examples[0])}" if examples else "")

@@ -92,6 +92,8 @@ class OpenedSession(BaseModel):
 class Reward(Body):
     """A reward. Rewards are appended: the latest counts."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"reward": 1.0}]})
+
     reward: Annotated[float, Field(allow_inf_nan=False)]
     components: Annotated[dict[str, Any], Storable] = Field(default_factory=dict)
     source: StoredName = "agent"
@@ -104,7 +106,9 @@ class ProfileText(Body):
 
 
 class NoiseSwitch(Body):
-    """The kill switch."""
+    """The kill switch: `enabled` false stops all noise."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"enabled": False}]})
 
     enabled: bool
 

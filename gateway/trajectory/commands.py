@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -21,8 +21,8 @@ from crosswind.gateway.trajectory.retention import (
 )
 from crosswind.gateway.trajectory.sqlite.schema import pending_migrations
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
-from crosswind.gateway.trajectory.store import StoreError, iterate_sessions, location, open_existing
-from crosswind.gateway.trajectory.store_option import store_option
+from crosswind.gateway.trajectory.store import StoreError, iterate_sessions, location
+from crosswind.gateway.trajectory.store_option import UnusableStore, open_named, store_option
 
 C = TypeVar("C", bound=Callable[..., None])
 
@@ -222,8 +222,7 @@ def prune_command(
     )
     if size is not None and after > size:
         why = f"{after} bytes are left, more than --larger-than {size}: the rest is open or awaits a reward"
-        click.echo(f"crosswind store: {why}; give --all to take it, too", err=True)
-        sys.exit(1)
+        raise click.ClickException(f"{why}; give --all to take it, too")
 
 
 def _shrink_fully(opened: SqliteStore) -> None:
@@ -257,21 +256,18 @@ def _path(url: str) -> str:
 @contextmanager
 def _open(url: str) -> Iterator[SqliteStore]:
     """Open the store. Errors become one line; exit code 2 means that it can't be opened."""
-    with _report_errors():
-        found = open_existing(url)
+    with open_named(url) as found:
         if not isinstance(found, SqliteStore):
-            raise StoreError(f"store {url!r} has its own tools; `crosswind store` keeps SQLite stores")
-    with closing(found), _report_errors(1):
+            raise UnusableStore(f"store {url!r} has its own tools; `crosswind store` keeps SQLite stores")
         yield found
 
 
 @contextmanager
-def _report_errors(code: Literal[1, 2] = 2) -> Iterator[None]:
+def _report_errors() -> Iterator[None]:
     try:
         yield
     except StoreError as error:
-        click.echo(f"crosswind store: {error}", err=True)
-        sys.exit(code)
+        raise UnusableStore(str(error)) from error
 
 
 def _format_counts(figures: dict[str, int]) -> str:

@@ -20,8 +20,8 @@ from msgspec import structs, to_builtins
 from crosswind.gateway.trajectory.content import Chain, View, unpack
 from crosswind.gateway.trajectory.likelihood import turn_entropy
 from crosswind.gateway.trajectory.record import Turn
-from crosswind.gateway.trajectory.store import Store, StoreError, iterate_sessions, open_existing
-from crosswind.gateway.trajectory.store_option import store_argument
+from crosswind.gateway.trajectory.store import Store, iterate_sessions
+from crosswind.gateway.trajectory.store_option import open_named, store_argument
 
 
 @click.command(
@@ -44,17 +44,11 @@ def export(url: str, form: str, session_id: str | None, group_id: str | None, ou
     """
     if session_id and group_id:
         raise click.UsageError("--session and --group exclude each other; give one of them")
-    try:
-        opened = open_existing(url)
-    except StoreError as error:
-        click.echo(f"crosswind export: {error}", err=True)
-        sys.exit(2)
-    with contextlib.closing(opened):
+    with open_named(url) as opened:
         ids = _sessions(opened, session_id, group_id)
         if not ids and (session_id or group_id):
             wanted = f"session {session_id!r}" if session_id else f"group {group_id!r}"
-            click.echo(f"crosswind export: {url} has no {wanted}; check its id", err=True)
-            sys.exit(1)
+            raise click.ClickException(f"{url} has no {wanted}; check its id")
         _write(opened, ids, out)
 
 
@@ -77,9 +71,8 @@ def _write(store: Store, ids: list[str], out: str) -> None:
             for session_id in dict.fromkeys(ids):
                 if line := _session_document(store, session_id):
                     file.write(json.dumps(line) + "\n")
-    except (OSError, StoreError) as error:
-        click.echo(f"crosswind export: {error}", err=True)
-        sys.exit(1)
+    except OSError as error:
+        raise click.ClickException(str(error)) from error
 
 
 def _session_document(store: Store, session_id: str) -> dict[str, Any] | None:

@@ -4,16 +4,40 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
 from click.core import ParameterSource
 
+from crosswind.gateway.trajectory.store import Store, StoreError, open_existing
+
 C = TypeVar("C", bound=Callable[..., Any])
 
 DEFAULT_STORE = "sqlite:///crosswind.db"
+
+
+class UnusableStore(click.ClickException):
+    """The store that a command names can't be opened; one line, exit code 2."""
+
+    exit_code = 2
+
+
+@contextmanager
+def open_named(place: str) -> Iterator[Store]:
+    """Open the store at a path or a URL for the block. Raises UnusableStore, or ClickException if it fails
+    in the block."""
+    try:
+        store = open_existing(place)
+    except StoreError as error:
+        raise UnusableStore(str(error)) from error
+    with closing(store):
+        try:
+            yield store
+        except StoreError as error:
+            raise click.ClickException(str(error)) from error
 
 
 def store_option(command: C) -> C:

@@ -10,11 +10,11 @@ import click
 
 def refuse(message: str) -> NoReturn:
     """Usage or configuration."""
-    click.echo(message, err=True)
+    click.echo(f"crosswind: {message}", err=True)
     sys.exit(2)
 
 
 def fail(message: str) -> NoReturn:
     """The work failed."""
-    click.echo(message, err=True)
+    click.echo(f"crosswind: {message}", err=True)
     sys.exit(1)

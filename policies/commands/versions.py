@@ -297,4 +297,4 @@ def exit_on_failure() -> Iterator[None]:
 
 def print_problems(problems: Iterable[str]) -> None:
     for problem in problems:
-        click.echo(problem, err=True)
+        click.echo(f"crosswind: {problem}", err=True)

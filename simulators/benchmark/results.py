@@ -39,7 +39,7 @@ def play_benchmark(
     counting = replace(settings, count_noise=True)
     code = run_loop(play_campaign(environment, iter(todo), counting, tally, add))
     if code == 0 and len(records) < len(todo):
-        click.echo(f"stopped after {len(records)} of {len(todo)} episodes: no figures", err=True)
+        click.echo(f"crosswind: stopped after {len(records)} of {len(todo)} episodes: no figures", err=True)
         code = 1
     version = _read_policy_version(settings.control, records) if code == 0 else None
     return code, BenchmarkRun(arms(records), version)

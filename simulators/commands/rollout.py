@@ -135,6 +135,6 @@ def demonstrate(*, environment: str, split: str, kinds: str, count: int, seed: i
     except OSError as error:
         raise cant_write("--out", out, error) from None
     except OracleFailedError as error:
-        click.echo(str(error), err=True)
+        click.echo(f"crosswind: {error}", err=True)
         sys.exit(1)
     click.echo(f"{written} demonstrations in {out}")

@@ -73,7 +73,7 @@ def run_groups(
                 try:
                     numbered = replace(numbered, first=await next_group(control, plan))
                 except GatewayError as error:
-                    click.echo(f"--first-group: {error}; give the number", err=True)
+                    click.echo(f"crosswind: --first-group: {error}; give the number", err=True)
                     return 1
         todo = jobs(environment, numbered)
         code = await play_campaign(environment, todo, settings, tally, tally.add, stopping)
@@ -110,7 +110,7 @@ async def play_campaign(
     async with AsyncClient(settings.control) as control:
         if not await control.healthy():
             fix = "start `crosswind serve` or name its control port"
-            click.echo(f"--control: nothing answers at {settings.control}; {fix}", err=True)
+            click.echo(f"crosswind: --control: nothing answers at {settings.control}; {fix}", err=True)
             return 2
         agent = ToolAgent(environment.instructions, environment.tools, settings.agent)
         runner = EpisodeRunner(
@@ -128,11 +128,11 @@ async def play_campaign(
                 grace_s=settings.grace_s,
             )
         except SessionRefusedError as error:
-            click.echo(str(error), err=True)
+            click.echo(f"crosswind: {error}", err=True)
             return 2
         except GatewayLostError as error:
             report("lost")
-            click.echo(str(error), err=True)
+            click.echo(f"crosswind: {error}", err=True)
             return 1
         finally:
             ticker.cancel()

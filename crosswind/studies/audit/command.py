@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from crosswind.gateway.trajectory.store_option import store_argument
+from crosswind.gateway.trajectory.store_option import open_named, store_argument
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,9 +34,8 @@ def audit(url: str, session_ids: tuple[str, ...], as_json: bool) -> None:
     --store.
     """
     from crosswind.studies.audit.tally import audit_store
-    from crosswind.studies.stores import open_recorded
 
-    with open_recorded("--store", url) as store:
+    with open_named(url) as store:
         for session_id in session_ids:
             if store.session(session_id) is None:
                 raise click.UsageError(f"--session: {url} has no session {session_id!r}; check its id")

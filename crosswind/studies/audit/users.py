@@ -16,7 +16,7 @@ LATEST = 3
 
 def check_entities(audited: AuditedSession) -> Found:
     """A user's figures, codes, addresses, quotations and negations survive in what is shown in the end, and
-    none is made up; what is withheld is named, is one thing, and comes when the user is asked."""
+    none is made up; what is left out is named, is one thing, and comes when the user is asked."""
     for piece in audited.user_texts():
         if piece.masked or not piece.events:
             continue

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Column, Table
 
-from crosswind.gateway.trajectory.store import StoreError, open_existing
+from crosswind.gateway.trajectory.store_option import open_named
 from crosswind.injectors.cli.commands import (
     ConfigurationError,
     read_profile,
@@ -22,6 +18,7 @@ from crosswind.injectors.cli.commands import (
 from crosswind.injectors.cli.completion import complete_profiles
 from crosswind.injectors.profiles.load import Profile
 from crosswind.studies.check.forecast import Forecast, forecast, tools_in
+from crosswind.studies.check.printing import print_forecast
 from crosswind.studies.check.stored_conversations import read_stored_conversations
 from crosswind.studies.conversations import RecordedConversation, read_conversation
 
@@ -90,7 +87,7 @@ def check(
         click.echo(json.dumps(_document(profile, expectation)))
     else:
         click.echo(f"{profile_file}: {_sound(profile)}")
-        _print(expectation, len(conversations))
+        print_forecast(expectation, len(conversations))
 
 
 def _sound(profile: Profile) -> str:
@@ -103,11 +100,7 @@ def _conversations(target: str, sessions: int) -> Sequence[RecordedConversation]
     path = Path(target)
     if "://" not in target and not _is_database(path):
         return [RecordedConversation.of_request(path.name, *read_conversation(path))]
-    try:
-        store = open_existing(target)
-    except StoreError as error:
-        raise ConfigurationError(str(error)) from error
-    with closing(store):
+    with open_named(target) as store:
         found = list(read_stored_conversations(store, sessions))
     if not found:
         raise ConfigurationError(f"{target}: no session has bodies on record: give a conversation's file")
@@ -140,27 +133,5 @@ def _document(profile: Profile, found: Forecast) -> dict[str, Any]:
             }
             for (operator, severity), one in sorted(found.operators.items())
         ],
+        "unknown_tools": sorted(found.unknown_tools),
     }
-
-
-def _print(found: Forecast, conversations: int) -> None:
-    table = Table(
-        Column("operator", no_wrap=True),
-        "severity",
-        "injected",
-        "withheld",
-        "in so many sessions",
-        "why withheld",
-    )
-    for (operator, severity), one in sorted(found.operators.items()):
-        means = (f"{count / found.sessions:.2f}" for count in (one.injected, one.withheld))
-        [why] = [reason for reason, _ in one.reasons.most_common(1)] or [""]
-        share = f"{one.sessions / found.sessions:.0%}"
-        table.add_row(operator, f"{severity:g}", *means, share, escape(why))
-    console = Console()
-    console.print(table)
-    sessions = max(1, found.sessions)
-    calm, seeds = 1 - found.noisy / sessions, sessions // max(1, conversations)
-    counted = "1 conversation" if conversations == 1 else f"{conversations} conversations"
-    console.print(f"{found.injected:.2f} injections a session, none in {calm:.0%} of them", highlight=False)
-    console.print(f"({counted}, {seeds} seeds each)", highlight=False)

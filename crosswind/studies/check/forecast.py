@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from crosswind.injectors.conversation import ToolResult
 from crosswind.injectors.engine.plan import NOISY, Assignment, Seed, make_plan
 from crosswind.injectors.profiles.load import Profile
+from crosswind.injectors.targets import ToolClass, Withheld
 from crosswind.studies.conversations import RecordedConversation
 from crosswind.studies.preview.events import preview_events
 
@@ -37,6 +38,8 @@ class Forecast:
     noisy: int = 0
     """Sessions with anything injected."""
     operators: dict[tuple[str, float], OperatorTally] = field(default_factory=dict)
+    unknown_tools: set[str] = field(default_factory=set)
+    """Tools from which faults were withheld, since nothing says what a call of them does."""
 
     @property
     def injected(self) -> float:
@@ -62,6 +65,8 @@ class Forecast:
             if one.after is None:
                 self.operators[key].withheld += 1
                 self.operators[key].reasons[one.note] += 1
+                if one.withheld is Withheld.TOOL_CLASS and one.tool_class == ToolClass.UNKNOWN and one.tool:
+                    self.unknown_tools.add(one.tool)
             else:
                 self.operators[key].injected += 1
                 acted.add(key)

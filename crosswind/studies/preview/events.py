@@ -11,13 +11,14 @@ from crosswind.injectors.engine.faults import FaultMemory, decide_faults
 from crosswind.injectors.engine.messages import perturb_instructions, perturb_messages
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.tools import perturb_tools
+from crosswind.injectors.targets import Withheld
 from crosswind.injectors.wording import Texts
 from crosswind.studies.conversations import RecordedConversation
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewEvent:
-    """One event. `after` is None where the guard withheld it; `before` is empty where there was no text."""
+    """One event. `after` is None where it was withheld; `before` is empty where there was no text."""
 
     decision: Decision
     place: str
@@ -28,6 +29,10 @@ class PreviewEvent:
     """The message that it is about; None: the tools, a system prompt that isn't a message, or an answer."""
     answer: int | None = None
     """The answer that it is about, from 0."""
+    tool: str | None = None
+    tool_class: str | None = None
+    withheld: Withheld | None = None
+    """Why noise on a tool or a text was withheld."""
 
 
 def preview_events(
@@ -38,7 +43,8 @@ def preview_events(
 
     def event(place: str, one: Injection, message: int | None = None) -> PreviewEvent:
         tool = f"{place} {one.tool} ({one.tool_class})" if one.tool else place
-        return PreviewEvent(one.decision, tool, one.before, one.after, one.note, message)
+        facts = one.decision, tool, one.before, one.after, one.note, message
+        return PreviewEvent(*facts, tool=one.tool, tool_class=one.tool_class, withheld=one.withheld)
 
     prompt, conversation = recorded.instructions, recorded.conversation
     if prompt is not None:

@@ -76,5 +76,5 @@ def finish(text: str, out: Path | None, problems: Sequence[str]) -> NoReturn:
         out.write_text(text, encoding="utf-8")
     click.echo(text if out is None else str(out))
     for problem in problems:
-        click.echo(problem, err=True)
+        click.echo(f"crosswind: {problem}", err=True)
     sys.exit(1 if problems else 0)

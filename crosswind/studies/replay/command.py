@@ -10,11 +10,10 @@ import click
 import httpx
 
 from crosswind.gateway.config.upstream import parse_base_url
-from crosswind.gateway.trajectory.store_option import store_option
+from crosswind.gateway.trajectory.store_option import open_named, store_option
 from crosswind.studies.replay import recompute
 from crosswind.studies.replay.comparison import ReplayedAnswer, ask_again, compare
 from crosswind.studies.replay.recompute import ReplayedTurn
-from crosswind.studies.stores import open_recorded
 
 _SHOWN = 100
 """How many characters of a value a line shows."""
@@ -45,17 +44,15 @@ def replay(
         base = None if against is None else parse_base_url(against)
     except ValueError as error:
         raise click.UsageError(f"--against: {error}") from error
-    with open_recorded("--store", url) as store:
+    with open_named(url) as store:
         found = store.trajectory(session_id)
         shown = store.ledger_since(session_id, 0)
     if found is None:
-        click.echo(f"crosswind replay: {url} has no session {session_id!r}; check its id", err=True)
-        sys.exit(1)
+        raise click.ClickException(f"{url} has no session {session_id!r}; check its id")
     try:
         turns = recompute.replay(found.session, found.turns, found.events, shown)
     except ValueError as error:
-        click.echo(f"crosswind replay: session {session_id!r}: its plan can't be read: {error}", err=True)
-        sys.exit(1)
+        raise click.ClickException(f"session {session_id!r}: its plan can't be read: {error}") from error
     with httpx.Client(timeout=timeout_s) as http:
         report = [
             _report(turn, ask_again(http, base, key, turn.turn) if base and turn.why_not is None else None)

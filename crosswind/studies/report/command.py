@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from crosswind.gateway.trajectory.store_option import store_option
+from crosswind.gateway.trajectory.store_option import open_named, store_option
 
 
 @click.command(
@@ -39,10 +39,8 @@ Examples:
 )
 def report(url: str, before: Path | None, after: Path | None, comparison: Path | None, out: Path) -> None:
     """Write one self-contained HTML page about a store: training, injections, one noisy session."""
-    from crosswind.gateway.trajectory.store import StoreError
     from crosswind.studies.report.figures import WITHOUT_PLOTS, can_draw
     from crosswind.studies.report.page import Evaluation, render
-    from crosswind.studies.stores import open_recorded
 
     if len({bool(before), bool(after), bool(comparison)}) > 1:
         raise click.UsageError("--before, --after and --comparison go together: give all three or none")
@@ -51,11 +49,8 @@ def report(url: str, before: Path | None, after: Path | None, comparison: Path |
         if before and after and comparison
         else None
     )
-    try:
-        with open_recorded("--store", url) as store:
-            text = render(store, evaluation)
-    except StoreError as error:
-        raise click.ClickException(str(error)) from error
+    with open_named(url) as store:
+        text = render(store, evaluation)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8", errors="replace")
     click.echo(str(out))

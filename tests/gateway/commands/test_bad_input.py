@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from crosswind.gateway.cli import main
 from tests import ROOT
 
 UPSTREAM = ["--upstream", "http://127.0.0.1:1/v1"]
@@ -159,3 +160,43 @@ def test_the_configuration_is_shown_without_secrets(tmp_path: Path) -> None:
     )
     assert "connect: 1.0" in run.stdout and "total: 9.0" in run.stdout
     assert "sk-hidden" not in run.stdout and "**" in run.stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "export",
+        "report",
+        "replay s",
+        "store verify",
+        "store backup --out copy.db",
+        "store migrate --dry-run",
+        "noise audit",
+        "noise check off",
+    ],
+)
+def test_each_command_says_in_the_same_words_that_there_is_no_store(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "nowhere.db"
+    with pytest.raises(SystemExit) as ended:
+        main([*command.split(), "--store", str(place)])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"crosswind: there is no store at {place}; name an existing one\n"
+
+
+@pytest.mark.parametrize(
+    "command, told",
+    [
+        ("serve --control-prot 1", "No such option '--control-prot': did you mean '--control-port'?"),
+        ("noise show flaky", "unknown operator or profile 'flaky'; did you mean 'chaos/flaky-tools'?"),
+        ("policy serve nope", "nope: no config.json; name a policy directory"),
+        ("train run --policy nope --out x", "--policy: nope/crosswind.json: can't be read"),
+    ],
+)
+def test_a_refusal_begins_with_the_program_and_names_what_is_closest_first(
+    command: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(command.split())
+    assert capsys.readouterr().err.startswith(f"crosswind: {told}")

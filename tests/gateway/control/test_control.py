@@ -279,3 +279,14 @@ async def test_unnamed_sessions_get_different_noise_and_a_second_run_the_same(tm
                 await running.chat(body(user("Where is my order?")), opened["id"])
             runs.append((keys, [seen.body for seen in app.requests]))
     assert runs[0] == runs[1] and len(set(runs[0][0])) == 3
+
+
+@pytest.mark.parametrize("content", [None, b"", b"off", b"[]"])
+async def test_a_request_without_its_body_is_told_what_to_send(content: bytes | None, tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        async with httpx.AsyncClient(headers={"content-type": "application/json"}) as http:
+            answer = await http.put(f"{running.control}/api/noise", content=content)
+        assert answer.status_code == 400
+        assert answer.json()["error"]["message"] == (
+            'body: send a JSON object, with `content-type: application/json`, such as {"enabled": false}'
+        )

@@ -66,13 +66,14 @@ def test_an_event_shows_before_after_and_why_the_task_stays_solvable(store: Sqli
 
 
 def test_an_event_of_no_operator_is_no_withheld_noise(store: SqliteStore) -> None:
-    nobody = rows.event(operator="none", slot="", after=None, note="No noise: batches run without it.")
+    why = "No noise: batches run without it."
+    nobody = rows.event(operator="none", slot="", tool=None, after=None, note=why)
     store.write([rows.session(), rows.turn(), nobody])
     (event,) = _query(store, "SELECT * FROM readable_event")
     (session,) = _query(store, "SELECT * FROM readable_session")
     assert (event["outcome"], session["withheld"]) == ("no noise", 0)
     assert store.summary().noise == {}
-    assert store.summary().without_noise == {"No noise: batches run without it.": 1}
+    assert store.summary().without_noise == {why: 1}
 
 
 def test_a_session_shows_its_plan_and_what_came_of_it(store: SqliteStore) -> None:

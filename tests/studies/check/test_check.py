@@ -108,6 +108,19 @@ async def test_the_expected_numbers_are_those_of_traffic(tmp_path: Path, profile
     assert "is sound: 4 rules, all_of" in told.output and "(50 conversations, 2 seeds each)" in told.output
 
 
+def test_a_forecast_can_be_read_on_a_narrow_terminal(tmp_path: Path) -> None:
+    file, chat = tmp_path / "mine.yaml", conversation(tmp_path)
+    file.write_text(ASLEEP + "tool_classes: {'*': unknown}\n")
+    for width in (40, 60, 80):
+        found = CliRunner().invoke(
+            root, ["noise", "check", str(file), str(chat)], env={"COLUMNS": f"{width}"}
+        )
+        assert found.exit_code == 0, found.output
+        lines = [line for line in found.output.splitlines() if str(file) not in line]
+        assert "…" not in found.output and all(len(line) <= width for line in lines)
+        assert "tool.timeout" in found.output and "Nothing says what these tools do" in found.output
+
+
 def test_a_tool_that_the_traffic_does_not_have_is_refused_by_line(tmp_path: Path, profile: Path) -> None:
     profile.write_text(PROFILE.replace("[get_order]", "[get_ordr]"))
     assert check(profile).exit_code == 0, "without traffic nothing is known of tools"

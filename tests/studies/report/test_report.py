@@ -98,7 +98,7 @@ async def test_a_store_without_any_traffic_has_a_report(tmp_path: Path) -> None:
 
 def test_a_store_that_is_not_there_is_a_wrong_option(tmp_path: Path) -> None:
     told = CliRunner().invoke(root, ["report", "--store", f"sqlite:///{tmp_path}/none.db"])
-    assert told.exit_code == 2 and "--store: there is no store" in told.output
+    assert told.exit_code == 2 and "there is no store" in told.output
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,0 +1,74 @@
+"""Print a forecast for a terminal of any width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from crosswind.studies.check.forecast import Forecast
+
+_HEADS = ("severity", "injected", "withheld", "sessions")
+_ABOUT = (
+    "injected, withheld: how often in a session, on average; sessions: the share in which it was injected"
+)
+_FIX = (
+    "If one only reads, say so: `tool_classes: {NAME: read_only}` in the profile, or "
+    "`crosswind serve --tools-read-only NAME`."
+)
+
+
+def print_forecast(found: Forecast, conversations: int) -> None:
+    """A line for each operator, then why noise was withheld, and the sums."""
+    console = Console(highlight=False)
+    rows = [
+        (
+            operator,
+            (
+                f"{severity:g}",
+                f"{one.injected / found.sessions:.2f}",
+                f"{one.withheld / found.sessions:.2f}",
+                f"{one.sessions / found.sessions:.0%}",
+            ),
+        )
+        for (operator, severity), one in sorted(found.operators.items())
+    ]
+    widest = max((len(name) for name, _ in rows), default=0)
+    narrow = widest + len(_pad(_HEADS)) > console.width
+    for name, figures in (("operator", _HEADS), *rows):
+        shown = f"{name}\n  {_pad(figures).strip()}" if narrow else name.ljust(widest) + _pad(figures)
+        console.print(Text(shown), soft_wrap=True)
+    console.print(Text(_ABOUT, style="dim"))
+    _print_reasons(console, found)
+    _print_sums(console, found, conversations)
+
+
+def _pad(figures: Iterable[str]) -> str:
+    return "".join(f" {figure:>8}" for figure in figures)
+
+
+def _print_reasons(console: Console, found: Forecast) -> None:
+    """The most frequent reason of each operator, and the tools that nothing is known about."""
+    reasons = {
+        operator: one.reasons.most_common(1)[0][0].removeprefix("Withheld: ")
+        for (operator, _), one in sorted(found.operators.items())
+        if one.reasons
+    }
+    if reasons:
+        console.print("\nWhy noise was withheld, most often:")
+    for operator, why in reasons.items():
+        console.print(Text(f"  {operator}"), Padding(Text(why), (0, 0, 0, 4)), sep="\n")
+    if found.unknown_tools:
+        tools = ", ".join(sorted(found.unknown_tools))
+        console.print(Text(f"\nNothing says what these tools do: {tools}", style="yellow"))
+        console.print(Text(_FIX))
+
+
+def _print_sums(console: Console, found: Forecast, conversations: int) -> None:
+    sessions = max(1, found.sessions)
+    calm, seeds = 1 - found.noisy / sessions, sessions // max(1, conversations)
+    counted = "1 conversation" if conversations == 1 else f"{conversations} conversations"
+    console.print(f"\n{found.injected:.2f} injections a session; none in {calm:.0%} of the sessions")
+    console.print(f"({counted}, {seeds} seeds each)")
