@@ -81,6 +81,11 @@ class Faults:
         ]
 
     @property
+    def in_streams_only(self) -> list[InjectedFault]:
+        """The faults that act on the events of a stream."""
+        return [one for one in self.at("stream", "after") if not isinstance(one.fault, AnswerEdit)]
+
+    @property
     def on_answer(self) -> bool:
         """Whether a fault acts while the answer is passed on, for which its bytes must be readable."""
         return bool(self.at("response", "stream", "after"))

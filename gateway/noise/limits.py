@@ -36,12 +36,12 @@ class FaultsInFlight:
 class _Outcome:
     at: float
     failed: bool
-    seconds: float
+    seconds: float | None
 
 
 class AbortWatch:
-    """Switches noise off when the traffic's own failures or latency pass a threshold. Exchanges with injected
-    faults don't count.
+    """Switches noise off when the traffic's own failures or latency pass a threshold. Injected failures don't
+    count, and neither does the latency of exchanges with injected faults.
     """
 
     def __init__(self, abort: Abort, switch_off: Callable[[str], None], clock: Callable[[], float]) -> None:
@@ -49,25 +49,24 @@ class AbortWatch:
         self._switch_off = switch_off
         self._clock = clock
         self._outcomes: deque[_Outcome] = deque()
-        self._failures = 0
-        self._slow = 0
+        self._failures = self._timed = self._slow = 0
 
-    def note(self, *, failed: bool, seconds: float) -> None:
-        """Count an exchange without injected faults, and switch noise off if a threshold is passed."""
+    def note(self, *, failed: bool, seconds: float | None) -> None:
+        """Count an exchange that noise didn't fail, and switch noise off if a threshold is passed. `seconds`
+        is None where noise may have prolonged it.
+        """
         if self._abort.error_rate is None and self._abort.latency is None:
             return
         now = self._clock()
         self._add(_Outcome(now, failed, seconds), 1)
         while self._outcomes[0].at < now - self._abort.window:
             self._add(self._outcomes[0], -1)
-        count = len(self._outcomes)
-        if count < self._abort.least:
-            return
+        count, timed, least = len(self._outcomes), self._timed, self._abort.least
         rate, latency = self._abort.error_rate, self._abort.latency
-        if rate is not None and self._failures / count > rate:
+        if rate is not None and count >= least and self._failures / count > rate:
             self._stop(f"{self._failures} of {count} requests failed, more than abort.error_rate {rate:g}")
-        elif latency is not None and self._slow / count > self._abort.slow_share:
-            self._stop(f"{self._slow} of {count} requests took longer than abort.latency {latency:g} s")
+        elif latency is not None and timed >= least and self._slow / timed > self._abort.slow_share:
+            self._stop(f"{self._slow} of {timed} requests took longer than abort.latency {latency:g} s")
 
     def _add(self, outcome: _Outcome, sign: int) -> None:
         if sign > 0:
@@ -75,10 +74,12 @@ class AbortWatch:
         else:
             self._outcomes.popleft()
         self._failures += sign * outcome.failed
-        self._slow += sign * (self._abort.latency is not None and outcome.seconds > self._abort.latency)
+        if outcome.seconds is not None:
+            self._timed += sign
+            self._slow += sign * (self._abort.latency is not None and outcome.seconds > self._abort.latency)
 
     def _stop(self, reason: str) -> None:
         self._outcomes.clear()
-        self._failures = self._slow = 0
+        self._failures = self._timed = self._slow = 0
         _log.error("noise is switched off by itself", reason=reason)
         self._switch_off(reason)

@@ -27,6 +27,7 @@ from crosswind.gateway.trajectory.record import Event, Row, SessionMarked
 from crosswind.injectors.conversation import Ref
 from crosswind.injectors.engine.decision import Injection, NewText
 from crosswind.injectors.engine.tool_list import ShownTools
+from crosswind.injectors.faults import Delay
 from crosswind.injectors.wording import Texts
 
 _log = structlog.get_logger("crosswind.noise")
@@ -76,6 +77,12 @@ class Noise:
             replace(one, after=None, note=f"Withheld: {reason}.") if one.operator == operator else one
             for one in self.events
         ]
+
+    def withhold_on_answer(self, *, begun: bool) -> None:
+        """Withhold what acts on an answer, where the upstream gave none. `begun`: delays of it have acted."""
+        for one in self.faults.at("response", "stream", "after"):
+            if not (begun and one.fault.where == "response" and isinstance(one.fault, Delay)):
+                self.withhold(one.operator, "the upstream gave no answer")
 
     def drop_events(self, operator: str) -> None:
         """Forget an operator's events: the answer had nothing that it could act on."""

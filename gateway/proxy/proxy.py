@@ -259,6 +259,7 @@ class Proxy:
         """Record that the upstream gave no answer, and answer with an error in the protocol's shape."""
         self.metrics.count_failure(error)
         exchange.fail(Source.UPSTREAM, error.code, error.message, error.attempts)
+        exchange.noise.withhold_on_answer(begun=exchange.upstream_status is not None)
         settled = await self.recording.settle(exchange)
         error.message = exchange.redactor.mask_name(error.message)
         await self._answer_error(sink, exchange.codec, error)

@@ -197,10 +197,16 @@ def shape_answer(exchange: Exchange, body: bytes, *, streamed: bool = False) -> 
     for one in faults.at("response"):
         if one.destroys:
             exchange.inject_failure(one.operator, "the answer was lost or spoilt on its way")
+    if not streamed:
+        for one in faults.in_streams_only:
+            exchange.noise.withhold(one.operator, "the upstream's answer was no stream")
     edit, errors = edit_of(exchange), exchange.codec.provider_errors
-    if edit is None or errors is None or not exchange.answer.finished:
+    if edit is None or errors is None:
         return body
     operator, fault = edit
+    if not exchange.answer.finished:
+        exchange.noise.withhold(operator, "the upstream gave no whole answer")
+        return body
     edited = _edit(exchange.request, errors, fault, body, streamed=streamed)
     if edited is None:
         exchange.noise.drop_events(operator)

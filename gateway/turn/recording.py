@@ -111,9 +111,10 @@ class Recording:
         turn, durable = settled.turn, settled.durable
         if self.tracing is not None:
             self.tracing.record(exchange, turn)
-        if not exchange.noise.faults:
-            failed = turn.error is not None and turn.error.source in (Source.UPSTREAM, Source.OURS)
-            self.watch.note(failed=failed, seconds=exchange.elapsed_us() / 1e6)
+        source = None if turn.error is None else turn.error.source
+        if source is not Source.INJECTED:
+            seconds = None if exchange.noise.faults else exchange.elapsed_us() / 1e6
+            self.watch.note(failed=source in (Source.UPSTREAM, Source.OURS), seconds=seconds)
         self.metrics.count_release(durable, exchange.elapsed_us() / 1e6)
         if durable is not Durable.YES:
             # A turn of a deleted session is lost, too: only a session that this turn opened is written again.

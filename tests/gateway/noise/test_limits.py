@@ -158,6 +158,21 @@ async def test_noise_stops_by_itself_when_the_upstream_fails(tmp_path: Path) -> 
         assert (await running.api("PUT", "/api/noise", {"enabled": True})).json()["enabled"]
 
 
+async def test_noise_stops_by_itself_where_every_exchange_has_a_fault(tmp_path: Path) -> None:
+    slow = "name: slow\nrules:\n- {operator: transport.latency, severity: 0.01}\n"
+    failing = plain({"error": {"message": "no"}}, 500)
+    abort = {"error_rate": 0.5, "least": 3, "window": 600}
+    async with (
+        upstream(failing) as app,
+        gateway(tmp_path, app, noise=slow, abort=abort) as running,
+    ):
+        for number in range(3):
+            await running.chat(body(user("hello")), f"s{number}")
+            events = (await running.trajectory(f"s{number}"))["events"]
+            assert [one["after"] is not None for one in events] == [True]
+        assert not (await running.api("GET", "/api/noise")).json()["enabled"]
+
+
 def test_a_window_moves_and_slow_requests_count() -> None:
     now, said = 0.0, list[str]()
     watch = AbortWatch(Abort(latency=1.0, least=4, window=10.0), said.append, lambda: now)
