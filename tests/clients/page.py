@@ -30,6 +30,18 @@ replayed from scripts in the shape of theirs.
 
 """
 
+TRANSCRIPTS = """
+## Agents that write calls as text
+
+Some agents declare no tools. They write calls and results as text of messages: smolagents ("Calling
+tools: […]", "Observation: …"), DSPy (`[[ ## field ## ]]`) and ReAct prompts ("Action: …", "Observation:
+…"). The gateway recognises these formats by itself. It takes their calls and results for what they are,
+and results get the tools' noise. A call names only its tool, so say what the tool does, with
+`--tools-read-only` or `tool_classes` ([profiles.md](profiles.md#what-a-tool-does)). Markers,
+instructions and the model's own words stay as they are. If a result can't be matched with its call,
+faults are withheld, and an event says so. Another format is one file in `gateway/transcripts/formats/`.
+"""
+
 KEY = """
 `yes`: held. `no`: didn't. `–`: this kind of noise doesn't touch that protocol or client.
 """
@@ -67,4 +79,4 @@ def page(lines: list[Line]) -> str:
         row = line.row
         cells = [row.client, version(row.package), row.protocol, line.mode, *map(line.shown, COLUMNS)]
         table.append("| " + " | ".join(cells) + " |")
-    return HEAD + "\n".join(table) + "\n" + KEY
+    return HEAD + "\n".join(table) + "\n" + KEY + TRANSCRIPTS

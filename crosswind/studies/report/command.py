@@ -38,7 +38,8 @@ Examples:
     "--out", type=click.Path(dir_okay=False, path_type=Path), default=Path("report.html"), show_default=True
 )
 def report(url: str, before: Path | None, after: Path | None, comparison: Path | None, out: Path) -> None:
-    """Write one self-contained HTML page about a store: training, injections, one noisy session."""
+    """Write one self-contained HTML page about a store: its newest sessions with their noise and outcome, one
+    noisy session in full, figures of noise and traffic, and training."""
     from crosswind.studies.report.figures import WITHOUT_PLOTS, can_draw
     from crosswind.studies.report.page import Evaluation, render
 

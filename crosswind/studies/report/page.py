@@ -13,6 +13,7 @@ from crosswind.studies.report import figures
 from crosswind.studies.report.example import ReportExample, lay_out
 from crosswind.studies.report.figures import CLEAN, NOISY, Series
 from crosswind.studies.report.noise_types import type_rows
+from crosswind.studies.report.session_list import session_table
 from crosswind.studies.report.tables import ReportTable, prefix_table, reward_tables, traffic_tables
 
 _COUNTS = ("sessions", "turns", "events", "rewards")
@@ -79,6 +80,7 @@ def render(store: Store, evaluation: Evaluation | None) -> str:
         without_plots="" if figures.can_draw() else figures.WITHOUT_PLOTS,
         trained=bool(steps),
         rewards=reward_tables(store),
+        sessions=session_table(store),
         traffic=[*traffic_tables(summary), *_prefixes(store)],
         example=_choose_example(store),
     )

@@ -75,19 +75,24 @@ def _success(rewards: Sequence[float], met: Sequence[tuple[int, int]], *, noisy:
 
 def traffic_tables(found: Summary) -> list[ReportTable]:
     """The tables that have anything to show."""
-    turns = sum(count for count, _ in found.protocols.values())
-    tables = [
-        ReportTable(
-            "Traffic",
-            "Turns by protocol, and how many of them were streamed.",
-            ("protocol", "turns", "streamed"),
-            [(name, f"{count:,}", f"{streamed:,}") for name, (count, streamed) in found.protocols.items()],
-        ),
+    tables = [*_noise_tables(found), *_turn_tables(found), *_token_tables(found)]
+    return [table for table in tables if table.rows]
+
+
+def _noise_tables(found: Summary) -> list[ReportTable]:
+    return [
         ReportTable(
             "Noise by operator",
-            "The guard withholds what would make a task unsolvable.",
+            "Withheld: drawn, and it did not act, since the tool's class, the bounds or another guarantee "
+            "forbade it. The events say why.",
             ("operator", "injected", "withheld"),
             [(name, f"{injected:,}", f"{back:,}") for name, (injected, back) in found.noise.items()],
+        ),
+        ReportTable(
+            "No noise",
+            "Turns to which no operator was applied, and why.",
+            ("why", "turns"),
+            [(note.removeprefix("No noise: "), f"{n:,}") for note, n in found.without_noise.items()],
         ),
         ReportTable(
             "Destroyed writes",
@@ -95,6 +100,18 @@ def traffic_tables(found: Summary) -> list[ReportTable]:
             "operator accepted that.",
             ("tool", "results destroyed"),
             [(name, f"{count:,}") for name, count in found.destroyed_writes.items()],
+        ),
+    ]
+
+
+def _turn_tables(found: Summary) -> list[ReportTable]:
+    turns = sum(count for count, _ in found.protocols.values())
+    return [
+        ReportTable(
+            "Traffic",
+            "Turns by protocol, and how many of them were streamed.",
+            ("protocol", "turns", "streamed"),
+            [(name, f"{count:,}", f"{streamed:,}") for name, (count, streamed) in found.protocols.items()],
         ),
         ReportTable(
             "Failures, and whose they were",
@@ -124,19 +141,23 @@ def traffic_tables(found: Summary) -> list[ReportTable]:
             [(name, *(f"{one / 1000:,.1f}" for one in values)) for name, values in found.times_us.items()],
         ),
     ]
-    if any(found.usage.values()):
-        tables.append(
-            ReportTable(
-                "Tokens",
-                "As the upstream counted them, and what noise cost of them.",
-                ("", "tokens", "through noise"),
-                [
-                    (name, f"{count:,}", f"{found.usage_injected[name]:,}")
-                    for name, count in found.usage.items()
-                ],
-            )
+
+
+def _token_tables(found: Summary) -> list[ReportTable]:
+    if not any(found.usage.values()):
+        return []
+    if not any(found.usage_injected.values()):
+        rows: list[Sequence[str]] = [(name, f"{count:,}") for name, count in found.usage.items()]
+        return [ReportTable("Tokens", "As the upstream counted them.", ("", "tokens"), rows)]
+    return [
+        ReportTable(
+            "Tokens",
+            "As the upstream counted them. In added rounds: used in rounds that the agent did not ask for, "
+            "since the model called a tool that noise added.",
+            ("", "tokens", "in added rounds"),
+            [(name, f"{count:,}", f"{found.usage_injected[name]:,}") for name, count in found.usage.items()],
         )
-    return [table for table in tables if table.rows]
+    ]
 
 
 def _shares(counts: Iterable[tuple[str, int]], whole: int) -> list[Sequence[str]]:

@@ -122,3 +122,33 @@ def test_success_by_arm_comes_from_the_rewards_and_needs_no_matplotlib(
         ["noisy", "", "3", "1", "1", "2", "33.3 %", "[6.1 %, 79.2 %]", "0.5"],
         ["noisy", "try", "1", "0", "0", "1", "no noise acted", "", ""],
     ]
+
+
+def test_each_session_is_listed_with_its_noise_and_how_it_ended(tmp_path: Path) -> None:
+    asked = {"messages": [{"role": "user", "content": "book flight HA-118"}]}
+    said = {"choices": [{"message": {"role": "assistant", "content": "booked"}}]}
+    views = {"received": asked, "sent": asked, "produced": said}
+    with closing(open_store(settings(tmp_path, "http://127.0.0.1:1/v1").store)) as store:
+        store.write(
+            [
+                rows.session("met", plan={"profile": "mine"}),
+                rows.turn(
+                    "met", **{name: View.plain(json.dumps(one).encode()) for name, one in views.items()}
+                ),
+                rows.event("met"),
+                rows.event("met", ordinal=1, after=None),
+                rows.session("lost", plan={"profile": "mine"}),
+                rows.turn("lost", error=TurnFailure(Source.INJECTED, "http_503"), usage={"prompt_tokens": 7}),
+            ]
+        )
+    page = report(tmp_path)
+    for told in (
+        "<td>met</td><td>book flight HA-118</td><td>mine</td><td>1</td><td>tool.timeout ×1</td><td>1</td>"
+        "<td>answered</td>",
+        "<td>lost</td><td></td><td>mine</td><td>1</td><td>no noise acted</td><td>0</td>"
+        "<td>failed: injected, http_503</td>",
+        "All sessions, the newest first",
+        "<td>prompt</td><td>7</td></tr>",
+    ):
+        assert told in page, told
+    assert "in added rounds" not in page, "noise cost no tokens that are known"
