@@ -12,9 +12,11 @@ import structlog
 
 from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.noise.tool_view import pending_results
+from crosswind.gateway.protocols.call_ids import find_true_ids
 from crosswind.gateway.protocols.codec import Codec, codec_named
 from crosswind.gateway.protocols.document import Document, JsonPath, replace_values
-from crosswind.gateway.protocols.json_values import decode
+from crosswind.gateway.protocols.history import History, hide_nothing
+from crosswind.gateway.protocols.json_values import decode, encode
 from crosswind.gateway.protocols.stored_items import ClientView, hidden_ids, map_stored_answer
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.sessions import Sessions
@@ -129,21 +131,28 @@ class StoredResponses:
         """The body with the provider's own id of the response, and how the answer is mapped back."""
         document = Document.parse(body)
         previous = document.value("previous_response_id") if document is not None else None
-        if document is None or not isinstance(previous, str):
+        if document is None or not isinstance(previous or session_id, str):
             return body, None
-        session = await self._find_noisy_session(session_id, previous, caller)
+        session = await self._find_noisy_session(session_id, previous or "", caller)
         if session is None:
             return body, None
         codec = _of_responses()
         await self.sessions.histories.catch_up(session, codec)
+        given = document.value("input")
+        if not isinstance(previous, str):
+            restored = _restore_ids(session, History(codec.message_format, {}), given)
+            return (body if restored is None else replace_values(body, {("input",): restored})), None
         held = session.reader(codec).server_histories.get(previous)
         if held is None or held.response_id != previous:
             return body, None
-        steps = held.continuation().steps
+        history = held.continuation()
+        steps = history.steps
         changed: dict[JsonPath, Any] = {("previous_response_id",): held.upstream_id}
         made = [step.policy_anchor for step in steps[len(steps) - held.answer :]]
+        if (restored := _restore_ids(session, history.fork(len(steps)), given)) is not None:
+            changed["input",] = given = restored
         if owed := pending_results(codec, session.ledger, made):
-            changed["input",] = [*map(_item, owed), *_items_of(document.value("input"))]
+            changed["input",] = [*map(_item, owed), *_items_of(given)]
         view = _view(session, [item for step in steps for item in step.items])
         return replace_values(body, changed), StoredView(path, view.map_output)
 
@@ -205,6 +214,24 @@ def _of_responses() -> Codec:
     codec = codec_named("responses")
     assert codec is not None, "the gateway has it"
     return codec
+
+
+def _restore_ids(session: LiveSession, history: History, given: Any) -> list[Any] | None:
+    """The items behind a history with the ids that the policy gave its calls; None if they have them."""
+    codec, before = _of_responses(), len(history.steps)
+    mapping = codec.tool_mapping
+    if mapping is None or not session.ledger.changes_ids or not isinstance(given, list):
+        return None
+    items = [encode(item) for item in given]
+    for item in items:
+        history.extend(item, 0, hide_nothing)
+    ids = find_true_ids(history.steps, partial(session.ledger.true_ids, codec.name))
+    if not any(index >= before for index in ids):
+        return None
+    known = [(item, ids.get(index)) for index, item in enumerate(items, before)]
+    whole = (item if own is None else mapping.restore_ids(item, own) for item, own in known)
+    restored: list[Any] = decode(b"[" + b",".join(whole) + b"]")
+    return restored
 
 
 def _item(text: str) -> Any:

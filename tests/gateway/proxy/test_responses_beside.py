@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from crosswind.testing import ScriptedProvider, script
+from crosswind.testing import Answer, Call, ScriptedProvider, script
 from crosswind.testing.replies import plain
 from tests.gateway.agents import LinkedAgent, calling
+from tests.gateway.proxy.faulty import KEPT, RESPONSES, call_responses, profile
 from tests.gateway.proxy.test_stored_responses import NOISY, QUESTION
 from tests.gateway.servers import Running, gateway, upstream
 
@@ -68,3 +69,32 @@ async def test_what_is_not_ours_keeps_its_bytes(tmp_path: Path, route: str) -> N
         for body in bodies:
             told = await about(running, route, body, "s")
             assert (told.content, app.requests[-1].body) == (b'{ "input_tokens": 9 }', body)
+
+
+@ROUTES
+@pytest.mark.parametrize("linked", [True, False], ids=["by id", "whole history"])
+async def test_they_name_calls_by_the_ids_that_the_policy_gave(
+    tmp_path: Path, route: str, linked: bool
+) -> None:
+    """Noise gave two calls one id. A client that compacts names the response, or gives all its items."""
+    policy = script(Answer(None, (Call("get_order", {"id": "W1"}), Call("get_order", {"id": "W2"}))))
+    faults = profile("model.duplicated_call_id", tmp_path)
+    async with ScriptedProvider(policy) as app, gateway(tmp_path, app.url, profile=faults) as running:
+        asked = {"model": "m", "input": KEPT, "tools": RESPONSES.tools}
+        made = await call_responses(running, asked)
+        kept = list(app.stored.responses.values())[-1].response
+    calls = RESPONSES.read(made).calls
+    results = [{"type": "function_call_output", "call_id": one, "output": "2"} for one, _, _ in calls]
+    assert len({one for one, _, _ in calls}) == 1
+    history = [*KEPT, *made["output"], *results]
+    body = {"previous_response_id": made["id"], "input": results} if linked else {"input": history}
+    async with upstream(plain(b"{}")) as other, gateway(tmp_path, other, profile=faults) as running:
+        await about(running, route, {"model": "m", **body}, "one")
+        [seen] = other.requests
+    true = [one["call_id"] for one in kept["output"] if one["type"] == "function_call"]
+    assert len(set(true)) == 2
+    named: dict[str, list[str]] = {"function_call": [], "function_call_output": []}
+    for item in seen.json["input"]:
+        if item.get("type") in named:
+            named[item["type"]].append(item["call_id"])
+    assert named == {"function_call": [] if linked else true, "function_call_output": true}
