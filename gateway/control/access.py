@@ -95,7 +95,8 @@ class Access:
         role = needed_role(method, path)
         if not visitor.may(role):
             raise _forbidden(
-                f"{method} {path} needs a key of the role {role.value!r}; this one's is {visitor.role!r}"
+                f"{method} {path} needs a key of the role {role.value!r}; "
+                f"this one's is {visitor.role.value!r}"
             )
         if visitor.tenant is not None and not _concerns_one_tenant(method, path):
             raise _forbidden(f"{method} {path} concerns all tenants; use a key without a tenant")

@@ -57,6 +57,8 @@ async def test_each_request_needs_a_key_of_its_role(tmp_path: Path) -> None:
         for key, allowed in (("reads-everything", 1), ("operates-all-of-it", 4), (OWNER, 6)):
             got = [(await call(running, key, *one)).status_code for one in asked]
             assert all(status < 300 for status in got[:allowed]) and set(got[allowed:]) <= {403}, (key, got)
+        refused = await call(running, "reads-everything", "POST", "/api/reload")
+        assert "needs a key of the role 'admin'; this one's is 'read'" in refused.json()["error"]["message"]
         assert set((await call(running, OWNER, "GET", "/readyz")).json()) > {"status", "upstreams"}
         text = (await call(running, OWNER, "GET", "/metrics")).text
         assert OWNER not in text and "reads-everything" not in text
