@@ -8,7 +8,7 @@ import structlog
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
-from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch, switch_file
+from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch, find_reason, switch_file
 from crosswind.gateway.peers.peers import Peers
 from crosswind.gateway.protocols.codec import codecs
 from crosswind.gateway.runtime import Gateway, read_profile_files
@@ -40,18 +40,25 @@ def create_app(
         trust = Trust.of(
             store.settings_as_they_came((VERSION, SERVER)), single=len(settings.every_upstream) == 1
         )
-        switch = _load_switch(settings, store)
+        switch = _load_switch(settings, store, tells=peers is None or peers.number == 0)
     except BaseException:
         store.close()
         raise
     return Gateway(settings, store, profiles, curricula, trust, switch, peers, source or (lambda: settings))
 
 
-def _load_switch(settings: Settings, store: Store) -> KillSwitch:
-    """The kill switch, in its stored state; off, where that can't be read."""
+def _load_switch(settings: Settings, store: Store, *, tells: bool) -> KillSwitch:
+    """The kill switch, in its stored state; off, where that can't be read. `tells`: whether this process logs
+    that it is off.
+    """
     try:
         stored = store.setting(NOISE, SWITCH)
         enabled = stored is None or bool(stored.value.get("enabled"))
+        if tells and not enabled:
+            _log.warning(
+                "noise is off, as when the last run ended; PUT /api/noise or SIGUSR2 switches it on",
+                reason=find_reason(None, stored),
+            )
     except StoreError as error:
         _log.error("the kill switch can't be read: noise is off", error=str(error))
         enabled = False

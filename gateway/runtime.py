@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
+from secrets import token_hex
 from typing import Any
 
 import structlog
@@ -88,6 +89,7 @@ class Gateway:
         self.switch = switch
         self.peers = peers
         self._source = source
+        self._run = token_hex(8) if peers is None else peers.folder.name
         self.recorder = Recorder(store, detail=settings.record, durability_wait_s=settings.durability_wait)
         leases = None if peers is None else TurnLeases(peers.folder / "claims.sqlite")
         self.worker_sync = None if leases is None else WorkerSync(store, leases)
@@ -129,7 +131,7 @@ class Gateway:
 
     def _build_proxy(self, settings: Settings, known: Upstreams | None) -> Proxy:
         """Build the parts that depend on the configuration, with those `known` upstreams that stay."""
-        upstreams, authenticator = build_upstreams(settings, known), Authenticator(settings)
+        upstreams, authenticator = build_upstreams(settings, known, self._run), Authenticator(settings)
         sessions, recorder, metrics = self.sessions, self.recorder, self.metrics
         recording = Recording(
             settings.durability,
@@ -289,8 +291,14 @@ class Gateway:
         self.set_noise(False, reason)
         self.metrics.aborts.inc()
 
+    def switch_noise_by_signal(self, enabled: bool) -> None:
+        """Set the kill switch of a gateway of one process."""
+        _log.warning("noise is switched by a signal", enabled=enabled)
+        self.set_noise(enabled)
+
     async def switch_noise(self, enabled: bool) -> None:
-        """Set the kill switch in all processes."""
+        """Set the kill switch in all processes, for the control plane."""
+        _log.warning("noise is switched over the control plane", enabled=enabled)
         self.set_noise(enabled)
         if self.peers is not None:
             await self.peers.switch_noise(enabled)

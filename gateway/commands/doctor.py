@@ -38,6 +38,7 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def doctor(config: Path | None, hash_key: bool, check: bool, as_json: bool, **flags: Any) -> None:
     """Check whether `crosswind serve` could serve with these options, and print a line for each finding.
+    Without --check no upstream is asked.
 
     ✓ is good, ! is to be known, ✗ has to be fixed. The exit code is 1 if there is any ✗. The configuration
     itself is printed by `crosswind config show`.
@@ -65,7 +66,9 @@ def _examine(config: Path | None, flags: Mapping[str, Any], *, check: bool) -> I
         return
     from crosswind.gateway.commands.diagnosis import diagnose, diagnose_training
 
-    yield Finding(Mark.GOOD, f"configuration: {config or 'flags and variables'} can be read")
+    yield Finding(
+        Mark.GOOD, f"configuration: {config or 'flags and variables'} is complete, and its values are valid"
+    )
     yield from diagnose(settings)
     if check:
         yield from diagnose_training(settings)

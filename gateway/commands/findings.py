@@ -24,6 +24,18 @@ class Finding:
     """One line: what was looked at, what was found, and the fix."""
 
 
+def good(text: str) -> Finding:
+    return Finding(Mark.GOOD, text)
+
+
+def note(text: str) -> Finding:
+    return Finding(Mark.NOTE, text)
+
+
+def bad(text: str) -> Finding:
+    return Finding(Mark.BAD, " ".join(text.split()))
+
+
 _SIGNS = {Mark.GOOD: "✓", Mark.NOTE: "!", Mark.BAD: "✗"}
 _PLAIN_SIGNS = {Mark.GOOD: "ok  ", Mark.NOTE: "note", Mark.BAD: "FAIL"}
 """For an output that has no such characters."""

@@ -9,7 +9,7 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,16 +93,17 @@ Examples:
 @with_options
 def serve(config: Path | None, **flags: Any) -> None:
     """Put the gateway in front of an OpenAI-compatible server."""
+    from crosswind.gateway.commands.listeners import bind_planes, refuse_own_upstreams
     from crosswind.gateway.config.loading import load
     from crosswind.gateway.http.server import allow_many_connections
     from crosswind.gateway.telemetry.logs import configure
 
+    _exit_on_signals()
     settings = load(config, flags)
     configure(settings.log)
-    made_key = _make_control_key(settings)
     allow_many_connections()
-    data = _bind_socket(settings.host, settings.port, "port")
-    control = _bind_socket(settings.control_host, settings.control_port, "control_port")
+    data, control = bind_planes(settings)
+    made_key = _make_control_key(settings)
     ports = {"port": data.getsockname()[1], "control_port": control.getsockname()[1]}
 
     configured = settings.model_copy()
@@ -117,10 +118,37 @@ def serve(config: Path | None, **flags: Any) -> None:
                 "control_key is gone, and the control plane can be reached from elsewhere; give one again"
             )
         same = {name: port for name, port in ports.items() if getattr(now, name) == getattr(configured, name)}
-        return now.model_copy(update={**same, **(made_key if now.needs_control_key else {})})
+        now = now.model_copy(update={**same, **(made_key if now.needs_control_key else {})})
+        refuse_own_upstreams(now)
+        return now
 
     settings = settings.model_copy(update={**ports, **made_key})
-    sys.exit((_serve_alone if settings.workers == 1 else _supervise)(settings, data, control, reread))
+    refuse_own_upstreams(settings)
+    with _claim_store(settings.store):
+        sys.exit((_serve_alone if settings.workers == 1 else _supervise)(settings, data, control, reread))
+
+
+def _exit_on_signals() -> None:
+    """Exit with 0 while nothing is served yet. What serves takes the signals over."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: sys.exit(0))
+
+
+@contextlib.contextmanager
+def _claim_store(url: str) -> Iterator[None]:
+    """Log it if another gateway serves this store."""
+    import structlog
+
+    from crosswind.gateway.commands.store_claim import claim_store
+
+    with claim_store(url) as other:
+        if other is not None:
+            structlog.get_logger("crosswind.gateway").warning(
+                "another gateway serves this store; send a session's requests to one of them only",
+                store=url,
+                process=other,
+            )
+        yield
 
 
 def _make_control_key(settings: Settings) -> dict[str, SecretStr]:
@@ -139,25 +167,6 @@ def _make_control_key(settings: Settings) -> dict[str, SecretStr]:
         told = json.dumps({**event, "level": "warning", "control_key": key})
     click.echo(told, err=True)
     return {"control_key": SecretStr(key)}
-
-
-def _bind_socket(host: str, port: int, field: str) -> socket.socket:
-    """Bind a listening socket first of all, so that a port in use is reported at once."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Name the protocol: asyncio disables Nagle's algorithm only for sockets with a named one.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-        listener.listen(2048)
-    except OSError as error:
-        listener.close()
-        flag = "--" + field.replace("_", "-")
-        raise ConfigurationError(
-            f"{field} {port} on {host} can't be used ({error.strerror}); give another {flag}"
-        ) from None
-    listener.setblocking(False)
-    return listener
 
 
 def _supervise(
@@ -203,8 +212,8 @@ async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop, servers)
     loop.add_signal_handler(signal.SIGHUP, gateway.reload_in_background)
-    loop.add_signal_handler(signal.SIGUSR1, gateway.set_noise, False)
-    loop.add_signal_handler(signal.SIGUSR2, gateway.set_noise, True)
+    loop.add_signal_handler(signal.SIGUSR1, gateway.switch_noise_by_signal, False)
+    loop.add_signal_handler(signal.SIGUSR2, gateway.switch_noise_by_signal, True)
     gateway.start()
     control_plane.made.add_done_callback(lambda _: tune_garbage_collection())
     _announce(settings)
@@ -224,7 +233,8 @@ def _make_control_plane(gateway: Gateway) -> Any:
 
 
 def _announce(settings: Settings) -> None:
-    """Say where the gateway serves what: as lines, or as one event where the log is JSON."""
+    """Say where the gateway serves what, and to whom: as lines, or as one event where the log is JSON."""
+    from crosswind.gateway.commands.listeners import describe_exposure
     from crosswind.gateway.noise.kill_switch import switch_file
 
     what = {
@@ -248,6 +258,7 @@ def _announce(settings: Settings) -> None:
             record=settings.record.value,
             store=settings.store,
             body_secrets=settings.body_secrets,
+            exposed=list(describe_exposure(settings)),
         )
         return
     file = switch_file(settings)
@@ -256,8 +267,9 @@ def _announce(settings: Settings) -> None:
         f"data plane     {data}  ->  {_list_upstreams(settings)}",
         *([f"               for agents: {settings.public_url}/v1"] if settings.public_url else []),
         f"control plane  {control}",
+        *(f"open           {one}" for one in describe_exposure(settings)),
         f"noise          profile {settings.profile}, seed {settings.seed}",
-        *([f"               OFF while {off} exists: delete it, or send SIGUSR2"] if off else []),
+        *([f"               OFF while {off} exists: PUT /api/noise or SIGUSR2 deletes it"] if off else []),
         f"recorded       {what}",
         f"               in {settings.store}, secrets in texts: {settings.body_secrets}",
     )

@@ -179,7 +179,7 @@ class Settings(BaseSettings):
     def needs_control_key(self) -> bool:
         """Whether others than this machine's users can reach the control plane, and no key is configured."""
         keyed = self.control_key is not None or bool(self.control_keys)
-        return not keyed and not _is_loopback(self.control_host)
+        return not keyed and not is_loopback(self.control_host)
 
     @property
     def default_tenant(self) -> str | None:
@@ -199,7 +199,7 @@ class Settings(BaseSettings):
         return self.public_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:

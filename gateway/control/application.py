@@ -56,8 +56,9 @@ def create_control(gateway: Gateway) -> ASGIApp:
 
     @app.get("/readyz", responses={503: {"model": dict[str, Any], "description": "Not in order."}})
     async def readyz(response: Response, visitor: Visiting) -> dict[str, Any]:
-        """Whether every worker serves, what is recorded reaches the store, and how the upstreams' replicas
-        fare. Traffic goes on either way. Without a key, where one is needed, only the status is told.
+        """Whether every worker serves and what is recorded reaches the store. The upstreams' replicas are
+        listed, but a dead upstream doesn't make the gateway unready. Without a key, where one is needed, only
+        the status is told.
         """
         down, problems = gateway.store_unavailable, gateway.problems()
         response.status_code = 503 if problems else 200

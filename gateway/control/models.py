@@ -114,7 +114,9 @@ class NoiseSwitch(Body):
 
 
 class NoiseState(BaseModel):
-    """Whether there may be noise; `reason` where it stopped by itself."""
+    """Whether there may be noise, and the `reason` where there may be none: an order, an abort condition or
+    the kill switch's file.
+    """
 
     enabled: bool
     reason: str | None = None

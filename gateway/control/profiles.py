@@ -82,10 +82,11 @@ def _curriculum_routes(routes: APIRouter, gateway: Gateway, curricula: Curricula
 def _switch_routes(routes: APIRouter, gateway: Gateway) -> None:
     @routes.get("/noise")
     async def noise() -> NoiseState:
-        """Whether there may be noise, and why not where it stopped by itself."""
-        enabled = gateway.switch.enabled
-        stored = None if enabled else await asyncio.to_thread(gateway.store.setting, NOISE, SWITCH)
-        return NoiseState(enabled=enabled, reason=stored.value.get("reason") if stored else None)
+        """Whether there may be noise, and why not."""
+        switch = gateway.switch
+        stored = None if switch.enabled else await asyncio.to_thread(gateway.store.setting, NOISE, SWITCH)
+        reason = switch.find_reason(stored)
+        return NoiseState(enabled=reason is None, reason=reason)
 
     @routes.put("/noise")
     async def put_noise(body: NoiseSwitch) -> NoiseSwitch:

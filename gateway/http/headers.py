@@ -20,6 +20,8 @@ _NOT_FORWARDED = HOP_BY_HOP | {b"host", b"expect"}
 _USUAL = (b"keep-alive", b"close")
 """The usual values of `Connection`, which name no header to drop."""
 OWN_PREFIX = b"x-crosswind-"
+VIA = b"x-crosswind-via"
+"""The marks of the gateways that a request came through, by which one recognises its own."""
 CREDENTIALS = (b"authorization", b"api-key", b"x-api-key", b"x-goog-api-key")
 
 

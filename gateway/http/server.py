@@ -7,15 +7,23 @@ import gc
 import resource
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import httptools
+import structlog
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.http.asgi import WHEN_GONE
+
+_log = structlog.get_logger("crosswind.gateway")
+_LOOK_EVERY_S = 0.05
+"""How often the server looks whether the requests in flight have ended, as uvicorn itself does."""
+_CUT_S = 2.0
+"""How long requests that are cut may take to answer: a client may read nothing."""
 
 
 class HttpServer(uvicorn.Server):
@@ -28,6 +36,24 @@ class HttpServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self.up.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no more requests, and let those in flight end until `timeouts.drain` is over or `force_exit`
+        is set. Then cancel them, and wait until they have answered: uvicorn itself would not.
+        """
+        for listener in (*self.servers, *(sockets or ())):
+            listener.close()
+        state = self.server_state
+        for connection in list(state.connections):
+            connection.shutdown()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.config.timeout_graceful_shutdown):
+                while (state.connections or state.tasks) and not self.force_exit:  # noqa: ASYNC110
+                    await asyncio.sleep(_LOOK_EVERY_S)
+        if cut := list(state.tasks):
+            for task in cut:
+                task.cancel()
+            await asyncio.wait(cut, timeout=_CUT_S)
 
 
 class ClientConnection(HttpToolsProtocol):
@@ -197,6 +223,15 @@ async def serve_on(servers: Sequence[uvicorn.Server], listeners: Sequence[socket
 
 def stop(servers: Sequence[uvicorn.Server]) -> None:
     """Stop taking requests and let those in flight end; on a second call, cut them."""
+    if in_flight := sum(len(server.server_state.tasks) for server in servers):
+        if all(server.should_exit for server in servers):
+            _log.warning("requests in flight are cut", in_flight=in_flight)
+        else:
+            _log.warning(
+                "stopping when the requests in flight have ended; a second signal cuts them",
+                in_flight=in_flight,
+                at_most_s=servers[0].config.timeout_graceful_shutdown,
+            )
     for server in servers:
         server.force_exit = server.should_exit
         server.should_exit = True

@@ -9,11 +9,14 @@ from pathlib import Path
 import structlog
 
 from crosswind.gateway.config.settings import Settings
+from crosswind.gateway.trajectory.record import Setting
 
 _log = structlog.get_logger("crosswind.safety")
 NOISE = "noise"
 SWITCH = "switch"
 """Kind and name of the setting that keeps the kill switch over a restart."""
+SWITCHED_OFF = "it was switched off by PUT /api/noise or SIGUSR1"
+SWITCH_ON = 'PUT /api/noise {"enabled": true}, or SIGUSR2, switches it on'
 _LOOK_EVERY_S = 1.0
 
 
@@ -41,7 +44,8 @@ class KillSwitch:
             exists = self._file.exists()
             if exists and not self._file_says_off:
                 _log.warning(
-                    "noise is off while this file exists; delete it, or send SIGUSR2", file=str(self._file)
+                    "noise is off while this file exists; PUT /api/noise or SIGUSR2 deletes it",
+                    file=str(self._file),
                 )
             self._file_says_off = exists
         return self._enabled and not self._file_says_off
@@ -63,6 +67,20 @@ class KillSwitch:
                 self._file.touch(mode=0o600)
         except OSError as error:
             _log.error("the kill switch's file can't be written", file=str(self._file), error=str(error))
+            self._looked -= _LOOK_EVERY_S  # A file that can't be deleted keeps noise off.
+
+    def find_reason(self, stored: Setting | None) -> str | None:
+        """Why noise is off; None while it is on. `stored`: the setting of the kill switch."""
+        if self.enabled:
+            return None
+        return find_reason(self._file, stored) or SWITCHED_OFF
+
+
+def find_reason(file: Path | None, stored: Setting | None) -> str | None:
+    """What keeps noise off over a restart: an order on record, or the file; None if nothing does."""
+    if stored is not None and not stored.value.get("enabled"):
+        return str(stored.value.get("reason") or SWITCHED_OFF)
+    return f"the file {file} exists" if file is not None and file.exists() else None
 
 
 def switch_file(settings: Settings) -> Path | None:

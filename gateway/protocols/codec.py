@@ -22,6 +22,9 @@ from crosswind.gateway.protocols.tool_mapping import ToolMapping
 from crosswind.gateway.protocols.tools import ToolReader
 from crosswind.injectors.conversation import Conversation, ToolSchema
 
+REQUEST_ID = b"x-request-id"
+"""The header in which most providers name a request."""
+
 
 class Codec(ABC):
     """One protocol: a body to a conversation and back, an answer to a record, an error in its own form."""
@@ -37,6 +40,8 @@ class Codec(ABC):
     """
     client_header: bytes | None = None
     """A header that its clients send with every request, also on routes of no protocol."""
+    request_id_header = REQUEST_ID
+    """The header in which its providers name a request."""
     operation = "chat"
     """The operation's name in traces (`gen_ai.operation.name`)."""
     message_format: MessageFormat

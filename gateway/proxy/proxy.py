@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
+from secrets import token_hex
 from urllib.parse import unquote
 
 import structlog
@@ -16,9 +17,10 @@ from crosswind.gateway.errors import ServiceError, UpstreamError
 from crosswind.gateway.http.asgi import JSON, ClientGone, Http, Message, Receive, Send
 from crosswind.gateway.http.auth import Authenticator, Caller, find_secrets
 from crosswind.gateway.http.body import read_body
+from crosswind.gateway.http.headers import VIA
 from crosswind.gateway.noise.limits import CAPPED, FaultsInFlight
 from crosswind.gateway.noise_model.preparation import TextPreparation
-from crosswind.gateway.protocols.codec import Codec, api_roots
+from crosswind.gateway.protocols.codec import REQUEST_ID, Codec, api_roots
 from crosswind.gateway.protocols.request import SplitBody
 from crosswind.gateway.proxy.passthrough import PassThrough
 from crosswind.gateway.proxy.provider_ownership import ProviderOwnership
@@ -51,6 +53,7 @@ _log = structlog.get_logger("crosswind.proxy")
 
 _numbers = count(1)
 _DEFECT = "the gateway failed; see its log"
+_STOPPING = "the gateway is stopping and can't wait for the upstream any longer; send the request again"
 
 
 @dataclass(slots=True)
@@ -93,6 +96,10 @@ class Proxy:
             await self._answer_error(http, route.shape, error)
         except ClientGone:
             _log.debug("the client went away", path=self._redactor(http).mask_name(route.path or ""))
+        except asyncio.CancelledError:
+            # The server cuts the requests that last longer than its drain, and waits for this answer.
+            status = "503"
+            await self._answer_cut(http, route.shape)
         except Exception:
             status = "500"
             _log.exception("a defect of the gateway", path=self._redactor(http).mask_name(route.path or ""))
@@ -104,6 +111,14 @@ class Proxy:
             self.metrics.count_request(route.kind, status)
             if self.settings.log.access:
                 log_request("data", http.method, route.kind, status, started)
+
+    async def _answer_cut(self, http: Http, shape: Codec | None) -> None:
+        """Answer a request that is cut. An answer that has begun ends early, so that its client sees it."""
+        if http.started:
+            return http.cut()
+        cut = ServiceError(503, _STOPPING, kind="server_error", code="stopping")
+        self.metrics.count_failure(cut)
+        await self._answer_error(http, shape, cut)
 
     def _redactor(self, http: Http, remains: Remains | None = None) -> Redactor:
         """The redactor that knows the request's own credentials."""
@@ -121,6 +136,7 @@ class Proxy:
             raise ServiceError(
                 431, "the request's headers are too large; raise limits.header", code="headers_too_large"
             )
+        self.upstreams.refuse_own(http.first.get(VIA))
         caller = self.authenticator.identify(http.first, http.query.decode("latin-1"))
         if route.codec is not None:
             return await self._turn(http, route, route.codec, caller)
@@ -268,12 +284,18 @@ class Proxy:
 
     async def _answer_error(self, sink: ResponseSink, shape: Codec | None, error: ServiceError) -> None:
         if not sink.started:
+            request_id = f"req_{token_hex(12)}"
             _log.info(
-                "answered with an error", status=error.status, error_code=error.code, error=error.message
+                "answered with an error",
+                status=error.status,
+                error_code=error.code,
+                error=error.message,
+                request_id=request_id,
             )
             marker = [(b"x-crosswind-error", error.code.encode())] if self.settings.markers else []
+            name = shape.request_id_header if shape else REQUEST_ID
             body = shape.error_body(error) if shape else error.body()
-            await sink.answer(error.status, body, [*JSON, *marker])
+            await sink.answer(error.status, body, [*JSON, (name, request_id.encode()), *marker])
 
 
 class DataPlane:

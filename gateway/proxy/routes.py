@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from urllib.parse import unquote_to_bytes
 
 import msgspec
+import structlog
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError
@@ -28,6 +29,8 @@ PASS = "pass_through"
 HEALTH = "health"
 NONE = "none"
 
+_STEERING = tuple(b"x-crosswind-" + name for name in (b"profile", b"seed", b"task", b"group", b"noise"))
+_log = structlog.get_logger("crosswind.proxy")
 _ROUTE = re.compile(r"(?:/s/(?P<session>[^/]+))?(?P<root>/[^/]+)(?P<path>/.*)?\Z", re.DOTALL)
 _DOTS = re.compile(rb"[/\\]\.{1,2}(?:[/\\;]|\Z)")
 """Steps that would lead out of the API's root, or of the upstream's base path, in a decoded path."""
@@ -83,6 +86,7 @@ def read_claim(http: Http, route: Route, caller: Caller, settings: Settings) -> 
         )
     identity = "path" if route.session_id else "header"
     if not settings.steering:
+        _tell_ignored(http)
         return SessionClaim(session_id, identity, caller)
     return SessionClaim(
         session_id,
@@ -93,6 +97,11 @@ def read_claim(http: Http, route: Route, caller: Caller, settings: Settings) -> 
         task_id=_label(http.header(b"x-crosswind-task"), caller),
         group_id=_label(http.header(b"x-crosswind-group"), caller),
     )
+
+
+def _tell_ignored(http: Http) -> None:
+    if ignored := [name.decode() for name in _STEERING if name in http.first]:
+        _log.warning("headers that steer noise are ignored; set steering: true to heed them", headers=ignored)
 
 
 class IncomingCall(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ from crosswind.gateway.http.auth import (
     find_secrets,
     protocols_without_credentials,
 )
-from crosswind.gateway.http.headers import Headers
+from crosswind.gateway.http.headers import VIA, Headers
 from crosswind.gateway.protocols.json_values import decode, encode
 from crosswind.gateway.proxy.provider_objects import find_item_id
 from crosswind.gateway.proxy.provider_ownership import ProviderOwnership
@@ -97,6 +97,7 @@ class WebSockets:
             raise ServiceError(
                 426, "WebSockets are refused here (`websockets: refuse`); use HTTP", code="websockets_refused"
             )
+        self.upstreams.refuse_own(http.first.get(VIA))
         query = http.query.decode("latin-1")
         caller = self.authenticator.identify(http.first, query, offered)
         claim = read_claim(http, route, caller, self.settings)

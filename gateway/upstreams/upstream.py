@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from hashlib import blake2b
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import aiohttp
@@ -17,7 +18,7 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.config.upstream import UpstreamSettings
 from crosswind.gateway.errors import UpstreamAttempt, UpstreamError
 from crosswind.gateway.http.auth import Caller, query_without_credentials
-from crosswind.gateway.http.headers import CREDENTIALS, Changes, Headers, forward_headers
+from crosswind.gateway.http.headers import CREDENTIALS, VIA, Changes, Headers, forward_headers
 from crosswind.gateway.protocols.json_values import encode
 from crosswind.gateway.upstreams.pool import Pool
 from crosswind.gateway.upstreams.replicas import Replica, Replicas
@@ -36,7 +37,9 @@ class Upstream:
         self,
         settings: UpstreamSettings,
         common: Settings,
+        run: str,
     ) -> None:
+        """`run` names this run of the gateway, in all its processes."""
         self.settings = settings
         self.name = settings.name
         self.dialect = settings.effective_dialect
@@ -47,6 +50,8 @@ class Upstream:
         self.pool = Pool(settings.bases, settings.merge_timeouts(common.timeouts), common.limits)
         self.identity = (settings, self.pool.timeouts, common.limits, self.retries, self.health)
         """The settings that it was built from: a reload keeps an upstream whose identity is unchanged."""
+        self.mark = blake2b(f"{run}/{self.name}".encode(), digest_size=8).hexdigest().encode()
+        """What is sent with each request: one that comes in with it was sent here by ourselves."""
         self.tokenless = False
         """It refused a request that asked for token ids."""
         self._allowed = (
@@ -69,14 +74,18 @@ class Upstream:
         return {} if named is None else {"model": encode(named)}
 
     def headers(self, given: Sequence[tuple[bytes, bytes]], caller: Caller, changes: Changes) -> Headers:
-        """The headers for this upstream: the client's allowed ones, its credential, its extra fields."""
-        kept = forward_headers(given, {**self._replace_credentials(caller), **self._added, **changes})
+        """The headers for this upstream: the client's allowed ones, its credential, its extra fields, and our
+        mark.
+        """
+        via = b", ".join([*(value for name, value in given if name == VIA), self.mark])
+        own = {**self._added, **changes, VIA: via}
+        kept = forward_headers(given, {**self._replace_credentials(caller), **own})
         if self._allowed is None:
             return kept
         return [
             (name, value)
             for name, value in kept
-            if name in self._added or name in changes or self._allowed.match(name.decode("latin-1"))
+            if name in own or self._allowed.match(name.decode("latin-1"))
         ]
 
     def _replace_credentials(self, caller: Caller) -> dict[bytes, bytes | None]:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 
+import structlog
+
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.protocols.codec import codec_of_resource
 from crosswind.gateway.upstreams.replicas import ReplicaState
 from crosswind.gateway.upstreams.upstream import Upstream
+
+_log = structlog.get_logger("crosswind.upstreams")
 
 
 class Upstreams:
@@ -56,6 +60,20 @@ class Upstreams:
             return self.default
         return next((one for one in self._members if one.speaks(codec.name)), self.default)
 
+    def refuse_own(self, via: bytes | None) -> None:
+        """Raise ServiceError 508 for a request that we sent to an upstream ourselves, by its header `VIA`."""
+        if via is None:
+            return
+        for upstream in self._members:
+            if upstream.mark in via:
+                _log.error("an upstream leads back to this gateway", upstream=upstream.name)
+                raise ServiceError(
+                    508,
+                    f"upstream {upstream.name!r} ({', '.join(upstream.settings.bases)}) leads back to this "
+                    "gateway; give the model server's own URL",
+                    code="upstream_loop",
+                )
+
     def states(self) -> dict[str, dict[str, ReplicaState]]:
         """The health of every replica, by upstream name and base URL."""
         return {one.name: {each.base: each.state for each in one.replicas.members} for one in self._members}
@@ -64,14 +82,14 @@ class Upstreams:
         await asyncio.gather(*(one.close() for one in self._members))
 
 
-def build_upstreams(settings: Settings, known: Upstreams | None = None) -> Upstreams:
-    """Build the upstreams of a configuration. Unchanged upstreams of `known` are kept, with their connections
-    and the health of their replicas.
+def build_upstreams(settings: Settings, known: Upstreams | None, run: str) -> Upstreams:
+    """Build the upstreams of a configuration, for the run of this name. Unchanged upstreams of `known` are
+    kept, with their connections and the health of their replicas.
     """
     kept = {one.name: one for one in known or ()}
     members = []
     for each in settings.every_upstream:
-        upstream = Upstream(each, settings)
+        upstream = Upstream(each, settings, run)
         before = kept.get(upstream.name)
         members.append(before if before is not None and before.identity == upstream.identity else upstream)
     default = members[-1] if settings.upstream is not None else members[0]

@@ -110,7 +110,8 @@ class Supervisor:
                 self._dealer.remove(handed)
             self._forget_gauges(child.pid)
             if self._stopping:
-                if code not in (0, ROWS_LOST):
+                # SIGTERM kills a child that isn't far enough to drain, nor to have anything to drain.
+                if code not in (0, ROWS_LOST, -signal.SIGTERM):
                     _log.error("a child did not end well", who=child.name, exit_code=code)
                     self._ended_badly = True
                 return
@@ -137,7 +138,7 @@ class Supervisor:
 
     def _give_up(self, child: ChildProcess, code: int) -> None:
         _log.error("a child can't start", who=child.name, exit_code=code)
-        self._failed = child.failure
+        self._failed, self._ended_badly = child.failure, True
         self._stop()
 
     async def _hear(self, child: ChildProcess, message: Message) -> Message | None:
@@ -234,7 +235,7 @@ class Supervisor:
         for child in self._children if slow else ():
             child.signal(signal.SIGKILL)
         await asyncio.gather(*keeping)
-        return tell_lost_rows(self._rows_lost) or (1 if self._ended_badly or not self._up else 0)
+        return tell_lost_rows(self._rows_lost) or int(self._ended_badly)
 
 
 def _serialize_settings(settings: Settings) -> Message:

@@ -16,7 +16,7 @@ from crosswind.testing.replies import CUT, Part, ReceivedRequest, Reply
 CHAT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/responses", "/v1/messages"
 COMPLETIONS, EMBEDDINGS = "/v1/completions", "/v1/embeddings"
 WORDS = ["order", "W-1042", "naïve", "日本語", "🛒", "line\nbreak", '"quoted"', "\\", "\u2028", "x" * 300, ""]
-HOP = {"host", "connection", "keep-alive", "transfer-encoding", "accept", "user-agent"}
+HOP = {"host", "connection", "keep-alive", "transfer-encoding", "accept", "user-agent", "x-crosswind-via"}
 """Headers that belong to one hop, or that the clients of a test set for themselves."""
 
 

@@ -71,6 +71,7 @@ class MessagesCodec(Codec):
     path = "/messages"
     resources = ("messages",)
     client_header = b"anthropic-version"
+    request_id_header = b"request-id"
     message_format = MessagesFormat()
     system_member = "system"
     tool_mapping = MessagesToolMapping()

@@ -15,6 +15,7 @@ from crosswind.gateway.cli import main
 from tests import ROOT
 
 UPSTREAM = ["--upstream", "http://127.0.0.1:1/v1"]
+FREE = ["--port", "0", "--control-port", "0"]
 
 
 def crosswind(cwd: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -82,6 +83,22 @@ def test_a_port_in_use(tmp_path: Path) -> None:
         assert f"port {port} on 127.0.0.1 can't be used" in line and "--port" in line
         line = refused(crosswind(tmp_path, "serve", *UPSTREAM, "--port", "0", "--control-port", port))
         assert "--control-port" in line
+        line = refused(crosswind(tmp_path, "serve", *UPSTREAM, "--host", "192.0.2.7", "--port", port))
+        assert "host '192.0.2.7' is no address of this machine" in line and "give --host" in line
+        line = refused(
+            crosswind(tmp_path, "serve", *UPSTREAM, "--port", "0", "--control-host", "no.such.invalid")
+        )
+        assert "control_host 'no.such.invalid' is no address" in line and "give --control-host" in line
+
+
+def test_an_upstream_that_is_the_gateway_itself_and_two_equal_ports(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    itself = ("--upstream", f"http://localhost:{port}/v1", "--port", port, "--control-port", "0")
+    assert "is this gateway's own data plane" in refused(crosswind(tmp_path, "serve", *itself))
+    line = refused(crosswind(tmp_path, "serve", *UPSTREAM, "--port", port, "--control-port", port))
+    assert f"port and control_port are both {port}" in line
 
 
 def test_an_unknown_command(tmp_path: Path) -> None:
@@ -118,20 +135,20 @@ def test_all_problems_are_said_at_once(tmp_path: Path) -> None:
 
 
 def test_the_doctor_prints_findings_only(tmp_path: Path) -> None:
-    run = crosswind(tmp_path, "doctor", *UPSTREAM, "--profile", "noisyagent")
+    run = crosswind(tmp_path, "doctor", *FREE, *UPSTREAM, "--profile", "noisyagent")
     assert run.returncode == 0 and all(line.startswith("✓ ") for line in run.stdout.splitlines()), run
     assert not (tmp_path / "crosswind.db").exists()
     run = crosswind(
-        tmp_path, "doctor", *UPSTREAM, "--profile", "noisyagnet", "--store", "sqlite:////none/a.db"
+        tmp_path, "doctor", *FREE, *UPSTREAM, "--profile", "noisyagnet", "--store", "sqlite:////none/a.db"
     )
     assert run.returncode == 1
     assert "✗ unknown profile 'noisyagnet'; did you mean" in run.stdout
     assert "✗ store sqlite:////none/a.db" in run.stdout
-    run = crosswind(tmp_path, "doctor", *UPSTREAM, "--check")
+    run = crosswind(tmp_path, "doctor", *FREE, *UPSTREAM, "--check")
     assert (
         run.returncode == 1 and "✗ upstream default: http://127.0.0.1:1/v1: it can't be reached" in run.stdout
     )
-    assert '"good": false' in crosswind(tmp_path, "doctor", *UPSTREAM, "--check", "--json").stdout
+    assert '"good": false' in crosswind(tmp_path, "doctor", *FREE, *UPSTREAM, "--check", "--json").stdout
 
 
 def test_only_changes_are_shown(tmp_path: Path) -> None:

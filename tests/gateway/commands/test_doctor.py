@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,21 @@ import pytest
 from click.testing import CliRunner, Result
 
 from crosswind.gateway.cli import root
-from crosswind.testing.replies import Reply, plain
+from crosswind.testing import ScriptedProvider
+from crosswind.testing.replies import Part, ReceivedRequest, Reply, plain
 from tests.gateway.engine import engine
-from tests.gateway.servers import upstream
+from tests.gateway.servers import gateway, upstream
+
+
+def by_request(choose: Callable[[ReceivedRequest], Reply]) -> Reply:
+    """A reply that depends on the request."""
+
+    async def reply(seen: ReceivedRequest) -> AsyncIterator[Part]:
+        async for part in choose(seen)(seen):
+            yield part
+
+    return reply
+
 
 MODELS = {"object": "list", "data": [{"id": "tiny", "object": "model", "owned_by": "vllm"}]}
 
@@ -42,5 +56,85 @@ async def test_an_engine_is_asked_for_a_token(tmp_path: Path, reply: Reply, mark
 
 
 def _doctor(folder: Path, url: str) -> Result:
-    given = ["doctor", "--check", "--upstream", f"{url}/v1", "--store", f"sqlite:///{folder}/none.db"]
-    return CliRunner().invoke(root, given)
+    return _run(folder, "--check", "--upstream", f"{url}/v1")
+
+
+def _run(folder: Path, *given: str) -> Result:
+    """`doctor`, with free ports and no store unless others are given."""
+    usual = ["--port", "0", "--control-port", "0", "--store", f"sqlite:///{folder}/none.db"]
+    return CliRunner().invoke(root, ["doctor", *usual, *given])
+
+
+def _line(found: Result, said: str) -> str:
+    [line] = [line for line in found.output.splitlines() if said in line]
+    return line
+
+
+def under_v1(seen: ReceivedRequest) -> Reply:
+    """A server that has its API under /v1 alone, and a page for everything else."""
+    if seen.path == "/v1/models":
+        return plain(MODELS)
+    return plain(b"<html>no such page</html>", 404 if seen.path != "/web/models" else 200)
+
+
+@pytest.mark.parametrize("path", ["", "/api", "/web", "/v1/chat/completions", "/v1/v1"])
+async def test_the_url_that_was_meant_is_named(tmp_path: Path, path: str) -> None:
+    async with upstream(by_request(under_v1)) as app:
+        found = await asyncio.to_thread(_run, tmp_path, "--check", "--upstream", f"{app.url}{path}")
+    assert _line(found, f"correct the URL to {app.url}/v1").startswith("✗") and found.exit_code == 1
+
+
+async def test_a_url_without_any_route_is_wrong_and_one_without_a_list_may_be_right(tmp_path: Path) -> None:
+    async with upstream(plain({"error": "no such route"}, 404)) as app:
+        found = await asyncio.to_thread(_run, tmp_path, "--check", "--upstream", f"{app.url}/v1")
+    assert _line(found, f"it has no {app.url}/v1/chat/completions").startswith("✗")
+    refuses = by_request(
+        lambda seen: plain({"error": "x"}, 400 if seen.path.endswith("completions") else 404)
+    )
+    async with upstream(refuses) as app:
+        found = await asyncio.to_thread(_run, tmp_path, "--check", "--upstream", f"{app.url}/v1")
+    assert _line(found, "no list of models").startswith("!") and found.exit_code == 0
+
+
+def test_a_tick_says_what_was_checked(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        found = _run(tmp_path, "--upstream", "http://127.0.0.1:1/v1", "--port", port)
+    assert _line(found, f"port {port} on 127.0.0.1 can't be used").startswith("✗") and found.exit_code == 1
+    assert _line(found, "control_a port on 127.0.0.1, chosen at the start, could be bound")
+    assert _line(found, "a valid URL, to be used with the clients' own credentials").startswith("✓")
+
+
+async def test_a_gateway_that_serves_is_no_fault(tmp_path: Path, app: ScriptedProvider) -> None:
+    async with gateway(tmp_path, app) as running:
+        port, control = (url.rpartition(":")[2] for url in (running.data, running.control))
+        given = ("--upstream", f"{app.url}/v1", "--port", port, "--control-port", control)
+        found = await asyncio.to_thread(_run, tmp_path, *given)
+    assert found.output.count("a gateway serves there already") == 2 and found.exit_code == 0
+
+
+def test_what_others_can_reach_is_said(tmp_path: Path) -> None:
+    given = ("--upstream", "http://127.0.0.1:1/v1", "--host", "0.0.0.0", "--control-host", "0.0.0.0")
+    found = _run(tmp_path, *given)
+    data, control = _line(found, "data plane on 0.0.0.0"), _line(found, "control plane on 0.0.0.0")
+    assert data.startswith("!") and "without a key of the gateway's; set auth: keys" in data
+    assert control.startswith("!") and "made and printed at each start" in control
+    assert found.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("host", "base"),
+    [("127.0.0.1", "http://localhost:18080/v1"), ("0.0.0.0", "http://127.0.0.1:18080/v1")],
+)
+def test_an_upstream_that_is_the_gateway_itself(tmp_path: Path, host: str, base: str) -> None:
+    found = _run(tmp_path, "--upstream", base, "--host", host, "--port", "18080")
+    assert _line(found, "is this gateway's own data plane; give the model server's URL").startswith("✗")
+    other = _run(tmp_path, "--upstream", base, "--host", host, "--port", "18081")
+    assert "own data plane" not in other.output
+
+
+def test_an_address_of_another_machine(tmp_path: Path) -> None:
+    found = _run(tmp_path, "--upstream", "http://127.0.0.1:1/v1", "--host", "192.0.2.7")
+    assert _line(found, "host '192.0.2.7' is no address of this machine").startswith("✗")
