@@ -98,8 +98,9 @@ class Proxy:
             _log.debug("the client went away", path=self._redactor(http).mask_name(route.path or ""))
         except asyncio.CancelledError:
             # The server cuts the requests that last longer than its drain, and waits for this answer.
-            status = "503"
-            await self._answer_cut(http, route.shape)
+            if not http.gone:
+                status = "503"
+                await self._answer_cut(http, route.shape)
         except Exception:
             status = "500"
             _log.exception("a defect of the gateway", path=self._redactor(http).mask_name(route.path or ""))
