@@ -137,7 +137,7 @@ def describe_exposure(settings: Settings) -> Iterator[str]:
         made = ", which is made and printed at each start: set control_key to keep one"
         yield (
             f"control plane on {settings.control_host}: other machines can read the record and steer noise, "
-            f"with a control key{made if settings.needs_control_key else ''}; it speaks no TLS"
+            f"with a key{made if settings.needs_control_key else ''}; it speaks no TLS"
         )
 
 

@@ -61,7 +61,7 @@ CODES = {
     "noise is off while this file exists; PUT /api/noise or SIGUSR2 deletes it": "noise_off_file",
     "noise is off, as when the last run ended; PUT /api/noise or SIGUSR2 switches it on": "noise_still_off",
     "noise is switched by a signal": "noise_switched",
-    "noise is switched over the control plane": "noise_switched",
+    "noise is switched over the control plane": "noise_switched_by_request",
     "noise is switched off by itself": "noise_aborted",
     "noise of this run": "noise_summary",
     "numbers can't be shared": "numbers_not_shared",
