@@ -41,7 +41,7 @@ async def run_server(server: uvicorn.Server, bound: socket.socket) -> AsyncItera
 
 def make_server(app: Any) -> uvicorn.Server:
     """A quiet server of an application."""
-    # An idle connection outlasts any pause of the machine: who comes back must not find it closed.
+    # A long keep-alive, so that a client on a busy machine doesn't find its connection closed.
     return uvicorn.Server(
         uvicorn.Config(
             app,

@@ -60,7 +60,7 @@ def find_route(http: Http) -> Route:
     path = found["path"] or ""
     session = found["session"]
     session = unquote_to_bytes(session.encode("latin-1")).decode("utf-8", "replace") if session else None
-    # An upstream may take a trailing slash as well, and a turn is a turn.
+    # Some upstreams accept a trailing slash, so such a request is a turn too.
     matched = find_codec(found["root"] + path.removesuffix("/")) if http.method == "POST" else None
     if matched is None:
         return Route(PASS, path, session, shape=codec_of_client(http.first, path))

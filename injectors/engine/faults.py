@@ -131,8 +131,8 @@ class LinkRules:
         bounds = self.plan.bounds
         if attempt >= bounds.faults_per_call or spent >= bounds.faults_per_session:
             return False
-        # Of a run of turns that rules would destroy, as many are destroyed as the bound allows, then one gets
-        # through, and so on.
+        # In a run of turns that rules would destroy, destroy as many as the bound allows, let one
+        # through, and begin again.
         begin = self._begin_of_run(turn, beside)
         return (turn - begin) % (bounds.faults_per_call + 1) < bounds.faults_per_call
 

@@ -82,7 +82,7 @@ def _target(text: str, ordinal: int, beside: str = "") -> ToolResultTarget:
 
 def replay_observations(entry: Registered, text: str, ordinal: int, draw: Draw) -> Result:
     notes: list[str] = []
-    # From the last to the first, so that the places of those to come stay as they are.
+    # From the last to the first, so that the offsets of the others stay valid.
     for part in reversed(draw[PARTS]):
         text, note = _replay_one(entry, text, ordinal, part)
         notes.insert(0, note)

@@ -156,8 +156,8 @@ class Plan(StoredData):
                 active = _activate(self, rule, entry)
                 found.setdefault(active.site, []).append(active)
         for site in (Site.USER_TEXT, Site.TOOL_RESULT):
-            # Destroying rules come first: what is to be destroyed needs no decoration, and no promise about
-            # it. So do those on observations: the user's other noise must not touch what marks them.
+            # Rules that destroy a text come first, since a destroyed text needs no other noise. Rules on
+            # observations do too: other noise on the user's text must not change the observations' marks.
             found.get(site, []).sort(key=lambda one: not (one.entry.fault or one.rule.observation))
         return {site: {one.rule.name: one for one in ours} for site, ours in found.items()}
 

@@ -41,8 +41,8 @@ def parse_json(text: str) -> Any:
 
 def _parse(text: str) -> Any:
     try:
-        # What it reads, it reads as the standard library does, in a third of the time; that one has the
-        # last word.
+        # Three times as fast as the standard library, with the same values. The latter decides what this
+        # decoder refuses.
         return msgspec.json.decode(text)
     except (ValueError, RecursionError):
         pass

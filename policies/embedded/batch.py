@@ -155,7 +155,7 @@ class DecodeBatch:
         first = len(self.running)
         news = []
         for row, (sequence, keys, _) in enumerate(chosen, first):
-            # Not as it was chosen: blocks may have come or gone since.
+            # Count again: blocks may have been added or evicted since the sequence was chosen.
             known = self._prefixes.count_known(keys)
             sequence.cached = known * BLOCK
             self._prefixes.load(keys[:known], self._rows, row)

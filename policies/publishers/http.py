@@ -24,7 +24,7 @@ class HttpEngine(ClosingEngine):
 
     def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
         """The answer, whatever its status. Raises EngineAway where there is none."""
-        # What is only asked is answered at once; what changes weights or computes takes its time.
+        # GET requests are answered at once. Others change weights or compute, and may take long.
         within_s = min(self._timeout_s, ANSWERED_WITHIN_S) if method == "GET" else self._timeout_s
         try:
             return self._http.request(method, path, timeout=within_s, **options)

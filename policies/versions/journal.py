@@ -62,7 +62,7 @@ class VersionJournal:
             try:
                 rest = (b"\n" if _is_torn(descriptor) else b"") + line + b"\n"
                 while rest:
-                    # As much as there is room for: the next one says that there is no more.
+                    # A full disk takes a part of the bytes; the next write then raises the error.
                     rest = rest[os.write(descriptor, rest) :]
                 os.fsync(descriptor)
             finally:

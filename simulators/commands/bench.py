@@ -197,7 +197,7 @@ def _print(table: object) -> None:
     from rich.console import Console
 
     console = Console()
-    # Into a file or a pipe, a table isn't squeezed into the 80 columns that are assumed there.
+    # For a file or a pipe rich assumes 80 columns, which are too few for the table.
     (console if console.is_terminal else Console(width=120)).print(table)
 
 

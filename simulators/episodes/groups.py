@@ -41,7 +41,7 @@ async def next_group(control: AsyncClient, plan: GroupPlan) -> int:
     """
     ids = [name for name in await control.groups() if name.startswith(plan.prefix)]
     numbers = [int(number) for name in ids if (number := name.removeprefix(plan.prefix)).isdecimal()]
-    # Where newer sessions than the last 1,000 are all of others, the numbers are felt for.
+    # Only the newest 1,000 sessions are listed, so a group may exist under a higher number: probe for one.
     deleted = await control.highest_deleted(plan.prefix)
     found, step = max([*numbers, -1 if deleted is None else deleted]) + 1, 1
     while await control.groups(newest=1, of=plan.group_id(found)):

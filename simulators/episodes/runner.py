@@ -169,5 +169,5 @@ async def run_all(
     finally:
         for task in (stop, *workers):
             task.cancel()
-        # `everyone` too: a cancellation that nobody asks it about is printed with its traceback.
+        # Await `everyone` too, or asyncio logs its cancellation with a traceback.
         await asyncio.gather(stop, everyone, *workers, return_exceptions=True)

@@ -51,7 +51,7 @@ class Toolbox:
         if not self._parameters:
             return [name]
         if not self._recovers:
-            # Newer, cheaper, faster: a name that goes on from the known one tempts.
+            # This agent prefers a distractor: a longer name that begins with the known one.
             longer = sorted(one for one in self._parameters if one.startswith(f"{name}_"))
             return [*longer, name]
         takes = set(arguments)
@@ -66,7 +66,7 @@ class Toolbox:
     def _as_declared(self, shown: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """The arguments in the types that the tool is declared to take."""
         listed = self._parameters.get(shown, [])
-        # Of several tools of one name, the one that takes what the purpose has is meant.
+        # If several tools share a name, take the one with the given arguments.
         properties = next((one for one in listed if set(one) == set(arguments)), listed[0] if listed else {})
         kinds = {
             name: schema.get("type") for name, schema in properties.items() if isinstance(schema, Mapping)

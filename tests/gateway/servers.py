@@ -95,6 +95,11 @@ class Running:
         while await recorder.wait_durable(recorder.submit([row]), 10) is not Durable.YES:
             await asyncio.to_thread(lambda: None)
 
+    async def sessions(self) -> list[dict[str, Any]]:
+        """All sessions as they are stored."""
+        await self.flush()
+        return (await self.api("GET", "/api/sessions")).json()["sessions"]
+
     async def trajectory(self, session: str) -> dict[str, Any]:
         """The session as it is stored."""
         await self.flush()

@@ -132,7 +132,7 @@ def _append(sequence: TokenSequence, sampled: SampledRound, newest_version: str)
     sequence.token_ids.extend(completion.token_ids)
     sequence.sampled.extend(range(start, len(sequence.token_ids)))
     sequence.logprobs.extend(completion.logprobs)
-    # What was being sampled during a swap went on with the old version's keys and values: what the newest
-    # version sampled in it is not what the newest version alone would have said.
+    # A completion that was sampled during a swap continued with the old version's keys and values. So its
+    # tokens from the newest version aren't what that version alone would have sampled.
     current = sampled.versions == {newest_version}
     sequence.current.extend([current] * len(completion.token_ids))

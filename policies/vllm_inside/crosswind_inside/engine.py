@@ -68,10 +68,10 @@ class PolicyEngine:
     @classmethod
     async def attach(cls, engine: Any) -> PolicyEngine:
         """Take over an engine that has just started, and name its version. Raises EngineFailed."""
-        # This process only checks files with torch: it must not fight the workers for their cores.
+        # This process uses torch only to check files. It must not compete with the workers for cores.
         torch.set_num_threads(1)
         policy = cls(engine)
-        # The first reload takes seconds, later ones don't; and one that can't reload is better known now.
+        # The first reload takes seconds, so do it now. It also shows whether this engine can reload.
         await policy._swap_weights(policy._model)
         await engine.update_weight_version(policy._served["version"])
         await asyncio.to_thread(lambda: _commit_state(policy._write_state(policy._served, policy._full)))

@@ -22,7 +22,7 @@ async def score_all(
 async def _score(generate: Callable[..., Any], prompt: list[int], completion: list[int]) -> list[float]:
     from vllm.sampling_params import SamplingParams
 
-    # One token must be sampled, and the context must have room for it: the last one's is what it says of it.
+    # vLLM must sample at least one token, so the context needs room for one more.
     settings = SamplingParams(max_tokens=1, temperature=0.0, prompt_logprobs=0, detokenize=False)
     given = {"prompt_token_ids": prompt + completion}
     scored: list[Any] = []

@@ -37,9 +37,7 @@ async def test_texts_that_utf8_cannot_say_are_shown_as_they_are(tmp_path: Path) 
         }
         raw = json.dumps({"model": "tiny", "messages": [said]}).encode()
         assert (await running.chat(raw, session)).is_success
-        await running.flush()
-
-        listed = (await running.api("GET", "/api/sessions")).json()["sessions"]
+        listed = await running.sessions()
         assert [one["labels"]["note"] for one in listed] == [HALF]
         assert (await running.api("GET", f"/api/sessions/{session}")).json()["labels"] == {"note": HALF}
         events = (await running.api("GET", f"/api/sessions/{session}/events")).json()["events"]

@@ -47,8 +47,7 @@ async def test_a_share_of_the_sessions_is_noisy_and_always_the_same_ones(tmp_pat
             async with gateway(tmp_path, app, **given_, dose={"share": 0.3}) as running:
                 for number in range(30):
                     await running.chat(body(user("hello")), f"s{number}")
-                await running.flush()
-                found = (await running.api("GET", "/api/sessions")).json()["sessions"]
+                found = await running.sessions()
                 arms.append({one["id"]: one["arm"] for one in found})
                 grouped = await running.api("POST", "/api/sessions", {"group_id": "g", "task_id": "t"})
                 assert grouped.json()["arm"] == "noisy", "an experiment's own traffic"

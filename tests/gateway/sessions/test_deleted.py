@@ -59,10 +59,8 @@ async def test_its_id_is_free_again_after_a_while_and_after_a_restart_not_before
 
 async def test_an_unnamed_client_goes_on_in_a_session_of_its_own(running: Running) -> None:
     assert (await running.chat(body(*history(1)))).status_code == 200
-    await running.flush()
-    (first,) = (await running.api("GET", "/api/sessions")).json()["sessions"]
+    (first,) = await running.sessions()
     assert (await running.api("DELETE", f"/api/sessions/{first['id']}")).is_success
     assert (await running.chat(body(*history(2)))).status_code == 200
-    await running.flush()
-    (other,) = (await running.api("GET", "/api/sessions")).json()["sessions"]
+    (other,) = await running.sessions()
     assert other["id"] != first["id"] and other["quarantine"]

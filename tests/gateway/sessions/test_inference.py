@@ -40,12 +40,6 @@ async def chat(running: Running, messages: list[dict[str, Any]], **headers: str)
     return message
 
 
-async def sessions(running: Running) -> list[dict[str, Any]]:
-    await running.flush()
-    found: list[dict[str, Any]] = (await running.api("GET", "/api/sessions")).json()["sessions"]
-    return found
-
-
 async def turns_of(running: Running, session: str) -> list[int]:
     return [turn["index"] for turn in (await running.trajectory(session))["turns"]]
 
@@ -61,7 +55,7 @@ async def test_conversations_that_begin_alike_are_told_apart_by_their_calls(tmp_
         for line in lines:
             line.append(user("And when does it come?"))
             await chat(running, line)
-        found = await sessions(running)
+        found = await running.sessions()
         assert len(found) == 2 and all(one["identity"] == "inferred" for one in found)
         assert all(one["quarantine"] is None and 0.5 < one["confidence"] < 1 for one in found)
         for one in found:
@@ -82,7 +76,7 @@ async def test_a_text_alone_tells_them_apart_too_and_another_process_knows(tmp_p
             for line in lines:
                 line.append(user("And now?"))
                 await chat(running, line)
-            found = await sessions(running)
+            found = await running.sessions()
             assert len(found) == 2 and all(one["quarantine"] is None for one in found)
             for one in found:
                 assert await turns_of(running, one["id"]) == [0, 1]
@@ -91,12 +85,12 @@ async def test_a_text_alone_tells_them_apart_too_and_another_process_knows(tmp_p
 async def test_what_cannot_be_resolved_is_served_and_quarantined(tmp_path: Path) -> None:
     async with upstream(plain(answer("Same."))) as app, gateway(tmp_path, app) as running:
         await chat(running, [ASKED, {"role": "assistant", "content": "Never said here."}, user("So?")])
-        (unknown,) = await sessions(running)
+        (unknown,) = await running.sessions()
         assert unknown["confidence"] < 0.5 and "not delivered here" in unknown["quarantine"]
         for _ in range(2):
             await chat(running, [user("Hello?")])
         await chat(running, [user("Hello?"), {"role": "assistant", "content": "Same."}, user("So?")])
-        doubtful = [one for one in await sessions(running) if "alike" in (one["quarantine"] or "")]
+        doubtful = [one for one in await running.sessions() if "alike" in (one["quarantine"] or "")]
         assert len(doubtful) == 1 and doubtful[0]["confidence"] <= 0.9
 
 
@@ -107,7 +101,7 @@ async def test_a_marked_retry_of_a_first_turn_opens_no_second_session(tmp_path: 
         url = f"{running.data}/v1/chat/completions"
         assert (await running.http.post(url, json=body)).status_code == 503
         assert (await running.http.post(url, json=body, headers=RETRY)).status_code == 200
-        (one,) = await sessions(running)
+        (one,) = await running.sessions()
         turns = (await running.trajectory(one["id"]))["turns"]
         assert [(turn["index"], turn["attempt"]) for turn in turns] == [(0, 0), (0, 1)]
 

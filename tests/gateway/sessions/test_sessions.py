@@ -19,11 +19,6 @@ from tests.gateway.trajectory.rows import locked
 HELLO = body(user("hello there"))
 
 
-async def sessions(running: Running) -> list[dict[str, Any]]:
-    await running.flush()
-    return list((await running.api("GET", "/api/sessions")).json()["sessions"])
-
-
 async def test_the_path_goes_before_the_header_and_the_header_before_inference(tmp_path: Path) -> None:
     async with upstream() as app, gateway(tmp_path, app) as running:
         await running.chat(HELLO, "by-path", x_crosswind_session="by-header")
@@ -32,7 +27,7 @@ async def test_the_path_goes_before_the_header_and_the_header_before_inference(t
         await running.chat(body(*history(2)))
         await running.chat(HELLO)
         await running.chat(HELLO, "with%20space")
-        found = {one["id"]: one for one in await sessions(running)}
+        found = {one["id"]: one for one in await running.sessions()}
         assert (found["by-path"]["identity"], found["by-header"]["identity"]) == ("path", "header")
         assert "with space" in found
         inferred = [one for one in found.values() if one["identity"] == "inferred"]
@@ -90,7 +85,7 @@ async def test_keys_of_ours_are_checked_and_replaced(tmp_path: Path) -> None:
         await running.chat(HELLO, "a", authorization="Bearer our-key-for-team-a")
         await running.chat(HELLO, "b", authorization="Bearer our-key-for-b")
         assert [seen.headers["authorization"] for seen in app.requests] == ["Bearer sk-up"] * 2
-        found = {one["id"]: one for one in await sessions(running)}
+        found = {one["id"]: one for one in await running.sessions()}
         assert (found["a"]["tenant"], found["a"]["arm"]) == ("a", "noisy")
         assert (found["b"]["tenant"], found["b"]["arm"]) == ("default", "clean")
 
@@ -150,7 +145,7 @@ async def test_headers_steer_only_where_the_operator_allows_and_within_the_cap(t
         (tmp_path / "a").mkdir()
         async with gateway(tmp_path / "a", app) as running:
             await running.chat(HELLO, "ignored", **headers)
-            (session,) = await sessions(running)
+            (session,) = await running.sessions()
             assert (session["plan"]["profile"], session["plan"]["seed"], session["task_id"]) == (
                 "off",
                 7,
@@ -162,7 +157,7 @@ async def test_headers_steer_only_where_the_operator_allows_and_within_the_cap(t
             refused = await running.chat(HELLO, "beyond", x_crosswind_profile="everything")
             assert (refused.status_code, refused.json()["error"]["code"]) == (403, "profile_not_allowed")
             assert (await running.chat(HELLO, "odd", x_crosswind_seed="x")).status_code == 400
-            (session,) = await sessions(running)
+            (session,) = await running.sessions()
             assert (session["plan"]["profile"], session["plan"]["seed"]) == ("noisyagent", 5)
             assert (session["task_id"], session["group_id"]) == ("t", "g")
 
@@ -175,7 +170,7 @@ async def test_sessions_that_leave_memory_come_back_from_the_store(tmp_path: Pat
         for turn in range(1, 4):
             for name in ("one", "two", "three", "four"):
                 await running.chat(body(*history(turn)), name)
-                await sessions(running)
+                await running.sessions()
         assert running.gateway.sessions.live() <= 3
         for at, name in enumerate(("one", "two", "three", "four")):
             own = app.requests[at::4]
@@ -261,7 +256,7 @@ async def test_a_fixed_key_goes_on_from_session_to_session(tmp_path: Path) -> No
                 headers = {"authorization": f"Bearer {key}"}
                 answered = await running.http.post(url, json=body(user(text)), headers=headers)
                 assert answered.status_code == 200
-        found = {one["task_id"]: one for one in await sessions(running)}
+        found = {one["task_id"]: one for one in await running.sessions()}
         assert (found["first"]["status"], found["second"]["status"]) == ("closed", "open")
         for one in found.values():
             assert len((await running.trajectory(one["id"]))["turns"]) == 2

@@ -42,12 +42,6 @@ async def ask(running: Running, messages: list[dict[str, Any]]) -> dict[str, Any
     return message
 
 
-async def sessions(running: Running) -> list[dict[str, Any]]:
-    await running.flush()
-    found: list[dict[str, Any]] = (await running.api("GET", "/api/sessions")).json()["sessions"]
-    return found
-
-
 def calling() -> Any:
     numbers = iter(range(1000))
     return lambda _: Answer(None, (Call("get_order", {"order_id": "W1045"}, f"call_{next(numbers)}_of"),))
@@ -79,7 +73,7 @@ async def test_runs_of_smolagents_share_no_session(tmp_path: Path) -> None:
         for _ in range(4):
             for line in lines:
                 await smol_turn(running, line)
-        found = await sessions(running)
+        found = await running.sessions()
         assert len(found) == 2 and all(one["quarantine"] is None for one in found)
         for one in found:
             turns = (await running.trajectory(one["id"]))["turns"]
@@ -97,7 +91,7 @@ async def test_tool_noise_acts_on_smolagents_observations_and_user_noise_does_no
         assert second[3].startswith("Observation:\n") and "W1045" not in second[3]
         assert third[:4] == second, "as it was shown"
         assert third[5] == f"Observation:\n{RESULT}", "made again, the call returns the truth"
-        (one,) = await sessions(running)
+        (one,) = await running.sessions()
         events = (await running.trajectory(one["id"]))["events"]
         assert {(event["operator"], event["tool"]) for event in events} >= {
             ("tool.server_error", "get_order")
@@ -121,7 +115,7 @@ async def test_observations_that_cannot_be_faulted_are_said_and_left(tmp_path: P
         await ask(running, line)
         shown = said(app.requests[-1])
         assert shown[3] == line[3]["content"][0]["text"] and shown[5] == line[5]["content"][0]["text"]
-        (one,) = await sessions(running)
+        (one,) = await running.sessions()
         withheld = [
             event
             for event in (await running.trajectory(one["id"]))["events"]
@@ -145,7 +139,7 @@ async def test_code_agents_and_first_steps_that_fail_are_followed(tmp_path: Path
                 content = (await ask(running, line))["content"] + "</code>"
                 line.append(text("assistant", f"{content}\nCalling tools:\n{calls}"))
                 line.append(text("user", f"Observation:\nExecution logs:\n{RESULT}\nLast output:\nNone"))
-        found = await sessions(running)
+        found = await running.sessions()
         assert len(found) == 2 and all(one["quarantine"] is None for one in found)
         assert [len((await running.trajectory(one["id"]))["turns"]) for one in found] == [3, 3]
         assert all(
@@ -163,7 +157,7 @@ async def test_a_history_that_begins_with_a_request_before_is_that_ones(tmp_path
             for number in range(3):
                 await ask(running, line)
                 line += [text("assistant", ""), text("user", f"{error}{number}")]
-        found = await sessions(running)
+        found = await running.sessions()
         assert len(found) == 2
         assert [len((await running.trajectory(one["id"]))["turns"]) for one in found] == [3, 3]
         assert all("not delivered here" in one["quarantine"] for one in found)
@@ -209,7 +203,7 @@ async def test_runs_of_dspy_share_no_session_and_its_template_stays_whole(tmp_pa
                 thought = between(content, "next_thought ## ]]\n", "\n\n[[")
                 args = between(content, "next_tool_args ## ]]\n", "\n\n[[")
                 past[run] += STEP.format(step, thought, args, RESULT)
-        found = await sessions(peers[0])
+        found = await peers[0].sessions()
         assert len(found) == 2 and all(one["quarantine"] is None for one in found)
         for one in found:
             turns = (await peers[0].trajectory(one["id"]))["turns"]
@@ -252,7 +246,7 @@ async def test_react_prompts_are_followed_and_their_observations_are_results(tmp
                 assert between(shown, "Begin!\n\nQuestion: ", "\nThought") != QUESTION
                 assert RESULT not in shown, "each observation is the result of a call of its own"
                 pads[run] += f"{content}\nObservation: {RESULT}\nThought:"
-        found = await sessions(running)
+        found = await running.sessions()
         assert len(found) == 2 and all(one["quarantine"] is None for one in found)
         for one in found:
             assert len((await running.trajectory(one["id"]))["turns"]) == 3
@@ -271,7 +265,7 @@ async def test_react_in_messages_of_its_own(tmp_path: Path) -> None:
             line.append({"role": "user", "content": f"Observation: {RESULT}"})
         shown = said(app.requests[-1])
         assert shown[2].startswith("Observation: ") and "W1045" not in shown[2]
-        (one,) = await sessions(running)
+        (one,) = await running.sessions()
         assert one["quarantine"] is None
 
 
@@ -302,5 +296,5 @@ async def test_runs_that_begin_together_are_told_apart(tmp_path: Path) -> None:
 
     async with upstream(calling()) as app, gateway(tmp_path, app, noise=NOISE) as running:
         await asyncio.gather(*(run(running) for _ in range(5)))
-        found = await sessions(running)
+        found = await running.sessions()
         assert len(found) == 5 and all(one["quarantine"] is None for one in found)

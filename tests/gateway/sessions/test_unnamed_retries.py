@@ -68,12 +68,6 @@ async def count_faults(running: Running, **more: Any) -> int:
     return faults
 
 
-async def sessions(running: Running) -> list[dict[str, Any]]:
-    await running.flush()
-    found: list[dict[str, Any]] = (await running.api("GET", "/api/sessions")).json()["sessions"]
-    return found
-
-
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("path", BODIES)
 async def test_an_equal_first_request_gets_through_after_a_fault(
@@ -89,7 +83,7 @@ async def test_an_equal_first_request_gets_through_after_a_fault(
             async with gateway(folder, app, noise=noise(operator)) as running:
                 met = [await post(running, path, stream=stream) for _ in range(4)]
                 assert met == [False, True] * 2, f"{operator}: each sample meets one fault"
-                found = await sessions(running)
+                found = await running.sessions()
                 assert len(found) == 2
                 assert all(one["confidence"] == 0.5 and "destroyed" in one["quarantine"] for one in found)
                 for one in found:
@@ -148,7 +142,7 @@ async def test_samples_that_begin_together_stay_samples(tmp_path: Path) -> None:
     async with faulty(tmp_path, "model.overloaded") as running:
         met = await asyncio.gather(*(sample(running) for _ in range(6)))
         assert sum(one.count(False) for one in met) >= 6, "each meets its fault"
-        assert len(await sessions(running)) == 6
+        assert len(await running.sessions()) == 6
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -188,7 +182,7 @@ async def test_a_client_whose_prompt_tells_the_time_gets_through_at_the_bound(tm
         assert await count_faults(running, model="another") == 1, "another model's samples are others"
         notes = [
             event["note"]
-            for one in await sessions(running)
+            for one in await running.sessions()
             if "may be the retry" in (one["quarantine"] or "")
             for event in (await running.trajectory(one["id"]))["events"]
         ]
@@ -207,7 +201,7 @@ async def test_a_marked_retry_leaves_no_count_and_who_goes_on_neither(tmp_path: 
         cut = (await running.chat(body)).json()["choices"][0]["message"]
         await running.chat({**body, "messages": [*body["messages"], cut, user("Go on.")]})
         assert not await post(running), "the client before went on from what it got"
-        assert {one["quarantine"] is None for one in await sessions(running)} == {True, False}
+        assert {one["quarantine"] is None for one in await running.sessions()} == {True, False}
 
 
 async def test_a_client_that_gives_up_on_a_hanging_answer_gets_its_next_one(tmp_path: Path) -> None:
@@ -223,12 +217,12 @@ async def test_a_client_that_gives_up_on_a_hanging_answer_gets_its_next_one(tmp_
 async def test_a_closed_or_deleted_session_is_not_gone_on_with(tmp_path: Path) -> None:
     async with faulty(tmp_path, "transport.truncated_body") as running:
         for call in (("POST", "/close"), ("DELETE", "")):
-            known = {one["id"] for one in await sessions(running)}
+            known = {one["id"] for one in await running.sessions()}
             assert not await post(running)
-            (lost,) = {one["id"] for one in await sessions(running)} - known
+            (lost,) = {one["id"] for one in await running.sessions()} - known
             await running.api(call[0], f"/api/sessions/{lost}{call[1]}")
             assert await post(running)
-        found = await sessions(running)
+        found = await running.sessions()
         assert len(found) == 3 and sum(one["status"] == "closed" for one in found) == 1
 
 

@@ -200,8 +200,7 @@ async def test_what_another_worker_delivered_alike_is_not_taken_for_this_ones(tm
             await running.chat(body(*history(1)))
         await flush((first, second))
         await first.chat(body(*history(1), call("call_0", "W17"), result("call_0", "W17")))
-        await first.flush()
-        found = (await first.api("GET", "/api/sessions")).json()["sessions"]
+        found = await first.sessions()
         assert len(found) == 2
         assert [one["quarantine"] for one in found if one["quarantine"]] == [
             "inferred: its history was delivered in several sessions alike"
