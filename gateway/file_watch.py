@@ -8,9 +8,8 @@ creates a store here, since an empty one would hide the loss.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import structlog
 
@@ -23,25 +22,16 @@ _EVERY_S = 0.25
 
 @dataclass(slots=True)
 class FileWatch:
-    """Looks at the files from `start` until `stop`."""
+    """Looks at the files again and again."""
 
     store: Store
     forget: Callable[[], None]
     """Drops what memory holds of the store that was replaced."""
     problem: str | None = None
     """What happened to the files, with the fix; None if they are in order."""
-    _task: asyncio.Task[None] | None = field(default=None, init=False)
 
-    def start(self) -> None:
-        self._task = asyncio.create_task(self._run())
-
-    async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
-
-    async def _run(self) -> None:
+    async def run(self) -> None:
+        """Look regularly, until cancelled."""
         while True:
             await self.look()
             await asyncio.sleep(_EVERY_S)

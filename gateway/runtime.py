@@ -186,7 +186,7 @@ class Gateway:
         process of third-party operators.
         """
         self._start_probes()
-        self._file_watch.start()
+        self._run_in_background(self._file_watch.run())
         if self._confinement is not None and (self.peers is None or self.peers.number):
             self._confinement.start()
         if self.peers is None or self.peers.number == 0:
@@ -365,7 +365,6 @@ class Gateway:
     async def close(self) -> int:
         """Write the queued rows, end all tasks and close everything; return how many rows were lost."""
         self._stop_probes()
-        await self._file_watch.stop()
         if self._housekeeping is not None:
             await self._housekeeping.stop()
         for task in self._tasks:
