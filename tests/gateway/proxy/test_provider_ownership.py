@@ -266,6 +266,23 @@ async def test_ownership_outlives_a_restart_and_holds_for_keys_of_sessions(tmp_p
         assert (await tenants.ask(B, "GET", f"/files/{file}")).status_code == 404
 
 
+async def test_a_deleted_session_of_another_tenant_is_unknown_like_any_other(tmp_path: Path) -> None:
+    async with shared(tmp_path, Account(), sessions="strict") as tenants:
+        api = tenants.running.api
+        theirs = (await api("POST", "/api/sessions", {"tenant": "a"})).json()["id"]
+        said = []
+        for gone in (False, True):
+            if gone:
+                assert (await api("DELETE", f"/api/sessions/{theirs}")).is_success
+            answered = await tenants.running.http.post(
+                f"{tenants.running.data}/s/{theirs}/v1/responses",
+                json=RESPONSE,
+                headers={"authorization": f"Bearer {B}"},
+            )
+            said.append((answered.status_code, answered.text))
+        assert said[0] == said[1] and said[0][0] == 404
+
+
 async def test_lists_show_a_tenants_own_objects_however_many_others_lie_between(tmp_path: Path) -> None:
     account = Account()
     async with shared(tmp_path, account) as tenants:
