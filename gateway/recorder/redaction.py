@@ -25,8 +25,14 @@ SHORTEST = 12
 
 _REPEATED_BYTES = 8 << 20
 """How many bytes of clean segments to remember."""
-_WORTH_REMEMBERING = range(64, 64 << 10)
+_WORTH_REMEMBERING = range(SHORTEST, 64 << 10)
 """The sizes in bytes of segments worth remembering."""
+_ENTRY_BYTES = 200
+"""What an entry takes beside its segment."""
+_SHORT_PART = 8
+"""Shorter parts of a name, between colons, are words of ours and ordinals."""
+_MOST_CLEAR = 4
+"""How many of a turn's texts are looked through for a part of them."""
 _APART = bytes.maketrans(b":#/|,;@()[]{}<>\x1f", b" " * 16)
 """What joins the parts of a name, each of which may be a secret."""
 
@@ -38,25 +44,27 @@ class Redactor:
     With `body_secrets: keep` or `block_training` it masks configured secrets and credentials only.
     """
 
-    __slots__ = ("_clean", "_credentials", "_literal", "_remains", "mode")
+    __slots__ = ("_clean", "_clear", "_credentials", "_literal", "_remains", "mode")
 
     def __init__(self, mode: Secrets, configured: Iterable[str] = ()) -> None:
         self.mode = mode
         self._literal = _spellings(configured)
         self._clean = _Clean()
+        self._clear: tuple[bytes, ...] = ()
+        """Texts of this turn without a secret: their parts (names, ids, messages) have none either."""
         self._credentials: tuple[bytes, ...] = ()
         self._remains: Remains | None = None
 
     def of_turn(self, credentials: Iterable[str], remains: Remains | None = None) -> Redactor:
         """The redactor for one request: with its own `credentials`, and its session's secrets."""
         other: Redactor = Redactor.__new__(Redactor)
-        other.mode, other._literal, other._clean = self.mode, self._literal, self._clean
+        other.mode, other._literal, other._clean, other._clear = self.mode, self._literal, self._clean, ()
         other._credentials, other._remains = _spellings(credentials), remains
         return other
 
     def mask(self, segment: bytes) -> bytes:
         """Mask the segment for storage; return the same object if it has no secret."""
-        if len(segment) < SHORTEST:
+        if len(segment) < SHORTEST or self._is_part(segment):
             return segment
         masked = segment
         for credential in (*self._credentials, *self._literal):
@@ -66,7 +74,21 @@ class Redactor:
                     self._remains.add((credential,))
         if self.mode != "redact":
             return masked
-        return self._mask_remains(self._mask_shaped(masked))
+        masked = self._mask_remains(self._mask_shaped(masked))
+        if masked is segment:
+            self._clear = (segment, *self._clear)[:_MOST_CLEAR]
+        return masked
+
+    def _is_name_of_parts(self, name: bytes) -> bool:
+        """Whether it is a text's part, or made of some, as anchors are: `call:` and a call's id."""
+        parts = name.replace(b"#", b":").split(b":")
+        return all(len(part) < _SHORT_PART or self._is_part(part) for part in parts)
+
+    def _is_part(self, segment: bytes) -> bool:
+        """Whether it is a part of a text of this turn that has no secret."""
+        if self._remains:
+            return False
+        return any(segment in text for text in self._clear)
 
     def mask_text(self, text: str) -> str:
         raw = text.encode("utf-8", "surrogatepass")
@@ -76,7 +98,7 @@ class Redactor:
     def mask_name(self, name: str) -> str:
         """Mask a name or an id: in every mode, since it isn't a body."""
         raw = name.encode("utf-8", "surrogatepass")
-        if len(raw) < SHORTEST:
+        if len(raw) < SHORTEST or self._is_name_of_parts(raw):
             return name
         masked = self._mask_remains(self.mask(raw))
         for part in (masked, masked.translate(_APART)):
@@ -131,6 +153,7 @@ def replace_spans(segment: bytes, spans: Iterable[Span]) -> bytes:
     return b"".join([*parts, segment[at:]])
 
 
+@lru_cache(4096)
 def holds_secret(name: str) -> bool:
     """Whether a name or an id is, or holds, a secret that is known by its own shape."""
     raw = name.encode("utf-8", "surrogatepass")
@@ -180,6 +203,6 @@ class _Clean:
             if segment in self._segments:
                 return
             self._segments[segment] = None
-            self._bytes += len(segment)
+            self._bytes += len(segment) + _ENTRY_BYTES
             while self._bytes > _REPEATED_BYTES:
-                self._bytes -= len(self._segments.popitem(last=False)[0])
+                self._bytes -= len(self._segments.popitem(last=False)[0]) + _ENTRY_BYTES
