@@ -2,113 +2,108 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.faults import BlankAnswer, ProviderRefusal
 from crosswind.injectors.operator import operator
+from crosswind.injectors.operators.fault_by_chance import FaultByChance
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Effect, ModelTarget, Recovery, Result
+from crosswind.injectors.targets import Draw, Effect, ModelTarget, Recovery
+
+_unanswered = partial(operator, site=Site.MODEL_RESPONSE, recovery=Recovery.RETRY, effect=Effect.REPLACES)
 
 
-@operator(
+@_unanswered(
     "model.rate_limited",
-    site=Site.MODEL_RESPONSE,
-    recovery=Recovery.RETRY,
     source="beyond the papers; HTTP 429 with Retry-After, as providers of models answer it",
-    effect=Effect.REPLACES,
 )
-class RateLimited:
+class RateLimited(FaultByChance[ModelTarget]):
     """The request is refused with status 429 and a Retry-After of one to three seconds.
 
     Severity: the probability that a request is refused so.
     """
 
-    def draw(self, target: ModelTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        refused, wait = rng.chance(severity), rng.integer(1, 3)
-        return {"retry_after_s": wait} if refused else None
+    note = "The request was refused for its rate, to be sent again after {retry_after_s} s."
 
-    def apply(self, target: ModelTarget, draw: Draw) -> Result:
-        note = f"The request was refused for its rate, to be sent again after {draw['retry_after_s']} s."
-        return Result(ProviderRefusal("rate_limited", 429, **draw), note)
+    def choose(self, rng: SeededRandom) -> Draw:
+        return {"retry_after_s": rng.integer(1, 3)}
+
+    def make(self, draw: Draw) -> ProviderRefusal:
+        return ProviderRefusal("rate_limited", 429, **draw)
 
 
-@operator(
+@_unanswered(
     "model.overloaded",
-    site=Site.MODEL_RESPONSE,
-    recovery=Recovery.RETRY,
     source="beyond the papers; HTTP 503 and 529, as providers of models answer them",
-    effect=Effect.REPLACES,
 )
-class Overloaded:
+class Overloaded(FaultByChance[ModelTarget]):
     """The request is refused because of too much load: status 503 (529 in some protocols).
 
     Severity: the probability that a request is refused so.
     """
 
-    def draw(self, target: ModelTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        return {"status": 503} if rng.chance(severity) else None
+    note = "The request was refused because the provider was overloaded."
 
-    def apply(self, target: ModelTarget, draw: Draw) -> Result:
-        note = "The request was refused because the provider was overloaded."
-        return Result(ProviderRefusal("overloaded", **draw), note)
+    def choose(self, rng: SeededRandom) -> Draw:
+        return {"status": 503}
+
+    def make(self, draw: Draw) -> ProviderRefusal:
+        return ProviderRefusal("overloaded", **draw)
 
 
-@operator(
+@_unanswered(
     "model.context_length",
-    site=Site.MODEL_RESPONSE,
-    recovery=Recovery.RETRY,
     source="beyond the papers; the error `context_length_exceeded` of OpenAI-compatible providers",
-    effect=Effect.REPLACES,
 )
-class ContextLength:
+class ContextLength(FaultByChance[ModelTarget]):
     """The request is refused as longer than the model's context, with status 400.
 
     A client that shortens its history or sends it again gets its answer. Severity: the probability that a
     request is refused so.
     """
 
-    def draw(self, target: ModelTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        return {"status": 400, "code": "context_length_exceeded"} if rng.chance(severity) else None
+    note = "The request was refused as longer than the model's context."
 
-    def apply(self, target: ModelTarget, draw: Draw) -> Result:
-        note = "The request was refused as longer than the model's context."
-        return Result(ProviderRefusal("context_length", **draw), note)
+    def choose(self, rng: SeededRandom) -> Draw:
+        return {"status": 400, "code": "context_length_exceeded"}
+
+    def make(self, draw: Draw) -> ProviderRefusal:
+        return ProviderRefusal("context_length", **draw)
 
 
-@operator(
+class _Blank(FaultByChance[ModelTarget]):
+    def make(self, draw: Draw) -> BlankAnswer:
+        return BlankAnswer(**draw)
+
+
+@_unanswered(
     "model.empty",
-    site=Site.MODEL_RESPONSE,
-    recovery=Recovery.RETRY,
     source="beyond the papers; empty completions, as users of agent frameworks report them",
-    effect=Effect.REPLACES,
 )
-class Empty:
+class Empty(_Blank):
     """The answer ends as any other does, and has neither text nor a call.
 
     Severity: the probability that a request is answered so.
     """
 
-    def draw(self, target: ModelTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        return {"answer": "empty"} if rng.chance(severity) else None
+    note = "The answer was empty."
 
-    def apply(self, target: ModelTarget, draw: Draw) -> Result:
-        return Result(BlankAnswer(**draw), "The answer was empty.")
+    def choose(self, rng: SeededRandom) -> Draw:
+        return {"answer": "empty"}
 
 
-@operator(
+@_unanswered(
     "model.content_filter",
-    site=Site.MODEL_RESPONSE,
-    recovery=Recovery.RETRY,
     source="beyond the papers; the finish reason `content_filter`, or `refusal`, of providers of models",
-    effect=Effect.REPLACES,
 )
-class ContentFilter:
+class ContentFilter(_Blank):
     """The answer has no content and ends as one does that the provider's filter has stopped.
 
     Severity: the probability that a request is answered so.
     """
 
-    def draw(self, target: ModelTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        return {"answer": "content_filter"} if rng.chance(severity) else None
+    note = "The answer was withheld as a content filter would."
 
-    def apply(self, target: ModelTarget, draw: Draw) -> Result:
-        return Result(BlankAnswer(**draw), "The answer was withheld as a content filter would.")
+    def choose(self, rng: SeededRandom) -> Draw:
+        return {"answer": "content_filter"}

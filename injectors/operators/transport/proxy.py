@@ -9,8 +9,9 @@ from msgspec import Meta
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.faults import Fault, Headers, Reply, Resend
 from crosswind.injectors.operator import operator
+from crosswind.injectors.operators.fault_by_chance import FaultByChance
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Effect, Recovery, Result, TransportTarget
+from crosswind.injectors.targets import Draw, Effect, Recovery, TransportTarget
 
 STATUSES = (500, 502, 503, 504)
 
@@ -33,19 +34,19 @@ class StatusFault(Fault):
     source="beyond the papers; the fault of that name in network fault tools",
     effect=Effect.REPLACES,
 )
-class Status:
+class Status(FaultByChance[TransportTarget]):
     """The request isn't sent on, and is answered with status 500, 502, 503 or 504, as likely.
 
     Severity: the probability that an exchange is answered so.
     """
 
-    def draw(self, target: TransportTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        failed, status = rng.chance(severity), rng.choice(STATUSES)
-        return {"status": status} if failed else None
+    note = "The request was answered with status {status} on its way."
 
-    def apply(self, target: TransportTarget, draw: Draw) -> Result:
-        note = f"The request was answered with status {draw['status']} on its way."
-        return Result(StatusFault(**draw), note)
+    def choose(self, rng: SeededRandom) -> Draw:
+        return {"status": rng.choice(STATUSES)}
+
+    def make(self, draw: Draw) -> StatusFault:
+        return StatusFault(**draw)
 
 
 class DuplicateFault(Fault):
@@ -66,19 +67,23 @@ class DuplicateFault(Fault):
     source="beyond the papers; the fault of that name in network fault tools",
     effect=Effect.ADDS,
 )
-class DuplicatedDelivery:
+class DuplicatedDelivery(FaultByChance[TransportTarget]):
     """The request is sent twice; the first answer counts, and the other one is dropped.
 
     Severity: the probability that a request is sent twice. Only on the link to the model, where it costs
     tokens and has no other effect.
     """
 
-    def draw(self, target: TransportTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        return {"times": 2} if rng.chance(severity) and target.repeatable else None
+    note = "The request was delivered twice, and the second answer dropped."
 
-    def apply(self, target: TransportTarget, draw: Draw) -> Result:
-        note = "The request was delivered twice, and the second answer dropped."
-        return Result(DuplicateFault(**draw), note)
+    def fits(self, target: TransportTarget) -> bool:
+        return target.repeatable
+
+    def choose(self, rng: SeededRandom) -> Draw:
+        return {"times": 2}
+
+    def make(self, draw: Draw) -> DuplicateFault:
+        return DuplicateFault(**draw)
 
 
 LABELS = ("text/html; charset=utf-8", "text/plain; charset=utf-8", "application/octet-stream")
@@ -103,16 +108,20 @@ class ContentTypeFault(Fault):
     source="beyond the papers; the fault of that name in network fault tools",
     effect=Effect.REPLACES,
 )
-class WrongContentType:
+class WrongContentType(FaultByChance[TransportTarget]):
     """The answer's Content-Type is that of a page, of plain text, or of bytes; its body is as it was.
 
     Severity: the probability that an answer is labelled so. Only on the link to the model: a client that
     refuses the answer asks again.
     """
 
-    def draw(self, target: TransportTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        wrong, label = rng.chance(severity), rng.choice(LABELS)
-        return {"content_type": label} if wrong and target.repeatable else None
+    note = "The answer was labelled {content_type}."
 
-    def apply(self, target: TransportTarget, draw: Draw) -> Result:
-        return Result(ContentTypeFault(**draw), f"The answer was labelled {draw['content_type']}.")
+    def fits(self, target: TransportTarget) -> bool:
+        return target.repeatable
+
+    def choose(self, rng: SeededRandom) -> Draw:
+        return {"content_type": rng.choice(LABELS)}
+
+    def make(self, draw: Draw) -> ContentTypeFault:
+        return ContentTypeFault(**draw)
