@@ -60,5 +60,5 @@ def test_examples_import_from_crosswind_alone() -> None:
 
 def _imports(page: Path) -> Iterator[tuple[str, set[str]]]:
     for code in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
-        for module, names in re.findall(r"^ *from (crosswind\S*) import (.+)$", code, re.MULTILINE):
-            yield module, set(re.split(r"\W+", names))
+        for module, names in re.findall(r"^ *from (crosswind\S*) import (\([^)]*\)|.+)$", code, re.MULTILINE):
+            yield module, set(re.findall(r"\w+", names))
