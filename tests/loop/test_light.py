@@ -124,7 +124,8 @@ async def test_the_light_core_serves_and_answers_without_torch(
     assert all(name in said("--help") for name in ("serve", "demo", "noise", "train"))
     assert all(name in said("noise", "list") for name in ("user.typos", "tool.timeout", "noisyagent"))
     assert "upstream: http://127.0.0.1:1/v1" in said("config", "show", "--upstream", "http://127.0.0.1:1/v1")
-    assert "default: http://127.0.0.1:1/v1" in said("doctor", "--upstream", "http://127.0.0.1:1/v1")
+    checked = said("doctor", "--upstream", "http://127.0.0.1:1/v1", "--port", "0", "--control-port", "0")
+    assert "default: http://127.0.0.1:1/v1" in checked
 
     async with upstream(unique_answers()) as app:
         gateway = children.gateway(

@@ -194,13 +194,14 @@ async def test_the_doctor_tells_what_can_be_trained_on(
         await running.api("PUT", "/api/versions/v9", {"trusted": False, "reason": "it differs"})
         session = (await running.api("POST", "/api/sessions", {})).json()["id"]
         await running.chat(BODY | {"parallel_tool_calls": False, "tools": [TOOL]}, session)
-    said = CliRunner().invoke(root, ["doctor", "--check", "--upstream", f"{url}/v1", "--store", store])
+    doctor = ["doctor", "--check", "--port", "0", "--control-port", "0"]
+    said = CliRunner().invoke(root, [*doctor, "--upstream", f"{url}/v1", "--store", store])
     assert said.exit_code == 1, said.output
     assert "an engine that can be trained on (crosswind)" in said.output
     assert "✗ store: capture for training is stopped: version 'v9': it differs" in said.output
     assert "unfit for training: constrained_sampling (a grammar or a mask" in said.output
     async with upstream(plain({"data": [{"id": "m", "owned_by": "system"}]})) as app:
-        arguments = ["doctor", "--check", "--upstream", f"{app.url}/v1", "--store", f"{store}.none"]
+        arguments = [*doctor, "--upstream", f"{app.url}/v1", "--store", f"{store}.none"]
         said = await asyncio.to_thread(CliRunner().invoke, root, arguments)
         assert said.exit_code == 0, said.output
         assert "✓ upstream default: " in said.output
