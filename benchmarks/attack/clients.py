@@ -42,6 +42,8 @@ class Load:
     session_fields: Callable[[], dict[str, Any]] | None = None
     """What opens the next session. Without it half of the sessions are opened by their first turn."""
     question: Callable[[int], str] = lambda number: f"Where is order W{number}, please? I am waiting."
+    pause_s: float = 0.0
+    """Between two sessions of a client."""
     over: bool = False
     breaks: int = 0
     numbers: count[int] = field(default_factory=count)
@@ -77,6 +79,7 @@ class Client:
         while not self._load.over:
             try:
                 await self._lead()
+                await asyncio.sleep(self._load.pause_s)
             except Broken:
                 self._load.breaks += 1
                 await asyncio.sleep(_PAUSE_S)

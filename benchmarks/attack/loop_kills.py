@@ -15,9 +15,11 @@ import sqlite3
 import time
 from collections import Counter
 from contextlib import closing
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
 from typing import Any
+
+import click
 
 from benchmarks.attack.clients import Client, Load
 from benchmarks.attack.ledger import Difference, Ledger, compare
@@ -27,11 +29,14 @@ from benchmarks.attack.swap_relay import Moment, run_relay
 from benchmarks.attack.train_loop import GROUP, RUN, TrainLoop
 from crosswind.studies.stack import free_port
 
-_VICTIMS = ("worker", "control process", "trainer", "engine")
+_VICTIMS = ("worker", "control process", "trainer", "worker", "control process", "engine")
+"""The trainer and the engine take long to start."""
 _MOMENTS = (Moment.ASKED, Moment.PASSED_ON, Moment.DONE, Moment.PASSED_ON, Moment.TO_CONFIRM, None)
 """None: at any moment."""
 _HALF_WAY = "engine half-way through the exchange of weights"
-_CLIENTS = 6
+_CLIENTS = 4
+_PAUSE_S = 0.2
+"""Between two sessions of a client: the processor is for those that start again."""
 _NEXT_SWAP_S = 300.0
 _PUBLICATION_S = 0.03
 """About what the engine takes to read, check and swap in a version."""
@@ -45,6 +50,7 @@ async def attack(folder: Path, kills: int, seed: int) -> Outcome:
     outcome, begun = Outcome("loop"), time.monotonic()
     ledger, engine_port = Ledger(), free_port()
     load = Load(ledger, seed, deletions=0.0, turns=2, routes=("chat/completions",), answer_id=_ANSWER)
+    load.pause_s = _PAUSE_S
     load.question_fields, load.session_fields = _QUESTION, _members_of_groups(seed)
     async with (
         run_relay(engine_port) as relay,
@@ -58,8 +64,7 @@ async def attack(folder: Path, kills: int, seed: int) -> Outcome:
         loop = TrainLoop(folder, engine_port, relay, gateway, outcome)
         talking = [asyncio.create_task(Client(load, number).talk()) for number in range(_CLIENTS)]
         try:
-            await loop.start("engine")
-            await loop.start("trainer")
+            await loop.start_all()
             await loop.wait_for_a_step("the start")
             campaign = _Campaign(folder, loop, ledger, outcome, random.Random(seed))
             for number in range(kills):
@@ -104,17 +109,16 @@ class _Campaign:
         self._ledger = ledger
         self._outcome = outcome
         self._draws = draws
+        self._moments = {victim: cycle(_MOMENTS) for victim in _VICTIMS}
 
     async def kill(self, number: int) -> None:
         """Kill one, see that the loop goes on, and compare the store with what clients were told."""
-        turn, place = divmod(number, len(_VICTIMS))
-        victim, moment = _VICTIMS[place], _MOMENTS[turn % len(_MOMENTS)]
+        victim, begun = _VICTIMS[number % len(_VICTIMS)], time.monotonic()
+        moment = next(self._moments[victim])
         what = f"{victim}, {'at any moment' if moment is None else f'swap {moment}'}"
         if victim == "engine" and moment is Moment.TO_CONFIRM:
             what = _HALF_WAY
-            await self._loop.stop("engine")
-            await self._loop.start("engine", dies_in_a_swap=True)
-            await self._loop.wait_until_dead("engine")
+            await self._loop.kill_engine_half_way()
         elif moment is None:
             await asyncio.sleep(self._draws.uniform(0, _MOMENT_S))
             await self._loop.kill(victim, self._draws.choice)
@@ -126,6 +130,8 @@ class _Campaign:
         self._outcome.difference.add(found.during(what))
         self._outcome.tries += 1
         self._outcome.figures[what] = self._outcome.figures.get(what, 0) + 1
+        steps, seconds = len(self._loop.told), time.monotonic() - begun
+        click.echo(f"loop: kill {number + 1}: {what}: {seconds:.0f} s; {steps} steps told", err=True)
 
     async def _kill_in_a_swap(self, victim: str, moment: Moment, what: str) -> None:
         relay = self._loop.relay

@@ -69,9 +69,24 @@ class TrainLoop:
         }
         self._children: dict[str, asyncio.subprocess.Process] = {}
         self._readers: list[asyncio.Task[None]] = []
+        self._left_dead: set[str] = set()
+        self._keeping: asyncio.Task[None] | None = None
 
-    async def start(self, name: str, *, dies_in_a_swap: bool = False) -> None:
-        """Start the engine or the trainer."""
+    async def start_all(self) -> None:
+        """Start the engine and the trainer, and from now on again whenever they have ended."""
+        for name in self._commands:
+            await self._start(name)
+        self._keeping = asyncio.create_task(self._keep())
+
+    async def _keep(self) -> None:
+        """A trainer whose engine died ends, with a message."""
+        while True:
+            for name, child in list(self._children.items()):
+                if child.returncode is not None and name not in self._left_dead:
+                    await self._start(name)
+            await asyncio.sleep(_POLL_S)
+
+    async def _start(self, name: str, *, dies_in_a_swap: bool = False) -> None:
         command = (sys.executable, "-m", "benchmarks.attack.dying") if dies_in_a_swap else COMMAND
         # Named as gateways' logs are, so that tracebacks are looked for.
         with (self._folder / f"gateway-{name}.log").open("ab") as log:
@@ -105,13 +120,17 @@ class TrainLoop:
                 if said["step"] < max(self.told, default=0):
                     self._outcome.problems.append(f"resumed after step {said['step']}, told {self.told[-1]}")
 
-    async def wait_until_dead(self, name: str) -> None:
-        """Wait until a child has killed itself."""
-        child = self._children[name]
+    async def kill_engine_half_way(self) -> None:
+        """Start an engine that kills itself in its first exchange of weights, and wait for that."""
+        self._left_dead.add("engine")
+        await self._stop("engine")
+        await self._start("engine", dies_in_a_swap=True)
+        child = self._children["engine"]
         if not await _wait_until(lambda: child.returncode is not None, _NEXT_STEP_S):
-            self._outcome.problems.append(f"{name}: never came to its end")
+            self._outcome.problems.append("the engine never came to an exchange of weights")
         elif child.returncode != -signal.SIGKILL:
-            self._outcome.problems.append(f"{name}: ended with {child.returncode} before it killed itself")
+            self._outcome.problems.append(f"the engine ended with {child.returncode} before it killed itself")
+        self._left_dead.clear()
 
     async def kill(self, victim: str, choose: Callable[[list[int]], int]) -> None:
         """SIGKILL one process. The supervisor starts those of the gateway again, this loop the others."""
@@ -143,16 +162,9 @@ class TrainLoop:
         self._outcome.problems.append(f"a process of the gateway did not come back within {_BACK_S:.0f} s")
 
     async def wait_for_a_step(self, after: str) -> None:
-        """A trainer whose engine died may end, with a message; it is started again."""
-        steps, until = len(self.told), time.monotonic() + _NEXT_STEP_S
-        while time.monotonic() < until:
-            if len(self.told) > steps:
-                return
-            for name, child in list(self._children.items()):
-                if child.returncode is not None:
-                    await self.start(name)
-            await asyncio.sleep(_POLL_S)
-        self._outcome.problems.append(f"{after}: no step within {_NEXT_STEP_S:.0f} s")
+        steps = len(self.told)
+        if not await _wait_until(lambda: len(self.told) > steps, _NEXT_STEP_S):
+            self._outcome.problems.append(f"{after}: no step within {_NEXT_STEP_S:.0f} s")
 
     async def check_served(self, after: str) -> None:
         """The engine must serve a version that is whole on disk: the first one, or one of the run."""
@@ -174,7 +186,7 @@ class TrainLoop:
             return f"the engine serves other weights as {name!r}"
         return None
 
-    async def stop(self, name: str) -> None:
+    async def _stop(self, name: str) -> None:
         child = self._children.get(name)
         if child is not None and child.returncode is None:
             child.terminate()
@@ -184,8 +196,10 @@ class TrainLoop:
             await child.wait()
 
     async def stop_all(self) -> None:
+        if self._keeping is not None:
+            self._keeping.cancel()
         for name in ("trainer", "engine"):
-            await self.stop(name)
+            await self._stop(name)
         await asyncio.gather(*self._readers)
 
 
