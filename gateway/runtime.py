@@ -127,6 +127,7 @@ class Gateway:
         self._probes: list[asyncio.Task[None]] = []
         self._housekeeping: Housekeeping | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._reloading = asyncio.Lock()
         self._unnamed = count()
 
     def _build_proxy(self, settings: Settings, known: Upstreams | None) -> Proxy:
@@ -214,11 +215,13 @@ class Gateway:
 
         Raises ConfigurationError if it can't be used; then nothing changes.
         """
-        if self.peers is None:
-            return self.apply_settings(await asyncio.to_thread(self._source))
-        changed = self.apply_settings(*await self.peers.read())
-        await self.peers.reload()
-        return changed
+        # One at a time: what was read last is applied last.
+        async with self._reloading:
+            if self.peers is None:
+                return await self.apply_settings(await asyncio.to_thread(self._source))
+            changed = await self.apply_settings(*await self.peers.read())
+            await self.peers.reload()
+            return changed
 
     def reload_in_background(self) -> None:
         """Reload on SIGHUP. An error is logged, and nothing changes then."""
@@ -237,15 +240,16 @@ class Gateway:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def apply_settings(self, settings: Settings, reading: int = 0) -> tuple[str, ...]:
-        """Apply a configuration at once; return the settings and the profile files that changed. Requests in
-        flight keep the old one. `reading` numbers the configuration for all processes.
+    async def apply_settings(self, settings: Settings, reading: int = 0) -> tuple[str, ...]:
+        """Read the profile files, then apply a configuration at once; return the settings and the profile
+        files that changed. Requests in flight keep the old one. `reading` numbers the configuration for all
+        processes.
 
         Raises ConfigurationError if it can't be used; then nothing changes.
         """
+        files = await asyncio.to_thread(read_profile_files, settings, self.profiles, reading)
         changed = find_changes(self.settings, settings)
         before = self.upstreams
-        files = read_profile_files(settings, self.profiles, reading)
         proxy = self._build_proxy(settings, before)
         # Replace the profiles last: if a part above can't be built, nothing has changed.
         edited = self.profiles.take(files, reading)

@@ -134,7 +134,10 @@ def _concerns_one_tenant(method: str, path: str) -> bool:
     """Whether a key of one tenant suffices: for its sessions, and to read what all share."""
     if path == "/api/sessions" or path.startswith("/api/sessions/"):
         return True
-    shared = ("/api/profiles", "/api/operators", "/api/curriculum", "/api/noise", "/openapi.json")
+    shared = (
+        *("/api/profiles", "/api/operators", "/api/curriculum", "/api/noise", "/api/groups/deleted"),
+        "/openapi.json",
+    )
     return method in ("GET", "HEAD") and path.startswith(shared)
 
 

@@ -26,7 +26,7 @@ from crosswind.gateway.sessions.keys import KIND, key_setting
 from crosswind.gateway.sessions.session import LiveSession, Opening, make_session
 from crosswind.gateway.trajectory import record
 from crosswind.gateway.trajectory.record import SessionClosed, SessionDeleted, SessionStatus
-from crosswind.gateway.trajectory.sqlite.deletion import NUMBERING
+from crosswind.gateway.trajectory.sqlite.deletion import numbering_of
 from crosswind.injectors.engine.curriculum import Curriculum, assign
 from crosswind.injectors.engine.plan import Assignment
 
@@ -49,11 +49,12 @@ def group_router(gateway: Gateway) -> APIRouter:
     routes = APIRouter(prefix="/api/groups", tags=["groups"])
 
     @routes.get("/deleted")
-    async def deleted(prefix: str) -> Numbering:
+    async def deleted(prefix: str, visitor: Visiting) -> Numbering:
         """The highest number of a deleted session's group, of those whose ids are `prefix` (which ends with
-        "-") and a number.
+        "-") and a number. A tenant's key learns of that tenant's sessions.
         """
-        found = await asyncio.to_thread(gateway.store.setting, NUMBERING, prefix)
+        kind = numbering_of(visitor.tenant)
+        found = await asyncio.to_thread(gateway.store.setting, kind, prefix)
         return Numbering(highest=None if found is None else found.value["highest"])
 
     return routes

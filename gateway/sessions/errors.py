@@ -9,20 +9,17 @@ from crosswind.gateway.trajectory.store import StoreError
 
 
 def unknown_session(session_id: str | None) -> ServiceError:
-    """404: the session is unknown, or none was named."""
-    what = "no session was named" if session_id is None else f"unknown session {session_id!r}"
-    return ServiceError(
-        404, f"{what}; open one first (POST /api/sessions), or set `sessions: open`", code="session_not_found"
-    )
-
-
-def deleted_session(session_id: str) -> ServiceError:
-    """404: the session was deleted, and its id is not used again so soon."""
-    return ServiceError(
-        404,
-        f"session {session_id!r} was deleted; name another one, or open one (POST /api/sessions)",
-        code="session_not_found",
-    )
+    """404: none was named, or the named one is unknown, deleted or another tenant's. Which of these isn't
+    told: whoever guesses ids would learn which were used.
+    """
+    if session_id is None:
+        message = "no session was named; open one first (POST /api/sessions), or set `sessions: open`"
+    else:
+        message = (
+            f"unknown session {session_id!r}: it was never opened, was deleted, or isn't yours; name another "
+            "one, or open one (POST /api/sessions)"
+        )
+    return ServiceError(404, message, code="session_not_found")
 
 
 def closed_session(session_id: str) -> ServiceError:

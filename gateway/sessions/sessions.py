@@ -20,7 +20,6 @@ from crosswind.gateway.sessions.cache import SessionCache
 from crosswind.gateway.sessions.destroyed import Beginning
 from crosswind.gateway.sessions.errors import (
     closed_session,
-    deleted_session,
     refuse,
     store_down,
     unknown_session,
@@ -101,9 +100,8 @@ class Sessions:
             session_id = await self._keys.owner_now(claim.caller) or session_id
             session = await self.get(session_id)
         if session is None:
-            # Where unknown ids are refused, none is told from one that another tenant had.
-            if self._settings.sessions != "strict" and self._was_deleted(session_id):
-                raise deleted_session(session_id)
+            if self._was_deleted(session_id):
+                raise unknown_session(session_id)
             opening = self._make_opening(session_id, claim.identity if claim.session_id else "key", claim)
             session = await self._open_unseen(opening)
         if not session.stands_in:

@@ -123,7 +123,7 @@ async def _follow_supervisor(channel: Channel, gateway: Gateway, server: HttpSer
         elif "hang_up" in message:
             gateway.reload_in_background()
         elif "reload" in message:
-            _reload(gateway, message)
+            await _reload(gateway, message)
         elif "workers" in message and gateway.peers is not None:
             gateway.peers.hear(message)
         return None
@@ -136,10 +136,10 @@ async def _follow_supervisor(channel: Channel, gateway: Gateway, server: HttpSer
         stop([server])
 
 
-def _reload(gateway: Gateway, message: Message) -> None:
+async def _reload(gateway: Gateway, message: Message) -> None:
     """Apply a configuration that the control plane has tried."""
     try:
-        gateway.apply_settings(Settings(**message["reload"]), message["reading"])
+        await gateway.apply_settings(Settings(**message["reload"]), message["reading"])
     except ConfigurationError as error:
         _log.error("the configuration was not reloaded", error=str(error))
 

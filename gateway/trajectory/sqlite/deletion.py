@@ -38,6 +38,13 @@ NUMBERING = "group_numbering"
 """The kind of the settings with the highest group number of deleted sessions, by the prefix of the group ids
 (`train-0-00012`: 12 under `train-0-`). Such numbers are not reused.
 """
+
+
+def numbering_of(tenant: str | None) -> str:
+    """The kind of the same settings for the sessions of one tenant, who mustn't learn of the others'."""
+    return NUMBERING if tenant is None else f"{NUMBERING}:{tenant}"
+
+
 _NUMBERED = re.compile(r"(.*-)([0-9]{1,15})", re.DOTALL)
 _NUMBER = """
 INSERT INTO setting (kind, name, value_json, updated_us) VALUES (?, ?, json_object('highest', ?), ?)
@@ -60,9 +67,11 @@ def delete_session(connection: sqlite3.Connection, session_id: str) -> None:
     """
     connection.execute(_RELEASED, {"id": session_id})
     connection.execute(_KEYS, (session_id,))
-    found = connection.execute("SELECT group_id FROM session WHERE id = ?", (session_id,)).fetchone()
-    if found is not None and (match := _NUMBERED.fullmatch(found[0] or "")):
-        connection.execute(_NUMBER, (NUMBERING, match[1], int(match[2]), time.time_ns() // 1000))
+    query = "SELECT group_id, tenant FROM session WHERE id = ?"
+    group, tenant = connection.execute(query, (session_id,)).fetchone() or (None, None)
+    if match := _NUMBERED.fullmatch(group or ""):
+        for kind in {NUMBERING, numbering_of(tenant)}:
+            connection.execute(_NUMBER, (kind, match[1], int(match[2]), time.time_ns() // 1000))
     connection.execute("DELETE FROM session WHERE id = ?", (session_id,))
     connection.execute(_DELETED, (_digest(session_id),))
 

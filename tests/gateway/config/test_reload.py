@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -47,7 +49,7 @@ async def reloadable(
     file = ConfigurationFile(tmp_path / "crosswind.yaml")
     async with gateway(tmp_path, app, source=file.read, **settings) as running:
         now = running.gateway.settings
-        fixed = ("port", "control_port", "store", "seed", "durability_wait")
+        fixed = ("port", "control_port", "store", "seed", "durability_wait", "acknowledge_wait")
         file.fixed = {name: getattr(now, name) for name in fixed}
         yield running, file
 
@@ -174,6 +176,29 @@ async def request(method: str, url: str) -> httpx.Response:
     """Send a request over a connection of its own."""
     async with httpx.AsyncClient(trust_env=False) as http:
         return await http.request(method, url)
+
+
+async def test_a_profile_file_that_is_slow_to_read_keeps_no_turn_waiting(tmp_path: Path) -> None:
+    slow = tmp_path / "slow.yaml"
+    os.mkfifo(slow)
+    begun, answered, waited = threading.Event(), threading.Event(), list[bool]()
+
+    def give_text() -> None:
+        """A turn that is kept waiting is answered after the text only."""
+        with slow.open("w") as end:
+            begun.set()
+            waited.append(not answered.wait(10))
+            end.write(PROFILE)
+
+    async with upstream() as app, reloadable(tmp_path, app) as (running, file):
+        file.write(upstream=f"{app.url}/v1", profile=str(slow))
+        giving = asyncio.create_task(asyncio.to_thread(give_text))
+        reloading = asyncio.create_task(reload(running))
+        await asyncio.to_thread(begun.wait)
+        assert (await running.chat(BODY, "a")).status_code == 200
+        answered.set()
+        await giving
+        assert (await reloading).json()["changed"] == ["profile"] and waited == [False]
 
 
 async def test_an_edited_profile_counts_from_the_reload_on(tmp_path: Path) -> None:

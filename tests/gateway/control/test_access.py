@@ -93,7 +93,6 @@ async def test_a_key_of_a_tenant_sees_its_sessions_alone(tmp_path: Path) -> None
         for method, path, sent in (
             ("GET", "/metrics", None),
             ("GET", "/api/versions", None),
-            ("GET", "/api/groups/deleted?prefix=g-", None),
             ("PUT", "/api/noise", {"enabled": False}),
             ("PUT", "/api/profiles/flaky", {"yaml": PROFILE}),
             ("DELETE", "/api/sessions?tenant=b", None),
@@ -102,6 +101,19 @@ async def test_a_key_of_a_tenant_sees_its_sessions_alone(tmp_path: Path) -> None
         assert (await call(running, a, "GET", "/api/operators")).is_success
         assert (await call(running, a, "DELETE", "/api/sessions?tenant=a")).json() == {"deleted": 1}
         assert (await call(running, OWNER, "GET", f"/api/sessions/{theirs}")).is_success
+
+
+async def test_a_key_of_a_tenant_learns_the_numbers_of_its_own_deleted_groups(tmp_path: Path) -> None:
+    """Rollouts ask for them, so as not to use a group's number twice."""
+    a, b = "administers-a", "operates-for-b"
+    async with upstream() as app, gateway(tmp_path, app, control_key=OWNER, control_keys=KEYS) as running:
+        for tenant, group in (("a", "g-00003"), ("b", "g-00007"), (None, "g-00005")):
+            asked = {"group_id": group} | ({} if tenant is None else {"tenant": tenant})
+            opened = (await call(running, OWNER, "POST", "/api/sessions", asked)).json()["id"]
+            assert (await call(running, OWNER, "DELETE", f"/api/sessions/{opened}")).is_success
+        for key, highest in ((a, 3), (b, 7), (OWNER, 7)):
+            told = await call(running, key, "GET", "/api/groups/deleted?prefix=g-")
+            assert told.json() == {"highest": highest}
 
 
 async def test_a_session_key_stays_with_its_tenant(tmp_path: Path) -> None:
@@ -188,7 +200,7 @@ async def test_keys_are_read_again(tmp_path: Path) -> None:
     async with upstream() as app, gateway(tmp_path, app, control_key=OWNER) as running:
         changed = running.gateway.settings.model_copy(update={"control_key": None, "control_keys": ()})
         assert (await call(running, None, "GET", "/api/noise")).status_code == 401
-        running.gateway.apply_settings(changed)
+        await running.gateway.apply_settings(changed)
         assert (await call(running, None, "GET", "/api/noise")).is_success
 
 

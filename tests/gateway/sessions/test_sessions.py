@@ -320,6 +320,22 @@ async def test_a_session_is_its_tenants(tmp_path: Path) -> None:
         assert len({seen.body for seen in app.requests}) == 1 and len(app.requests) == 2
 
 
+async def test_a_refusal_does_not_tell_whether_there_is_or_was_such_a_session(tmp_path: Path) -> None:
+    async with (
+        upstream() as app,
+        gateway(tmp_path, app, auth="keys", keys=KEYS, sessions="strict") as running,
+    ):
+        opened = [
+            (await running.api("POST", "/api/sessions", {"tenant": "a"})).json()["id"] for _ in range(2)
+        ]
+        assert (await running.api("DELETE", f"/api/sessions/{opened[1]}")).is_success
+        told = set()
+        for session in (*opened, "never-opened"):
+            answer = await ask(running, f"/s/{session}/v1/chat/completions", "b")
+            told.add((answer.status_code, answer.text.replace(session, "ID")))
+        assert len(told) == 1, told
+
+
 async def test_on_every_worker(tmp_path: Path) -> None:
     async with upstream() as app, workers(tmp_path, app, auth="keys", keys=KEYS) as (one, other):
         await refused_to_b(one, other)
