@@ -164,8 +164,9 @@ def settings(tmp: Path, url: str, noise: str | None = None, **given: Any) -> Set
     if noise is not None:
         (tmp / "noise.yaml").write_text(noise)
         given["profile"] = str(tmp / "noise.yaml")
-    # However slow the disk is, nothing is released late unless a test wants that.
-    usual = {"upstream": f"{url}/v1", "store": f"sqlite:///{tmp}/store.db", "seed": 7, "durability_wait": 60}
+    # However slow the disk is, nothing is released late, nor refused, unless a test wants that.
+    patient = {"durability_wait": 60, "acknowledge_wait": 60}
+    usual = {"upstream": f"{url}/v1", "store": f"sqlite:///{tmp}/store.db", "seed": 7, **patient}
     return load(None, {**usual, **given})
 
 

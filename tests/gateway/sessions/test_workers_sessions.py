@@ -106,10 +106,12 @@ async def test_closed_and_deleted_sessions_are_seen_by_all_at_once(tmp_path: Pat
         key = {"authorization": f"Bearer {opened['api_key']}"}
         for running in (first, second):
             assert (await running.chat(body(*history(1)), **key)).status_code == 200
-        await control.api("POST", f"/api/sessions/{opened['id']}/close")
+        closed = await control.api("POST", f"/api/sessions/{opened['id']}/close")
+        assert closed.is_success, closed.text
         for running in (first, second, control):
             assert (await running.chat(body(*history(2)), **key)).status_code == 409
-        await control.api("DELETE", f"/api/sessions/{opened['id']}")
+        deleted = await control.api("DELETE", f"/api/sessions/{opened['id']}")
+        assert deleted.is_success, deleted.text
         for running in (first, second):
             assert await running.gateway.sessions.get(opened["id"]) is None
 
