@@ -83,11 +83,9 @@ def run_groups(
 
 
 def run_loop(main: Coroutine[Any, Any, int]) -> int:
-    """Run a command's coroutine to its exit code, on uvloop if it is installed."""
-    try:
-        import uvloop
-    except ImportError:  # not on Windows
-        return asyncio.run(main)
+    """Run a command's coroutine to its exit code, on uvloop."""
+    import uvloop  # not at the top: the commands' help needs none
+
     return uvloop.run(main)
 
 
