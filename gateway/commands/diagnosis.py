@@ -17,6 +17,7 @@ from crosswind.gateway.commands.listeners import (
     bind,
     describe_exposure,
     find_own_upstreams,
+    share_an_address,
 )
 from crosswind.gateway.commands.store_claim import find_claim
 from crosswind.gateway.commands.upstream_diagnosis import diagnose_upstream
@@ -43,7 +44,7 @@ def diagnose(settings: Settings) -> Iterator[Finding]:
     """Check what the configuration names on this machine: addresses, upstreams' keys, the store, profiles."""
     yield from _check_listener(settings.host, settings.port, "")
     yield from _check_listener(settings.control_host, settings.control_port, "control_")
-    if settings.port == settings.control_port != 0 and settings.host == settings.control_host:
+    if share_an_address(settings):
         yield bad(f"port and control_port are both {settings.port}: give another --control-port")
     yield from (note(one) for one in describe_exposure(settings))
     for upstream in settings.every_upstream:

@@ -66,9 +66,7 @@ def _examine(config: Path | None, flags: Mapping[str, Any], *, check: bool) -> I
         return
     from crosswind.gateway.commands.diagnosis import diagnose, diagnose_training
 
-    yield Finding(
-        Mark.GOOD, f"configuration: {config or 'flags and variables'} is complete, and its values are valid"
-    )
+    yield Finding(Mark.GOOD, f"configuration: {config or 'flags and variables'}: complete, with valid values")
     yield from diagnose(settings)
     if check:
         yield from diagnose_training(settings)

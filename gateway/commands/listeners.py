@@ -30,7 +30,7 @@ def bind_planes(settings: Settings) -> tuple[socket.socket, socket.socket]:
         return data, listen(settings.control_host, settings.control_port, "control_")
     except PortInUse:
         data.close()
-        if settings.port == settings.control_port:
+        if share_an_address(settings):
             raise ConfigurationError(
                 f"port and control_port are both {settings.port}; give another --control-port"
             ) from None
@@ -38,6 +38,13 @@ def bind_planes(settings: Settings) -> tuple[socket.socket, socket.socket]:
     except ConfigurationError:
         data.close()
         raise
+
+
+def share_an_address(settings: Settings) -> bool:
+    """Whether both planes are to have the same port of the same address."""
+    hosts = {settings.host, settings.control_host}
+    same = len(hosts) == 1 or not hosts.isdisjoint(_EVERY_ADDRESS)
+    return settings.port == settings.control_port != 0 and same
 
 
 def listen(host: str, port: int, prefix: str) -> socket.socket:

@@ -80,7 +80,7 @@ def find_reason(file: Path | None, stored: Setting | None) -> str | None:
     """What keeps noise off over a restart: an order on record, or the file; None if nothing does."""
     if stored is not None and not stored.value.get("enabled"):
         return str(stored.value.get("reason") or SWITCHED_OFF)
-    return f"the file {file} exists" if file is not None and file.exists() else None
+    return f"the file {file} exists: delete it" if file is not None and file.exists() else None
 
 
 def switch_file(settings: Settings) -> Path | None:

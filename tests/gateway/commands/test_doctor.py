@@ -135,6 +135,12 @@ def test_an_upstream_that_is_the_gateway_itself(tmp_path: Path, host: str, base:
     assert "own data plane" not in other.output
 
 
+def test_both_planes_cant_have_one_port(tmp_path: Path) -> None:
+    given = ("--upstream", "http://127.0.0.1:1/v1", "--host", "0.0.0.0")
+    found = _run(tmp_path, *given, "--port", "18080", "--control-port", "18080")
+    assert _line(found, "port and control_port are both 18080").startswith("✗")
+
+
 def test_an_address_of_another_machine(tmp_path: Path) -> None:
     found = _run(tmp_path, "--upstream", "http://127.0.0.1:1/v1", "--host", "192.0.2.7")
     assert _line(found, "host '192.0.2.7' is no address of this machine").startswith("✗")

@@ -19,7 +19,7 @@ async def test_a_file_that_was_left_is_the_reason(tmp_path: Path, app: ScriptedP
     file.touch()
     async with gateway(tmp_path, app) as running:
         state = (await running.api("GET", "/api/noise")).json()
-        assert state == {"enabled": False, "reason": f"the file {file} exists"}
+        assert state == {"enabled": False, "reason": f"the file {file} exists: delete it"}
         assert (await running.api("PUT", "/api/noise", {"enabled": True})).json() == {"enabled": True}
         assert not file.exists()
         assert (await running.api("GET", "/api/noise")).json() == {"enabled": True, "reason": None}
