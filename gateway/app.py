@@ -11,9 +11,9 @@ from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch, find_reason, switch_file
 from crosswind.gateway.peers.peers import Peers
 from crosswind.gateway.protocols.codec import codecs
-from crosswind.gateway.runtime import Gateway, read_profile_files
+from crosswind.gateway.runtime import Gateway
 from crosswind.gateway.sessions.curricula import KIND, Curricula
-from crosswind.gateway.sessions.profiles import PROFILE, Profiles
+from crosswind.gateway.sessions.profiles import PROFILE, Profiles, read_profile_files
 from crosswind.gateway.trajectory.servers import SERVER
 from crosswind.gateway.trajectory.store import Store, StoreError, open_store
 from crosswind.gateway.trajectory.trust import VERSION, Trust

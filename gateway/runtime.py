@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
 from itertools import count
 from secrets import token_hex
 from typing import Any
@@ -44,7 +43,7 @@ from crosswind.gateway.sessions.curricula import Curricula
 from crosswind.gateway.sessions.destroyed import DestroyedAnswers
 from crosswind.gateway.sessions.inference import Inference
 from crosswind.gateway.sessions.leases import TurnLeases
-from crosswind.gateway.sessions.profiles import Profiles, UnreadableProfileError
+from crosswind.gateway.sessions.profiles import Profiles, read_profile_files
 from crosswind.gateway.sessions.restore import ResponseLookup
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.sync import WorkerSync
@@ -61,7 +60,6 @@ from crosswind.gateway.upstreams.replicas import ReplicaState
 from crosswind.gateway.upstreams.upstreams import Upstreams, build_upstreams
 from crosswind.injectors import registry
 from crosswind.injectors.profiles.expressions import LIMIT
-from crosswind.injectors.profiles.load import Profile, ProfileError
 
 _log = structlog.get_logger("crosswind.gateway")
 
@@ -416,27 +414,3 @@ def _build_confinement(settings: Settings, metrics: Metrics) -> Confined | None:
         lambda operator, kind: metrics.operator_failures.labels(operator, kind).inc(),
         lambda operator: metrics.operators_off.labels(operator).set(1),
     )
-
-
-def read_profile_files(settings: Settings, profiles: Profiles, reading: int) -> Mapping[str, Profile]:
-    """Read the profile files that the configuration names. Raises ConfigurationError if it names a profile
-    that can't be used.
-    """
-    names = [settings.profile, *(key.profile for key in settings.keys)]
-    named = {name: None for name in [*names, *(settings.steering_cap.profiles or ())] if name is not None}
-    try:
-        files = profiles.read(named, reading)
-        known = dict(files)
-        for name in named.keys() - files.keys():
-            with suppress(UnreadableProfileError):  # as the log says; its sessions are clean
-                known[name] = profiles.get(name)
-    except ProfileError as error:
-        raise ConfigurationError(" ".join(str(error).split())) from error
-    for name, profile in known.items():
-        if profile.assume_tools == "replayable" and not settings.assume_replayable:
-            _log.warning(
-                "the profile assumes that every call may be repeated; results of calls that change "
-                "something are left alone: to accept that effects are doubled, run with --assume-replayable",
-                profile=name,
-            )
-    return files

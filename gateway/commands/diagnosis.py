@@ -24,8 +24,7 @@ from crosswind.gateway.commands.upstream_diagnosis import diagnose_upstream
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, SWITCH_ON, find_reason, switch_file
-from crosswind.gateway.runtime import read_profile_files
-from crosswind.gateway.sessions.profiles import PROFILE, Profiles
+from crosswind.gateway.sessions.profiles import PROFILE, Profiles, read_profile_files
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.prefixes import CAUSES, SESSIONS_READ, check_newest_sessions
 from crosswind.gateway.trajectory.servers import SERVER

@@ -14,7 +14,7 @@ from typing import Any
 
 from crosswind.gateway.protocols.call_ids import MISSING_RESULT, IdPairs, MessageIds
 from crosswind.gateway.protocols.document import JsonPath, replace_values
-from crosswind.gateway.protocols.json_values import decode, encode
+from crosswind.gateway.protocols.json_values import decode
 
 
 class CallMapping:
@@ -64,10 +64,6 @@ class HiddenCall:
     name: str
     arguments: str
     raw: Mapping[str, Any]
-
-    def json(self) -> str:
-        """The call as JSON."""
-        return encode(self.raw).decode()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.document import split_array
 from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall, HistoryMapping, Reinsertion
-from crosswind.gateway.protocols.json_values import as_list, as_mapping, as_mappings, as_text, decode
+from crosswind.gateway.protocols.json_values import as_list, as_mapping, as_mappings, as_text, decode, encode
 from crosswind.gateway.protocols.request import Request
 from crosswind.injectors.conversation import ToolHints, ToolSchema
 from crosswind.injectors.engine.tool_list import ShownTool
@@ -113,7 +113,7 @@ class ToolMapping(HistoryMapping):
         put = Reinsertion(
             before=tuple(rounds),
             text=answer.content() if rounds else None,
-            calls=tuple((call.position, call.json()) for call, _ in last[1]),
+            calls=tuple((call.position, encode(call.raw).decode()) for call, _ in last[1]),
             results=tuple(message.decode() for message in self.result_messages(last[1])),
             names=tuple(call.name for _, results in [*before, last] for call, _ in results),
             called=tuple(

@@ -14,6 +14,8 @@ from typing import Any
 
 import structlog
 
+from crosswind.gateway.config.settings import Settings
+from crosswind.gateway.errors import ConfigurationError
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.profiles import load as built_in
@@ -176,3 +178,27 @@ def _text(path: Path) -> str:
         raise ProfileError(
             f"profile file {path}: can't be read ({error}); name a readable YAML file"
         ) from None
+
+
+def read_profile_files(settings: Settings, profiles: Profiles, reading: int) -> Mapping[str, Profile]:
+    """Read the profile files that the configuration names. Raises ConfigurationError if it names a profile
+    that can't be used.
+    """
+    names = [settings.profile, *(key.profile for key in settings.keys)]
+    named = {name: None for name in [*names, *(settings.steering_cap.profiles or ())] if name is not None}
+    try:
+        files = profiles.read(named, reading)
+        known = dict(files)
+        for name in named.keys() - files.keys():
+            with suppress(UnreadableProfileError):  # as the log says; its sessions are clean
+                known[name] = profiles.get(name)
+    except ProfileError as error:
+        raise ConfigurationError(" ".join(str(error).split())) from error
+    for name, profile in known.items():
+        if profile.assume_tools == "replayable" and not settings.assume_replayable:
+            _log.warning(
+                "the profile assumes that every call may be repeated; results of calls that change "
+                "something are left alone: to accept that effects are doubled, run with --assume-replayable",
+                profile=name,
+            )
+    return files
