@@ -208,7 +208,7 @@ def _train(run: Any) -> None:
     try:
         state = train_loop(run)
     except (RunFailed, EngineError, NotConfirmed, NotWritten, JournalError, StoreError) as error:
-        fail(f"train: {error}")
+        fail(str(error))
     except (RunRefused, VersionError, ProfileError) as error:
         refuse(str(error))
     run.progress.note(

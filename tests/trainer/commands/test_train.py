@@ -146,7 +146,7 @@ def test_an_evaluation_that_can_be_run_is_not_refused(run: Run) -> None:
     bench = f"--control {NOWHERE} --noise tool.timeout@3 --tasks 4"
     done = run("--evaluate-every", "1", "--evaluate-with", bench)
     assert done.exit_code == 1
-    assert done.stderr.startswith("train: no group completed for 0.1 s (0 of 8 are there)")
+    assert done.stderr.startswith("crosswind: no group completed for 0.1 s (0 of 8 are there)")
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_versions_that_cannot_be_kept_are_one_line(run: Run, tmp_path: Path) -> 
     done = run()
     assert done.exit_code == 1
     (line,) = done.stderr.splitlines()
-    assert line.startswith("train: ") and "can't be written" in line
+    assert line.startswith("crosswind: ") and "can't be written" in line
 
 
 def test_presets_can_be_listed_and_read_without_torch() -> None:

@@ -47,7 +47,8 @@ def test_a_run_and_an_engine_have_one_trainer_on_a_store(
             done = started([*given, *again])
             assert done.returncode == 2
             assert done.stderr == (
-                f"--run: another trainer has run 'one' on this store {who}; end that one, or name another\n"
+                f"crosswind: --run: another trainer has run 'one' on this store {who}; "
+                "end that one, or name another\n"
             )
         done = started([*given, "--engine", f"{engine_url}/v1", "--out", str(tmp_path / "two")])
         assert done.returncode == 2
