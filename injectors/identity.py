@@ -59,6 +59,11 @@ def text_anchor(site: str, text: str, occurrence: int) -> str:
     return f"text:{digest(site, normalise(text))}#{occurrence}"
 
 
+def is_digest(anchor: str) -> bool:
+    """Whether an anchor is made of a text's digest, and holds nothing that anybody wrote."""
+    return anchor.startswith("text:")
+
+
 def canonical_arguments(arguments: str) -> str:
     """JSON arguments with sorted keys and no white space; text that is not JSON is only normalised."""
     try:

@@ -15,6 +15,7 @@ from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Event
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.decision import Decision
+from crosswind.injectors.identity import is_digest
 
 NO_TURN = -1
 """The turn index of events outside turns."""
@@ -51,7 +52,7 @@ class EventBuilder(msgspec.Struct):
             site=decision.site,
             # Only a tool's name can bring a secret into it.
             slot=name(decision.slot) if decision.site == Site.TOOL_SCHEMA else decision.slot,
-            anchor=name(decision.anchor),
+            anchor=decision.anchor if is_digest(decision.anchor) else name(decision.anchor),
             logical_call=decision.logical_call,
             severity=decision.severity,
             draw=self._draw(decision),
@@ -74,7 +75,7 @@ class EventBuilder(msgspec.Struct):
         """Whether a row may be stored. A shown text with a secret stays in memory, since after a restart it
         would be shown masked; what the stored ledger lacks is recomputed from the plan.
         """
-        if not self.redactor.is_clean_name(shown.anchor):
+        if not (is_digest(shown.anchor) or self.redactor.is_clean_name(shown.anchor)):
             return False
         if shown.text is None:
             return True

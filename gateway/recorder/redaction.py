@@ -31,8 +31,8 @@ _ENTRY_BYTES = 200
 """What an entry takes beside its segment."""
 _SHORT_PART = 8
 """Shorter parts of a name, between colons, are words of ours and ordinals."""
-_MOST_CLEAR = 4
-"""How many of a turn's texts are looked through for a part of them."""
+_MOST_CLEAR = 256 << 10
+"""How many bytes of a turn's texts are looked through for their parts, about."""
 _APART = bytes.maketrans(b":#/|,;@()[]{}<>\x1f", b" " * 16)
 """What joins the parts of a name, each of which may be a secret."""
 
@@ -50,7 +50,7 @@ class Redactor:
         self.mode = mode
         self._literal = _spellings(configured)
         self._clean = _Clean()
-        self._clear: tuple[bytes, ...] = ()
+        self._clear = b""
         """Texts of this turn without a secret: their parts (names, ids, messages) have none either."""
         self._credentials: tuple[bytes, ...] = ()
         self._remains: Remains | None = None
@@ -58,7 +58,7 @@ class Redactor:
     def of_turn(self, credentials: Iterable[str], remains: Remains | None = None) -> Redactor:
         """The redactor for one request: with its own `credentials`, and its session's secrets."""
         other: Redactor = Redactor.__new__(Redactor)
-        other.mode, other._literal, other._clean, other._clear = self.mode, self._literal, self._clean, ()
+        other.mode, other._literal, other._clean, other._clear = self.mode, self._literal, self._clean, b""
         other._credentials, other._remains = _spellings(credentials), remains
         return other
 
@@ -75,8 +75,8 @@ class Redactor:
         if self.mode != "redact":
             return masked
         masked = self._mask_remains(self._mask_shaped(masked))
-        if masked is segment:
-            self._clear = (segment, *self._clear)[:_MOST_CLEAR]
+        if masked is segment and len(self._clear) < _MOST_CLEAR:
+            self._clear += b"\0" + segment
         return masked
 
     def _is_name_of_parts(self, name: bytes) -> bool:
@@ -86,12 +86,12 @@ class Redactor:
 
     def _is_part(self, segment: bytes) -> bool:
         """Whether it is a part of a text of this turn that has no secret."""
-        if self._remains:
-            return False
-        return any(segment in text for text in self._clear)
+        return segment in self._clear and not self._remains
 
     def mask_text(self, text: str) -> str:
         raw = text.encode("utf-8", "surrogatepass")
+        if self._clear and self._is_part(_written_in_json(raw)):
+            return text
         masked = self.mask(raw)
         return text if masked is raw else masked.decode("utf-8", "surrogatepass")
 
@@ -141,6 +141,11 @@ class Redactor:
             return segment
         spans = self._remains.find(segment)
         return replace_spans(segment, spans) if spans else segment
+
+
+def _written_in_json(text: bytes) -> bytes:
+    """A text as most clients write it in a body. One spelled otherwise isn't found there, and is searched."""
+    return text.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
 
 
 def replace_spans(segment: bytes, spans: Iterable[Span]) -> bytes:
