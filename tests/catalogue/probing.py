@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ import httpx
 
 from crosswind.injectors import registry
 from crosswind.injectors.cli.examples import INSTRUCTIONS, TOOL, TOOL_RESULT, USER_TEXT
-from crosswind.testing.replies import DONE, JSON, SSE, Part, ReceivedRequest
-from tests.gateway.servers import Running, answer, gateway, upstream
+from crosswind.testing import Answer, Call, Dialogue
+from tests.gateway.servers import Running, gateway, upstream
 
 GLIMPSE = "(6, 2) is a wall. You see a cabinet. The door (1, 4) is open.\n..#W..\n.WW#.K\n"
 RESULTS = (TOOL_RESULT, TOOL_RESULT.replace("delivered", "shipped"), GLIMPSE)
@@ -23,6 +22,8 @@ SLOW = frozenset(
     ("transport.latency", "transport.bandwidth", "transport.sse_stall", "transport.first_token_delay")
 )
 """Operators whose severity is a time."""
+TEXT, CALLS = "text", "calls"
+"""The models: one answers with a text, the other with calls of tools."""
 PROTOCOLS = ("chat", "responses", "messages", "completions", "embeddings")
 
 
@@ -69,11 +70,11 @@ def _conversation(protocol: str) -> tuple[str, dict[str, Any]]:
             return protocol, {"prompt" if protocol == "completions" else "input": USER_TEXT}
 
 
-async def _upstream(request: ReceivedRequest) -> AsyncIterator[Part]:
-    """Some answer: the noise is decided before."""
-    streamed = request.json.get("stream")
-    yield 200, [SSE if streamed else JSON]
-    yield DONE if streamed else json.dumps(answer()).encode()
+def _answer(dialogue: Dialogue) -> Answer:
+    """A text, or two calls: something of everything that noise on answers acts on."""
+    if dialogue.tools and dialogue.body["model"] == CALLS:
+        return Answer(calls=tuple(Call(dialogue.tools[0].name, {"order_id": one}) for one in ("#W8", "#W9")))
+    return Answer("Your order is on its way, and it will come on Monday.")
 
 
 async def find_protocols(folder: Path) -> dict[str, list[str]]:
@@ -83,7 +84,7 @@ async def find_protocols(folder: Path) -> dict[str, list[str]]:
         severity = 0.02 if name in SLOW else 1.0
         file.write_text(f"name: probe\nrules: [{{operator: {name}, severity: {severity}}}]\n")
     given: dict[str, Any] = {"steering": True, "steering_cap": {"profiles": [*map(str, profiles.values())]}}
-    async with upstream(_upstream) as app, gateway(folder, app, body_secrets="keep", **given) as running:
+    async with upstream(_answer) as app, gateway(folder, app, body_secrets="keep", **given) as running:
         busy = asyncio.Semaphore(16)
 
         async def probe(session: str) -> None:
@@ -92,7 +93,7 @@ async def find_protocols(folder: Path) -> dict[str, list[str]]:
                 await _probe(running, str(profiles[name]), session, protocol, number)
 
         sessions = [
-            f"{name}|{protocol}|{at}" for name in profiles for protocol in PROTOCOLS for at in range(2)
+            f"{name}|{protocol}|{at}" for name in profiles for protocol in PROTOCOLS for at in range(4)
         ]
         await asyncio.gather(*map(probe, sessions))
         store = running.gateway.store
@@ -109,12 +110,12 @@ async def find_protocols(folder: Path) -> dict[str, list[str]]:
 
 
 async def _probe(running: Running, profile: str, session: str, protocol: str, number: str) -> None:
-    """One request with a whole conversation: plain with one seed, streamed with another."""
+    """One request with a whole conversation: plain or streamed, to either model, each with another seed."""
     path, body = _conversation(protocol)
     headers = {"session": session, "profile": profile, "seed": number}
     with contextlib.suppress(httpx.HTTPError):  # Whatever happened to the exchange is on record.
         await running.http.post(
             f"{running.data}/v1/{path}",
-            json={"model": "m", "stream": number == "1", **body},
+            json={"model": TEXT if number in "01" else CALLS, "stream": number in "13", **body},
             headers={f"x-crosswind-{name}": value for name, value in headers.items()},
         )
