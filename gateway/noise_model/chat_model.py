@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from typing import Any
 
-import aiohttp
+import httpx
 
 from crosswind.gateway.config.noise_model import ChatModel, Judge
 from crosswind.gateway.protocols.json_values import decode, encode
@@ -27,7 +28,12 @@ class ModelFailed(Exception):
     """The model gave no text. The message says what happened; it holds neither key nor content."""
 
 
-async def score_text(http: aiohttp.ClientSession, judge: Judge, prompt: Prompt, text: str) -> float:
+def open_client() -> httpx.AsyncClient:
+    """Connections to models. The environment's proxies don't hold for them."""
+    return httpx.AsyncClient(trust_env=False)
+
+
+async def score_text(http: httpx.AsyncClient, judge: Judge, prompt: Prompt, text: str) -> float:
     """A judge's score for a text (RobustBench-TC, appendix F: 1 to 5, below 4 is refused). ModelFailed."""
     material = {"instruction": prompt.system, "material": prompt.user, "text": text}
     answer = await ask_model(http, judge, _JUDGE_TASK, json.dumps(material, ensure_ascii=False))
@@ -37,7 +43,7 @@ async def score_text(http: aiohttp.ClientSession, judge: Judge, prompt: Prompt, 
     return float(found[1])
 
 
-async def ask_model(http: aiohttp.ClientSession, model: ChatModel, system: str, user: str) -> str:
+async def ask_model(http: httpx.AsyncClient, model: ChatModel, system: str, user: str) -> str:
     """The model's answer. ModelFailed."""
     messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     body = {
@@ -49,24 +55,25 @@ async def ask_model(http: aiohttp.ClientSession, model: ChatModel, system: str, 
     headers = {"content-type": "application/json"}
     if model.secret is not None:
         headers["authorization"] = f"Bearer {model.secret}"
+    raw = bytearray()
     try:
-        async with http.post(
-            f"{model.url}/chat/completions",
-            data=encode(body),
-            headers=headers,
-            timeout=aiohttp.ClientTimeout(total=model.timeout),
-            allow_redirects=False,
-        ) as answer:
-            if answer.status != 200:
-                raise ModelFailed(f"the model answered HTTP {answer.status}")
-            raw = await answer.content.read(_MOST)
-            while len(raw) < _MOST and (more := await answer.content.read(_MOST - len(raw))):
-                raw += more
+        async with (
+            asyncio.timeout(model.timeout),
+            http.stream(
+                "POST", f"{model.url}/chat/completions", content=encode(body), headers=headers, timeout=None
+            ) as answer,
+        ):
+            if answer.status_code != 200:
+                raise ModelFailed(f"the model answered HTTP {answer.status_code}")
+            async for part in answer.aiter_bytes():
+                raw += part
+                if len(raw) > _MOST:
+                    raise ModelFailed(f"the model's answer has more than {_MOST} bytes")
     except TimeoutError:
         raise ModelFailed(f"the model gave no answer within {model.timeout:g} s") from None
-    except aiohttp.ClientError as error:
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise ModelFailed(f"the model can't be asked ({type(error).__name__})") from None
-    return _read_text(raw)
+    return _read_text(bytes(raw))
 
 
 def _read_text(raw: bytes) -> str:

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 
-import aiohttp
+import httpx
 import structlog
 
 from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.noise_model import NoiseModel
-from crosswind.gateway.noise_model.chat_model import ModelFailed, ask_model, score_text
+from crosswind.gateway.noise_model.chat_model import ModelFailed, ask_model, open_client, score_text
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.telemetry.metrics import Metrics
@@ -61,7 +61,7 @@ class TextGenerator:
         self._free = asyncio.Semaphore(model.concurrency)
         self._known: OrderedDict[str, GeneratedText] = OrderedDict()
         self._running: dict[str, asyncio.Task[Written]] = {}
-        self._http: aiohttp.ClientSession | None = None
+        self._http: httpx.AsyncClient | None = None
         self._failures = 0
         self._paused_until = 0.0
 
@@ -124,7 +124,7 @@ class TextGenerator:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         if self._http is not None:
-            await self._http.close()
+            await self._http.aclose()
 
     def _is_usable(self, text: GeneratedText | None) -> bool:
         return text is not None and is_judged(self.model, text)
@@ -167,10 +167,10 @@ class TextGenerator:
             self._paused_until = asyncio.get_running_loop().time() + self.model.pause
 
     @property
-    def _client(self) -> aiohttp.ClientSession:
+    def _client(self) -> httpx.AsyncClient:
         """Its connections, opened on first use since they belong to the serving event loop."""
         if self._http is None:
-            self._http = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar())
+            self._http = open_client()
         return self._http
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import aiohttp
+import httpx
 
 from crosswind.gateway.config.noise_model import ChatModel
 from crosswind.gateway.noise_model.chat_model import ModelFailed, ask_model
@@ -35,7 +35,7 @@ class ModelPrompts:
     """Prompts that a model proposes, given how the parent did. Its answers are kept in the journal, so that a
     search that goes on makes the same candidates."""
 
-    http: aiohttp.ClientSession
+    http: httpx.AsyncClient
     model: ChatModel
     journal: Journal
 

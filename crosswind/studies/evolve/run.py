@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import aiohttp
-
 from crosswind.gateway.config.loading import load
 from crosswind.gateway.config.noise_model import NoiseModel
 from crosswind.gateway.errors import ConfigurationError
+from crosswind.gateway.noise_model.chat_model import open_client
 from crosswind.gateway.sessions.profiles import is_file
 from crosswind.injectors.profiles import load as built_in
 from crosswind.injectors.profiles.load import Profile, ProfileError, parse
@@ -148,7 +147,7 @@ class Evolution:
         )
         if model is None:
             return await search.run()
-        async with aiohttp.ClientSession() as http:
+        async with open_client() as http:
             search.change_prompt = ModelPrompts(http, model, self.journal).change_prompt
             return await search.run()
 
