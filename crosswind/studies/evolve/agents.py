@@ -37,7 +37,8 @@ async def check_agent(flag: str, name: str) -> None:
     )
     _, said = await process.communicate()
     if process.returncode != 0:
-        raise ConfigurationError(f"{flag} {name}: no policy: {said.decode(errors='replace').strip()}")
+        why = said.decode(errors="replace").strip().removeprefix("crosswind: ")
+        raise ConfigurationError(f"{flag} {name}: no policy: {why}")
 
 
 @dataclass(slots=True)
