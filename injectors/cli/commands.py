@@ -15,6 +15,7 @@ from rich.console import Console
 from crosswind.injectors import registry
 from crosswind.injectors.cli import examples, listing
 from crosswind.injectors.cli.completion import complete_noise
+from crosswind.injectors.cli.packs import pack
 from crosswind.injectors.cli.rendering import (
     reflow,
     render_event,
@@ -75,6 +76,9 @@ Examples:
 )
 def noise() -> None:
     """Operators and profiles of noise, what they do, and whether tasks stay solvable."""
+
+
+noise.add_command(pack)
 
 
 @noise.command(

@@ -1,0 +1,148 @@
+"""The commands `crosswind noise pack`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from crosswind.injectors.packs.checks import check as check_pack
+from crosswind.injectors.packs.checks import check_between
+from crosswind.injectors.packs.load import PackError, load_all, shipped_files
+from crosswind.injectors.packs.missing import Missing, find_missing
+from crosswind.injectors.packs.model import Pack, Problem, parse
+from crosswind.injectors.packs.parts import OPERATORS, WANTED_DOMAINS, Half
+
+
+@click.group(
+    short_help="List and check phrase packs.",
+    epilog="""\b
+Examples:
+  crosswind noise pack list
+  crosswind noise pack check mine/en/travel.jsonl
+""",
+)
+def pack() -> None:
+    """Phrase packs: the words that noise operators draw from, for each language and domain."""
+
+
+@pack.command(
+    "list",
+    short_help="List packs, and what is missing.",
+    epilog="""\b
+Examples:
+  crosswind noise pack list
+  crosswind noise pack list --json | jq -r '.packs[].digest'
+""",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, with every part.")
+def list_(as_json: bool) -> None:
+    """List the packs with their versions, and how many entries are missing for each operator."""
+    try:
+        packs = load_all()
+    except PackError as error:
+        raise click.ClickException(str(error)) from error
+    missing = find_missing(packs)
+    if as_json:
+        return click.echo(json.dumps(_describe(packs, missing)))
+    click.echo(f"{'pack':<16}{'version':>7}  {'SHA-256':<12}  {'licence':<12}{'train':>7}{'test':>7}")
+    for one in packs:
+        halves = Counter(entry.half for entry in one.entries)
+        line = f"{one.name:<16}{one.version:>7}  {one.digest[:12]}  {one.licence:<12}"
+        click.echo(f"{line}{halves[Half.TRAIN]:>7}{halves[Half.TEST]:>7}")
+    _print_missing(packs, missing)
+
+
+def _print_missing(packs: Sequence[Pack], missing: Sequence[Missing]) -> None:
+    if not missing:
+        return click.echo("\nNothing is missing.")
+    names = {one.name for one in packs}
+    lacks: Counter[tuple[str, str]] = Counter()
+    for row in missing:
+        if (name := f"{row.language}/{row.domain}") in names:
+            lacks[name, row.part.operator] += row.count
+    if lacks:
+        click.echo("\nMissing entries")
+    for (name, operator), count in lacks.items():
+        click.echo(f"  {name:<16}{operator:<24}{count:>5}")
+    absent = {
+        language: found
+        for language, domains in WANTED_DOMAINS.items()
+        if (found := [domain for domain in domains if f"{language}/{domain}" not in names])
+    }
+    if absent:
+        click.echo("\nMissing packs")
+    for language, found in absent.items():
+        click.echo(
+            click.wrap_text(", ".join(found), 78, initial_indent=f"  {language}  ", subsequent_indent=" " * 6)
+        )
+
+
+def _describe(packs: Sequence[Pack], missing: Sequence[Missing]) -> dict[str, Any]:
+    return {
+        "packs": [
+            {
+                "name": one.name,
+                "version": one.version,
+                "licence": one.licence,
+                "digest": one.digest,
+                "entries": {
+                    operator: {half.value: count for half in Half if (count := halves[operator, half])}
+                    for operator in OPERATORS
+                },
+            }
+            for one in packs
+            for halves in [Counter((entry.operator, entry.half) for entry in one.entries)]
+        ],
+        "missing": [
+            {
+                "language": row.language,
+                "domain": row.domain,
+                "operator": row.part.operator,
+                "part": row.part.name,
+                "has": row.has,
+                "wanted": row.wanted,
+            }
+            for row in missing
+        ],
+    }
+
+
+@pack.command(
+    short_help="Check packs.",
+    epilog="""\b
+Examples:
+  crosswind noise pack check
+  crosswind noise pack check mine/en/travel.jsonl
+""",
+)
+@click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def check(files: tuple[Path, ...], as_json: bool) -> None:
+    """Check each FILE, or all packs that are shipped: fields, slots, and repetition.
+
+    Prints a line for each problem. Exits with 1 if there is any.
+    """
+    problems: list[tuple[str, Problem]] = []
+    packs: dict[str, Pack] = {}
+    for path in files or shipped_files():
+        one, found = parse(path.read_bytes())
+        if one is not None:
+            packs[str(path)] = one
+            found = sorted([*found, *check_pack(one)], key=lambda problem: problem.line)
+        problems.extend((str(path), problem) for problem in found)
+    paths = {id(one): path for path, one in packs.items()}
+    problems.extend((paths[id(one)], problem) for one, problem in check_between([*packs.values()]))
+    if as_json:
+        click.echo(json.dumps([{"file": file, "line": at.line, "problem": at.what} for file, at in problems]))
+    else:
+        for file, at in problems:
+            click.echo(f"{file}:{at.line}: {at.what}")
+        entries = sum(len(one.entries) for one in packs.values())
+        click.echo(f"{len(files) or len(packs)} packs, {entries} entries, {len(problems)} problems")
+    sys.exit(1 if problems else 0)

@@ -1,0 +1,199 @@
+"""The checks of a phrase pack: its entries, and how much they repeat one another."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+
+from crosswind.injectors.packs.model import SLOT, Entry, Pack, Problem
+from crosswind.injectors.packs.parts import (
+    CONVERSATION_SLOTS,
+    DRAWN_SLOTS,
+    PARTS,
+    Form,
+    Half,
+    Language,
+    Part,
+)
+from crosswind.injectors.packs.words import opening, runs, split_words, stop_words
+
+Row = tuple[int, Entry, Part]
+
+_DRAWN = re.compile(r"uuid|time|int:(?P<low>\d+)-(?P<high>\d+)|hex:[1-9]\d?")
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_LEAST_SHARE = 0.4
+"""The smaller half of a part has at least this share."""
+_LONGEST_FIELD = 60
+_OVERUSED = 0.1
+"""A content word may be in this share of a part's entries, and in three at least."""
+
+
+def check(pack: Pack) -> list[Problem]:
+    """All problems of a pack, by line."""
+    rows: list[Row] = []
+    problems: list[Problem] = []
+    for line, entry in zip(pack.lines, pack.entries, strict=True):
+        if (part := PARTS.get((entry.operator, entry.part))) is None:
+            known = ", ".join(name for operator, name in PARTS if operator == entry.operator)
+            fix = f"its parts are {known}" if known else "name an operator that draws from packs"
+            problems.append(Problem(line, f"no part {entry.part!r} of {entry.operator!r}: {fix}"))
+        else:
+            rows.append((line, entry, part))
+    for each in _CHECKS:
+        problems.extend(each(rows, pack.language))
+    return sorted(problems, key=lambda problem: problem.line)
+
+
+def check_fields(rows: Sequence[Row], _: Language) -> Iterator[Problem]:
+    """The fields that the part's form has, and slots between balanced braces."""
+    for line, entry, part in rows:
+        if (part.form in (Form.FIELD, Form.TOOL)) != bool(entry.key):
+            yield Problem(line, f"key {entry.key!r}: fields and tools have one, other entries have none")
+        if (part.form is Form.TOOL) != bool(entry.parameter):
+            yield Problem(line, f"parameter {entry.parameter!r}: a tool has one, other entries have none")
+        for field, name in (("key", entry.key), ("parameter", entry.parameter)):
+            if name and not _NAME.fullmatch(name):
+                yield Problem(line, f"{field} {name!r}: write it in snake_case")
+        if part.name == "errand" and not entry.served_by:
+            yield Problem(line, "served_by is missing: name the stems of tools that would do the errand")
+        if set(SLOT.sub("", entry.text)) & {"{", "}"}:
+            yield Problem(line, f"text {entry.text!r}: braces are for slots only")
+        elif part.form is Form.FIELD and not _is_short_json(entry.text):
+            yield Problem(line, f"text {entry.text!r}: write JSON of less than {_LONGEST_FIELD} characters")
+
+
+def _is_short_json(text: str) -> bool:
+    filled = SLOT.sub(lambda slot: "0" if slot[1].startswith("int") else "a", text)
+    try:
+        json.loads(filled)
+    except ValueError:
+        return False
+    return len(text) < _LONGEST_FIELD
+
+
+def check_slots(rows: Sequence[Row], _: Language) -> Iterator[Problem]:
+    """Known slots, all that the part needs, and none that its operator can't fill."""
+    for line, entry, part in rows:
+        for slot in SLOT.findall(entry.text):
+            name = slot.partition(":")[0]
+            if not _is_known(slot):
+                known = ", ".join(sorted(CONVERSATION_SLOTS | DRAWN_SLOTS))
+                yield Problem(line, f"slot {{{slot}}} is unknown: use one of {known}")
+            elif name not in part.needs | part.may:
+                yield Problem(line, f"slot {{{slot}}} can't be filled in {part.operator}/{part.name}")
+        if lost := part.needs - set(entry.slots):
+            yield Problem(line, f"text {entry.text!r}: {part.name} needs {{{'}, {'.join(sorted(lost))}}}")
+
+
+def _is_known(slot: str) -> bool:
+    if (drawn := _DRAWN.fullmatch(slot)) and drawn["low"]:
+        return int(drawn["low"]) < int(drawn["high"])
+    return bool(drawn) or slot in CONVERSATION_SLOTS
+
+
+def check_digits(rows: Sequence[Row], _: Language) -> Iterator[Problem]:
+    """A user's digits could be taken for a value of the task."""
+    for line, entry, part in rows:
+        if part.of_user and any(letter.isdigit() for letter in SLOT.sub("", entry.text)):
+            yield Problem(line, f"text {entry.text!r}: leave the digits out, or use a slot")
+
+
+def check_duplicates(rows: Sequence[Row], _: Language) -> Iterator[Problem]:
+    """No id, no text and, within a part, no key twice."""
+    seen: dict[tuple[str, ...], int] = {}
+    for line, entry, part in rows:
+        marks: list[tuple[str, ...]] = [("id", entry.id)]
+        if part.form is not Form.FIELD:
+            marks.append(("text", entry.text.casefold()))
+        if entry.key:
+            marks.append(("key", entry.operator, entry.key))
+        for mark in marks:
+            if (first := seen.setdefault(mark, line)) != line:
+                yield Problem(line, f"{mark[0]} {mark[-1]!r} is in line {first} too")
+
+
+def check_openings(rows: Sequence[Row], language: Language) -> Iterator[Problem]:
+    """No two entries of a part begin alike."""
+    seen: dict[tuple[str, str, tuple[str, ...]], int] = {}
+    for line, entry, part in rows:
+        if part.form is Form.PHRASE and (begins := opening(entry.text, language)):
+            first = seen.setdefault((part.operator, part.name, begins), line)
+            if first != line:
+                yield Problem(line, f"opening {' '.join(begins)!r} is in line {first} too")
+
+
+def check_runs(rows: Sequence[Row], language: Language) -> Iterator[Problem]:
+    """No two entries share a run of words outside of slots, the halves in particular."""
+    seen: dict[tuple[str, ...], tuple[int, Half]] = {}
+    for line, entry, part in rows:
+        for run in runs(entry.text, language) if part.form is Form.PHRASE else ():
+            first, half = seen.setdefault(run, (line, entry.half))
+            if first != line:
+                where = "of the other half" if half is not entry.half else "too"
+                yield Problem(line, f"words {' '.join(run)!r} are in line {first} {where}")
+
+
+def check_words(rows: Sequence[Row], language: Language) -> Iterator[Problem]:
+    """No content word is a part's habit."""
+    if (ignored := stop_words(language)) is None:
+        return
+    for part, texts in _spoken(rows):
+        counts = Counter(
+            word for _, entry in texts for word in {*split_words(SLOT.sub(" ", entry.text), language)}
+        )
+        most = max(3, int(_OVERUSED * len(texts)))
+        for word, count in counts.items():
+            if count > most and len(word) > 2 and word not in ignored:
+                where = f"{count} of {len(texts)} entries of {part.operator}/{part.name}"
+                yield Problem(texts[0][0], f"word {word!r} is in {where}: {most} may have it")
+
+
+def check_halves(rows: Sequence[Row], _: Language) -> Iterator[Problem]:
+    """Both halves of a part have about as many entries."""
+    lines: dict[tuple[str, str], int] = {}
+    counts: Counter[tuple[str, str, Half]] = Counter()
+    for line, entry, part in rows:
+        lines.setdefault((part.operator, part.name), line)
+        counts[part.operator, part.name, entry.half] += 1
+    for (operator, name), line in lines.items():
+        train, test = counts[operator, name, Half.TRAIN], counts[operator, name, Half.TEST]
+        if min(train, test) < _LEAST_SHARE * (train + test) - 0.5:
+            yield Problem(line, f"{operator}/{name} has {train} of train and {test} of test: divide by half")
+
+
+def _spoken(rows: Sequence[Row]) -> Iterator[tuple[Part, list[tuple[int, Entry]]]]:
+    def by_part(row: Row) -> tuple[str, str]:
+        return row[2].operator, row[2].name
+
+    for named, found in groupby(sorted(rows, key=by_part), by_part):
+        if PARTS[named].form is Form.PHRASE:
+            yield PARTS[named], [(line, entry) for line, entry, _ in found]
+
+
+_CHECKS: tuple[Callable[[Sequence[Row], Language], Iterable[Problem]], ...] = (
+    check_fields,
+    check_slots,
+    check_digits,
+    check_duplicates,
+    check_openings,
+    check_runs,
+    check_words,
+    check_halves,
+)
+
+
+def check_between(packs: Sequence[Pack]) -> Iterator[tuple[Pack, Problem]]:
+    """Across the packs of a language: no run of words in a part's train half here and its test half there."""
+    seen: dict[tuple[Language, str, str, tuple[str, ...]], tuple[Pack, int, Half]] = {}
+    for pack in packs:
+        for line, entry in zip(pack.lines, pack.entries, strict=True):
+            part = PARTS.get((entry.operator, entry.part))
+            for run in runs(entry.text, pack.language) if part and part.form is Form.PHRASE else ():
+                mark = (pack.language, entry.operator, entry.part, run)
+                other, first, half = seen.setdefault(mark, (pack, line, entry.half))
+                if other is not pack and half is not entry.half:
+                    where = f"line {first} of {other.name}, in the {half} half"
+                    yield pack, Problem(line, f"words {' '.join(run)!r} are in {where}")

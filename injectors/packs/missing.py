@@ -1,0 +1,39 @@
+"""How many entries the packs lack, against the wanted counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from crosswind.injectors.packs.model import Pack
+from crosswind.injectors.packs.parts import PARTS, WANTED_DOMAINS, Domain, Language, Part, wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A part of which a language and domain has fewer entries than wanted."""
+
+    language: Language
+    domain: Domain
+    part: Part
+    has: int
+    wanted: int
+
+    @property
+    def count(self) -> int:
+        return self.wanted - self.has
+
+
+def find_missing(packs: Iterable[Pack]) -> list[Missing]:
+    """What each language and domain lacks, whether it has a pack or not."""
+    has = Counter(
+        (pack.language, pack.domain, entry.operator, entry.part) for pack in packs for entry in pack.entries
+    )
+    rows = (
+        Missing(language, domain, part, has[language, domain, *named], wanted(part, language, domain))
+        for language, domains in WANTED_DOMAINS.items()
+        for domain in domains
+        for named, part in PARTS.items()
+    )
+    return [row for row in rows if row.count > 0]

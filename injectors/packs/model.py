@@ -1,0 +1,134 @@
+"""A phrase pack: the words that noise operators draw from in one language and domain, as data.
+
+A pack is a JSONL file. Its first line is the header, each other line an entry.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated
+
+import msgspec
+
+from crosswind.injectors.packs.parts import Domain, Half, Language, ValueType
+
+SLOT = re.compile(r"\{([^{}]*)\}")
+Filled = Annotated[str, msgspec.Meta(pattern=r"\S")]
+
+
+class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A pack's first line. `pack` is its language and domain: `en/travel`."""
+
+    pack: str
+    version: Annotated[int, msgspec.Meta(ge=1)]
+    licence: Filled
+
+
+class Entry(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, rename={"operator": "for"}
+):
+    """One phrase. The fields stand in the file in this order."""
+
+    id: Filled
+    operator: Filled
+    part: Filled
+    half: Half
+    key: str = ""
+    """The field's or tool's name, where the part has one."""
+    text: Filled
+    parameter: str = ""
+    """The name of a tool's parameter."""
+    fits: tuple[ValueType, ...] = ()
+    """The types of value for which it may be used; none: all."""
+    about: tuple[str, ...] = ()
+    """It is used only where the conversation or its tools have one of these stems; none: everywhere."""
+    served_by: tuple[str, ...] = ()
+    """It isn't used where a tool's name or description has one of these stems."""
+
+    @property
+    def slots(self) -> list[str]:
+        """The names of the slots, in order: `int` for `{int:1-9}`."""
+        return [slot.partition(":")[0] for slot in SLOT.findall(self.text)]
+
+
+ENTRY_KEYS = [field.encode_name for field in msgspec.structs.fields(Entry)]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with a line of a pack, and the fix."""
+
+    line: int
+    what: str
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A pack as read. `lines[i]` is the number of the line that has `entries[i]`."""
+
+    language: Language
+    domain: Domain
+    version: int
+    licence: str
+    digest: str
+    """SHA-256 of the file."""
+    entries: tuple[Entry, ...]
+    lines: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.language}/{self.domain}"
+
+    def select(self, operator: str, part: str, half: Half) -> Sequence[Entry]:
+        """The entries of a part's half, in the file's order."""
+        return self._by_part.get((operator, part, half), ())
+
+    @cached_property
+    def _by_part(self) -> dict[tuple[str, str, Half], list[Entry]]:
+        found: dict[tuple[str, str, Half], list[Entry]] = {}
+        for entry in self.entries:
+            found.setdefault((entry.operator, entry.part, entry.half), []).append(entry)
+        return found
+
+
+_read_header = msgspec.json.Decoder(Header).decode
+_read_entry = msgspec.json.Decoder(Entry).decode
+
+
+def parse(raw: bytes) -> tuple[Pack | None, list[Problem]]:
+    """The pack in a file's bytes, without the lines that can't be read; None without a header that can."""
+    first, *rest = raw.split(b"\n")
+    try:
+        header = _read_header(first)
+        language, _, domain = header.pack.partition("/")
+        pack = Language(language), Domain(domain)
+    except (ValueError, msgspec.MsgspecError) as error:
+        return None, [Problem(1, f"{error}: the first line is a header: {_HEADER}")]
+    read = list(_read_lines(rest))
+    entries = [(line, entry) for line, entry in read if isinstance(entry, Entry)]
+    return Pack(
+        *pack,
+        version=header.version,
+        licence=header.licence,
+        digest=hashlib.sha256(raw).hexdigest(),
+        entries=tuple(entry for _, entry in entries),
+        lines=tuple(line for line, _ in entries),
+    ), [Problem(line, what) for line, what in read if isinstance(what, str)]
+
+
+_HEADER = '{"pack": "en/travel", "version": 1, "licence": "Apache-2.0"}'
+
+
+def _read_lines(lines: list[bytes]) -> Iterator[tuple[int, Entry | str]]:
+    """The number of each line, and its entry or what is wrong with it."""
+    if lines and not lines[-1]:
+        lines.pop()
+    for number, line in enumerate(lines, 2):
+        try:
+            yield number, _read_entry(line)
+        except (ValueError, msgspec.MsgspecError) as error:
+            yield number, f"{error}: write an entry as one JSON object with {', '.join(ENTRY_KEYS)}"

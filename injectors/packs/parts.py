@@ -1,0 +1,155 @@
+"""What packs are made of: languages, domains, and for each operator its parts, their slots and how many
+entries of each are wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Domain(StrEnum):
+    """What a conversation is about. `GENERAL` fits everywhere."""
+
+    GENERAL = "general"
+    SHOPPING = "shopping"
+    TRAVEL = "travel"
+    FILES = "files"
+    CODE = "code"
+    BANKING = "banking"
+    MESSAGING = "messaging"
+    SEARCH = "search"
+    DEVICES = "devices"
+    HEALTH = "health"
+    SUPPORT = "support"
+    DATA = "data"
+
+
+class Language(StrEnum):
+    EN = "en"
+    DE = "de"
+    ES = "es"
+    FR = "fr"
+    ZH = "zh"
+    JA = "ja"
+    AR = "ar"
+
+
+class Half(StrEnum):
+    """Policies train on one half and are measured on the other; the halves share no template."""
+
+    TRAIN = "train"
+    TEST = "test"
+
+
+class ValueType(StrEnum):
+    """The types of value that the slot `{value}` of an entry may have."""
+
+    DATE = "date"
+    TIME = "time"
+    NUMBER = "number"
+    MONEY = "money"
+    PLACE = "place"
+    NAME = "name"
+    FILE = "file"
+    ID = "id"
+    OPTION = "option"
+    DURATION = "duration"
+    EMAIL = "email"
+    WORD = "word"
+
+
+DRAWN_SLOTS = frozenset({"uuid", "time", "int", "hex"})
+"""Slots that the generator fills, wherever the conversation has nothing to fill them with."""
+
+CONVERSATION_SLOTS = frozenset(
+    {"value", "rival", "thing", "coarse", "sentence", "request", "option", "chosen", "tool", "canary"}
+)
+
+
+class Form(StrEnum):
+    """What the entries of a part are."""
+
+    PHRASE = "phrase"
+    """Words of a user or a service."""
+    FIELD = "field"
+    """A key, and a value as JSON text."""
+    TOOL = "tool"
+    """A tool's name as the key, its description and a parameter."""
+    LOG = "log"
+    """A line of a log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One kind of entry of an operator. `needs` are the slots that each entry has, `may` those that it can
+    have besides."""
+
+    operator: str
+    name: str
+    wanted: int
+    needs: frozenset[str] = frozenset()
+    may: frozenset[str] = frozenset()
+    form: Form = Form.PHRASE
+    english_general_only: bool = False
+
+    @property
+    def of_user(self) -> bool:
+        return self.operator.startswith("user.")
+
+
+def _slots(text: str = "") -> frozenset[str]:
+    return frozenset(text.split())
+
+
+PARTS: dict[tuple[str, str], Part] = {
+    (part.operator, part.name): part
+    for part in (
+        Part("user.topic_drift", "question", 30),
+        Part("user.topic_drift", "return", 20, may=_slots("thing")),
+        Part("user.boundary_probing", "policy", 20),
+        Part("user.boundary_probing", "knowledge", 15),
+        Part("user.boundary_probing", "yield", 15),
+        Part("user.out_of_scope", "errand", 30),
+        Part("user.out_of_scope", "leave", 20),
+        Part("user.redundant", "again", 20, may=_slots("sentence")),
+        Part("user.redundant", "chat", 30),
+        Part("user.inconsistent", "same", 25, _slots("value rival"), _slots("thing")),
+        Part("user.inconsistent", "claim", 15, _slots("rival"), _slots("thing")),
+        Part("user.inconsistent", "settle", 15, _slots("value"), _slots("thing rival")),
+        Part("user.inconsistent", "doubt", 10, _slots("value rival"), _slots("thing")),
+        Part("user.ambiguous", "vague", 30, may=_slots("thing coarse")),
+        Part("user.ambiguous", "reveal", 20, _slots("value"), _slots("thing")),
+        Part("user.paraphrase", "frame", 20, _slots("request")),
+        Part("tool.misleading", "remark", 40, may=_slots("option chosen tool")),
+        Part("tool.redundant", "field", 40, may=DRAWN_SLOTS, form=Form.FIELD),
+        Part("state.irrelevant", "field", 20, may=DRAWN_SLOTS, form=Form.FIELD),
+        Part("schema.redundant_tool", "tool", 20, form=Form.TOOL),
+        Part("tool.prompt_injection", "instruction", 40, _slots("canary"), english_general_only=True),
+        Part("tool.context_pressure", "log", 60, may=DRAWN_SLOTS, form=Form.LOG, english_general_only=True),
+    )
+}
+
+OPERATORS = tuple(dict.fromkeys(part.operator for part in PARTS.values()))
+
+_FOUR = (Domain.GENERAL, Domain.SHOPPING, Domain.TRAVEL, Domain.MESSAGING)
+WANTED_DOMAINS: dict[Language, tuple[Domain, ...]] = {
+    Language.EN: tuple(Domain),
+    Language.DE: _FOUR,
+    Language.ES: _FOUR,
+    Language.ZH: _FOUR,
+    Language.FR: (Domain.GENERAL,),
+    Language.JA: (Domain.GENERAL,),
+    Language.AR: (Domain.GENERAL,),
+}
+
+FOREIGN_SHARE = 0.6
+"""How many entries other languages want, as a share of the English count: about 30 for each operator."""
+
+
+def wanted(part: Part, language: Language, domain: Domain) -> int:
+    """How many entries of a part a complete pack has."""
+    if domain not in WANTED_DOMAINS[language]:
+        return 0
+    if part.english_general_only:
+        return part.wanted if (language, domain) == (Language.EN, Domain.GENERAL) else 0
+    return part.wanted if language is Language.EN else round(part.wanted * FOREIGN_SHARE)

@@ -1,0 +1,70 @@
+"""The commands `crosswind noise pack`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from crosswind.injectors.cli.commands import noise
+from crosswind.injectors.packs.load import load_all
+from crosswind.injectors.packs.parts import OPERATORS
+from tests.injectors.packs.test_checks import GOOD, pack
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(noise, ["pack", *map(str, arguments)])
+
+
+def test_list_names_packs_and_what_is_missing_and_fits_80_columns() -> None:
+    result = run("list")
+    assert result.exit_code == 0 and max(map(len, result.output.splitlines())) <= 80
+    for one in load_all():
+        assert one.name in result.output and one.digest[:12] in result.output
+    assert "Missing packs" in result.output
+
+
+def test_list_as_json_has_every_part() -> None:
+    document = json.loads(run("list", "--json").output)
+    assert [one["name"] for one in document["packs"]] == [one.name for one in load_all()]
+    assert set(document["packs"][0]["entries"]) == set(OPERATORS)
+    assert all(row["has"] < row["wanted"] for row in document["missing"])
+
+
+def test_check_of_a_good_file_is_silent(tmp_path: Path) -> None:
+    file = tmp_path / "travel.jsonl"
+    file.write_bytes(pack(*GOOD))
+    result = run("check", file)
+    assert (result.exit_code, result.output) == (0, "1 packs, 10 entries, 0 problems\n")
+
+
+def test_check_names_file_line_and_problem(tmp_path: Path) -> None:
+    file = tmp_path / "travel.jsonl"
+    file.write_bytes(pack({**GOOD[0], "text": "At 9?"}, GOOD[1]) + b"{}\n")
+    result = run("check", file)
+    assert result.exit_code == 1
+    assert f"{file}:2: text 'At 9?': leave the digits out" in result.output
+    assert f"{file}:4: Object missing required field" in result.output
+    found = json.loads(run("check", file, "--json").output)
+    assert [(one["file"], one["line"]) for one in found] == [(str(file), 2), (str(file), 4)]
+
+
+def test_check_compares_the_halves_of_files(tmp_path: Path) -> None:
+    first, second = tmp_path / "travel.jsonl", tmp_path / "general.jsonl"
+    first.write_bytes(pack(*GOOD))
+    second.write_bytes(
+        pack(
+            {**GOOD[0], "text": "So why do planes fly?", "half": "test"},
+            {**GOOD[1], "text": "hm", "half": "train"},
+            name="en/general",
+        )
+    )
+    result = run("check", first, second)
+    assert f"{second}:2: words 'why do planes fly' are in line 2 of en/travel" in result.output
+
+
+@pytest.mark.parametrize("arguments", [("check", "nowhere.jsonl"), ("check", "--strict")])
+def test_usage_errors(arguments: tuple[str, ...]) -> None:
+    assert run(*arguments).exit_code == 2

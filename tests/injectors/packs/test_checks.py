@@ -1,0 +1,172 @@
+"""The checks of phrase packs: each finds its kind of bad entry, and is silent on good ones."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from crosswind.injectors.packs.checks import check, check_between
+from crosswind.injectors.packs.load import load_all
+from crosswind.injectors.packs.model import Pack, Problem, parse
+
+DRIFT = {"for": "user.topic_drift", "part": "question"}
+SAME = {"for": "user.inconsistent", "part": "same"}
+FIELD = {"for": "tool.redundant", "part": "field"}
+TOOL = {"for": "schema.redundant_tool", "part": "tool"}
+ERRAND = {"for": "user.out_of_scope", "part": "errand"}
+
+GOOD: list[dict[str, Any]] = [
+    {**DRIFT, "half": "train", "text": "Oh, before I forget: why do planes fly so high?"},
+    {**DRIFT, "half": "test", "text": "my sister wonders whether trains are greener"},
+    {**SAME, "half": "train", "text": "{rival}, or rather {value}.", "fits": ["date"]},
+    {**SAME, "half": "test", "text": "Make it {rival}. Hm, no: {value}.", "fits": ["date"]},
+    {**FIELD, "half": "train", "key": "etag", "text": '"{hex:12}"'},
+    {**FIELD, "half": "test", "key": "shard", "text": "{int:1-9}"},
+    {**TOOL, "half": "train", "key": "get_lounge", "text": "Finds a lounge.", "parameter": "airport"},
+    {**TOOL, "half": "test", "key": "list_visas", "text": "Lists visa rules.", "parameter": "country"},
+    {**ERRAND, "half": "train", "text": "also order me a cab", "served_by": ["taxi"]},
+    {**ERRAND, "half": "test", "text": "Could somebody water my plants?", "served_by": ["plant"]},
+]
+
+
+def pack(*entries: dict[str, Any], name: str = "en/travel") -> bytes:
+    lines: list[dict[str, Any]] = [{"pack": name, "version": 1, "licence": "Apache-2.0"}]
+    lines += [{"id": f"id-{number}", **entry} for number, entry in enumerate(entries)]
+    return "\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode() + b"\n"
+
+
+def read(*entries: dict[str, Any], name: str = "en/travel") -> Pack:
+    found, problems = parse(pack(*entries, name=name))
+    assert found is not None and not problems
+    return found
+
+
+def problems(*entries: dict[str, Any], name: str = "en/travel") -> list[Problem]:
+    return check(read(*entries, name=name))
+
+
+def test_a_good_pack_has_no_problem() -> None:
+    assert problems(*GOOD) == []
+
+
+def test_a_line_that_is_no_entry_is_named_with_its_line() -> None:
+    raw = pack(*GOOD) + b'{"id": "x"}\nnonsense\n\n'
+    found, problems = parse(raw)
+    assert found is not None and len(found.entries) == len(GOOD)
+    assert [problem.line for problem in problems] == [12, 13, 14]
+    assert "missing required field `for`" in problems[0].what
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"half": "both"}, "Invalid enum value 'both'"),
+        ({"fits": ["colour"]}, "Invalid enum value 'colour'"),
+        ({"text": " "}, "matching regex"),
+        ({"note": "x"}, "unknown field `note`"),
+    ],
+)
+def test_fields_that_the_schema_does_not_allow(change: dict[str, Any], what: str) -> None:
+    (problem,) = parse(pack({**GOOD[0], **change}))[1]
+    assert problem.line == 2 and what in problem.what
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"{}\n", b'{"pack": "en/moon", "version": 1, "licence": "x"}\n', b"\xff\n"]
+)
+def test_a_pack_needs_its_header(raw: bytes) -> None:
+    found, (problem,) = parse(raw)
+    assert found is None and problem.line == 1 and '"licence": "Apache-2.0"' in problem.what
+
+
+BAD: list[tuple[int, dict[str, Any], str]] = [
+    (0, {"part": "answer"}, "its parts are question, return"),
+    (0, {"for": "user.moods"}, "name an operator"),
+    (0, {"text": "Why do {planes} fly?"}, "slot {planes} is unknown"),
+    (0, {"text": "Why is {value} so far?"}, "slot {value} can't be filled in user.topic_drift/question"),
+    (0, {"text": "Why do planes} fly?"}, "braces are for slots"),
+    (0, {"text": "Why do planes fly at 900 km/h?"}, "leave the digits out"),
+    (0, {"text": "Why do planes fly at ９００ km/h?"}, "leave the digits out"),
+    (0, {"key": "x"}, "key 'x'"),
+    (0, {"parameter": "x"}, "parameter 'x'"),
+    (2, {"text": "{value} it is."}, "same needs {rival}"),
+    (4, {"key": ""}, "fields and tools have one"),
+    (4, {"key": "eTag"}, "snake_case"),
+    (4, {"key": "shard"}, "key 'shard' is in line 6 too"),
+    (4, {"text": "{hex:12}"}, "write JSON"),
+    (4, {"text": '"{hex}"'}, "slot {hex} is unknown"),
+    (5, {"text": "{int:9-1}"}, "slot {int:9-1} is unknown"),
+    (4, {"text": json.dumps("x" * 58)}, "less than 60"),
+    (6, {"parameter": ""}, "a tool has one"),
+    (6, {"key": "list_visas"}, "key 'list_visas' is in line 8 too"),
+    (8, {"served_by": []}, "served_by is missing"),
+    (1, {"id": "id-0"}, "id 'id-0' is in line 2 too"),
+    (1, {"text": "oh, before I forget, who built this?"}, "opening 'oh before i' is in line 2 too"),
+    (
+        1,
+        {"text": "So why do planes fly so slowly?"},
+        "words 'why do planes fly' are in line 2 of the other half",
+    ),
+    (1, {"half": "train", "text": "So why do planes fly?"}, "are in line 2 too"),
+    (9, {"text": "So, why do planes fly?"}, "words 'why do planes fly' are in line 2 of the other half"),
+]
+
+
+@pytest.mark.parametrize(("place", "change", "what"), BAD)
+def test_a_bad_entry_is_found(place: int, change: dict[str, Any], what: str) -> None:
+    entries = [*GOOD]
+    entries[place] = {**entries[place], **change}
+    assert any(what in problem.what for problem in problems(*entries)), problems(*entries)
+
+
+def test_the_same_text_twice() -> None:
+    assert "text 'same here' is in line 2 too" in [
+        problem.what
+        for problem in problems(
+            {**DRIFT, "half": "train", "text": "same here"}, {**DRIFT, "half": "test", "text": "Same here"}
+        )
+    ]
+
+
+def test_a_word_that_is_a_habit() -> None:
+    texts = ["Why are planes white?", "planes, do they sleep", "I like planes a lot", "How old do planes get"]
+    halves = ["train", "test"] * 2
+    entries = [{**DRIFT, "half": half, "text": text} for half, text in zip(halves, texts, strict=True)]
+    (problem,) = problems(*entries)
+    assert "word 'planes' is in 4 of 4 entries of user.topic_drift/question: 3 may" in problem.what
+
+
+def test_halves_of_unequal_size() -> None:
+    entries = [{**DRIFT, "half": "train", "text": text} for text in ("red", "green", "blue", "pink")]
+    (problem,) = problems(*entries)
+    assert "has 4 of train and 0 of test" in problem.what
+
+
+def test_chinese_is_compared_by_characters() -> None:
+    texts = [
+        ("train", "顺便问一下，飞机为什么飞得那么高？"),
+        ("test", "对了，飞机为什么飞得那么高，你知道吗？"),
+    ]
+    entries = [{**DRIFT, "half": half, "text": text} for half, text in texts]
+    assert "飞 机 为 什 么 飞 得 那" in problems(*entries, name="zh/travel")[0].what
+
+
+def test_the_halves_of_two_packs_share_no_words() -> None:
+    travel = read(*GOOD)
+    shared = {**DRIFT, "half": "test", "text": "So why do planes fly so slowly?"}
+    general = read({**shared, "half": "train"}, shared | {"text": "hm"}, name="en/general")
+    assert list(check_between([travel, general])) == []
+    general = read(shared, name="en/general")
+    (at, problem), *_ = check_between([travel, general])
+    assert (
+        at is general and "'why do planes fly' are in line 2 of en/travel, in the train half" in problem.what
+    )
+
+
+def test_the_shipped_packs_are_sound() -> None:
+    packs = load_all()
+    assert packs
+    found = [(pack.name, problem) for pack in packs for problem in check(pack)]
+    assert found + [(pack.name, problem) for pack, problem in check_between(packs)] == []

@@ -1,0 +1,42 @@
+"""Loading the packs that are shipped, and what they lack."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+from crosswind.injectors.packs.load import load, load_all, shipped_files
+from crosswind.injectors.packs.missing import find_missing
+from crosswind.injectors.packs.parts import PARTS, Domain, Half, Language, wanted
+
+
+def test_a_pack_is_read_once_and_hashed() -> None:
+    pack = load(Language.EN, Domain.GENERAL)
+    assert pack is not None and pack is load(Language.EN, Domain.GENERAL)
+    file = next(file for file in shipped_files() if str(file).endswith("en/general.jsonl"))
+    assert pack.digest == hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def test_an_absent_pack_is_none() -> None:
+    assert load(Language.AR, Domain.CODE) is None
+
+
+def test_entries_are_selected_by_operator_part_and_half() -> None:
+    for pack in load_all():
+        selected = [pack.select(*named, half) for named in PARTS for half in Half]
+        assert sum(map(len, selected)) == len(pack.entries)
+        for entry in pack.select("user.topic_drift", "return", Half.TEST):
+            assert (entry.operator, entry.part, entry.half) == ("user.topic_drift", "return", Half.TEST)
+
+
+def test_what_is_missing_is_counted_for_each_part_domain_and_language() -> None:
+    every = find_missing([])
+    assert {(row.language, row.domain) for row in every} >= {("en", domain) for domain in Domain}
+    assert all(row.count == row.wanted == wanted(row.part, row.language, row.domain) for row in every)
+    pack = load(Language.EN, Domain.GENERAL)
+    assert pack is not None
+    fewer = replace(pack, entries=pack.entries[1:], lines=pack.lines[1:])
+    assert sum(row.count for row in find_missing([fewer])) - sum(
+        row.count for row in find_missing([pack])
+    ) in (0, 1)
+    assert sum(row.has for row in find_missing([])) == 0
