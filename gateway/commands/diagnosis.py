@@ -16,7 +16,7 @@ from crosswind.gateway.commands.listeners import (
     PortInUse,
     bind,
     describe_exposure,
-    find_own_upstreams,
+    find_own_addresses,
     share_an_address,
 )
 from crosswind.gateway.commands.store_claim import find_claim
@@ -51,7 +51,7 @@ def diagnose(settings: Settings) -> Iterator[Finding]:
         yield good(
             f"upstream {upstream.name}: {', '.join(upstream.bases)}: a valid URL, to be used with {key}"
         )
-    yield from (bad(one) for one in find_own_upstreams(settings))
+    yield from (bad(one) for one in find_own_addresses(settings))
     yield from _check_store_and_profiles(settings)
 
 

@@ -1,5 +1,5 @@
 """The addresses on which the gateway listens: how they are bound, who can reach them, and whether an upstream
-is one of them.
+or the noise model is one of them.
 """
 
 from __future__ import annotations
@@ -85,28 +85,39 @@ def _describe_failure(error: OSError, host: str, port: int, prefix: str) -> Conf
     )
 
 
-def refuse_own_upstreams(settings: Settings) -> None:
-    """Raise ConfigurationError for upstreams that are this gateway: each request would come back for ever."""
-    if found := list(find_own_upstreams(settings)):
+def refuse_own_addresses(settings: Settings) -> None:
+    """Raise ConfigurationError for upstreams and noise models that are this gateway: each request would come
+    back for ever.
+    """
+    if found := list(find_own_addresses(settings)):
         raise ConfigurationError(*found)
 
 
-def find_own_upstreams(settings: Settings) -> Iterator[str]:
-    """Describe the upstreams that are the gateway's own addresses, with the fix."""
+def find_own_addresses(settings: Settings) -> Iterator[str]:
+    """Describe the upstreams and noise models that are the gateway's own addresses, with the fix."""
     planes = (
         ("data plane", settings.host, settings.port),
         ("control plane", settings.control_host, settings.control_port),
     )
+    for name, url in _list_servers(settings):
+        parts = urlsplit(url)
+        port = parts.port or _PORTS[parts.scheme]
+        for plane, host, own_port in planes:
+            if port == own_port and _is_same_host(parts.hostname or "", host):
+                yield (
+                    f"{name}: {url} is this gateway's own {plane}; give the model "
+                    f"server's URL, or another {'' if plane == 'data plane' else 'control '}port"
+                )
+
+
+def _list_servers(settings: Settings) -> Iterator[tuple[str, str]]:
+    """The servers that the gateway sends requests for models to: what the configuration calls them, and URLs."""
     for upstream in settings.every_upstream:
-        for base in upstream.bases:
-            parts = urlsplit(base)
-            port = parts.port or _PORTS[parts.scheme]
-            for plane, host, own_port in planes:
-                if port == own_port and _is_same_host(parts.hostname or "", host):
-                    yield (
-                        f"upstream {upstream.name}: {base} is this gateway's own {plane}; give the model "
-                        f"server's URL, or another {'' if plane == 'data plane' else 'control '}port"
-                    )
+        yield from ((f"upstream {upstream.name}", base) for base in upstream.bases)
+    if (writer := settings.noise_model) is not None:
+        yield "noise_model.url", writer.url
+        if writer.judge is not None:
+            yield "noise_model.judge.url", writer.judge.url
 
 
 def _is_same_host(name: str, bound: str) -> bool:

@@ -93,7 +93,7 @@ Examples:
 @with_options
 def serve(config: Path | None, **flags: Any) -> None:
     """Put the gateway in front of an OpenAI-compatible server."""
-    from crosswind.gateway.commands.listeners import bind_planes, refuse_own_upstreams
+    from crosswind.gateway.commands.listeners import bind_planes, refuse_own_addresses
     from crosswind.gateway.config.loading import load
     from crosswind.gateway.http.server import allow_many_connections
     from crosswind.gateway.telemetry.logs import configure
@@ -119,11 +119,11 @@ def serve(config: Path | None, **flags: Any) -> None:
             )
         same = {name: port for name, port in ports.items() if getattr(now, name) == getattr(configured, name)}
         now = now.model_copy(update={**same, **(made_key if now.needs_control_key else {})})
-        refuse_own_upstreams(now)
+        refuse_own_addresses(now)
         return now
 
     settings = settings.model_copy(update={**ports, **made_key})
-    refuse_own_upstreams(settings)
+    refuse_own_addresses(settings)
     with _claim_store(settings.store):
         sys.exit((_serve_alone if settings.workers == 1 else _supervise)(settings, data, control, reread))
 

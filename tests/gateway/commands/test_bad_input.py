@@ -97,6 +97,10 @@ def test_an_upstream_that_is_the_gateway_itself_and_two_equal_ports(tmp_path: Pa
         port = str(free.getsockname()[1])
     itself = ("--upstream", f"http://localhost:{port}/v1", "--port", port, "--control-port", "0")
     assert "is this gateway's own data plane" in refused(crosswind(tmp_path, "serve", *itself))
+    config = tmp_path / "own-writer.yaml"
+    config.write_text(f"noise_model: {{url: 'http://127.0.0.1:{port}/v1', model: m}}\n")
+    writer = ("--config", str(config), *UPSTREAM, *itself[2:])
+    assert "noise_model.url: http" in refused(crosswind(tmp_path, "serve", *writer))
     line = refused(crosswind(tmp_path, "serve", *UPSTREAM, "--port", port, "--control-port", port))
     assert f"port and control_port are both {port}" in line
 

@@ -135,6 +135,20 @@ def test_an_upstream_that_is_the_gateway_itself(tmp_path: Path, host: str, base:
     assert "own data plane" not in other.output
 
 
+def test_a_noise_model_or_a_judge_that_is_the_gateway_itself(tmp_path: Path) -> None:
+    config = tmp_path / "crosswind.yaml"
+    config.write_text(
+        "noise_model: {url: http://localhost:18080/v1, model: m, "
+        "judge: {url: http://127.0.0.1:18081/v1, model: m}}\n"
+    )
+    given = ("--config", str(config), "--upstream", "http://127.0.0.1:1/v1", "--control-port", "18081")
+    found = _run(tmp_path, *given, "--port", "18080")
+    writer, judge = _line(found, "noise_model.url: "), _line(found, "noise_model.judge.url: ")
+    assert writer.startswith("✗") and "is this gateway's own data plane; give the model server's URL" in writer
+    assert judge.startswith("✗") and "is this gateway's own control plane" in judge
+    assert "own data plane" not in _run(tmp_path, *given, "--port", "18082").output
+
+
 def test_both_planes_cant_have_one_port(tmp_path: Path) -> None:
     given = ("--upstream", "http://127.0.0.1:1/v1", "--host", "0.0.0.0")
     found = _run(tmp_path, *given, "--port", "18080", "--control-port", "18080")
