@@ -111,7 +111,7 @@ def find_own_addresses(settings: Settings) -> Iterator[str]:
 
 
 def _list_servers(settings: Settings) -> Iterator[tuple[str, str]]:
-    """The servers that the gateway sends requests for models to: what the configuration calls them, and URLs."""
+    """The servers of models that the gateway asks, by what the configuration calls them, and their URLs."""
     for upstream in settings.every_upstream:
         yield from ((f"upstream {upstream.name}", base) for base in upstream.bases)
     if (writer := settings.noise_model) is not None:

@@ -214,7 +214,7 @@ async def _make_opening(gateway: Gateway, body: OpenSession, session_id: str, te
     seed = gateway.settings.seed if body.seed is None else body.seed
     curriculum = None
     if body.arm == "auto" and body.group_id is not None:
-        curriculum = await gateway.curricula.of_group(body.group_id)
+        curriculum = await gateway.curricula.of_group(body.group_id, tenant)
     assigned = _assign_from_curriculum(curriculum, body, seed)
     row = record.Session(
         session_id,

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 import structlog
 
 from crosswind.gateway.clock import now_us
+from crosswind.gateway.config.settings import DEFAULT_TENANT
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.gateway.trajectory.store import Store
 from crosswind.injectors.engine.curriculum import Curriculum
@@ -28,7 +29,8 @@ class Curricula:
         stored = dict(_read_curricula(settings))
         self.current = stored.pop(_CURRENT, None)
         self._versions = {curriculum.version: curriculum for curriculum in stored.values()}
-        self._groups: dict[str, Curriculum] = {}
+        self._groups: dict[tuple[str, str], Curriculum] = {}
+        """By id and tenant."""
 
     def rows(self, curriculum: Curriculum) -> list[Setting]:
         """What is to be written when this curriculum comes into force."""
@@ -43,19 +45,23 @@ class Curricula:
         self.current = curriculum
         self._versions[curriculum.version] = curriculum
 
-    async def of_group(self, group_id: str) -> Curriculum | None:
-        """The curriculum of a group: the one it was first opened under, else the current one."""
-        if group_id not in self._groups:
-            chosen = await asyncio.to_thread(self._opened_under, group_id) or self.current
+    async def of_group(self, group_id: str, tenant: str | None) -> Curriculum | None:
+        """The curriculum of a tenant's group: the one it was first opened under, else the current one."""
+        group = group_id, tenant or DEFAULT_TENANT
+        if group not in self._groups:
+            chosen = await asyncio.to_thread(self._opened_under, *group) or self.current
             if chosen is None:
                 return None
-            self._groups.setdefault(group_id, chosen)
-        return self._groups[group_id]
+            self._groups.setdefault(group, chosen)
+        return self._groups[group]
 
-    def _opened_under(self, group_id: str) -> Curriculum | None:
-        for session in self._store.sessions(group_id=group_id, limit=1000):
+    def _opened_under(self, group_id: str, tenant: str) -> Curriculum | None:
+        # Sessions of the default tenant may have been opened when there were no tenants.
+        only = None if tenant == DEFAULT_TENANT else tenant
+        for session in self._store.sessions(group_id=group_id, tenant=only, limit=1000):
             version = session.plan.get("curriculum_version")
-            if isinstance(version, int) and version in self._versions:
+            ours = (session.tenant or DEFAULT_TENANT) == tenant
+            if ours and isinstance(version, int) and version in self._versions:
                 return self._versions[version]
         return None
 

@@ -133,10 +133,12 @@ class Store(Protocol):
         """All settings of these kinds, in the order of their last updates."""
 
     def completed_groups(self, *, exclude: frozenset[str] = frozenset(), limit: int = 1000) -> list[str]:
-        """Ids of groups with all `group_size` sessions closed and rewarded, in order of completion."""
+        """Names of groups with all `group_size` sessions closed and rewarded, in order of completion. A name
+        is the group's id, and its tenant where another tenant used that id before.
+        """
 
     def group(self, group_id: str) -> list[Trajectory]:
-        """The group's trajectories, by rollout index."""
+        """The trajectories of the group with this name, by rollout index. They are all of one tenant."""
 
     def plan_step(self, step: TrainStep) -> None:
         """Write the write-ahead row of a step, durable on return. An existing row is kept."""

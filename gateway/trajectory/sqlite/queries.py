@@ -329,22 +329,49 @@ def settings_as_they_came(connection: sqlite3.Connection, kinds: Sequence[str]) 
     return _select_settings(connection, rest, *kinds)
 
 
+_OWNER = "coalesce(tenant, 'default')"
+"""The tenant of a session in SQL. A session without one is the default tenant's."""
+_FIRST_OWNER = f"SELECT {_OWNER} FROM session WHERE group_id = ? ORDER BY number LIMIT 1"
+_OF_TENANT = "\x1f"
+"""Separates a group's id from its tenant; no id holds it. The tenant that used the id first needs none, so
+that the groups of stores that were written before keep their names.
+"""
+
+
 def completed_groups(
     connection: sqlite3.Connection, *, exclude: frozenset[str] = frozenset(), limit: int = 1000
 ) -> list[str]:
     """A reopened rollout counts once, as soon as one of its sessions is closed and rewarded."""
-    query = """
-    SELECT group_id FROM session
+    query = f"""
+    SELECT group_id, {_OWNER} AS owner FROM session
     WHERE group_id IS NOT NULL AND status = 'closed' AND reward_state = 'given'
-    GROUP BY group_id
+    GROUP BY group_id, owner
     HAVING count(DISTINCT coalesce(rollout_index, id)) >= max(group_size)
     ORDER BY max(max(
       coalesce(closed_arrival, closed_us, 0), coalesce(rewarded_arrival, rewarded_us, 0))), group_id
     """
-    found = [group_id for (group_id,) in connection.execute(query) if group_id not in exclude]
-    return found[:limit]
+    found = list[str]()
+    for group_id, owner in connection.execute(query):
+        # The tenant before it may be deleted: then its group is called by the id alone from now on.
+        name = f"{group_id}{_OF_TENANT}{owner}"
+        if name not in exclude and owner == _first_owner(connection, group_id):
+            name = group_id
+        if name not in exclude:
+            found.append(name)
+        if len(found) == limit:
+            break
+    return found
 
 
 def group(connection: sqlite3.Connection, group_id: str) -> list[Trajectory]:
-    rest = "WHERE group_id = ? ORDER BY rollout_index IS NULL, rollout_index, number"
-    return [_read_trajectory(connection, found) for found in select(connection, SESSION, rest, group_id)]
+    group_id, _, owner = group_id.partition(_OF_TENANT)
+    owner = owner or _first_owner(connection, group_id)
+    rest = f"WHERE group_id = ? AND {_OWNER} = ? ORDER BY rollout_index IS NULL, rollout_index, number"
+    found = select(connection, SESSION, rest, group_id, owner)
+    return [_read_trajectory(connection, one) for one in found]
+
+
+def _first_owner(connection: sqlite3.Connection, group_id: str) -> str:
+    """The tenant that opened the group's oldest session."""
+    first: tuple[str] = connection.execute(_FIRST_OWNER, (group_id,)).fetchone() or ("",)
+    return first[0]

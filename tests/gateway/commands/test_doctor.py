@@ -144,7 +144,9 @@ def test_a_noise_model_or_a_judge_that_is_the_gateway_itself(tmp_path: Path) -> 
     given = ("--config", str(config), "--upstream", "http://127.0.0.1:1/v1", "--control-port", "18081")
     found = _run(tmp_path, *given, "--port", "18080")
     writer, judge = _line(found, "noise_model.url: "), _line(found, "noise_model.judge.url: ")
-    assert writer.startswith("✗") and "is this gateway's own data plane; give the model server's URL" in writer
+    assert (
+        writer.startswith("✗") and "is this gateway's own data plane; give the model server's URL" in writer
+    )
     assert judge.startswith("✗") and "is this gateway's own control plane" in judge
     assert "own data plane" not in _run(tmp_path, *given, "--port", "18082").output
 

@@ -116,6 +116,24 @@ async def test_a_key_of_a_tenant_learns_the_numbers_of_its_own_deleted_groups(tm
             assert told.json() == {"highest": highest}
 
 
+async def test_a_group_of_one_tenant_says_nothing_of_anothers_with_the_same_id(tmp_path: Path) -> None:
+    curriculum = {"version": 1, "profile": "noisyagent", "types": {"user.typos": {"level": 1, "share": 1.0}}}
+    asked = {"group_id": "g", "group_size": 2}
+    async with upstream() as app, gateway(tmp_path, app, control_key=OWNER, control_keys=KEYS) as running:
+        await call(running, OWNER, "PUT", "/api/curriculum", curriculum)
+        await call(running, "operates-for-b", "POST", "/api/sessions", asked | {"rollout_index": 0})
+        await call(running, OWNER, "PUT", "/api/curriculum", curriculum | {"version": 2})
+        versions = []
+        for key, index in (("administers-a", 0), ("administers-a", 1), ("operates-for-b", 1)):
+            opened = await call(running, key, "POST", "/api/sessions", asked | {"rollout_index": index})
+            await call(running, key, "POST", f"/api/sessions/{opened.json()['id']}/reward", {"reward": 1.0})
+            await call(running, key, "POST", f"/api/sessions/{opened.json()['id']}/close")
+            versions.append(opened.json()["plan"]["curriculum_version"])
+        assert versions == [2, 2, 1], "each tenant's group keeps the curriculum it was first opened under"
+        [done] = running.gateway.store.completed_groups()
+        assert {one.session.tenant for one in running.gateway.store.group(done)} == {"a"}
+
+
 async def test_a_session_key_stays_with_its_tenant(tmp_path: Path) -> None:
     handed = {"api_key": "cw-a-key-that-goes-on-and-on"}
     async with upstream() as app, gateway(tmp_path, app, control_keys=KEYS) as running:

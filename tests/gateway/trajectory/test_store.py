@@ -20,6 +20,7 @@ from crosswind.gateway.trajectory.record import (
     Reward,
     RewardState,
     Row,
+    Session,
     SessionClosed,
     SessionDeleted,
     SessionMarked,
@@ -129,6 +130,28 @@ def test_a_rollout_that_was_opened_again_counts_once(store: SqliteStore) -> None
     given_up = rows.session("given up", group_id="g", group_size=2, rollout_index=1)
     store.write([given_up, *rows.rollout("z", "g", 1, 2, at=7)])
     assert store.completed_groups() == ["g"]
+
+
+def test_groups_of_two_tenants_with_one_id_are_two(store: SqliteStore) -> None:
+    """One of them may even open the group before the other does, and be deleted."""
+    store.write([rows.session("x", tenant="a", group_id="g", group_size=2, rollout_index=0)])
+    ours = [*rows.rollout("u0", "g", 0, 2, at=5), *rows.rollout("u1", "g", 1, 2, at=6)]
+    store.write([rows.session("y", tenant="default", group_id="h", group_size=9, rollout_index=0)])
+    store.write([structs.replace(one, tenant="b") if isinstance(one, Session) else one for one in ours])
+    [name] = store.completed_groups()
+    assert [one.session.id for one in store.group(name)] == ["u0", "u1"] and name != "g"
+    assert [one.session.id for one in store.group("g")] == ["x"], "a group's first tenant has its bare id"
+    store.write([SessionClosed("x", 7), Reward("x", 7, 1.0)])
+    assert store.completed_groups() == [name], "a rollout of another tenant completes no group"
+    store.write([SessionDeleted("x")])
+    assert store.completed_groups() == ["g"] and len(store.group("g")) == len(store.group(name)) == 2
+    assert store.completed_groups(exclude=frozenset({name})) == [], "no group is taken under two names"
+
+
+def test_a_group_without_a_tenant_is_that_of_the_default_one(store: SqliteStore) -> None:
+    later = rows.session("b", tenant="default", group_id="g", group_size=2, rollout_index=1)
+    store.write([*rows.rollout("a", "g", 0, 2, at=5), later, SessionClosed("b", 6), Reward("b", 6, 1.0)])
+    assert store.completed_groups() == ["g"] and len(store.group("g")) == 2
 
 
 def test_a_group_comes_by_rollout_index_with_turns_and_events(store: SqliteStore) -> None:
