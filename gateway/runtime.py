@@ -19,6 +19,8 @@ from crosswind.gateway.errors import ConfigurationError, ServiceError
 from crosswind.gateway.file_watch import FileWatch
 from crosswind.gateway.housekeeping import Housekeeping
 from crosswind.gateway.http.auth import Authenticator
+from crosswind.gateway.http.connection_table import ConnectionTable, Plane
+from crosswind.gateway.http.memory_budget import MemoryBudget
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch
 from crosswind.gateway.noise.limits import AbortWatch, FaultsInFlight
 from crosswind.gateway.noise_model.generation import TextGenerator
@@ -100,12 +102,17 @@ class Gateway:
         self.sessions = Sessions(
             settings, store, profiles, self._inference, ResponseLookup(store, self.recorder), self.worker_sync
         )
+        budget = MemoryBudget(settings.limits.bodies)
+        self.data_connections, self.control_connections = (
+            ConnectionTable(plane, settings.limits, settings.timeouts, budget) for plane in Plane
+        )
         # A reload replaces the upstreams.
         self.metrics = Metrics(
             self.recorder.state,
             self.sessions.live,
             lambda: self.upstreams.states(),  # noqa: PLW0108
             trust,
+            (self.data_connections, self.control_connections),
         )
         self._withheld = WithheldNoise(self.metrics)
         self._watch = AbortWatch(settings.abort, self._stop_noise, time.monotonic)
@@ -252,6 +259,8 @@ class Gateway:
         # Replace the profiles last: if a part above can't be built, nothing has changed.
         edited = self.profiles.take(files, reading)
         self.settings, self.data.proxy = settings, proxy
+        for connections in (self.data_connections, self.control_connections):
+            connections.configure(settings.limits, settings.timeouts)
         LIMIT.seconds = settings.timeouts.expression
         self.sessions.reconfigure(settings)
         set_level(settings.log.level)

@@ -193,20 +193,15 @@ def _serve_alone(
 
 async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> int:
     """Serve until SIGTERM or SIGINT, then drain; return the exit code."""
-    from crosswind.gateway.http.server import (
-        LazyApplication,
-        make_server,
-        serve_on,
-        stop,
-        tune_garbage_collection,
-    )
+    from crosswind.gateway.http.asgi import AsgiServer, LazyApplication
+    from crosswind.gateway.http.server import HttpServer, Server, serve_on, stop, tune_garbage_collection
     from crosswind.gateway.telemetry.losses import tell_lost_rows
 
     settings = gateway.settings
     control_plane = LazyApplication(partial(_make_control_plane, gateway))
-    servers = [
-        make_server(settings, gateway.data, websockets=True),
-        make_server(settings, control_plane),
+    servers: list[Server] = [
+        HttpServer(gateway.data_connections, gateway.data.serve),
+        AsgiServer(gateway.control_connections, control_plane),
     ]
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

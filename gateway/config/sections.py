@@ -99,13 +99,32 @@ class Timeouts(Section):
     expression isn't searched for any more, and its rule doesn't act."""
     drain: Seconds = 30.0
     """How long requests in flight may continue after SIGTERM."""
+    header: Seconds = 60.0
+    """How long a client may take for a request's line and headers, and for its first request at all."""
+    body: Seconds = 60.0
+    """How long a client may take for each 64 KB of a request's body."""
+    send: Seconds = 300.0
+    """How long a client may read nothing of an answer while more of it waits to be sent."""
+    linger: Seconds = 5.0
+    """How long what a client still sends is read and dropped after an answer that ends its connection: it
+    would lose the answer otherwise."""
 
 
 class Limits(Section):
     """Sizes in bytes, unless the name says otherwise."""
 
     body: Positive = 64 << 20
+    bodies: Size = 1 << 30
+    """The bodies of all requests that are being served, received and decoded, in each process."""
     header: Positive = 64 << 10
+    """A request's headers, and the fields behind a body in chunks."""
+    header_lines: Positive = 256
+    url: Positive = 32 << 10
+    clients: Positive = 20_000
+    """Connections of clients to each plane, in each process. Fewer if fewer files may be open."""
+    clients_per_address: Positive = 20_000
+    clients_half_open: Positive = 12_000
+    """Connections whose first request, or next one, isn't there to the end of its head."""
     event: Positive = 8 << 20
     """The largest event of a stream that is parsed; larger ones are relayed unread."""
     answer: Positive = 64 << 20

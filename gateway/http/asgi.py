@@ -1,160 +1,268 @@
-"""One HTTP exchange with a client of our server: the request, the answer, and a client that leaves."""
+"""Serve an ASGI application under uvicorn, behind the data plane's reader, limits and deadlines.
+
+uvicorn gets each request as it was read: with a head that was found to be in order, in its own framing, and
+without what it would misread: offers of another protocol, and trailers.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+import socket
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
+from math import inf
 from typing import Any
 
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
 from crosswind.gateway.errors import ServiceError
-from crosswind.gateway.http.headers import Headers
-from crosswind.gateway.http.wire import Wire
+from crosswind.gateway.http.connection import write_error
+from crosswind.gateway.http.connection_table import (
+    CUT_S,
+    ConnectionTable,
+    Refusal,
+    drain_deadline,
+    late,
+    peer_address,
+    refuse_connection,
+)
+from crosswind.gateway.http.memory_budget import out_of_memory_budget
+from crosswind.gateway.http.request_reader import Event, Mark, RequestHead, RequestReader
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-
-WHEN_GONE = "crosswind.when_gone"
-"""An ASGI extension: our server calls back when the client leaves."""
-
-JSON: Headers = [(b"content-type", b"application/json")]
+_LEFT_OUT = (b"upgrade", b"connection")
+_LOOK_EVERY_S = 0.05
+"""How often the server looks whether the requests in flight have ended, as uvicorn itself does."""
 
 
-class ClientGone(Exception):
-    """The client closed its connection before its request was complete."""
+class AsgiServer(uvicorn.Server):
+    """A server of an application, without signal handlers."""
 
-
-class Http:
-    """A request and its answer, of which `started` and `complete` say how far it was sent."""
-
-    def __init__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        self.method: str = scope["method"]
-        self.raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
-        self.query: bytes = scope.get("query_string", b"")
-        self.headers: Headers = list(scope["headers"])
-        self.started = False
-        self.complete = False
-        self.gone = False
-        self.broken = False
-        """We closed the client's connection before the answer's end."""
-        self.read = False
-        """The request's body was read to its end."""
-        self._receive = receive
-        self._extensions = scope.get("extensions", {})
-        self._wire = Wire(send)
-        self.first: Mapping[bytes, bytes] = dict(reversed(self.headers))
-        """The headers by name; the first of equal names counts."""
-
-    def header(self, name: bytes) -> str | None:
-        """The first value of a header (its name in lower case)."""
-        value = self.first.get(name)
-        return None if value is None else value.decode("latin-1").strip()
+    def __init__(self, table: ConnectionTable, app: Any) -> None:
+        self.table = table
+        super().__init__(
+            uvicorn.Config(
+                app,
+                loop="none",
+                http=partial(AsgiConnection, table),  # type: ignore[arg-type]
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                date_header=False,
+                proxy_headers=False,
+                timeout_keep_alive=int(table.timeouts.keep_alive) or 1,
+                timeout_graceful_shutdown=int(table.timeouts.drain) or 1,
+            )
+        )
+        self.up = asyncio.Event()
 
     @property
-    def head_bytes(self) -> int:
-        """The size of the request's headers."""
-        return sum([len(name) + len(value) for name, value in self.headers])
+    def stopping(self) -> bool:
+        return self.should_exit
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """The request's body, part by part as it arrives."""
-        while not self.read:
-            if part := await self._part():
-                yield part
+    @property
+    def in_flight(self) -> int:
+        return len(self.server_state.tasks)
 
-    async def _part(self) -> bytes:
-        """The next part of the request's body, which may be empty."""
-        message = await self._receive()
-        if message["type"] == "http.disconnect":
-            self.gone = True
-            raise ClientGone
-        self.read = not message.get("more_body", False)
-        body: bytes = message.get("body", b"")
-        return body
+    def stop(self) -> None:
+        self.force_exit = self.should_exit
+        self.should_exit = True
 
-    async def body(self, limit: int) -> bytes:
-        """The whole body. ServiceError 413 above the limit, in bytes."""
-        length = self.header(b"content-length")
-        if length and length.isdigit() and int(length) > limit:
-            raise _too_large(limit)
-        parts, size = [], 0
-        while not self.read:
-            parts.append(await self._part())
-            size += len(parts[-1])
-            if size > limit:
-                raise _too_large(limit)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+    async def run(self, listener: socket.socket) -> None:  # type: ignore[override]
+        await self._serve([listener])
 
-    def cancel_when_gone(self) -> None:
-        """From now on, cancel the current task when the client leaves."""
-        task = asyncio.current_task()
-        assert task is not None
-        self._call_when_gone(partial(self._leave, task))
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.table.start()
+        self.up.set()
 
-    def stop_watching(self) -> None:
-        """The exchange is over: don't cancel it any more."""
-        self._call_when_gone(None)
-
-    def _call_when_gone(self, told: Callable[[], None] | None) -> None:
-        self._extensions[WHEN_GONE]["call"](told)
-
-    def _leave(self, task: asyncio.Task[Any]) -> None:
-        if not self.complete:
-            self.gone = True
-            self._wire.disconnect()  # uvicorn sees this for the last of several pipelined requests only
-            task.cancel()
-
-    async def start(self, status: int, headers: Headers, *, follows: bool = False) -> None:
-        """Send the answer's head. `follows`: a part or the end comes at once, and is sent with it."""
-        self.started = True
-        await self._wire.wait_until_drained()
-        self._wire.start(status, headers)
-        if not follows:
-            self._wire.flush()
-
-    async def chunk(self, body: bytes) -> None:
-        """Send a part of the answer's body."""
-        if not self.write(body):
-            await self._wire.wait_until_drained()
-            self.write(body)
-
-    def write(self, body: bytes) -> bool:
-        """Send a part of the answer's body at once; False if that would have to wait."""
-        wire = self._wire
-        if not self.broken:
-            if wire.paused:
-                return False
-            if body:
-                wire.write(body)
-            else:
-                wire.flush()
-        return True
-
-    async def end(self, body: bytes = b"") -> None:
-        """Send the last part of the answer's body."""
-        self.complete = True
-        await self._wire.wait_until_drained()
-        self._wire.end(body)
-
-    def cut(self, *, reset: bool = False) -> None:
-        """Close the connection before the answer's end. What was sent arrives, unless it is `reset`."""
-        self.broken = self.complete = self.started = True
-        self._wire.close(reset=reset)
-
-    def bare(self) -> Http:
-        """The client itself."""
-        return self
-
-    async def answer(self, status: int, body: bytes, headers: Headers = JSON) -> None:
-        """Send a whole answer."""
-        counted = [*headers, (b"content-length", b"%d" % len(body))]
-        await self.start(status, counted, follows=True)
-        await self.end(body)
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no more requests, and let those in flight end until `timeouts.drain` is over or `force_exit`
+        is set. Then cancel them, and wait until they have answered: uvicorn itself would not.
+        """
+        for listener in (*self.servers, *(sockets or ())):
+            listener.close()
+        await self.table.drain()
+        state = self.server_state
+        for connection in list(state.connections):
+            connection.shutdown()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.table.timeouts.drain):
+                while (state.connections or state.tasks) and not self.force_exit:  # noqa: ASYNC110
+                    await asyncio.sleep(_LOOK_EVERY_S)
+        if cut := list(state.tasks):
+            for task in cut:
+                task.cancel()
+            await asyncio.wait(cut, timeout=CUT_S)
+        await self.table.stop()
 
 
-def _too_large(limit: int) -> ServiceError:
-    return ServiceError(
-        413,
-        f"the request's body is larger than {limit} bytes; send less, or raise limits.body",
-        code="body_too_large",
-    )
+class AsgiConnection(HttpToolsProtocol):
+    """uvicorn's connection, which gets only what the reader let through, one request at a time."""
+
+    def __init__(self, table: ConnectionTable, **given: Any) -> None:
+        super().__init__(**given)
+        self.table = table
+        self.deadline = self.send_deadline = inf
+        self._reader = RequestReader(table.read_limits)
+        self._address = ""
+        self._half_open = False
+        self._closing = False
+        """Nothing more is read."""
+        self._arrived = True
+        """The request, if there is one, is here to its end."""
+        self._chunked = False
+        self.held = 0
+        """How much of the memory budget the body takes."""
+        self.over = False
+
+    # The transport's callbacks
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._address, file = peer_address(transport)
+        refusal = self.table.find_refusal(self._address, file)
+        if refusal is not None:
+            self._closing = True
+            self.table.count_refused(refusal)
+            write_error(transport, refuse_connection(refusal))
+            return transport.close()
+        self.table.add(self, self._address)
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._closing = True
+        self._set_half_open(False)
+        self.table.budget.release_all(self, over=True)
+        self.table.remove(self, self._address)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if not self._closing:
+            self._reader.feed(data)
+            if not self._due or not self._arrived:
+                self._read_events()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self.send_deadline = self.loop.time() + self.table.timeouts.send
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self.send_deadline = inf
+
+    # Reading
+
+    @property
+    def _due(self) -> bool:
+        """Whether an answer is."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _read_events(self) -> None:
+        try:
+            while (event := self._reader.next_event()) is not None:
+                self._pass_on(event)
+                if event is Mark.END and self._due:
+                    return
+        except ServiceError as error:
+            self.table.count_refused(Refusal(error.code))
+            return self._refuse(error)
+        if self._reader.waiting and self._arrived and not self._half_open:
+            self._await_head()
+
+    def _pass_on(self, event: Event) -> None:
+        """Give uvicorn what was read, in its own framing."""
+        if isinstance(event, RequestHead):
+            self._arrived, self._chunked = False, event.chunked
+            self._set_half_open(False)
+            self.deadline = self.loop.time() + self.table.timeouts.body
+            super().data_received(_without_offers(event))
+        elif isinstance(event, bytes):
+            if not self.table.budget.take(self, len(event)):
+                raise out_of_memory_budget(self.table.budget.limit)
+            super().data_received(b"%x\r\n%b\r\n" % (len(event), event) if self._chunked else event)
+        else:
+            self._arrived, self.deadline = True, inf
+            if self._chunked:
+                super().data_received(b"0\r\n\r\n")
+
+    def _await_head(self) -> None:
+        self.deadline = self.loop.time() + self.table.timeouts.header
+        if self.table.draining:
+            self.deadline = drain_deadline(self.loop.time(), new=True)
+        self._set_half_open(True)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self.table.budget.release_all(self, over=False)
+        if self._arrived and not self._closing:
+            self._read_events()
+
+    def _set_half_open(self, half_open: bool) -> None:
+        if half_open != self._half_open:
+            self._half_open = half_open
+            self.table.half_open += 1 if half_open else -1
+
+    # Refusing
+
+    def _refuse(self, error: ServiceError) -> None:
+        """Answer with an error, unless another answer has begun, and close."""
+        self._closing = True
+        if not (self._due and self.cycle.response_started):
+            write_error(self.transport, error)
+        if self._due:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.flow.resume_reading()  # and drop what comes: unread, it would cost the client the answer
+        self.deadline = self.loop.time() + self.table.timeouts.linger
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+
+    # Deadlines
+
+    @property
+    def serving(self) -> bool:
+        return self._due
+
+    def expire(self) -> None:
+        self.deadline = inf
+        if self._closing or (self._half_open and not self._reader.waiting):
+            self.transport.close()
+        else:
+            refusal = Refusal.HEADER_TIME if self._half_open else Refusal.BODY_TIME
+            self.table.count_refused(refusal)
+            self._refuse(late(refusal))
+
+    def abort(self) -> None:
+        self.transport.abort()
+
+    def cancel(self) -> None:
+        self.transport.close()
+
+    def drain(self, now: float) -> None:
+        """uvicorn ends connections by itself, when their answers are complete."""
+
+
+def _without_offers(head: RequestHead) -> bytes:
+    """The head as it came, but for an offer of another protocol: it is declined by answering the request."""
+    if b"upgrade" not in head.first:
+        return head.raw + b"\r\n"
+    lines = [head.raw.partition(b"\r\n")[0]]
+    lines += [b"%b: %b" % field for field in head.headers if field[0] not in _LEFT_OUT]
+    if not head.keep_alive:
+        lines.append(b"connection: close")
+    return b"\r\n".join([*lines, b"", b""])
+
+
+class LazyApplication:
+    """An application that is made in a thread. Only its own requests wait for it."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.made: asyncio.Task[Any] = asyncio.create_task(asyncio.to_thread(make))
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        application = await asyncio.shield(self.made)
+        await application(scope, receive, send)

@@ -6,8 +6,8 @@ import asyncio
 
 import msgspec
 
-from crosswind.gateway.http.asgi import Http
 from crosswind.gateway.http.content_encoding import ContentDecoder
+from crosswind.gateway.http.request import HttpRequest
 
 
 class RequestBody(msgspec.Struct, frozen=True):
@@ -29,17 +29,20 @@ class RequestBody(msgspec.Struct, frozen=True):
         return body, changes
 
 
-async def read_body(http: Http, limit: int) -> RequestBody:
+async def read_body(http: HttpRequest, limit: int, *, known: bool = True) -> RequestBody:
     """Read a request's body. `limit` holds for the received bytes (ServiceError 413) and for the decoded
-    ones, above which the body stays encoded.
+    ones, above which the body stays encoded. ServiceError 503 where all bodies together take too much memory.
+    `known`: it is for a session that is in use, which is refused last.
     """
-    raw = await http.body(limit)
+    raw = await http.body(limit, known=known)
     encoding = http.header(b"content-encoding")
     if encoding is None:
         return RequestBody(raw, raw)
-    decoding = ContentDecoder(encoding, limit)
+    decoding = ContentDecoder(encoding, limit, lambda count: http.hold(count, known=known))
     if decoding.plain or decoding.failed:
         return RequestBody(raw, raw)
     # Off the loop, since the decoded body may be much larger than the received one.
     body = await asyncio.to_thread(decoding.feed, raw)
+    if decoding.refused:
+        raise http.refuse_body()
     return RequestBody(raw, raw if decoding.failed else body)

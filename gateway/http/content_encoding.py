@@ -22,14 +22,16 @@ class _Decoder(Protocol):
 
 class ContentDecoder:
     """Decodes a body chunk by chunk, up to `limit` decoded bytes. It stops for good at the first error:
-    `failed` says so.
+    `failed` says so. `hold` is asked before each piece is kept, and stops it, too: `refused` says so.
     """
 
-    def __init__(self, encoding: str, limit: int) -> None:
+    def __init__(self, encoding: str, limit: int, hold: Callable[[int], bool] = bool) -> None:
         names = [name for one in encoding.lower().split(",") if (name := one.strip()) not in ("", "identity")]
         self.plain = not names
         """Nothing needs decoding."""
+        self.refused = False
         self._left = limit
+        self._hold = hold
         known = _decoders() if names else {}
         self._decoders = [known[name]() for name in reversed(names) if name in known]
         self.failed = len(self._decoders) < len(names)
@@ -41,6 +43,9 @@ class ContentDecoder:
         out = bytearray()
         try:
             for piece in self._through(chunk, 0):
+                if not self._hold(len(piece) or 1):
+                    self.failed = self.refused = True
+                    break
                 out += piece
                 if len(out) > self._left:
                     self.failed = True

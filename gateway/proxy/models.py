@@ -9,8 +9,8 @@ from typing import Any
 import structlog
 
 from crosswind.gateway.errors import UpstreamError
-from crosswind.gateway.http.asgi import Http
 from crosswind.gateway.http.auth import Caller
+from crosswind.gateway.http.request import HttpRequest
 from crosswind.gateway.protocols.json_values import decode, encode
 from crosswind.gateway.upstreams.request import UpstreamRequest
 from crosswind.gateway.upstreams.upstream import Upstream
@@ -30,11 +30,11 @@ class ModelList:
     limit: int
     """The largest list, in bytes."""
 
-    def applies(self, http: Http, path: str | None) -> bool:
+    def applies(self, http: HttpRequest, path: str | None) -> bool:
         """Whether the request is for the list of models, and several upstreams have one."""
         return http.method == "GET" and path == "/models" and len(self.upstreams) > 1
 
-    async def answer(self, http: Http, caller: Caller) -> int:
+    async def answer(self, http: HttpRequest, caller: Caller) -> int:
         """Answer with the merged list, in the shape that `anthropic-version` decides; gives the status.
 
         UpstreamError where no upstream gave a list.
@@ -60,7 +60,7 @@ class ModelList:
         return 200
 
     async def _models(
-        self, http: Http, caller: Caller, upstream: Upstream, *, anthropic: bool
+        self, http: HttpRequest, caller: Caller, upstream: Upstream, *, anthropic: bool
     ) -> list[dict[str, Any]]:
         """The models that this upstream serves, under the names that clients use."""
         query = f"limit={_PAGE}" if anthropic else ""

@@ -11,10 +11,10 @@ import structlog
 from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import UpstreamError
-from crosswind.gateway.http.asgi import ClientGone, Http
 from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.http.body import RequestBody, read_body
 from crosswind.gateway.http.headers import drop_hop_by_hop
+from crosswind.gateway.http.request import ClientGone, HttpRequest
 from crosswind.gateway.noise.events import no_operator_outside_turns
 from crosswind.gateway.proxy.models import ModelList
 from crosswind.gateway.proxy.provider_objects import find_object_route
@@ -54,7 +54,9 @@ class PassThrough:
     ownership: ProviderOwnership | None = None
     """Where tenants share a provider's account."""
 
-    async def forward(self, http: Http, route: Route, caller: Caller, body: RequestBody | None = None) -> int:
+    async def forward(
+        self, http: HttpRequest, route: Route, caller: Caller, body: RequestBody | None = None
+    ) -> int:
         """Forward a request and relay its answer; gives the status. `body`: where it was read already."""
         claim = read_claim(http, route, caller, self.settings)
         session = await self.sessions.check(claim)
@@ -122,7 +124,7 @@ class PassThrough:
             return None
         return TenantShare(self.ownership, tenant, lists=route.lists(method))
 
-    def _upstream(self, http: Http, path: str) -> Upstream:
+    def _upstream(self, http: HttpRequest, path: str) -> Upstream:
         """The upstream of the model that the path names, else that of the path's protocol."""
         if http.method == "GET" and path.startswith(_MODEL):
             return self.upstreams.for_model(unquote(path.removeprefix(_MODEL)))
@@ -141,7 +143,7 @@ class PassThrough:
 
     async def _answer_stored(
         self,
-        http: Http,
+        http: HttpRequest,
         upstream: Upstream,
         caller: Caller,
         answer: UpstreamResponse,
@@ -168,7 +170,7 @@ class PassThrough:
         await http.answer(answer.status, body, headers)
 
     async def _ask(
-        self, http: Http, upstream: Upstream, caller: Caller, method: str, path: str, query: str = ""
+        self, http: HttpRequest, upstream: Upstream, caller: Caller, method: str, path: str, query: str = ""
     ) -> UpstreamResponse:
         headers = upstream.headers(http.headers, caller, _PLAIN)
         return await upstream.send(
@@ -177,7 +179,7 @@ class PassThrough:
 
     async def _find_page(
         self,
-        http: Http,
+        http: HttpRequest,
         upstream: Upstream,
         caller: Caller,
         view: StoredView,
@@ -205,7 +207,7 @@ class PassThrough:
             finally:
                 answer.close()
 
-    async def _relay(self, http: Http, answer: UpstreamResponse) -> None:
+    async def _relay(self, http: HttpRequest, answer: UpstreamResponse) -> None:
         await http.start(answer.status, drop_hop_by_hop(answer.headers))
         try:
             async for chunk in answer.chunks():
@@ -218,7 +220,7 @@ class PassThrough:
             await http.end()
 
 
-def _has_json(http: Http) -> bool:
+def _has_json(http: HttpRequest) -> bool:
     """Whether a body may name objects. Anything but an upload or a form may be read as JSON by a provider."""
     kind = (http.header(b"content-type") or "").lower()
     return http.method in ("POST", "PUT", "PATCH") and not kind.startswith(

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from secrets import token_hex
+from typing import Any
 from urllib.parse import unquote
 
 import structlog
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError, UpstreamError
-from crosswind.gateway.http.asgi import JSON, ClientGone, Http, Message, Receive, Send
 from crosswind.gateway.http.auth import Authenticator, Caller, find_secrets
 from crosswind.gateway.http.body import read_body
 from crosswind.gateway.http.headers import VIA
+from crosswind.gateway.http.request import JSON, ClientGone, HttpRequest
 from crosswind.gateway.noise.limits import CAPPED, FaultsInFlight
 from crosswind.gateway.noise_model.preparation import TextPreparation
 from crosswind.gateway.protocols.codec import REQUEST_ID, Codec, api_roots
@@ -58,7 +60,7 @@ _STOPPING = "the gateway is stopping and can't wait for the upstream any longer;
 
 @dataclass(slots=True)
 class Proxy:
-    """The data plane, as raw ASGI: no model validation of traffic, one decode, at most one encode."""
+    """The data plane: no model validation of traffic, one decode, at most one encode."""
 
     settings: Settings
     upstreams: Upstreams
@@ -79,10 +81,10 @@ class Proxy:
     preparation: TextPreparation | None = None
     """Where a language model writes noise."""
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket":
-            return await self.websockets(scope, receive, send)
-        http = Http(scope, receive, send)
+    async def serve(self, http: HttpRequest) -> None:
+        """Answer a request."""
+        if http.offers_websocket:
+            return await self.websockets.serve(http)
         route = find_route(http)
         status, started = "gone", time.monotonic()
         bind_log_context(request=next(_numbers))
@@ -113,7 +115,7 @@ class Proxy:
             if self.settings.log.access:
                 log_request("data", http.method, route.kind, status, started)
 
-    async def _answer_cut(self, http: Http, shape: Codec | None) -> None:
+    async def _answer_cut(self, http: HttpRequest, shape: Codec | None) -> None:
         """Answer a request that is cut. An answer that has begun ends early, so that its client sees it."""
         if http.started:
             return http.cut()
@@ -121,11 +123,11 @@ class Proxy:
         self.metrics.count_failure(cut)
         await self._answer_error(http, shape, cut)
 
-    def _redactor(self, http: Http, remains: Remains | None = None) -> Redactor:
+    def _redactor(self, http: HttpRequest, remains: Remains | None = None) -> Redactor:
         """The redactor that knows the request's own credentials."""
         return self.redactor.of_turn(find_secrets(http.headers, http.query), remains)
 
-    async def _serve(self, http: Http, route: Route) -> int:
+    async def _serve(self, http: HttpRequest, route: Route) -> int:
         if route.kind == HEALTH:
             await http.answer(200, b'{"status":"ok"}')
             return 200
@@ -133,20 +135,17 @@ class Proxy:
             roots = ", ".join(sorted(api_roots()))
             path = unquote(http.raw_path.decode("latin-1"))
             raise ServiceError(404, f"no route {path!r}; the API is under {roots}", code="not_found")
-        if http.head_bytes > self.settings.limits.header:
-            raise ServiceError(
-                431, "the request's headers are too large; raise limits.header", code="headers_too_large"
-            )
         self.upstreams.refuse_own(http.first.get(VIA))
         caller = self.authenticator.identify(http.first, http.query.decode("latin-1"))
         if route.codec is not None:
             return await self._turn(http, route, route.codec, caller)
         return await self.passthrough.forward(http, route, caller)
 
-    async def _turn(self, http: Http, route: Route, codec: Codec, caller: Caller) -> int:
+    async def _turn(self, http: HttpRequest, route: Route, codec: Codec, caller: Caller) -> int:
         """Protocol and session: read the body, and find its session."""
-        body = await read_body(http, self.settings.limits.body)
         claim = read_claim(http, route, caller, self.settings)
+        known = caller.session_key is not None or self.sessions.is_live(claim.session_id)
+        body = await read_body(http, self.settings.limits.body, known=known)
         split = codec.split(body.body, self.sessions.reader(claim, codec), route.parameters)
         if split is None:
             _log.warning(
@@ -300,12 +299,12 @@ class Proxy:
 
 
 class DataPlane:
-    """The ASGI application that a server sees. Its proxy can be exchanged for one of another configuration;
-    requests in flight stay with the proxy that took them.
+    """Serves requests with a proxy that can be exchanged for one of another configuration; requests in flight
+    stay with the proxy that took them.
     """
 
     def __init__(self, proxy: Proxy) -> None:
         self.proxy = proxy
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        await self.proxy(scope, receive, send)
+    def serve(self, http: HttpRequest) -> Coroutine[Any, Any, None]:
+        return self.proxy.serve(http)

@@ -11,10 +11,10 @@ import structlog
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError
-from crosswind.gateway.http.asgi import Http
 from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.http.body import RequestBody
 from crosswind.gateway.http.control_characters import has_control_characters
+from crosswind.gateway.http.request import HttpRequest
 from crosswind.gateway.noise.kill_switch import may_ask_for
 from crosswind.gateway.protocols.codec import Codec, api_roots, codec_of_client, find_codec
 from crosswind.gateway.protocols.request import NO_PARAMETERS, SplitBody
@@ -51,7 +51,7 @@ class Route(msgspec.Struct, frozen=True):
     """The protocol in which the client understands errors; None: OpenAI's, which most protocols share."""
 
 
-def find_route(http: Http) -> Route:
+def find_route(http: HttpRequest) -> Route:
     if http.raw_path == b"/healthz":
         return Route(HEALTH, "/healthz")
     found = _ROUTE.match(http.raw_path.decode("latin-1"))
@@ -68,7 +68,7 @@ def find_route(http: Http) -> Route:
     return Route(codec.name, path, session, codec, parameters, codec)
 
 
-def read_claim(http: Http, route: Route, caller: Caller, settings: Settings) -> SessionClaim:
+def read_claim(http: HttpRequest, route: Route, caller: Caller, settings: Settings) -> SessionClaim:
     """What the request says about its session: the path goes before the header, the header before the key.
 
     ServiceError 400 for an id that can't be one, 403 for a profile beyond the operator's cap.
@@ -99,7 +99,7 @@ def read_claim(http: Http, route: Route, caller: Caller, settings: Settings) -> 
     )
 
 
-def _tell_ignored(http: Http) -> None:
+def _tell_ignored(http: HttpRequest) -> None:
     if ignored := [name.decode() for name in _STEERING if name in http.first]:
         _log.warning("headers that steer noise are ignored; set steering: true to heed them", headers=ignored)
 
@@ -107,7 +107,7 @@ def _tell_ignored(http: Http) -> None:
 class IncomingCall(msgspec.Struct, frozen=True):
     """A request as received, before its session is known."""
 
-    http: Http
+    http: HttpRequest
     route: Route
     codec: Codec
     caller: Caller
@@ -163,7 +163,7 @@ def _label(given: str | None, caller: Caller) -> str | None:
     return _name(given, caller)
 
 
-def _profile(http: Http, settings: Settings) -> str | None:
+def _profile(http: HttpRequest, settings: Settings) -> str | None:
     profile = http.header(b"x-crosswind-profile")
     if profile is not None and not may_ask_for(settings, profile):
         raise ServiceError(
@@ -176,7 +176,7 @@ def _profile(http: Http, settings: Settings) -> str | None:
     return profile
 
 
-def _seed(http: Http, settings: Settings) -> int | None:
+def _seed(http: HttpRequest, settings: Settings) -> int | None:
     seed = http.header(b"x-crosswind-seed")
     if seed is None or not settings.steering_cap.seed:
         return None

@@ -11,8 +11,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from crosswind.gateway.errors import UpstreamError
-from crosswind.gateway.http.asgi import ClientGone, Http
 from crosswind.gateway.http.headers import Headers
+from crosswind.gateway.http.request import ClientGone, HttpRequest
 from crosswind.gateway.proxy.response_sink import ResponseSink
 
 _NOT_HELD = "the upstream's answer is larger than limits.answer, so that it is not held for a retry"
@@ -27,9 +27,9 @@ class SharedCall:
         self.late = late
         """Called when a retry gets the answer, after the first client had left."""
         self.started = False
-        self.clients: list[Http] = []
+        self.clients: list[HttpRequest] = []
         """The clients that wait for the answer."""
-        self.passed_on: Http | None = None
+        self.passed_on: HttpRequest | None = None
         """The one client that gets an answer too large to be held."""
         self.task: asyncio.Task[int] | None = None
         self.grace: asyncio.TimerHandle | None = None
@@ -72,13 +72,13 @@ class SharedCall:
     def cut(self, *, reset: bool = False) -> None:
         self._cut, self._reset = True, reset
 
-    def bare(self) -> Http:
+    def bare(self) -> HttpRequest:
         if not self.clients:
             raise UpstreamError(502, _NOT_HELD, "upstream_too_large")
         self.passed_on = self.clients[0]
         return self.passed_on
 
-    async def deliver(self, http: Http) -> None:
+    async def deliver(self, http: HttpRequest) -> None:
         """Send the answer to a client. UpstreamError where it was too large to be held, and another client
         got it.
         """
@@ -111,7 +111,7 @@ class SharedCalls:
     async def start(
         self,
         key: Key,
-        http: Http,
+        http: HttpRequest,
         call: Callable[[ResponseSink], Coroutine[Any, Any, int]],
         late: Callable[[], None],
     ) -> int:
@@ -121,7 +121,7 @@ class SharedCalls:
         self._calls[key] = shared
         return await self.join(key, shared, http)
 
-    async def join(self, key: Key, shared: SharedCall, http: Http) -> int:
+    async def join(self, key: Key, shared: SharedCall, http: HttpRequest) -> int:
         assert shared.task is not None, "a call has its task before anyone waits for it"
         shared.clients.append(http)
         late = shared.task.done()

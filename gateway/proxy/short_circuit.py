@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from crosswind.gateway.errors import ServiceError
-from crosswind.gateway.http.asgi import JSON
 from crosswind.gateway.http.headers import Headers
+from crosswind.gateway.http.request import JSON
 from crosswind.gateway.protocols.json_values import encode
 from crosswind.gateway.protocols.provider_errors import ProviderErrors, status_phrase
 from crosswind.gateway.proxy.response_sink import ResponseSink

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
+from typing import Protocol
 from urllib.parse import parse_qs
 
 import aiohttp
@@ -16,7 +17,6 @@ import structlog
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError
-from crosswind.gateway.http.asgi import Http, Message, Receive, Send
 from crosswind.gateway.http.auth import (
     Authenticator,
     Caller,
@@ -24,6 +24,8 @@ from crosswind.gateway.http.auth import (
     protocols_without_credentials,
 )
 from crosswind.gateway.http.headers import VIA, Headers
+from crosswind.gateway.http.request import JSON, ClientGone, HttpRequest
+from crosswind.gateway.http.websocket import WebSocketConnection
 from crosswind.gateway.protocols.json_values import decode, encode
 from crosswind.gateway.proxy.provider_objects import find_item_id
 from crosswind.gateway.proxy.provider_ownership import ProviderOwnership
@@ -65,13 +67,13 @@ class WebSockets:
     ownership: ProviderOwnership | None = None
     """Where tenants share a provider's account."""
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        http = Http({**scope, "method": "GET"}, receive, send)
+    async def serve(self, http: HttpRequest) -> None:
+        """Answer a handshake, and relay what follows."""
         route = find_route(http)
         status, started = "101", time.monotonic()
         self.metrics.in_flight.inc()
         try:
-            await self._relay(http, route, list(scope.get("subprotocols", ())), receive, send)
+            await self._relay(http, route)
         except ServiceError as error:
             status = str(error.status)
             self.metrics.count_failure(error)
@@ -80,22 +82,29 @@ class WebSockets:
             _log.info(
                 "a WebSocket was refused", status=error.status, error_code=error.code, error=error.message
             )
-            await _answer(send, error)
+            if not http.started:
+                headers = [*JSON, *error.headers, (b"connection", b"close")]
+                await http.answer(error.status, error.body(), headers)
+        except ClientGone:
+            status = "gone"
         finally:
+            http.stop_watching()
             self.metrics.in_flight.dec()
             self.metrics.count_request(_KIND, status)
             if self.settings.log.access:
                 log_request("data", http.method, _KIND, status, started)
 
-    async def _relay(
-        self, http: Http, route: Route, offered: list[str], receive: Receive, send: Send
-    ) -> None:
-        await receive()
+    async def _relay(self, http: HttpRequest, route: Route) -> None:
+        offered = http.offered_subprotocols
+        client = http.open_websocket(self.settings.limits.body)
         if route.path is None:
             raise ServiceError(404, "no such route; the API is under /v1", code="not_found")
         if self.settings.websockets == "refuse":
             raise ServiceError(
-                426, "WebSockets are refused here (`websockets: refuse`); use HTTP", code="websockets_refused"
+                426,
+                "WebSockets are refused here (`websockets: refuse`); use HTTP",
+                code="websockets_refused",
+                headers=[(b"upgrade", b"HTTP/1.1")],
             )
         self.upstreams.refuse_own(http.first.get(VIA))
         query = http.query.decode("latin-1")
@@ -112,8 +121,12 @@ class WebSockets:
         protocols = protocols_without_credentials(offered) if caller.own else offered
         limit = self.settings.limits.body
         async with upstream.open_websocket(outgoing, protocols, limit, session) as far:
-            await send({"type": "websocket.accept", "subprotocol": far.protocol})
-            await _pump(far, *await self._guard(receive, send, caller, session))
+            guarded = await self._guard(client, caller, session)
+            http.accept_websocket(client, far.protocol)
+            try:
+                await _pump(far, guarded)
+            finally:
+                client.end()
 
     def _upstream(self, path: str, query: str) -> Upstream:
         """The upstream of the model in the query, as Realtime has it, else of the path."""
@@ -135,63 +148,87 @@ class WebSockets:
             self.recorder.offer(rows)
         return name
 
-    async def _guard(
-        self, receive: Receive, send: Send, caller: Caller, session_id: str | None
-    ) -> tuple[Receive, Send]:
+    async def _guard(self, client: WebSocketConnection, caller: Caller, session_id: str | None) -> Client:
         """The client's side, with the tenant's objects kept apart from other tenants' where they share an
         account.
         """
         if self.ownership is None:
-            return receive, send
+            return client
         tenant = caller.tenant
         if tenant is None:
             session = await self.sessions.get(session_id) if session_id is not None else None
             tenant = (session.record.tenant if session is not None else None) or ""
-        guard = _TenantFrames(self.ownership, tenant, receive, send)
-        return guard.receive, guard.send
+        return _TenantFrames(client, self.ownership, tenant)
+
+
+class Client(Protocol):
+    """The client's side of a relayed WebSocket."""
+
+    @property
+    def close_code(self) -> int:
+        """The code with which it was closed."""
+
+    @property
+    def close_reason(self) -> str:
+        """The reason for which it was closed."""
+
+    async def receive(self) -> str | bytes | None:
+        """The next message; None once it is closed."""
+
+    async def send(self, message: str | bytes) -> None:
+        """Send a message."""
+
+    async def close(self, code: int, reason: str = "") -> None:
+        """Close it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _TenantFrames:
     """A client's frames: one that names another tenant's object is answered with an error event."""
 
+    _client: WebSocketConnection
     ownership: ProviderOwnership
     tenant: str
-    _receive: Receive
-    _send: Send
     _seen: set[str] = field(default_factory=set)
     _items: set[str] = field(default_factory=set)
     """Those of this connection's own conversation, which no other can name."""
 
-    async def receive(self) -> Message:
-        while True:
-            message = await self._receive()
-            if message["type"] != "websocket.receive":
-                return message
+    @property
+    def close_code(self) -> int:
+        return self._client.close_code
+
+    @property
+    def close_reason(self) -> str:
+        return self._client.close_reason
+
+    async def receive(self) -> str | bytes | None:
+        while (message := await self._client.receive()) is not None:
             try:
-                await self.ownership.check_body(
-                    message.get("text") or message.get("bytes") or b"", self.tenant, self._items
-                )
+                await self.ownership.check_body(message, self.tenant, self._items)
             except ServiceError as error:
                 event = {**decode(error.body()), "type": "error", "status": error.status}
-                await self._send({"type": "websocket.send", "text": encode(event).decode()})
+                await self._client.send(encode(event).decode())
             else:
-                return message
+                break
+        return message
 
-    async def send(self, message: Message) -> None:
-        if (text := message.get("text")) is not None:
-            event = text.encode("utf-8", "surrogatepass")
+    async def send(self, message: str | bytes) -> None:
+        if isinstance(message, str):
+            event = message.encode("utf-8", "surrogatepass")
             if (item := find_item_id(event)) is not None:
                 self._items.add(item)
             new = find_answer_ids(event) - self._seen
             self._seen.update(new)
             await self.ownership.keep(new, self.tenant)
-        await self._send(message)
+        await self._client.send(message)
+
+    async def close(self, code: int, reason: str = "") -> None:
+        await self._client.close(code, reason)
 
 
-async def _pump(far: aiohttp.ClientWebSocketResponse, receive: Receive, send: Send) -> None:
+async def _pump(far: aiohttp.ClientWebSocketResponse, client: Client) -> None:
     """Relay until one side closes, then close the other in the same way."""
-    up, down = asyncio.create_task(_up(far, receive)), asyncio.create_task(_down(far, send))
+    up, down = asyncio.create_task(_up(far, client)), asyncio.create_task(_down(far, client))
     try:
         await asyncio.wait((up, down), return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -200,40 +237,27 @@ async def _pump(far: aiohttp.ClientWebSocketResponse, receive: Receive, send: Se
         await asyncio.gather(up, down, return_exceptions=True)
 
 
-async def _up(far: aiohttp.ClientWebSocketResponse, receive: Receive) -> None:
-    while (message := await receive())["type"] == "websocket.receive":
-        if (text := message.get("text")) is not None:
-            await far.send_str(text)
+async def _up(far: aiohttp.ClientWebSocketResponse, client: Client) -> None:
+    while (message := await client.receive()) is not None:
+        if isinstance(message, str):
+            await far.send_str(message)
         else:
-            await far.send_bytes(message["bytes"])
-    code = message.get("code", _UNSAID[0])
-    reason = message.get("reason") or ""
-    await far.close(code=_GOING_AWAY if code in _UNSAID else code, message=reason.encode())
+            await far.send_bytes(message)
+    code = _GOING_AWAY if client.close_code in _UNSAID else client.close_code
+    await far.close(code=code, message=client.close_reason.encode())
 
 
-async def _down(far: aiohttp.ClientWebSocketResponse, send: Send) -> None:
+async def _down(far: aiohttp.ClientWebSocketResponse, client: Client) -> None:
     while True:
         message = await far.receive()
         match message.type:
-            case aiohttp.WSMsgType.TEXT:
-                await send({"type": "websocket.send", "text": message.data})
-            case aiohttp.WSMsgType.BINARY:
-                await send({"type": "websocket.send", "bytes": message.data})
+            case aiohttp.WSMsgType.TEXT | aiohttp.WSMsgType.BINARY:
+                await client.send(message.data)
             case aiohttp.WSMsgType.CLOSE:
-                code = message.data or 1000
-                reason = message.extra or ""
-                return await send({"type": "websocket.close", "code": code, "reason": reason})
+                return await client.close(message.data or 1000, message.extra or "")
             case _:
-                return await send({"type": "websocket.close", "code": _BAD_GATEWAY})
+                return await client.close(_BAD_GATEWAY)
 
 
 def _without_handshake(headers: Headers) -> Headers:
     return [(name, value) for name, value in headers if not name.decode("latin-1").startswith(_HANDSHAKE)]
-
-
-async def _answer(send: Send, error: ServiceError) -> None:
-    headers: Headers = [(b"content-type", b"application/json")]
-    if error.status == 426:
-        headers.append((b"upgrade", b"HTTP/1.1"))
-    await send({"type": "websocket.http.response.start", "status": error.status, "headers": headers})
-    await send({"type": "websocket.http.response.body", "body": error.body()})

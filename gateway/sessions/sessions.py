@@ -228,6 +228,10 @@ class Sessions:
         self._live.clear()
         self._keys.clear()
 
+    def is_live(self, session_id: str | None) -> bool:
+        """Whether a session is in memory."""
+        return session_id is not None and self._live.get(session_id) is not None
+
     def live(self) -> int:
         return len(self._live)
 

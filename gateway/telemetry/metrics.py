@@ -20,6 +20,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from crosswind.gateway.errors import ServiceError, UpstreamError
+from crosswind.gateway.http.connection_table import ConnectionTable
 from crosswind.gateway.recorder.queue import RecorderState
 from crosswind.gateway.trajectory.record import Durable, Event, Turn
 from crosswind.gateway.trajectory.trust import Trust
@@ -42,6 +43,7 @@ class Metrics:
         live_sessions: Callable[[], int],
         upstreams: Callable[[], UpstreamStates],
         trust: Trust,
+        connections: Sequence[ConnectionTable] = (),
     ) -> None:
         self.registry = CollectorRegistry()
         requests = self._counter("crosswind_requests", "Requests on the data plane", "route", "status")
@@ -96,6 +98,22 @@ class Metrics:
         self._sampled_gauges = self._make_sampled_gauges(recorder, live_sessions, trust)
         self._sampled_totals = self._make_sampled_totals(recorder)
         self._totals: dict[Counter, int] = defaultdict(int)
+        self._connections = connections
+        self._clients = self._gauge("crosswind_clients", "Open connections of clients", "plane")
+        self._clients_half_open = self._gauge(
+            "crosswind_clients_half_open",
+            "Connections whose request isn't there to the end of its head",
+            "plane",
+        )
+        self._clients_refused = self._counter(
+            "crosswind_clients_refused",
+            "Connections and requests refused before they were served",
+            "plane",
+            "reason",
+        )
+        self._body_bytes = self._gauge(
+            "crosswind_body_bytes", "Bytes that the bodies of requests take in memory"
+        )
 
     def _counter(self, name: str, about: str, *labels: str) -> Counter:
         return Counter(name, about, labels, registry=self.registry)
@@ -196,12 +214,22 @@ class Metrics:
             total = read_total()
             counter.inc(total - self._totals[counter])
             self._totals[counter] = total
+        self._sample_connections()
         states = self._upstreams()
         up = {(name, base): state.up for name, bases in states.items() for base, state in bases.items()}
         for labels in self._replicas | up.keys():
             # A replica that is no longer configured has no value.
             self._upstream_up.labels(*labels).set(up.get(labels, math.nan))
         self._replicas |= up.keys()
+
+    def _sample_connections(self) -> None:
+        for table in self._connections:
+            self._clients.labels(table.plane.value).set(len(table.open))
+            self._clients_half_open.labels(table.plane.value).set(table.half_open)
+            self._body_bytes.set(table.budget.held)
+            while table.refused:
+                refusal, count = table.refused.popitem()
+                self._clients_refused.labels(table.plane.value, refusal.value).inc(count)
 
     def text(self) -> bytes:
         """The metrics of this process in Prometheus' text format."""

@@ -10,13 +10,10 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections import deque
-from collections.abc import Callable
-from typing import Any
 
 import structlog
 
-from crosswind.gateway.config.settings import Settings
-from crosswind.gateway.http.server import HttpServer, server_config
+from crosswind.gateway.http.server import HttpServer
 
 _log = structlog.get_logger("crosswind.workers")
 
@@ -46,7 +43,9 @@ class Dealer:
             self._pause()
 
     def close(self) -> None:
-        """Stop accepting. Connections in the backlog are refused once no process holds the listener."""
+        """Deal the connections that wait to be accepted, and no more: they would be reset otherwise."""
+        while self._accept():
+            pass
         self._pause()
         self._receivers.clear()
         self._listener.close()
@@ -67,20 +66,24 @@ class Dealer:
         self._pause()
         asyncio.get_running_loop().call_later(_PAUSE_S, self._resume)
 
-    def _accept(self) -> None:
+    def _accept(self) -> bool:
+        """Deal some connections; return whether there may be more."""
         for _ in range(_AT_ONCE):
             try:
                 connection = self._held or self._listener.accept()[0]
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-                return
+                return False
             except OSError as error:
                 _log.error("no connection can be accepted", error=str(error))
-                return self._wait()
+                self._wait()
+                return False
             self._held = connection
             if not self._deal(connection):
-                return self._wait()
+                self._wait()
+                return False
             self._held = None
             connection.close()
+        return True
 
     def _deal(self, connection: socket.socket) -> bool:
         """Hand the connection to the next worker with room; return False if none has."""
@@ -96,53 +99,39 @@ class Dealer:
 
 
 class HandedServer(HttpServer):
-    """A server of connections that the supervisor accepted and sends over `end`."""
+    """A server of connections that the supervisor accepted and sends over a socket pair."""
 
-    def __init__(self, settings: Settings, app: Any, end: socket.socket) -> None:
-        super().__init__(server_config(settings, app, websockets=True))
-        end.setblocking(False)
-        self._end = end
-        self._connecting: set[asyncio.Task[None]] = set()
+    async def start(self, listener: socket.socket) -> None:
+        """Receive connections. `listener`: our end of the socket pair."""
+        listener.setblocking(False)
+        self._end = listener
+        asyncio.get_running_loop().add_reader(listener.fileno(), self._receive)
+        self.table.start()
+        self.up.set()
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start without a listener."""
-        asyncio.get_running_loop().add_reader(self._end.fileno(), self._receive)
-        await super().startup(sockets=[])
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop receiving connections and drain."""
+    def accept_last(self) -> None:
+        """Receive the connections that were sent, and no more."""
+        while self._end.fileno() >= 0 and self._receive():
+            pass
         self._stop_receiving()
-        await asyncio.gather(*self._connecting, return_exceptions=True)
-        await super().shutdown(sockets)
 
-    def _receive(self) -> None:
+    def _receive(self) -> bool:
+        """Receive some connections; return whether there may be more."""
         for _ in range(_AT_ONCE):
             try:
                 data, descriptors, _, _ = socket.recv_fds(self._end, 1, 1)
             except (BlockingIOError, InterruptedError):
-                return
+                return False
             except OSError:
                 data = b""
             if not data:
-                return self._stop_receiving()
+                self._stop_receiving()
+                return False
             for descriptor in descriptors:
-                connecting = asyncio.create_task(self._connect(socket.socket(fileno=descriptor)))
-                self._connecting.add(connecting)
-                connecting.add_done_callback(self._connecting.discard)
+                self.connect(socket.socket(fileno=descriptor))
+        return True
 
     def _stop_receiving(self) -> None:
         if self._end.fileno() >= 0:
             asyncio.get_running_loop().remove_reader(self._end.fileno())
             self._end.close()
-
-    async def _connect(self, connection: socket.socket) -> None:
-        connection.setblocking(False)
-        try:
-            await asyncio.get_running_loop().connect_accepted_socket(self._make_protocol, connection)
-        except OSError as error:
-            _log.debug("a connection was gone before it was taken", error=str(error))
-            connection.close()
-
-    def _make_protocol(self) -> asyncio.Protocol:
-        make: Callable[..., asyncio.Protocol] = self.config.http_protocol_class
-        return make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)

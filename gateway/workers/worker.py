@@ -27,13 +27,7 @@ from crosswind.gateway.app import create_app
 from crosswind.gateway.clock import steady_us
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
-from crosswind.gateway.http.server import (
-    HttpServer,
-    allow_many_connections,
-    make_server,
-    stop,
-    tune_garbage_collection,
-)
+from crosswind.gateway.http.server import Server, allow_many_connections, stop, tune_garbage_collection
 from crosswind.gateway.peers.channel import Channel, Message
 from crosswind.gateway.peers.peers import Peers
 from crosswind.gateway.runtime import Gateway
@@ -69,7 +63,7 @@ async def _run(end: socket.socket, other: socket.socket) -> int:
             raise
         _log.error("the supervisor was gone before the start")  # and its other processes removed the folder
         return 1
-    server = _make_server(gateway, other, worker=bool(message["number"]))
+    server = _make_server(gateway, worker=bool(message["number"]))
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop, [server])
     gateway.start()
@@ -77,7 +71,7 @@ async def _run(end: socket.socket, other: socket.socket) -> int:
     listening = asyncio.create_task(_follow_supervisor(channel, gateway, server))
     reporting = asyncio.create_task(_report_state(channel, gateway))
     try:
-        await server._serve([] if message["number"] else [other])
+        await server.run(other)
     finally:
         listening.cancel()
         reporting.cancel()
@@ -103,15 +97,16 @@ def _make_gateway(message: Message, channel: Channel) -> Gateway:
     return gateway
 
 
-def _make_server(gateway: Gateway, other: socket.socket, *, worker: bool) -> HttpServer:
+def _make_server(gateway: Gateway, *, worker: bool) -> Server:
     if worker:
-        return HandedServer(gateway.settings, gateway.data, other)
+        return HandedServer(gateway.data_connections, gateway.data.serve)
     from crosswind.gateway.control.application import create_control
+    from crosswind.gateway.http.asgi import AsgiServer
 
-    return make_server(gateway.settings, create_control(gateway))
+    return AsgiServer(gateway.control_connections, create_control(gateway))
 
 
-async def _follow_supervisor(channel: Channel, gateway: Gateway, server: HttpServer) -> None:
+async def _follow_supervisor(channel: Channel, gateway: Gateway, server: Server) -> None:
     """Follow the supervisor's messages; drain and exit when it is gone."""
 
     async def hear(message: Message) -> Mapping[str, Any] | None:
@@ -131,7 +126,7 @@ async def _follow_supervisor(channel: Channel, gateway: Gateway, server: HttpSer
     await server.up.wait()
     channel.tell({"ready": True})
     await channel.listen(hear)
-    if not server.should_exit:
+    if not server.stopping:
         _log.error("the supervisor is gone: draining")
         stop([server])
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import socket
 import tracemalloc
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
@@ -19,13 +20,24 @@ from crosswind.gateway.app import create_app
 from crosswind.gateway.config.loading import load
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.control.application import create_control
-from crosswind.gateway.http.server import make_server
+from crosswind.gateway.http.asgi import AsgiServer
+from crosswind.gateway.http.server import HttpServer
 from crosswind.gateway.peers.peers import Peers
 from crosswind.gateway.runtime import Gateway
 from crosswind.gateway.trajectory.record import Durable, Setting
 from crosswind.testing import ScriptedProvider, Step, plain
 from crosswind.testing.replies import Part, ReceivedRequest, Reply
 from crosswind.testing.server import listen, run_server
+
+
+@contextlib.asynccontextmanager
+async def serving(server: HttpServer, listener: socket.socket) -> AsyncIterator[str]:
+    """Serve on a socket within the block; gives the root URL. What goes on at its end is let end."""
+    await server.start(listener)
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        await server.close()
 
 
 async def wait_until(condition: Callable[[], bool]) -> None:
@@ -187,8 +199,8 @@ async def gateway(
     built.start()
     try:
         async with (
-            run_server(make_server(built.settings, built.data, websockets=True), data) as data_url,
-            run_server(make_server(built.settings, create_control(built)), control) as control_url,
+            serving(HttpServer(built.data_connections, built.data.serve), data) as data_url,
+            run_server(AsgiServer(built.control_connections, create_control(built)), control) as control_url,
             httpx.AsyncClient(
                 trust_env=False, timeout=60, headers={"accept-encoding": "gzip, deflate"}
             ) as http,

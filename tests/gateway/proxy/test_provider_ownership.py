@@ -24,9 +24,9 @@ from websockets.asyncio.server import ServerConnection
 
 from crosswind.gateway.proxy.provider_objects import find_object_route, find_references
 from crosswind.gateway.turn.recording import find_answer_ids
-from crosswind.testing.server import listen, run_server
+from crosswind.testing.server import listen, make_server, run_server
 from tests.gateway.proxy.test_websockets import at, speaking
-from tests.gateway.servers import Running, gateway, make_server, settings
+from tests.gateway.servers import Running, gateway
 
 A, B = "key-of-tenant-a-that-is-long", "key-of-tenant-b-that-is-long"
 KEYS = [
@@ -128,7 +128,7 @@ class Tenants:
 async def shared(tmp: Path, account: Account, **given: Any) -> AsyncIterator[Tenants]:
     port = listen()
     async with (
-        run_server(make_server(settings(tmp, "http://unused"), account.app()), port) as url,
+        run_server(make_server(account.app()), port) as url,
         gateway(
             tmp, url, **{"auth": "keys", "keys": KEYS, "upstream_key": "sk-upstream", **given}
         ) as running,

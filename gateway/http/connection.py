@@ -1,0 +1,392 @@
+"""A client's connection to the data plane: one request after the other, each served by one task."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Callable, Coroutine
+from math import inf
+from typing import Any, cast
+
+import structlog
+
+from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.http.connection_table import (
+    ConnectionTable,
+    Refusal,
+    drain_deadline,
+    late,
+    peer_address,
+    refuse_connection,
+)
+from crosswind.gateway.http.memory_budget import MemoryBudget
+from crosswind.gateway.http.request import JSON, ClientGone, HttpRequest
+from crosswind.gateway.http.request_reader import Mark, RequestHead, RequestReader
+from crosswind.gateway.http.response_head import status_line
+from crosswind.gateway.http.websocket import WebSocketConnection
+
+_log = structlog.get_logger("crosswind.http")
+
+_MOST_AHEAD = 64 << 10
+"""How many bytes of further requests are read while one is served."""
+_TIMED_PART = 64 << 10
+"""`timeouts.body` holds for each such part of a body."""
+_FAILED = ServiceError(500, "the gateway failed; see its log", kind="server_error", code="internal")
+
+Handler = Callable[[HttpRequest], Coroutine[Any, Any, None]]
+
+
+class ClientConnection(asyncio.Protocol):
+    """Reads requests, starts their tasks, and writes what they answer."""
+
+    __slots__ = (
+        "_address",
+        "_closes",
+        "_drained",
+        "_half_open",
+        "_handle",
+        "_loop",
+        "_partial",
+        "_reader",
+        "_reading",
+        "_request",
+        "_served",
+        "_table",
+        "_task",
+        "_timed",
+        "closing",
+        "deadline",
+        "paused",
+        "send_deadline",
+        "transport",
+    )
+
+    def __init__(self, table: ConnectionTable, handle: Handler) -> None:
+        self._table = table
+        self._handle = handle
+        self._loop = asyncio.get_running_loop()
+        self._reader = RequestReader(table.read_limits)
+        self._request: HttpRequest | None = None
+        """The request that is read or answered."""
+        self._task: asyncio.Task[None] | None = None
+        self._served = False
+        """A request came over this connection."""
+        self._half_open = False
+        self._partial = False
+        """The beginning of a head is here."""
+        self._reading = True
+        self._closes = False
+        """The connection ends with the answer that is due."""
+        self._timed = 0
+        self._drained: asyncio.Future[None] | None = None
+        self.closing = False
+        """Nothing more is read from the client, or written to it."""
+        self.paused = False
+        """The client reads so slowly that no more should be written."""
+        self.deadline = self.send_deadline = inf
+        self._address = ""
+
+    @property
+    def budget(self) -> MemoryBudget:
+        return self._table.budget
+
+    @property
+    def serving(self) -> bool:
+        """Whether an answer is due."""
+        return self._request is not None and not self._request.complete
+
+    # The transport's callbacks
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self._address, file = peer_address(transport)
+        refusal = self._table.find_refusal(self._address, file)
+        if refusal is not None:
+            self._table.count_refused(refusal)
+            write_error(self.transport, refuse_connection(refusal))
+            return self._close()
+        self._table.add(self, self._address)
+        now = self._loop.time()
+        self.deadline = (
+            drain_deadline(now, new=True) if self._table.draining else now + self._table.timeouts.header
+        )
+        self._set_half_open(True)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.closing = True
+        self._set_half_open(False)
+        self._table.remove(self, self._address)
+        self.resume_writing()
+        if self._request is not None:
+            request, self._request = self._request, None
+            request.release()
+            request.leave()
+        self._reader.rest()
+
+    def eof_received(self) -> None:
+        """The client has left: by closing, or by closing its half, which agents do only when they leave."""
+
+    def data_received(self, data: bytes) -> None:
+        if self.closing:
+            return
+        reader = self._reader
+        reader.feed(data)
+        if self._request is None or not self._request.arrived:
+            self._read_events()
+        if reader.waiting > _MOST_AHEAD and self._request is not None:
+            self._pause_reading()
+
+    def pause_writing(self) -> None:
+        self.paused = True
+        self.send_deadline = self._loop.time() + self._table.timeouts.send
+
+    def resume_writing(self) -> None:
+        self.paused = False
+        self.send_deadline = inf
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
+
+    # Reading
+
+    def _read_events(self) -> None:
+        """Read up to the end of the request, and further ones only when it is answered."""
+        try:
+            while (event := self._reader.next_event()) is not None:
+                if isinstance(event, bytes):
+                    self._receive(event)
+                elif isinstance(event, RequestHead):
+                    self._begin(event)
+                elif event is Mark.END and not self._end_request():
+                    return
+        except ServiceError as error:
+            self._reader.rest()
+            return self._refuse_request(error)
+        if self._request is None:
+            self._wait_for_request()
+
+    def _begin(self, head: RequestHead) -> None:
+        self._served, self._partial, self._timed = True, False, 0
+        self._set_half_open(False)
+        self._request = request = HttpRequest(self, head)
+        bodiless = not (head.length or head.chunked)
+        self.deadline = inf if bodiless else self._loop.time() + self._table.timeouts.body
+        self._task = self._loop.create_task(self._handle(request))
+        self._task.add_done_callback(self._end_task)
+
+    def _receive(self, part: bytes) -> None:
+        assert self._request is not None, "a body comes after its head"
+        if not self._request.receive(part):
+            self._pause_reading()
+            self.deadline = inf
+        elif not self._request.complete:
+            self._timed += len(part)
+            if self._timed >= _TIMED_PART:
+                self._timed, self.deadline = 0, self._loop.time() + self._table.timeouts.body
+
+    def _end_request(self) -> bool:
+        """The request is here to its end. Returns whether the next may be read."""
+        assert self._request is not None, "a request ends after it began"
+        self._request.receive_end()
+        self.deadline = inf
+        if not self._request.complete:
+            return False
+        self._end_exchange()
+        return self._request is None and not self.closing
+
+    def _wait_for_request(self) -> None:
+        """Nothing is due: wait for the next request, or for the rest of its head."""
+        partial = self._reader.waiting > 0
+        if partial and not self._partial:
+            # The time for a head begins with its first byte, and doesn't begin anew with each.
+            if self._served:
+                self.deadline = self._loop.time() + self._table.timeouts.header
+            self._set_half_open(True)
+        self._partial = partial
+
+    def _pause_reading(self) -> None:
+        if self._reading and not self.closing:
+            self._reading = False
+            self.transport.pause_reading()
+
+    def read_on(self) -> None:
+        """Read from the client again."""
+        if not self._reading and not self.closing:
+            self._reading = True
+            self._timed = 0
+            if self._request is not None and not self._request.arrived:
+                self.deadline = self._loop.time() + self._table.timeouts.body
+            self.transport.resume_reading()
+
+    # Answering
+
+    def send(self, data: bytes) -> None:
+        if not self.closing:
+            self.transport.write(data)
+
+    async def wait_until_drained(self) -> None:
+        """Wait while it is `paused` and the client is there."""
+        while self.paused and not self.closing:
+            if self._drained is None or self._drained.done():
+                self._drained = self._loop.create_future()
+            await asyncio.shield(self._drained)
+
+    def keep(self, request: HttpRequest) -> bool:
+        """Whether another request may come after this one's answer."""
+        if self._closes or self._table.draining or not request.keep_alive:
+            return False
+        # Whether a client that waits for an answer 100 sends its body all the same can't be known.
+        return request.arrived or not request.awaits_continue
+
+    def close_after_answer(self) -> None:
+        self._closes = True
+
+    def end_answer(self, request: HttpRequest) -> None:
+        """The answer is written."""
+        if request is not self._request or self.closing:
+            return
+        if request.arrived:
+            self._end_exchange()
+            if not self.closing:
+                self._read_events()
+                if self._reader.waiting <= _MOST_AHEAD:
+                    self.read_on()
+        elif self._closes:
+            self._linger()
+        else:  # the rest of the body is dropped, for a while
+            self.read_on()
+            self.deadline = self._loop.time() + self._table.timeouts.body
+
+    def _linger(self) -> None:
+        """Close once the client has closed, or `timeouts.linger` is over: if a connection is closed while its
+        client sends, the system resets it, and the answer is lost.
+        """
+        if self.closing:
+            return
+        self.read_on()
+        self.closing = True
+        self.deadline = self._loop.time() + self._table.timeouts.linger
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+
+    def _end_exchange(self) -> None:
+        """The request is here, and its answer is written."""
+        request, self._request = self._request, None
+        assert request is not None, "an exchange ends after it began"
+        request.release()
+        if self._closes:
+            return self._linger()
+        now = self._loop.time()
+        self.deadline = (
+            drain_deadline(now, new=False) if self._table.draining else now + self._table.timeouts.keep_alive
+        )
+
+    def cut(self, *, reset: bool) -> None:
+        """Close the connection. What was written arrives, unless it is `reset`."""
+        if not reset:
+            return self._close()
+        connection: socket.socket | None = self.transport.get_extra_info("socket")
+        if connection is not None and not self.closing:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.abort()
+
+    def abort(self) -> None:
+        self.closing = True
+        self.transport.abort()
+
+    def _close(self) -> None:
+        self.closing = True
+        self.transport.close()
+
+    def _end_task(self, task: asyncio.Task[None]) -> None:
+        """The request's task is over. Unless it answered, there is nobody else who can."""
+        error = None if task.cancelled() else task.exception()
+        request = self._request
+        if error is not None:
+            _log.error("a request's task failed", exc_info=error)
+        if request is None or task is not self._task or self.closing or (request.complete and error is None):
+            return
+        if error is not None and not request.started:
+            self._refuse(_FAILED)
+        else:
+            self._close()
+
+    # Refusing
+
+    def count_shed(self) -> None:
+        self._table.count_refused(Refusal.MEMORY)
+
+    def _refuse_request(self, error: ServiceError) -> None:
+        """Refuse what was read: with an answer, unless it would stand in the midst of another."""
+        self._table.count_refused(Refusal(error.code))
+        if self._request is None:
+            self._refuse(error)
+        else:
+            self._fail(self._request, error)
+
+    def _fail(self, request: HttpRequest, error: ServiceError) -> None:
+        """The rest of the body can't come: whoever reads it gets the error, and answers with it."""
+        if request.started:
+            self._close()
+        else:
+            self._closes = True
+            request.fail(error)
+
+    def _refuse(self, error: ServiceError) -> None:
+        """Answer with an error, and close."""
+        write_error(self.transport, error)
+        self._linger()
+
+    # Deadlines
+
+    def expire(self) -> None:
+        self.deadline = inf
+        request = self._request
+        if self.closing:
+            self.transport.close()
+        elif request is None and self._partial:
+            self._table.count_refused(Refusal.HEADER_TIME)
+            self._refuse(late(Refusal.HEADER_TIME))
+        elif request is None or request.complete:
+            if not self._served and not self._table.draining:
+                self._table.count_refused(Refusal.HEADER_TIME)
+            self._close()
+        else:
+            self._table.count_refused(Refusal.BODY_TIME)
+            self._fail(request, late(Refusal.BODY_TIME))
+
+    def drain(self, now: float) -> None:
+        if self.closing or (self._request is None and not self._partial):
+            self.deadline = drain_deadline(now, new=not self._served)
+
+    def cancel(self) -> None:
+        """End the request that is served."""
+        self._closes = True
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+        else:
+            self._close()
+
+    def _set_half_open(self, half_open: bool) -> None:
+        if half_open != self._half_open:
+            self._half_open = half_open
+            self._table.half_open += 1 if half_open else -1
+
+    # Another protocol
+
+    def upgrade(self, websocket: WebSocketConnection, subprotocol: str | None) -> None:
+        """Hand the connection over to the WebSocket whose handshake the request is."""
+        if self.closing:
+            raise ClientGone
+        self._request, self.closing = None, True
+        self._table.remove(self, self._address)
+        self.transport.set_protocol(websocket)
+        websocket.accept(self.transport, self._table, self._address, subprotocol, self._reader.rest())
+
+
+def write_error(transport: asyncio.Transport, error: ServiceError) -> None:
+    """Answer with an error, after which the connection is closed."""
+    body = error.body()
+    headers = [*JSON, *error.headers, (b"content-length", b"%d" % len(body)), (b"connection", b"close")]
+    lines = b"".join([b"%b: %b\r\n" % field for field in headers])
+    transport.write(b"%b%b\r\n%b" % (status_line(error.status), lines, body))

@@ -1,0 +1,383 @@
+"""A client's request and its answer: one object, which is served by one coroutine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.http.headers import Headers
+from crosswind.gateway.http.memory_budget import out_of_memory_budget
+from crosswind.gateway.http.request_reader import RequestHead
+from crosswind.gateway.http.response_head import ResponseHead
+from crosswind.gateway.http.websocket import WebSocketConnection
+
+if TYPE_CHECKING:
+    from crosswind.gateway.http.connection import ClientConnection
+
+JSON: Headers = [(b"content-type", b"application/json")]
+_BODILESS = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
+_UNTIL_CLOSE = -1
+_HIGH_WATER = 64 << 10
+"""How many bytes of a body wait for whoever reads it in parts."""
+_JOIN_UP_TO = 64 << 10
+"""A larger part isn't copied to be sent in one piece with what goes before it."""
+
+
+class ClientGone(Exception):
+    """The client closed its connection before its request was complete."""
+
+
+class HttpRequest:
+    """A request and its answer, of which `started` and `complete` say how far it was sent."""
+
+    __slots__ = (
+        "_asked",
+        "_body",
+        "_chunked",
+        "_connection",
+        "_failure",
+        "_known",
+        "_left",
+        "_most",
+        "_out",
+        "_size",
+        "_waiter",
+        "_watched",
+        "arrived",
+        "broken",
+        "complete",
+        "first",
+        "gone",
+        "head",
+        "headers",
+        "held",
+        "method",
+        "over",
+        "query",
+        "raw_path",
+        "read",
+        "started",
+    )
+
+    def __init__(self, connection: ClientConnection, head: RequestHead) -> None:
+        self.method = head.method
+        self.raw_path = head.path
+        self.query = head.query
+        self.headers = head.headers
+        self.first = head.first
+        """The headers by name; the first of equal names counts."""
+        self.started = self.complete = False
+        self.gone = False
+        self.broken = False
+        """We closed the client's connection before the answer's end."""
+        self.read = False
+        """The request's body was read to its end."""
+        self.arrived = False
+        """The request's body is here to its end."""
+        self.head = head
+        self._connection = connection
+        self._body: bytes | bytearray = b""
+        """What arrived of the body and wasn't read."""
+        self._size = 0
+        """How much of the body arrived."""
+        self.held = 0
+        """How much of the memory budget is taken for it."""
+        self.over = False
+        self._known = True
+        self._asked = False
+        """The client was asked for the body by an answer 100."""
+        self._most = _HIGH_WATER
+        """Beyond this size the body's reader is woken."""
+        self._failure: ServiceError | None = None
+        """Why no more of the body comes."""
+        self._waiter: asyncio.Future[None] | None = None
+        self._watched: asyncio.Task[Any] | None = None
+        """The task to cancel when the client leaves."""
+        self._out = b""
+        """The answer's head, while it is to be sent with what follows."""
+        self._chunked = False
+        self._left = 0
+        """How many announced bytes of the answer are not yet written; _UNTIL_CLOSE if none were announced."""
+
+    def header(self, name: bytes) -> str | None:
+        """The first value of a header (its name in lower case)."""
+        value = self.first.get(name)
+        return None if value is None else value.decode("latin-1").strip()
+
+    @property
+    def keep_alive(self) -> bool:
+        return self.head.keep_alive
+
+    # The body
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The request's body, part by part as it arrives."""
+        self._ask_for_body()
+        while not self.read:
+            while not self._body and not self.arrived:
+                self._most = 0
+                await self._wait()
+            self._most = _HIGH_WATER
+            part = self._take_body()
+            self._connection.budget.release(self, len(part))
+            self._connection.read_on()
+            if part:
+                yield part
+
+    async def body(self, limit: int, *, known: bool = True) -> bytes:
+        """The whole body. ServiceError 413 above the limit, in bytes, 503 where all bodies together take too
+        much, 408 where it is late. `known`: it is for a session that is in use, which is refused last.
+        """
+        if self.head.length > limit:
+            raise _too_large(limit)
+        if not known:
+            self._known = False
+            if self.held and not self.hold(0, known=False):
+                self.fail(self.refuse_body())
+        self._ask_for_body()
+        self._most = limit
+        while not self.arrived and self._size <= limit:
+            self._connection.read_on()
+            await self._wait()
+        if self._failure is not None:
+            raise self._failure
+        if self._size > limit:
+            raise _too_large(limit)
+        return self._take_body()
+
+    def _take_body(self) -> bytes:
+        body, self._body = self._body, b""
+        self.read = self.arrived
+        return bytes(body)
+
+    @property
+    def awaits_continue(self) -> bool:
+        """Whether the client waits for an answer 100 before it sends the body."""
+        return self.head.expects_continue and not (self._asked or self._size or self.arrived)
+
+    def _ask_for_body(self) -> None:
+        if self.awaits_continue and not self.started:
+            self._asked = True
+            self._connection.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    async def _wait(self) -> None:
+        """Wait for more of the body."""
+        if self._failure is not None:
+            raise self._failure
+        if self.gone:
+            raise ClientGone
+        self._waiter = asyncio.get_running_loop().create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+        if self._failure is not None:
+            raise self._failure
+        if self.gone:
+            raise ClientGone
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def receive(self, part: bytes) -> bool:
+        """Take a part of the body; return whether more may come at once."""
+        if self.complete or self._failure is not None:
+            return True  # it is dropped
+        if not self.hold(len(part), known=self._known):
+            self.fail(self.refuse_body())
+            return True
+        self._size += len(part)
+        if not self._body:
+            self._body = part
+        elif isinstance(self._body, bytearray):
+            self._body += part
+        else:
+            self._body = bytearray(self._body) + part
+        size = len(self._body)
+        if size > self._most:
+            self._wake()
+        return size <= max(self._most, _HIGH_WATER)
+
+    def receive_end(self) -> None:
+        self.arrived = True
+        self._wake()
+
+    def fail(self, error: ServiceError) -> None:
+        """No more of the body comes: whoever reads it gets this error. What arrived is dropped."""
+        self._failure = error
+        self._body = b""
+        self._connection.budget.release_all(self, over=False)
+        self._wake()
+
+    def refuse_body(self) -> ServiceError:
+        """The error of a request whose body finds no room in the memory budget."""
+        self._connection.count_shed()
+        return out_of_memory_budget(self._connection.budget.limit)
+
+    def hold(self, count: int, *, known: bool = True) -> bool:
+        """Take so much of the memory budget until the request is over; False if there is no room."""
+        return self._connection.budget.take(self, count, known=known)
+
+    def release(self) -> None:
+        """The request is over: give back what was taken of the memory budget."""
+        self._body = b""
+        self._connection.budget.release_all(self, over=True)
+
+    # A client that leaves
+
+    def cancel_when_gone(self) -> None:
+        """From now on, cancel the current task when the client leaves."""
+        self._watched = asyncio.current_task()
+        if self._connection.closing:
+            self.leave()
+
+    def stop_watching(self) -> None:
+        """The exchange is over: don't cancel it any more."""
+        self._watched = None
+
+    def leave(self) -> None:
+        """The client left."""
+        if self.complete:
+            return
+        self.gone = True
+        self._wake()
+        if self._watched is not None:
+            self._watched.cancel()
+
+    # The answer
+
+    async def start(self, status: int, headers: Headers, *, follows: bool = False) -> None:
+        """Send the answer's head. `follows`: a part or the end comes at once, and is sent with it."""
+        self.started = True
+        if self._connection.paused:
+            await self._connection.wait_until_drained()
+        self._out = self._compose_head(status, headers)
+        if not follows:
+            self._put(b"")
+
+    def write(self, body: bytes) -> bool:
+        """Send a part of the answer's body at once; False if that would have to wait."""
+        if not self.broken:
+            if self._connection.paused:
+                return False
+            self._write(body)
+        return True
+
+    async def chunk(self, body: bytes) -> None:
+        """Send a part of the answer's body."""
+        if not self.write(body):
+            await self._connection.wait_until_drained()
+            self._write(body)
+
+    async def end(self, body: bytes = b"") -> None:
+        """Send the last part of the answer's body."""
+        self.complete = True
+        if self._connection.paused:
+            await self._connection.wait_until_drained()
+        if self._chunked:
+            self._put(b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n")
+        else:
+            self._count(body)
+            self._put(body)
+            if self._left > 0:
+                raise RuntimeError("the answer is shorter than its content-length")
+        self._connection.end_answer(self)
+
+    async def answer(self, status: int, body: bytes, headers: Headers = JSON) -> None:
+        """Send a whole answer."""
+        counted = [*headers, (b"content-length", b"%d" % len(body))]
+        await self.start(status, counted, follows=True)
+        await self.end(body)
+
+    def cut(self, *, reset: bool = False) -> None:
+        """Close the connection before the answer's end. What was sent arrives, unless it is `reset`."""
+        self.broken = self.complete = self.started = True
+        self._connection.cut(reset=reset)
+
+    def bare(self) -> HttpRequest:
+        """The client itself."""
+        return self
+
+    def _compose_head(self, status: int, headers: Headers) -> bytes:
+        """The answer's head."""
+        head = ResponseHead.encode(status, headers)
+        out = head.lines
+        if head.closes or not self._connection.keep(self):
+            self._connection.close_after_answer()
+            if not head.closes:
+                out += b"connection: close\r\n"
+        if self.method == "HEAD":
+            self._left = _UNTIL_CLOSE  # nothing of the body is written
+        elif status in _BODILESS:
+            self._left = 0  # a 304 may announce the length of the body that it leaves out
+        elif head.length is not None:
+            self._left = head.length
+        elif self.head.http_1_0:
+            self._left = _UNTIL_CLOSE  # HTTP/1.0 has no chunks, and closes its connections
+        else:
+            self._chunked = True
+            if not head.chunked:
+                out += b"transfer-encoding: chunked\r\n"
+        return out + b"\r\n"
+
+    def _write(self, body: bytes) -> None:
+        if body and self._chunked:
+            body = b"%x\r\n%b\r\n" % (len(body), body)
+        elif body:
+            self._count(body)
+        self._put(body)
+
+    def _count(self, body: bytes) -> None:
+        if self._left == _UNTIL_CLOSE:
+            return
+        self._left -= len(body)
+        if self._left < 0:
+            raise RuntimeError("the answer is longer than its content-length")
+
+    def _put(self, data: bytes) -> None:
+        head, self._out = self._out, b""
+        if self.method == "HEAD":
+            data = b""
+        if self.gone:
+            return
+        if head and len(data) > _JOIN_UP_TO:
+            self._connection.send(head)
+        elif head:
+            data = head + data
+        if data:
+            self._connection.send(data)
+
+    # Another protocol
+
+    @property
+    def offers_websocket(self) -> bool:
+        return self.head.offers_websocket
+
+    @property
+    def offered_subprotocols(self) -> list[str]:
+        """The subprotocols that a WebSocket's handshake offers."""
+        values = [value for name, value in self.headers if name == b"sec-websocket-protocol"]
+        return [one.strip() for value in values for one in value.decode("latin-1").split(",")]
+
+    def open_websocket(self, limit: int) -> WebSocketConnection:
+        """The WebSocket whose handshake this is. ServiceError where the handshake isn't in order. `limit`
+        bounds a message, in bytes.
+        """
+        return WebSocketConnection(self.head, limit)
+
+    def accept_websocket(self, websocket: WebSocketConnection, subprotocol: str | None) -> None:
+        """Answer the handshake, and hand the connection over."""
+        self.started = self.complete = True
+        self._connection.upgrade(websocket, subprotocol)
+
+
+def _too_large(limit: int) -> ServiceError:
+    return ServiceError(
+        413,
+        f"the request's body is larger than {limit} bytes; send less, or raise limits.body",
+        code="body_too_large",
+    )
