@@ -313,7 +313,9 @@ class ClientConnection(asyncio.Protocol):
 
     # Refusing
 
-    def count_shed(self) -> None:
+    def shed(self) -> None:
+        """The request finds no room in the memory budget: close the connection after its answer."""
+        self._closes = True
         self._table.count_refused(Refusal.MEMORY)
 
     def _refuse_request(self, error: ServiceError) -> None:

@@ -52,20 +52,19 @@ class Refusal(StrEnum):
     SEND_TIME = "send_timeout"
 
 
-_TEXTS = {
-    Refusal.CLIENTS: "a connection is refused: limits.clients",
-    Refusal.ADDRESS: "a connection is refused: limits.clients_per_address",
-    Refusal.HALF_OPEN: "a connection is refused: limits.clients_half_open",
-    Refusal.FILES: "a connection is refused: too few files may be open",
-    Refusal.MEMORY: "a request is refused: limits.bodies",
-    Refusal.URL: "a request is refused: limits.url",
-    Refusal.HEADERS: "a request is refused: limits.header or limits.header_lines",
-    Refusal.MALFORMED: "a request is refused: it can't be read",
-    Refusal.VERSION: "a request is refused: its HTTP version",
-    Refusal.HEADER_TIME: "a connection is closed: timeouts.header",
-    Refusal.BODY_TIME: "a request is refused: timeouts.body",
-    Refusal.SEND_TIME: "a connection is closed: timeouts.send",
+_SETTINGS = {
+    Refusal.CLIENTS: "limits.clients",
+    Refusal.ADDRESS: "limits.clients_per_address",
+    Refusal.HALF_OPEN: "limits.clients_half_open",
+    Refusal.FILES: "the number of open files (ulimit -n)",
+    Refusal.MEMORY: "limits.bodies",
+    Refusal.URL: "limits.url",
+    Refusal.HEADERS: "limits.header, limits.header_lines",
+    Refusal.HEADER_TIME: "timeouts.header",
+    Refusal.BODY_TIME: "timeouts.body",
+    Refusal.SEND_TIME: "timeouts.send",
 }
+"""What to raise, where anything is."""
 
 
 class OpenConnection(Protocol):
@@ -161,7 +160,9 @@ class ConnectionTable:
 
     def count_refused(self, refusal: Refusal) -> None:
         self.refused[refusal] += 1
-        _log.warning(_TEXTS[refusal], name=self.plane.value)
+        _log.warning(
+            "clients are refused", name=refusal.value, who=self.plane.value, setting=_SETTINGS.get(refusal)
+        )
 
     async def drain(self) -> None:
         """Let each connection end after the answer that is due; those that wait for a request end soon."""

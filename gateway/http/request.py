@@ -215,7 +215,7 @@ class HttpRequest:
 
     def refuse_body(self) -> ServiceError:
         """The error of a request whose body finds no room in the memory budget."""
-        self._connection.count_shed()
+        self._connection.shed()
         return out_of_memory_budget(self._connection.budget.limit)
 
     def hold(self, count: int, *, known: bool = True) -> bool:

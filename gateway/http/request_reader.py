@@ -22,7 +22,7 @@ _FIELDS = re.compile(rb"(?:%b+:%b+\r\n)*+" % (_TOKEN, _TEXT))
 _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})(?:;%b)?" % _TEXT)
 _ABSOLUTE = re.compile(rb"([Hh][Tt][Tt][Pp][Ss]?://[^/?#]+)(?:[/?].*)?")
 _LENGTH = re.compile(rb"[0-9]{1,18}")
-_BEGIN = range(0x0D, 0x7F)
+_BEGIN = frozenset(b"\r" + bytes(range(0x21, 0x7F)))
 """How a head may begin: more than that is found out when it is complete."""
 _BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
 _LONGEST_LINE_REST = 64

@@ -88,6 +88,7 @@ class HttpServer:
 
     async def close(self) -> None:
         """Accept those who wait, and no more; let all requests end, or cut them."""
+        self.table.draining = True
         self.accept_last()
         await asyncio.gather(*self._connecting, return_exceptions=True)
         await self.table.drain()

@@ -295,7 +295,9 @@ class Proxy:
             marker = [(b"x-crosswind-error", error.code.encode())] if self.settings.markers else []
             name = shape.request_id_header if shape else REQUEST_ID
             body = shape.error_body(error) if shape else error.body()
-            await sink.answer(error.status, body, [*JSON, (name, request_id.encode()), *marker])
+            await sink.answer(
+                error.status, body, [*JSON, (name, request_id.encode()), *marker, *error.headers]
+            )
 
 
 class DataPlane:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from crosswind.gateway.config.sections import Limits, Timeouts
-from crosswind.gateway.http.connection import ClientConnection
 from crosswind.gateway.http.connection_table import ConnectionTable, Plane
 from crosswind.gateway.http.memory_budget import MemoryBudget
 from crosswind.gateway.http.request import HttpRequest
@@ -26,17 +25,21 @@ def table(plane: Plane = Plane.DATA, timeouts: Any = None, **limits: Any) -> Con
     return ConnectionTable(plane, settings, Timeouts(**(timeouts or {})), MemoryBudget(settings.bodies))
 
 
+def server_of(connections: ConnectionTable, answer: Answer) -> HttpServer:
+    async def handle(http: HttpRequest) -> None:
+        await answer(http)
+
+    return HttpServer(connections, handle)
+
+
 @asynccontextmanager
 async def served(
     answer: Answer, timeouts: Any = None, **limits: Any
 ) -> AsyncIterator[tuple[int, ConnectionTable]]:
     """A server that answers so, at a port; and its connections."""
 
-    async def handle(http: HttpRequest) -> None:
-        await answer(http)
-
     connections, listener = table(timeouts=timeouts, **limits), listen()
-    server = HttpServer(connections, handle)
+    server = server_of(connections, answer)
     await server.start(listener)
     try:
         yield listener.getsockname()[1], connections
@@ -95,17 +98,3 @@ class Wire(asyncio.Transport):
 
     def resume_reading(self) -> None:
         self.reading = True
-
-
-async def drive(connection: ClientConnection, parts: Iterator[bytes]) -> Wire:
-    """Give a connection these parts, and let its tasks run in between."""
-    wire = Wire()
-    connection.connection_made(wire)
-    for part in parts:
-        if wire.closing:
-            break
-        connection.data_received(part)
-        await asyncio.sleep(0)
-    for _ in range(3):
-        await asyncio.sleep(0)
-    return wire

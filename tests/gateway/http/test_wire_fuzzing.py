@@ -165,4 +165,6 @@ async def test_over_sockets_the_same_is_answered() -> None:
                 for part in parts:
                     writer.write(part)
                     await asyncio.sleep(0)
-                assert await reader.readexactly(len(expected)) == expected, data
+                # What a refusal says depends on how much was there.
+                answers, refusal, _ = expected.partition(b"HTTP/1.1 4")
+                assert await reader.readexactly(len(answers + refusal)) == answers + refusal, data
