@@ -14,7 +14,7 @@ from tests.clients.texts import texts_of
 
 
 async def transparent(stage: Stage, row: Row, mode: str) -> None:
-    """With noise off nobody can tell that the gateway is there: not the client, not the provider."""
+    """With noise off client and provider see what they would without the gateway, bar its own headers."""
     direct = await stage.direct(row, mode)
     _complete(row, direct)
     through = await stage.through(row, mode)

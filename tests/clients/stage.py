@@ -16,8 +16,10 @@ from tests.clients.job import STREAM, Job, Outcome, Row
 from tests.clients.kinds import KINDS, Kind
 from tests.gateway.servers import Running, gateway
 
-HOP = frozenset({"host", "connection", "accept-encoding", "transfer-encoding", "content-length"})
-"""Headers that belong to one connection, and encodings that the gateway can't look into."""
+HOP = frozenset(
+    {"host", "connection", "accept-encoding", "transfer-encoding", "content-length", "x-crosswind-via"}
+)
+"""Headers that belong to one connection, encodings that the gateway can't look into, and its own mark."""
 
 
 @dataclass(frozen=True, slots=True)
