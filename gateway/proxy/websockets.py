@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import parse_qs
 
-import aiohttp
 import structlog
+from websockets.asyncio.client import ClientConnection
+from websockets.exceptions import ConnectionClosed
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError
@@ -122,7 +123,7 @@ class WebSockets:
         limit = self.settings.limits.body
         async with upstream.open_websocket(outgoing, protocols, limit, session) as far:
             guarded = await self._guard(client, caller, session)
-            http.accept_websocket(client, far.protocol)
+            http.accept_websocket(client, far.subprotocol)
             try:
                 await _pump(far, guarded)
             finally:
@@ -226,7 +227,7 @@ class _TenantFrames:
         await self._client.close(code, reason)
 
 
-async def _pump(far: aiohttp.ClientWebSocketResponse, client: Client) -> None:
+async def _pump(far: ClientConnection, client: Client) -> None:
     """Relay until one side closes, then close the other in the same way."""
     up, down = asyncio.create_task(_up(far, client)), asyncio.create_task(_down(far, client))
     try:
@@ -237,26 +238,23 @@ async def _pump(far: aiohttp.ClientWebSocketResponse, client: Client) -> None:
         await asyncio.gather(up, down, return_exceptions=True)
 
 
-async def _up(far: aiohttp.ClientWebSocketResponse, client: Client) -> None:
+async def _up(far: ClientConnection, client: Client) -> None:
     while (message := await client.receive()) is not None:
-        if isinstance(message, str):
-            await far.send_str(message)
-        else:
-            await far.send_bytes(message)
+        await far.send(message)
     code = _GOING_AWAY if client.close_code in _UNSAID else client.close_code
-    await far.close(code=code, message=client.close_reason.encode())
+    await far.close(code, client.close_reason)
 
 
-async def _down(far: aiohttp.ClientWebSocketResponse, client: Client) -> None:
-    while True:
-        message = await far.receive()
-        match message.type:
-            case aiohttp.WSMsgType.TEXT | aiohttp.WSMsgType.BINARY:
-                await client.send(message.data)
-            case aiohttp.WSMsgType.CLOSE:
-                return await client.close(message.data or 1000, message.extra or "")
-            case _:
-                return await client.close(_BAD_GATEWAY)
+async def _down(far: ClientConnection, client: Client) -> None:
+    try:
+        while True:
+            await client.send(await far.recv())
+    except ConnectionClosed as closed:
+        if closed.rcvd is None:
+            await client.close(_BAD_GATEWAY)
+        else:
+            code = 1000 if closed.rcvd.code in _UNSAID else closed.rcvd.code
+            await client.close(code, closed.rcvd.reason)
 
 
 def _without_handshake(headers: Headers) -> Headers:

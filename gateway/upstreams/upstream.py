@@ -11,8 +11,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from hashlib import blake2b
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-import aiohttp
 from msgspec import structs
+from websockets.asyncio.client import ClientConnection
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.config.upstream import UpstreamSettings
@@ -150,7 +150,7 @@ class Upstream:
     @asynccontextmanager
     async def open_websocket(
         self, outgoing: UpstreamRequest, protocols: list[str], limit: int, session: str | None = None
-    ) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+    ) -> AsyncIterator[ClientConnection]:
         """Open a WebSocket to the session's replica for the block; try another replica only if that can't be
         reached.
 

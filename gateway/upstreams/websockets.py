@@ -1,4 +1,4 @@
-"""WebSocket connections to the replicas of an upstream, made with aiohttp."""
+"""WebSocket connections to the replicas of an upstream."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import aiohttp
-from multidict import CIMultiDict
-from yarl import URL
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import InvalidHandshake, InvalidStatus
+from websockets.typing import Subprotocol
 
 from crosswind.gateway.config.sections import Timeouts
 from crosswind.gateway.errors import UpstreamError
@@ -22,11 +22,33 @@ from crosswind.gateway.upstreams.pool import (
 )
 from crosswind.gateway.upstreams.request import UpstreamRequest
 
+_GOING_AWAY = 1001
+
+
+class _Unreachable(Exception):
+    """No connection: nothing was sent."""
+
+
+class _Handshake(connect):
+    """An attempt that tells a failure to connect from a failed handshake, and follows no redirect."""
+
+    connect_timeout: float | None = None
+
+    async def create_connection(self) -> ClientConnection:
+        try:
+            async with asyncio.timeout(self.connect_timeout):
+                return await super().create_connection()
+        except OSError as error:  # a TimeoutError, too
+            raise _Unreachable from error
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        return exc
+
 
 @asynccontextmanager
 async def open_websocket(
     pool: Pool, base: str, outgoing: UpstreamRequest, protocols: list[str], limit: int
-) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+) -> AsyncIterator[ClientConnection]:
     """Open a WebSocket to a replica for the block; it counts as a connection of the pool. `limit`: bytes of a
     message.
 
@@ -35,47 +57,48 @@ async def open_websocket(
     timeouts = pool.timeouts
     await pool.acquire(base)
     try:
-        async with aiohttp.ClientSession(
-            timeout=aiohttp.ClientTimeout(total=timeouts.total, connect=timeouts.connect),
-            auto_decompress=False,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
-        ) as client:
-            try:
-                async with asyncio.timeout(timeouts.first_byte):
-                    websocket = await client.ws_connect(
-                        URL(base + outgoing.path, encoded=True),
-                        headers=_to_multidict(outgoing.headers),
-                        protocols=protocols,
-                        max_msg_size=limit,
-                        timeout=aiohttp.ClientWSTimeout(ws_close=timeouts.connect),
-                    )
-            except (aiohttp.ClientError, OSError) as error:
-                raise _translate_error(base, error, timeouts) from None
-            try:
-                yield websocket
-            finally:
-                await websocket.close(code=aiohttp.WSCloseCode.GOING_AWAY)
+        handshake = _Handshake(
+            base.replace("http", "ws", 1) + outgoing.path,
+            additional_headers=_to_text(outgoing.headers),
+            subprotocols=[Subprotocol(one) for one in protocols] or None,
+            user_agent_header=None,
+            compression=None,
+            proxy=None,
+            ping_interval=None,
+            open_timeout=timeouts.first_byte,
+            close_timeout=timeouts.connect,
+            max_size=limit,
+        )
+        handshake.connect_timeout = timeouts.connect
+        try:
+            websocket = await handshake
+        except (_Unreachable, InvalidHandshake, OSError, EOFError, ValueError) as error:
+            raise _translate_error(base, error, timeouts) from None
+        try:
+            yield websocket
+        finally:
+            await websocket.close(_GOING_AWAY)
     finally:
         pool.release()
 
 
 def _translate_error(base: str, error: Exception, timeouts: Timeouts) -> UpstreamError:
-    """Translate an error of aiohttp. Only a failure to connect is certainly unprocessed."""
-    if isinstance(error, aiohttp.WSServerHandshakeError):
+    """Translate a library's error. Only a failure to connect is certainly unprocessed."""
+    if isinstance(error, InvalidStatus):
+        status = error.response.status_code
         return UpstreamError(
-            error.status if error.status >= 400 else 502,
-            f"the upstream {base} refused the WebSocket with status {error.status}",
+            status if status >= 400 else 502,
+            f"the upstream {base} refused the WebSocket with status {status}",
             "upstream_refused",
         )
-    if isinstance(error, aiohttp.ConnectionTimeoutError):
-        return make_connect_timeout_error(base, timeouts)
     if isinstance(error, TimeoutError):
         return make_timeout_error(base, timeouts, "first_byte")
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return make_unreachable_error(base, error)
+    if isinstance(error, _Unreachable) and isinstance(error.__cause__, TimeoutError):
+        return make_connect_timeout_error(base, timeouts)
+    if isinstance(error, _Unreachable) and isinstance(error.__cause__, OSError):
+        return make_unreachable_error(base, error.__cause__)
     return make_broken_error(base, error)
 
 
-def _to_multidict(headers: Headers) -> CIMultiDict[str]:
-    return CIMultiDict((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
+def _to_text(headers: Headers) -> list[tuple[str, str]]:
+    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
