@@ -92,7 +92,7 @@ def show_tools(
     be mapped.
     """
     tools = request.conversation.tools
-    raw = request.document.raw("tools")
+    raw = request.frame.raw("tools")
     mapping = codec.tool_mapping
     concerned = plan.active_rules(Site.TOOL_SCHEMA) or ledger.tools is not None
     if mapping is None or raw is None or not tools or not concerned:
@@ -113,7 +113,7 @@ def show_tools(
     if not shown.untouched:
         view.members["tools"] = ledger.last_tools.write_tools(mapping, raw, shown.tools)
     names = shown.shown_of
-    written = request.document.raw("tool_choice")
+    written = request.frame.raw("tool_choice")
     if names and written is not None:
         view.members["tool_choice"] = rename_tool_choice(written, names)
     put_back = {
@@ -132,7 +132,7 @@ def constrain_tools(
     """The limits that a request with these `tools` sets to them. `known`: its session's tools."""
     return ToolConstraints(
         request.choices,
-        tool_choice_names(request.document.value("tool_choice")),
+        tool_choice_names(request.frame.value("tool_choice")),
         "suffixed" if "suffixed" in (duplicates, mapping.duplicates) else "allowed",
         known.strict_tools(mapping, tools),
         known.reserved_names(mapping, tools),

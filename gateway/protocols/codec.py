@@ -111,9 +111,9 @@ class SessionReader:
         self, split: SplitBody, mask: Mask, *, choices: int = 1, requested: frozenset[str] = frozenset()
     ) -> Request:
         """Read a body that holds its whole history."""
-        document, length = split.document, len(split.spans)
+        frame, length = split.frame, len(split.spans)
         history = (
-            self.histories.read(document.body, split.first, split.spans, mask, split.known)
+            self.histories.read(split.body, frame, split.spans, mask, split.known)
             if length
             else self.histories.empty()
         )
@@ -121,9 +121,9 @@ class SessionReader:
             split=split,
             message_format=self._format,
             steps=tuple(history.steps[:length]),
-            conversation=Conversation(history.items(length), self.tools.read(document.raw("tools"))),
+            conversation=Conversation(history.items(length), self.tools.read(frame.raw("tools"))),
             model=split.model,
-            stream=document.value("stream") is True,
+            stream=frame.value("stream") is True,
             choices=choices,
             requested=requested,
         )

@@ -60,6 +60,8 @@ class History:
 
     def __init__(self, messages: MessageFormat, items: Mapping[str, ParsedMessage]) -> None:
         self.steps: list[HistoryStep] = []
+        self.segments: list[bytes] = []
+        """The bytes of each step."""
         self.size = 0
         """The bytes of the messages."""
         self.spans: Sequence[tuple[int, int]] = ()
@@ -126,6 +128,7 @@ class History:
 
     def _append(self, step: HistoryStep) -> None:
         self.steps.append(step)
+        self.segments.append(step.raw)
         self._all_items += step.items
         self._ends.append(len(self._all_items))
         self.size += len(step.raw)

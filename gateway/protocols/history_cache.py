@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from crosswind.gateway.protocols.history import History, HistoryStep, Mask
+from crosswind.gateway.protocols.document import following_spans
+from crosswind.gateway.protocols.frame import Frame
+from crosswind.gateway.protocols.history import History, Mask
 from crosswind.gateway.protocols.message_format import MessageFormat, ParsedMessage
 
 KEPT_HISTORIES = 8
-_LONGEST_HEAD = 1 << 16
-"""The most bytes before the messages that are kept."""
+_LARGEST_FRAME = 1 << 20
+"""The most bytes around the messages that are kept."""
 _SPAN_BYTES = 120
 
 
@@ -20,6 +22,8 @@ class KnownPrefix:
 
     histories: HistoryCache
     history: History
+    frame: Frame
+    """The frame of the body that was read last."""
     steps: int
     start: int
     """Where the first message's separator begins."""
@@ -31,6 +35,14 @@ class KnownPrefix:
         """The spans of the known messages in the body."""
         return self.history.spans[: self.steps]
 
+    def new_spans(self, body: bytes) -> list[tuple[int, int]] | None:
+        """The spans of the messages behind the known ones, all that is new in the body; None if it isn't."""
+        stop = len(body) - len(self.frame.tail)
+        if stop < self.end or not body.endswith(self.frame.tail):
+            return None
+        spans = following_spans(body, self.end, stop)
+        return spans if spans is not None and (not spans or spans[-1][1] == stop) else None
+
 
 class HistoryCache:
     """A session's latest histories."""
@@ -39,36 +51,39 @@ class HistoryCache:
         self._format = messages
         self._known_items = items
         self._kept: list[History] = []
-        self._head = b""
-        """The bytes before the messages of the body that was read last."""
+        self._frame: Frame | None = None
+        """The frame of the body that was read last."""
 
     @property
     def size(self) -> int:
         """The bytes of the messages; what histories share counts for each."""
         spans = sum(len(history.spans) for history in self._kept)
-        return len(self._head) + _SPAN_BYTES * spans + sum(history.size for history in self._kept)
+        frame = 0 if self._frame is None else self._frame.size
+        return frame + _SPAN_BYTES * spans + sum(history.size for history in self._kept)
 
     def find_prefix(self, body: bytes) -> KnownPrefix | None:
         """The beginning that a body shares with one read before, if any."""
-        start = len(self._head)
-        if not start or not body.startswith(self._head):
+        frame = self._frame
+        if frame is None or not body.startswith(frame.head):
             return None
+        start = len(frame.head)
         history, shared, end = self._nearest(body, start)
         if history is None or len(history.spans) < shared or history.spans[shared - 1][1] != end:
             return None  # It was read behind another head: its messages stood elsewhere.
-        return KnownPrefix(self, history, shared, start, end)
+        return KnownPrefix(self, history, frame, shared, start, end)
 
     def read(
         self,
         body: bytes,
-        start: int,
+        frame: Frame,
         spans: Sequence[tuple[int, int]],
         mask: Mask,
         known: KnownPrefix | None = None,
     ) -> History:
-        """The history that begins with the messages at `spans`; it may be longer. The first one's separator
-        begins at `start`. `known`: the body's known beginning, if there is one.
+        """The history that begins with the messages at `spans`; it may be longer. `known`: the body's known
+        beginning, if there is one.
         """
+        start = len(frame.head)
         if known is not None and known.histories is self:
             history, shared = known.history, known.steps
         else:
@@ -83,8 +98,8 @@ class HistoryCache:
             self._kept.remove(history)
         self._kept.append(history)
         del self._kept[:-KEPT_HISTORIES]
-        if start <= _LONGEST_HEAD:
-            self._head = body[:start]
+        if frame.size <= _LARGEST_FRAME:
+            self._frame = frame
         return history
 
     def empty(self) -> History:
@@ -96,7 +111,7 @@ class HistoryCache:
         best: History | None = None
         furthest, end = 0, start
         for history in reversed(self._kept):
-            shared, position = _count_shared(history.steps[:most], body, start)
+            shared, position = _count_shared(history.segments[:most], body, start)
             if shared > furthest:
                 best, furthest, end = history, shared, position
             if shared == most or shared == len(history.steps) > 0:
@@ -104,11 +119,13 @@ class HistoryCache:
         return best, furthest, end
 
 
-def _count_shared(steps: Sequence[HistoryStep], body: bytes, position: int) -> tuple[int, int]:
-    """How many leading messages of the body have the steps' bytes, and where the last of them ends."""
-    for index, step in enumerate(steps):
-        raw = step.raw
+def _count_shared(segments: Sequence[bytes], body: bytes, position: int) -> tuple[int, int]:
+    """How many leading messages of the body have these bytes, and where the last of them ends."""
+    known = b"".join(segments)
+    if body.startswith(known, position):
+        return len(segments), position + len(known)
+    for index, raw in enumerate(segments):
         if not body.startswith(raw, position):
             return index, position
         position += len(raw)
-    return len(steps), position
+    return len(segments), position

@@ -80,7 +80,7 @@ def status_phrase(status: int) -> str:
 
 def blank_id(request: Request, length: int) -> str:
     """The end of an id for an answer that noise makes up: the same for the same request."""
-    return digest(request.document.body.decode("utf-8", "replace"))[:length]
+    return digest(request.split.body.decode("utf-8", "replace"))[:length]
 
 
 def split_words(text: str) -> list[str]:

@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import Any
 
 import msgspec
-from msgspec import structs
 
 from crosswind.gateway.protocols.document import Document
+from crosswind.gateway.protocols.frame import Frame
 from crosswind.gateway.protocols.hidden_tools import HistoryEdits
 from crosswind.gateway.protocols.history import History, HistoryStep, Mask
 from crosswind.gateway.protocols.history_cache import HistoryCache, KnownPrefix
@@ -25,12 +25,13 @@ from crosswind.injectors.conversation import Conversation, Ref
 NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
 
 
-class SplitBody(msgspec.Struct, frozen=True):
+class SplitBody(msgspec.Struct):
     """A body split into messages, which are not yet read. `member` holds the history: an array of messages,
     or one message.
     """
 
-    document: Document
+    body: bytes
+    frame: Frame
     member: str
     spans: list[tuple[int, int]]
     held_by: str | None = None
@@ -47,6 +48,28 @@ class SplitBody(msgspec.Struct, frozen=True):
     """The parameters in the request's path: see `Codec.path`."""
     known: KnownPrefix | None = None
     """The body's known beginning, if there is one."""
+    _document: Document | None = None
+
+    @classmethod
+    def of_document(
+        cls,
+        document: Document,
+        member: str,
+        spans: list[tuple[int, int]],
+        *,
+        parameters: Mapping[str, str] = NO_PARAMETERS,
+        known: KnownPrefix | None = None,
+    ) -> SplitBody:
+        """A body that was read whole."""
+        first = last = len(document.body)
+        if spans:
+            span = document.members[member]
+            first = span.start + (document.body[span.start : span.start + 1] == b"[")
+            last = spans[-1][1]
+        frame = Frame(document, member, first, last)
+        return cls(
+            document.body, frame, member, spans, parameters=parameters, known=known, _document=document
+        )
 
     @classmethod
     def of_messages(
@@ -60,6 +83,9 @@ class SplitBody(msgspec.Struct, frozen=True):
         likely sender, so that only what is new has to be split.
         """
         known = histories.find_prefix(body) if histories is not None else None
+        if known is not None and known.frame is not None and (new := known.new_spans(body)) is not None:
+            spans = [*known.spans, *new]
+            return cls(body, known.frame, member, spans, parameters=parameters, known=known)
         found = Document.parse_around(body, member, known.start, known.end) if known else None
         if known is None or found is None:
             known, document = None, Document.parse(body)
@@ -69,34 +95,34 @@ class SplitBody(msgspec.Struct, frozen=True):
             return None
         document, new = found
         spans = [*known.spans, *new] if known else new
-        return cls(document, member, spans, parameters=parameters, known=known)
+        return cls.of_document(document, member, spans, parameters=parameters, known=known)
+
+    @property
+    def document(self) -> Document:
+        """The whole body."""
+        if self._document is None:
+            self._document = self.frame.document(self.body)
+        return self._document
 
     @property
     def first(self) -> int:
         """The offset in the body where the first message's separator begins."""
-        start = self.document.members[self.member].start
-        return start + self.listed
+        return len(self.frame.head)
 
     @property
     def listed(self) -> bool:
         """Whether there is an array of messages."""
-        span = self.document.members.get(self.member)
-        return span is not None and self.document.body[span.start : span.start + 1] == b"["
-
-    @property
-    def last(self) -> int:
-        """The offset in the body where the last message ends."""
-        return self.spans[-1][1] if self.spans else self.first
+        return (self.frame.raw(self.member) or b"").startswith(b"[")
 
     @property
     def model(self) -> str | None:
         """The model's name, from the path or the body."""
-        return self.parameters.get("model") or text_or_none(self.document.value("model"))
+        return self.parameters.get("model") or text_or_none(self.frame.value("model"))
 
     def first_user_turn(self, messages: MessageFormat) -> str:
         """The first user message's texts, by which an unlabelled session is told from others."""
         for start, end in self.spans:
-            raw = self.document.body[start:end]
+            raw = self.body[start:end]
             read = read_transcript(parse_message(messages, raw))
             if read.is_user:
                 texts = [part.text for part in read.parts if isinstance(part, TextPart)]
@@ -133,7 +159,6 @@ class Request(msgspec.Struct, eq=False):
     """The client fetches its answer later: it runs without noise."""
     certain: bool = True
     """Whether what came before it is known. Otherwise nothing new is decided."""
-    _pieces: tuple[bytes | None, ...] = ()
     _received: View | None = None
     _digest: bytes = b""
 
@@ -142,22 +167,26 @@ class Request(msgspec.Struct, eq=False):
         return self.split.document
 
     @property
+    def frame(self) -> Frame:
+        return self.split.frame
+
+    @property
     def chain(self) -> Chain | None:
         return self.steps[-1].received if self.steps else None
 
     def digest(self) -> bytes:
         """A digest of the body. The chain's key stands for the messages, which were hashed when they were
-        new.
+        new, and the frame's for the rest.
         """
         if not self._digest:
-            pieces = [piece for piece in self._around() if piece is not None]
-            self._digest = content_key(b"".join((self.chain.key if self.chain else b"", *pieces)))
+            chain = self.chain
+            self._digest = content_key((b"" if chain is None else chain.key) + self.frame.key)
         return self._digest
 
     def stored_view(self, mask: Mask) -> View:
         """The body as received, for the store."""
         if self._received is None:
-            self._received = View(_mask_pieces(self._around(), mask), self.chain)
+            self._received = View(_mask_pieces(self.frame.pieces, mask), self.chain)
         return self._received
 
     def write(
@@ -174,10 +203,11 @@ class Request(msgspec.Struct, eq=False):
         if forward is not None and forward.ahead:
             body = self._with_history(self._whole_messages(segments, forward), edits)
             return body, View((mask(body),), None)
-        pieces = self._frame(edits) if edits else self._around()
+        frame = self.frame
+        pieces = frame.with_edits(edits) if edits else frame.pieces
         body = b"".join([b"".join(segments) if piece is None else piece for piece in pieces])
-        frame = _mask_pieces(pieces, mask) if edits else self.stored_view(mask).frame
-        return body, View(frame, _sent_chain(self.steps, segments, mask))
+        stored = _mask_pieces(pieces, mask) if edits else self.stored_view(mask).frame
+        return body, View(stored, _sent_chain(self.steps, segments, mask))
 
     def write_round(
         self,
@@ -190,7 +220,8 @@ class Request(msgspec.Struct, eq=False):
         segments = self._write_steps(replacements, forward)
         if forward is None or (self.split.listed and not self.split.gathers and not forward.ahead):
             history = b",".join([b"".join(segments), *appended])
-            return b"".join(history if piece is None else piece for piece in self._frame(edits))
+            pieces = self.frame.with_edits(edits)
+            return b"".join([history if piece is None else piece for piece in pieces])
         before = [] if self.split.gathers else self._whole_messages(segments, forward)
         return self._with_history([*before, *appended], edits)
 
@@ -220,33 +251,7 @@ class Request(msgspec.Struct, eq=False):
     def _with_history(self, messages: Iterable[bytes], edits: Mapping[str, bytes | None]) -> bytes:
         """The body with another history, which becomes an array if it was none."""
         history = b"[" + b",".join(filter(None, messages)) + b"]"
-        frame = structs.replace(self, steps=())._frame({**edits, self.split.member: history})
-        return b"".join(piece for piece in frame if piece is not None)
-
-    def _around(self) -> tuple[bytes | None, ...]:
-        """The body as received, around its messages."""
-        self._pieces = self._pieces or self._frame({})
-        return self._pieces
-
-    def _frame(self, edits: Mapping[str, bytes | None]) -> tuple[bytes | None, ...]:
-        """The body around its messages (None). The tools are a piece of their own: they repeat from turn to
-        turn, and the rest varies.
-        """
-        pieces: list[bytes | None] = []
-        text = bytearray(self.document.opening)
-        for name, lead, value in self.document.members_with(edits):
-            text += lead
-            if name == self.split.member and self.steps:
-                span = self.document.members[name]
-                text += self.document.body[span.start : self.split.first]
-                pieces += [bytes(text), None]
-                text = bytearray(self.document.body[self.split.last : span.end])
-            elif name == "tools":
-                pieces += [bytes(text), value]
-                text = bytearray()
-            else:
-                text += value
-        return (*pieces, bytes(text + self.document.closing))
+        return self.frame.with_history(history, edits, self.split.member)
 
 
 def _rewrite(messages: MessageFormat, step: HistoryStep, replacements: Replacements) -> bytes:

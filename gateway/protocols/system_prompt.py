@@ -28,7 +28,7 @@ class Instructions:
         if self.member is None:
             replacements[self.item.ref] = text
             return
-        value = request.document.value(self.member)
+        value = request.frame.value(self.member)
         part = self.item.ref.part
         if part is not None:
             value = [{**one, "text": text} if at == part else one for at, one in enumerate(value)]
@@ -37,7 +37,7 @@ class Instructions:
 
 def find_instructions(request: Request, member: str | None) -> Instructions | None:
     """The instructions in that member, or else in a first message of the system's."""
-    if member is not None and (found := _first_text(request.document.value(member), -1)) is not None:
+    if member is not None and (found := _first_text(request.frame.value(member), -1)) is not None:
         return Instructions(found, member)
     if request.held or not request.steps:
         return None

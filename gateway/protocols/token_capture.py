@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from crosswind.gateway.protocols.document import Document
+from crosswind.gateway.protocols.frame import Frame
 from crosswind.gateway.protocols.json_values import as_list, as_mapping, decode_or_none, encode
 from crosswind.gateway.protocols.request import Request
 
@@ -61,12 +61,12 @@ def parse_token_id(name: str) -> int | None:
     return int(number) if plain and len(number) <= MOST_DIGITS else None
 
 
-def read_requested_fields(document: Document, *, logprobs: bool) -> frozenset[str]:
+def read_requested_fields(frame: Frame, *, logprobs: bool) -> frozenset[str]:
     """The fields of token capture that the client itself asks for. `logprobs`: whether it asks for those."""
     asked = {
         "logprobs": logprobs,
-        "token_ids": document.value("return_token_ids") is True,
-        "usage": as_mapping(document.value("stream_options")).get("include_usage") is True,
+        "token_ids": frame.value("return_token_ids") is True,
+        "usage": as_mapping(frame.value("stream_options")).get("include_usage") is True,
     }
     return frozenset(name for name, wanted in asked.items() if wanted)
 
@@ -78,27 +78,25 @@ def capture_edits(
     it neutralises (training only).
     """
     edits: dict[str, bytes | None] = dict(asking)
-    document = request.document
+    frame = request.frame
     if request.stream and "usage" not in request.requested:
-        options = as_mapping(document.value("stream_options"))
+        options = as_mapping(frame.value("stream_options"))
         edits["stream_options"] = encode({**options, "include_usage": True})
     if not training:
         return edits, ()
     neutralised = tuple(
-        name
-        for name, values in NEUTRAL.items()
-        if name in document.members and document.value(name) not in values
+        name for name, values in NEUTRAL.items() if name in frame and frame.value(name) not in values
     )
     return edits | dict.fromkeys(neutralised), neutralised
 
 
-def find_constraints(document: Document, edits: Mapping[str, bytes | None]) -> Iterator[str]:
+def find_constraints(frame: Frame, edits: Mapping[str, bytes | None]) -> Iterator[str]:
     """The members of a body, as sent with these edits, that constrain what is sampled."""
 
     def value(name: str) -> Any:
-        return decode_or_none(edits[name] if name in edits else document.raw(name))
+        return decode_or_none(edits[name]) if name in edits else frame.value(name)
 
-    names = document.members.keys() | edits.keys()
+    names = frame.names | edits.keys()
     for name in _UNCONSTRAINED.keys() & names:
         if value(name) not in _UNCONSTRAINED[name]:
             yield name
@@ -108,7 +106,7 @@ def find_constraints(document: Document, edits: Mapping[str, bytes | None]) -> I
     choice = value("tool_choice")
     if choice not in ("auto", "none", None):
         yield "tool_choice"
-    tools = edits["tools"] if "tools" in edits else document.raw("tools")
+    tools = edits["tools"] if "tools" in edits else frame.raw("tools")
     if choice == "none" or not tools:
         return
     if value("parallel_tool_calls") is False:

@@ -172,7 +172,7 @@ def write_body(
     edits = {**capture, **renamed, **request.edits, **noise.members}
     if noise.replacements or edits or noise.forward:
         return *request.write(noise.replacements, edits, mask, noise.forward), edits
-    return request.document.body, request.stored_view(mask), edits
+    return request.split.body, request.stored_view(mask), edits
 
 
 async def _refuses_capture(answer: UpstreamResponse, exchange: Exchange, upstream: Upstream) -> bool:
@@ -187,7 +187,7 @@ async def _refuses_capture(answer: UpstreamResponse, exchange: Exchange, upstrea
         refusal = await answer.read_up_to(_REFUSAL_BYTES)
     finally:
         answer.close()
-    if _FIELD in refusal and _FIELD.decode() not in exchange.request.document.members:
+    if _FIELD in refusal and _FIELD.decode() not in exchange.request.frame:
         upstream.tokenless = True
         _log.warning("an upstream refuses to be asked for token ids", upstream=upstream.name)
     return True

@@ -176,5 +176,5 @@ def digest_conversation(split: SplitBody, codec: Codec) -> str:
     try:
         text = msgspec.json.encode([split.model, *said], order="sorted").decode()
     except (RecursionError, UnicodeEncodeError):
-        text = split.document.body.decode("latin-1")
+        text = split.body.decode("latin-1")
     return digest(codec.name, text)

@@ -86,12 +86,11 @@ def read_hints(split: SplitBody, codec: Codec, body: bytes, *, counted: bool, ke
     """Read the first user message, and the policy's messages from the end back to the last tool calls, which
     identify a session better than texts.
     """
-    document = split.document
     first = split.first_user_turn(codec.message_format)
     said: list[str] = []
     begun = False
     for start, end in reversed(split.spans):
-        read = read_transcript(parse_message(codec.message_format, document.body[start:end]))
+        read = read_transcript(parse_message(codec.message_format, split.body[start:end]))
         begun |= bool(read.calls) or read.own_text is not None or bool(read.steps or _holds_result(read))
         ids = find_delivered_ids([read], first)
         if ids and ids[0].startswith(_CALL):
@@ -133,7 +132,7 @@ def _digest_beginnings(hints: SessionHints, salt: str) -> tuple[str, ...]:
     ends = [end for _, end in split.spans[-_MOST_BEGINNINGS:]]
     hasher, at, names = blake2b(digest(salt, codec.name).encode(), digest_size=16), split.first, list[str]()
     for end in ends:
-        hasher.update(split.document.body[at:end])
+        hasher.update(split.body[at:end])
         at = end
         names.append(f"asked:{hasher.hexdigest()}")
     return tuple(reversed(names))

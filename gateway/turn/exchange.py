@@ -257,7 +257,7 @@ class Exchange(msgspec.Struct, eq=False):
         elif fitness == Fitness.FIT and secret:
             blocked = self.redactor.mode == "block_training"
             fitness = Fitness.CONTAINS_SECRET if blocked else Fitness.REDACTED_SECRET
-        elif fitness == Fitness.FIT and any(find_constraints(self.request.document, self.edits)):
+        elif fitness == Fitness.FIT and any(find_constraints(self.request.frame, self.edits)):
             fitness = Fitness.CONSTRAINED_SAMPLING
         return fitness, prompt_ids
 

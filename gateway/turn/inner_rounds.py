@@ -66,7 +66,7 @@ def _leave(exchange: Exchange, names: set[str]) -> None:
     turn's last request leaves out the other phantoms too, so that it can't end in a call of one.
     """
     tools = exchange.tools
-    raw = exchange.request.document.raw("tools")
+    raw = exchange.request.frame.raw("tools")
     assert tools is not None and raw is not None, "phantoms stand in a list of tools"
     gone = names & tools.shown.phantoms.keys()
     left = tuple(tool for tool in tools.shown.tools if tool.name not in gone)

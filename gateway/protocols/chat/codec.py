@@ -59,13 +59,13 @@ class ChatCodec(Codec):
     provider_errors = ChatErrors()
 
     def read(self, split: SplitBody, reader: SessionReader, mask: Mask) -> Request:
-        document = split.document
-        count = document.value("n")
+        frame = split.frame
+        count = frame.value("n")
         return reader.read_request(
             split,
             mask,
             choices=count if isinstance(count, int) and count > 0 else 1,
-            requested=read_requested_fields(document, logprobs=document.value("logprobs") is True),
+            requested=read_requested_fields(frame, logprobs=frame.value("logprobs") is True),
         )
 
     def capture_edits(

@@ -41,7 +41,9 @@ class CompletionsCodec(Codec):
         self, body: bytes, reader: SessionReader | None = None, parameters: Mapping[str, str] = NO_PARAMETERS
     ) -> SplitBody | None:
         document = Document.parse(body)
-        return None if document is None else SplitBody(document, "prompt", _prompt_spans(document))
+        return (
+            None if document is None else SplitBody.of_document(document, "prompt", _prompt_spans(document))
+        )
 
     def read(self, split: SplitBody, reader: SessionReader, mask: Mask) -> Request:
         document = split.document
@@ -53,7 +55,9 @@ class CompletionsCodec(Codec):
             split,
             mask,
             choices=each * (len(prompt) if several else 1),
-            requested=read_requested_fields(document, logprobs=isinstance(document.value("logprobs"), int)),
+            requested=read_requested_fields(
+                split.frame, logprobs=isinstance(document.value("logprobs"), int)
+            ),
         )
 
     def capture_edits(

@@ -44,7 +44,11 @@ class EmbeddingsCodec(Codec):
         self, body: bytes, reader: SessionReader | None = None, parameters: Mapping[str, str] = NO_PARAMETERS
     ) -> SplitBody | None:
         document = Document.parse(body)
-        return None if document is None else SplitBody(document, "input", [], converses=False)
+        if document is None:
+            return None
+        split = SplitBody.of_document(document, "input", [])
+        split.converses = False
+        return split
 
     def answer_reader(self, request: Request, *, captured: bool) -> EmbeddingsAnswer:
         return EmbeddingsAnswer()

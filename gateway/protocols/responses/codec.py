@@ -45,23 +45,20 @@ class ResponsesCodec(Codec):
         if document is None or spans is None:
             return None
         conversation = _conversation(document)
-        return SplitBody(
-            document,
-            "input",
-            spans,
-            conversation or _previous_response(document),
-            refers=b'"item_reference"' in body,
-            gathers=conversation is not None,
-        )
+        split = SplitBody.of_document(document, "input", spans)
+        split.held_by = conversation or _previous_response(document)
+        split.refers = b'"item_reference"' in body
+        split.gathers = conversation is not None
+        return split
 
     def read(self, split: SplitBody, reader: SessionReader, mask: Mask) -> Request:
-        document, body = split.document, split.document.body
+        frame, body = split.frame, split.body
         before = reader.server_histories.get(split.held_by) if split.held_by else None
         if before is not None:
             history = before.continuation()
             history.read(body, split.first if split.spans else 0, split.spans, mask)
         elif split.spans:
-            history = reader.histories.read(body, split.first, split.spans, mask)
+            history = reader.histories.read(body, split.frame, split.spans, mask)
         else:
             history = reader.histories.empty()
         last = history.held + len(split.spans)
@@ -75,17 +72,17 @@ class ResponsesCodec(Codec):
             message_format=self.message_format,
             steps=tuple(history.steps[history.held : last]),
             conversation=Conversation(
-                history.items(last), reader.tools.read(document.raw("tools")), history.held
+                history.items(last), reader.tools.read(frame.raw("tools")), history.held
             ),
             model=split.model,
-            stream=document.value("stream") is True,
+            stream=frame.value("stream") is True,
             held=history.held,
             history=history,
             previous_anchors=tuple(step.policy_anchor for step in answer),
-            previous_response=before.response_id if before else _previous_response(document),
-            on_answer=None if document.value("store") is False else on_answer,
+            previous_response=before.response_id if before else _previous_response(split.document),
+            on_answer=None if frame.value("store") is False else on_answer,
             edits=edits,
-            in_background=document.value("background") is True,
+            in_background=frame.value("background") is True,
         )
 
     def answer_reader(self, request: Request, *, captured: bool) -> AnswerReader:

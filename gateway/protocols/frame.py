@@ -1,0 +1,123 @@
+"""A body around its messages. It repeats from turn to turn, so that what is read of it is read once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from crosswind.gateway.protocols.document import Document, MemberSpan
+from crosswind.gateway.trajectory.content import content_key
+
+Edits = Mapping[str, bytes | None]
+"""Members of a body with their new values; None removes one."""
+Pieces = tuple[bytes | None, ...]
+"""The pieces of a body in order, with None in the place of its messages, if it has any."""
+
+
+class Frame:
+    """The members of a body, without the messages in one of them: they stand between `head` and `tail`."""
+
+    __slots__ = ("_document", "_edited", "_key", "_member", "_pieces", "_values", "head", "tail")
+
+    def __init__(self, document: Document, member: str, first: int, last: int) -> None:
+        """The body's messages are at [first, last)."""
+        body = document.body
+        self.head, self.tail = body[:first], body[last:]
+        self._member = member if last > first else None
+        self._document = _shift(document, self.head + self.tail, last, first - last)
+        self._values: dict[str, Any] = {}
+        self._pieces: Pieces = ()
+        self._key = b""
+        self._edited: tuple[dict[str, bytes | None], Pieces] = ({}, ())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._document.members
+
+    @property
+    def names(self) -> AbstractSet[str]:
+        """The names of all members."""
+        return self._document.members.keys()
+
+    @property
+    def size(self) -> int:
+        """Its bytes in memory."""
+        return 2 * (len(self.head) + len(self.tail))
+
+    def document(self, body: bytes) -> Document:
+        """The whole body, which has this frame and an array of messages, as a document."""
+        more = len(body) - len(self._document.body)
+        return _shift(self._document, body, len(self.head), more) if more else self._document
+
+    def raw(self, name: str) -> bytes | None:
+        """The bytes of a member's value; not of the one that holds the messages."""
+        return self._document.raw(name)
+
+    def value(self, name: str) -> Any:
+        """A member's value, which must not be changed; None where it is absent, or can't be read."""
+        try:
+            return self._values[name]
+        except KeyError:
+            value = self._values[name] = self._document.value(name)
+            return value
+
+    @property
+    def pieces(self) -> Pieces:
+        """As received. The tools are a piece of their own: they repeat from turn to turn, and the rest
+        varies.
+        """
+        if not self._pieces:
+            self._pieces = self._split({}, self._member)
+        return self._pieces
+
+    @property
+    def key(self) -> bytes:
+        """The key of the pieces."""
+        if not self._key:
+            self._key = content_key(b"".join([piece for piece in self.pieces if piece is not None]))
+        return self._key
+
+    def with_edits(self, edits: Edits) -> Pieces:
+        """The pieces with other values of some members."""
+        known, pieces = self._edited
+        if not pieces or known != edits:
+            pieces = self._split(edits, self._member)
+            self._edited = dict(edits), pieces
+        return pieces
+
+    def with_history(self, history: bytes, edits: Edits, member: str) -> bytes:
+        """A whole body, with another value of the member that holds the messages."""
+        pieces = self._split({**edits, member: history}, None)
+        return b"".join([piece for piece in pieces if piece is not None])
+
+    def _split(self, edits: Edits, member: str | None) -> Pieces:
+        """The pieces around the messages in `member`, if there are any."""
+        pieces: list[bytes | None] = []
+        document, at = self._document, len(self.head)
+        text = bytearray(document.opening)
+        for name, lead, value in document.members_with(edits):
+            text += lead
+            if name == member:
+                span = document.members[name]
+                text += document.body[span.start : at]
+                pieces += [bytes(text), None]
+                text = bytearray(document.body[at : span.end])
+            elif name == "tools":
+                pieces += [bytes(text), value]
+                text = bytearray()
+            else:
+                text += value
+        return (*pieces, bytes(text + document.closing))
+
+
+def _shift(document: Document, body: bytes, at: int, by: int) -> Document:
+    """The document of a body in which everything from `at` on is moved."""
+    members = {
+        name: MemberSpan(
+            span.lead + by if span.lead >= at else span.lead,
+            span.start + by if span.start >= at else span.start,
+            span.end + by if span.end >= at else span.end,
+        )
+        for name, span in document.members.items()
+    }
+    return Document(body, members)
