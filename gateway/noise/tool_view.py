@@ -160,8 +160,6 @@ def _find_ids(codec: Codec, ledger: Ledger, request: Request) -> Mapping[int, Me
 
 def _read_steps(request: Request) -> Sequence[HistoryStep]:
     """The history that the request ends, with what the upstream holds of it."""
-    if request.history is None:
-        return request.steps
     return request.history.steps[: request.held + len(request.steps)]
 
 

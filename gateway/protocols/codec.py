@@ -121,6 +121,7 @@ class SessionReader:
             split=split,
             message_format=self._format,
             steps=tuple(history.steps[:length]),
+            history=history,
             conversation=Conversation(history.items(length), self.tools.read(frame.raw("tools"))),
             model=split.model,
             stream=frame.value("stream") is True,

@@ -55,6 +55,17 @@ class HistoryStep:
     """What `restored`, the message as the policy met it, was made from."""
 
 
+@dataclass(slots=True, eq=False)
+class SentHistory:
+    """A history as it was sent last, with what was replaced in it."""
+
+    held: int = 0
+    """How many of the first steps the upstream holds: they were not sent."""
+    texts: list[tuple[Ref, str]] = field(default_factory=list)
+    segments: list[bytes] = field(default_factory=list)
+    chain: Chain | None = None
+
+
 class History:
     """The steps of one history, and the counters that give the next message its ordinals and occurrences."""
 
@@ -64,6 +75,7 @@ class History:
         """The bytes of each step."""
         self.size = 0
         """The bytes of the messages."""
+        self.sent = SentHistory()
         self.spans: Sequence[tuple[int, int]] = ()
         """The spans of its messages in the body that was read last."""
         self.held = 0

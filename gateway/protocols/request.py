@@ -14,7 +14,7 @@ import msgspec
 from crosswind.gateway.protocols.document import Document
 from crosswind.gateway.protocols.frame import Frame
 from crosswind.gateway.protocols.hidden_tools import HistoryEdits
-from crosswind.gateway.protocols.history import History, HistoryStep, Mask
+from crosswind.gateway.protocols.history import History, HistoryStep, Mask, SentHistory
 from crosswind.gateway.protocols.history_cache import HistoryCache, KnownPrefix
 from crosswind.gateway.protocols.json_values import text_or_none
 from crosswind.gateway.protocols.message_format import MessageFormat, Replacements, TextPart, parse_message
@@ -136,6 +136,8 @@ class Request(msgspec.Struct, eq=False):
     split: SplitBody
     message_format: MessageFormat
     steps: tuple[HistoryStep, ...]
+    history: History
+    """The history whose messages these are; it may go on behind them."""
     conversation: Conversation
     model: str | None
     stream: bool
@@ -144,8 +146,6 @@ class Request(msgspec.Struct, eq=False):
     """Which of `logprobs`, `token_ids` and `usage` (of a stream) the client itself asked for."""
     held: int = 0
     """How many messages of the history the upstream holds: `steps` come after them."""
-    history: History | None = None
-    """The history that its messages end, if the upstream may hold some of it."""
     previous_anchors: tuple[str | None, ...] = ()
     """The anchors of the messages answered just before, if the upstream holds them."""
     previous_response: str | None = None
@@ -199,15 +199,21 @@ class Request(msgspec.Struct, eq=False):
         """The body to send, and its view for the store. Messages and members that nothing touched keep their
         bytes.
         """
-        segments = self._write_steps(replacements, forward)
-        if forward is not None and forward.ahead:
-            body = self._with_history(self._whole_messages(segments, forward), edits)
-            return body, View((mask(body),), None)
-        frame = self.frame
+        if forward:
+            segments = self._write_steps(replacements, forward)
+            if forward.ahead:
+                body = self._with_history(self._whole_messages(segments, forward), edits)
+                return body, View((mask(body),), None)
+            chain = _sent_chain(None, self.steps, segments, mask)
+        else:
+            segments, chain = self._continue_sent(replacements, mask)
+        frame = self.split.frame
         pieces = frame.with_edits(edits) if edits else frame.pieces
-        body = b"".join([b"".join(segments) if piece is None else piece for piece in pieces])
+        parts: list[bytes] = []
+        for piece in pieces:
+            parts += segments if piece is None else (piece,)
         stored = _mask_pieces(pieces, mask) if edits else self.stored_view(mask).frame
-        return body, View(stored, _sent_chain(self.steps, segments, mask))
+        return b"".join(parts), View(stored, chain)
 
     def write_round(
         self,
@@ -225,22 +231,47 @@ class Request(msgspec.Struct, eq=False):
         before = [] if self.split.gathers else self._whole_messages(segments, forward)
         return self._with_history([*before, *appended], edits)
 
+    def _continue_sent(self, replacements: Mapping[Ref, str], mask: Mask) -> tuple[list[bytes], Chain | None]:
+        """The history with its texts replaced, and its chain: only what was not sent before is written."""
+        texts, sent = list(replacements.items()), self.history.sent
+        known, at = len(sent.texts), len(sent.segments)
+        if (
+            sent.held != self.held
+            or at > len(self.steps)
+            or texts[:known] != sent.texts
+            or any(ref.message < self.held + at for ref, _ in texts[known:])
+        ):
+            sent, known, at = SentHistory(self.held), 0, 0
+        steps = self.steps[at:]
+        segments = self._replace_texts(steps, self.held + at, texts[known:])
+        sent.chain = _sent_chain(sent.chain, steps, segments, mask)
+        sent.segments += segments
+        sent.texts = texts
+        self.history.sent = sent
+        return sent.segments, sent.chain
+
     def _write_steps(self, replacements: Mapping[Ref, str], forward: HistoryEdits | None) -> list[bytes]:
         """The history with its texts replaced, then as the policy met it: its own calls under the names that
         it saw, hidden ones reinserted.
         """
-        touched: dict[int, list[tuple[int | None, str]]] = {}
-        for ref, text in replacements.items():
-            touched.setdefault(ref.message, []).append((ref.part, text))
-        segments = [
-            _rewrite(self.message_format, step, tuple(touched[index])) if index in touched else step.raw
-            for index, step in enumerate(self.steps, self.held)
-        ]
+        segments = self._replace_texts(self.steps, self.held, replacements.items())
         if not forward:
             return segments
         return [
             _restore(step, segment, forward, index)
             for index, (step, segment) in enumerate(zip(self.steps, segments, strict=True))
+        ]
+
+    def _replace_texts(
+        self, steps: Sequence[HistoryStep], first: int, texts: Iterable[tuple[Ref, str]]
+    ) -> list[bytes]:
+        """These steps, the first of which is message `first`, with their texts replaced."""
+        touched: dict[int, list[tuple[int | None, str]]] = {}
+        for ref, text in texts:
+            touched.setdefault(ref.message - first, []).append((ref.part, text))
+        return [
+            _rewrite(self.message_format, step, tuple(touched[index])) if index in touched else step.raw
+            for index, step in enumerate(steps)
         ]
 
     def _whole_messages(self, segments: Sequence[bytes], forward: HistoryEdits) -> list[bytes]:
@@ -281,9 +312,12 @@ def _restore(step: HistoryStep, segment: bytes, forward: HistoryEdits, index: in
     return step.restored
 
 
-def _sent_chain(steps: Sequence[HistoryStep], segments: Sequence[bytes], mask: Mask) -> Chain | None:
-    """The chain of the sent messages, with the previous turn's nodes wherever nothing changed."""
-    parent: Chain | None = None
+def _sent_chain(
+    parent: Chain | None, steps: Sequence[HistoryStep], segments: Sequence[bytes], mask: Mask
+) -> Chain | None:
+    """The chain of the sent messages behind `parent`, with the previous turn's nodes wherever nothing
+    changed.
+    """
     for step, raw in zip(steps, segments, strict=True):
         if raw is step.raw and step.received.parent is parent:
             step.sent = step.received

@@ -71,13 +71,13 @@ class ResponsesCodec(Codec):
             split=split,
             message_format=self.message_format,
             steps=tuple(history.steps[history.held : last]),
+            history=history,
             conversation=Conversation(
                 history.items(last), reader.tools.read(frame.raw("tools")), history.held
             ),
             model=split.model,
             stream=frame.value("stream") is True,
             held=history.held,
-            history=history,
             previous_anchors=tuple(step.policy_anchor for step in answer),
             previous_response=before.response_id if before else _previous_response(split.document),
             on_answer=None if frame.value("store") is False else on_answer,
