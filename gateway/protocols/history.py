@@ -6,9 +6,11 @@ known history reuses its steps, with the parsed items, their anchors and the sto
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import msgspec
 
 from crosswind.gateway.protocols.message_format import (
     UNPARSED,
@@ -35,8 +37,7 @@ def hide_nothing(segment: bytes) -> bytes:
     return segment
 
 
-@dataclass(slots=True, eq=False)
-class HistoryStep:
+class HistoryStep(msgspec.Struct, eq=False, gc=False):
     """One message of a history. The first `lead` bytes of `raw` separate it from the message before."""
 
     raw: bytes
@@ -47,7 +48,7 @@ class HistoryStep:
     masked: bool
     policy_anchor: str | None
     """The anchor of a message that the policy made: by its first call's id, else by its text."""
-    rewritten: dict[Replacements, bytes] = field(default_factory=dict)
+    rewritten: dict[Replacements, bytes] = {}
     sent: Chain | None = None
     sent_raw: bytes = b""
     restored: bytes = b""
@@ -85,7 +86,7 @@ class History:
         """The number of items up to and with each step."""
         self._format = messages
         self._known_items = items
-        self._seen: Counter[str] = Counter()
+        self._seen: dict[str, int] = {}
         self._calls: dict[str, list[ToolCall]] = {}
         self._unnamed: deque[ToolCall] = deque()
         self._users = 0
@@ -98,8 +99,9 @@ class History:
             if mask(new) is new:
                 # If nothing is hidden in all of them, nothing is in any one: don't search each again.
                 mask = hide_nothing
-        for before, (begin, end) in zip([start, *(e for _, e in spans)], spans, strict=False):
-            self.extend(body[before:end], begin - before, mask)
+        for begin, end in spans:
+            self.extend(body[start:end], begin - start, mask)
+            start = end
 
     def extend(self, raw: bytes, lead: int, mask: Mask) -> HistoryStep:
         """Read one more message. One that can't be parsed has no items and is left alone."""
@@ -123,8 +125,13 @@ class History:
         base = policy_anchor_base(read.calls[0].call_id if read.calls else read.own_id, read.own_text)
         if base is None:
             return None
-        occurrence, self._seen[base] = self._seen[base], self._seen[base] + 1
-        return f"{base}#{occurrence}"
+        return f"{base}#{self._count_equal(base)}"
+
+    def _count_equal(self, anchor: str) -> int:
+        """How many equal ones came before; one more from now on."""
+        occurrence = self._seen.get(anchor, 0)
+        self._seen[anchor] = occurrence + 1
+        return occurrence
 
     def fork(self, length: int) -> History:
         """A new history with the first `length` steps of this one."""
@@ -144,11 +151,14 @@ class History:
         self._all_items += step.items
         self._ends.append(len(self._all_items))
         self.size += len(step.raw)
-        for call in (*step.parsed.calls, *(one for one in step.parsed.written_calls if one.call_id)):
+        for call in step.parsed.calls:
             if call.call_id:
                 self._calls.setdefault(call.call_id, []).append(call)
             else:
                 self._unnamed.append(call)
+        for call in step.parsed.written_calls:
+            if call.call_id:
+                self._calls.setdefault(call.call_id, []).append(call)
 
     def _items(self, index: int, read: ParsedMessage) -> tuple[Item, ...]:
         items: list[Item] = []
@@ -171,7 +181,7 @@ class History:
         for order, part in enumerate(result.texts):
             if call.call_id:
                 anchor = call_anchor(call.call_id, occurrence) + (f".{order}" if order else "")
-                self._seen[anchor] += 1
+                self._count_equal(anchor)
             else:
                 anchor = self._text_anchor(Site.TOOL_RESULT, part.text)
             items.append(ToolResult(Ref(index, part.place), part.text, anchor, self._results, call, key))
@@ -181,7 +191,7 @@ class History:
     def _text_anchor(self, site: Site, text: str) -> str:
         """The anchor of a text, by its occurrence among equal texts."""
         first = text_anchor(site, text, 0)
-        occurrence, self._seen[first] = self._seen[first], self._seen[first] + 1
+        occurrence = self._count_equal(first)
         return text_anchor(site, text, occurrence) if occurrence else first
 
     def _find_call(self, result: ToolResultPart) -> tuple[ToolCall, int]:
@@ -194,7 +204,7 @@ class History:
             call = self._unnamed.popleft() if self._unnamed else ToolCall("", "", "{}")
             return call, 0
         occurrence = 0
-        while self._seen[call_anchor(call_id, occurrence)]:
+        while call_anchor(call_id, occurrence) in self._seen:
             occurrence += 1
         calls = self._calls.get(call_id, [])
         if not calls:
@@ -211,22 +221,22 @@ class History:
                     self._unnamed.popleft()
         for item in step.items:
             named = item.anchor.startswith("call:")
-            self._seen[item.anchor if named else item.anchor.rpartition("#")[0] + "#0"] += 1
+            self._count_equal(item.anchor if named else item.anchor.rpartition("#")[0] + "#0")
         if step.policy_anchor is not None:
-            self._seen[step.policy_anchor.rpartition("#")[0]] += 1
+            self._count_equal(step.policy_anchor.rpartition("#")[0])
 
 
 def _says(before: bytes, read: ParsedMessage) -> bytes:
     """The key of all that a history says, up to and with this message, whatever its markers, blocks and
     spaces.
     """
-    said = [read.own_text or "", *(call.call_id for call in read.calls)]
+    said = [read.own_text or "", *[call.call_id for call in read.calls]]
     for part in read.parts:
-        texts = (part,) if isinstance(part, TextPart) else part.texts
-        said += [
-            part.call_id if isinstance(part, ToolResultPart) else "",
-            *(one.text.strip() for one in texts),
-        ]
+        if isinstance(part, TextPart):
+            said += ("", part.text.strip())
+        else:
+            said.append(part.call_id)
+            said += [one.text.strip() for one in part.texts]
     text = "\x1f".join(said)
     return content_key(before + text.encode("utf-8", "surrogatepass")) if text.strip("\x1f") else before
 

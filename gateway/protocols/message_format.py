@@ -14,7 +14,7 @@ Replacements = tuple[tuple[int | None, str], ...]
 """(place, text) pairs of one message."""
 
 
-class TextPart(msgspec.Struct, frozen=True):
+class TextPart(msgspec.Struct, frozen=True, gc=False):
     """A text part. `place` is its place in the message, in the format's own count (None: the content is a
     plain string).
     """
@@ -23,7 +23,7 @@ class TextPart(msgspec.Struct, frozen=True):
     text: str
 
 
-class ToolResultPart(msgspec.Struct, frozen=True):
+class ToolResultPart(msgspec.Struct, frozen=True, gc=False):
     """A tool's result: the call that it answers (empty if it names none) and its text parts."""
 
     call_id: str
@@ -47,7 +47,7 @@ SEGMENTS = 1 << 24
 """The place of a message's first segment; the others follow it."""
 
 
-class ParsedMessage(msgspec.Struct, frozen=True):
+class ParsedMessage(msgspec.Struct, frozen=True, gc=False):
     """One message: a user's texts and tools' results in order, or the policy's calls."""
 
     parts: tuple[TextPart | ToolResultPart, ...] = ()

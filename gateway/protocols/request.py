@@ -200,7 +200,7 @@ class Request(msgspec.Struct, eq=False):
         bytes.
         """
         if forward:
-            segments = self._write_steps(replacements, forward)
+            segments = self._write_history(replacements, forward)
             if forward.ahead:
                 body = self._with_history(self._whole_messages(segments, forward), edits)
                 return body, View((mask(body),), None)
@@ -223,7 +223,7 @@ class Request(msgspec.Struct, eq=False):
         appended: Sequence[bytes],
     ) -> bytes:
         """The body to send for a further round within the gateway: `appended` messages end the history."""
-        segments = self._write_steps(replacements, forward)
+        segments = self._write_history(replacements, forward)
         if forward is None or (self.split.listed and not self.split.gathers and not forward.ahead):
             history = b",".join([b"".join(segments), *appended])
             pieces = self.frame.with_edits(edits)
@@ -243,18 +243,18 @@ class Request(msgspec.Struct, eq=False):
         ):
             sent, known, at = SentHistory(self.held), 0, 0
         steps = self.steps[at:]
-        segments = self._replace_texts(steps, self.held + at, texts[known:])
+        segments = self._write_steps(steps, self.held + at, texts[known:])
         sent.chain = _sent_chain(sent.chain, steps, segments, mask)
         sent.segments += segments
         sent.texts = texts
         self.history.sent = sent
         return sent.segments, sent.chain
 
-    def _write_steps(self, replacements: Mapping[Ref, str], forward: HistoryEdits | None) -> list[bytes]:
+    def _write_history(self, replacements: Mapping[Ref, str], forward: HistoryEdits | None) -> list[bytes]:
         """The history with its texts replaced, then as the policy met it: its own calls under the names that
         it saw, hidden ones reinserted.
         """
-        segments = self._replace_texts(self.steps, self.held, replacements.items())
+        segments = self._write_steps(self.steps, self.held, replacements.items())
         if not forward:
             return segments
         return [
@@ -262,7 +262,7 @@ class Request(msgspec.Struct, eq=False):
             for index, (step, segment) in enumerate(zip(self.steps, segments, strict=True))
         ]
 
-    def _replace_texts(
+    def _write_steps(
         self, steps: Sequence[HistoryStep], first: int, texts: Iterable[tuple[Ref, str]]
     ) -> list[bytes]:
         """These steps, the first of which is message `first`, with their texts replaced."""

@@ -24,7 +24,7 @@ class ChatMessages:
     def parse(self, message: Any) -> ParsedMessage:
         if not isinstance(message, dict):
             return UNPARSED
-        texts = tuple(TextPart(place, text) for place, text in read_content_texts(message.get("content")))
+        texts = tuple([TextPart(*found) for found in read_content_texts(message.get("content"))])
         match message.get("role"):
             case "user":
                 return ParsedMessage(texts, is_user=True)
@@ -32,14 +32,14 @@ class ChatMessages:
                 result = ToolResultPart(as_text(message, "tool_call_id"), as_text(message, "name"), texts)
                 return ParsedMessage((result,))
             case "assistant":
-                calls = tuple(
+                calls = [
                     ToolCall(
                         as_text(call, "id"), as_text(function, "name"), as_text(function, "arguments", "{}")
                     )
                     for call in as_mappings(message.get("tool_calls"))
                     if isinstance(function := call.get("function"), dict)
-                )
-                return ParsedMessage(calls=calls, own_text="".join(part.text for part in texts))
+                ]
+                return ParsedMessage(calls=tuple(calls), own_text="".join([part.text for part in texts]))
             case _:
                 return UNPARSED
 
