@@ -26,8 +26,7 @@ class Site(StrEnum):
     MODEL_RESPONSE = "model_response"
 
 
-@dataclass(frozen=True, slots=True)
-class Ref:
+class Ref(msgspec.Struct, frozen=True, gc=False):
     """Where a text stands in the raw document: the message's index and the content part's (None: a plain
     string)."""
 
@@ -35,8 +34,7 @@ class Ref:
     part: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(msgspec.Struct, frozen=True, gc=False):
     """A call that the policy made earlier in this conversation. `arguments` is JSON text."""
 
     call_id: str
@@ -98,6 +96,11 @@ class ToolList(tuple[ToolSchema, ...]):
         return f"tools:{digest(*self.anchors)}"
 
     @cached_property
+    def classes(self) -> dict[str, Any]:
+        """By name, the classes of its tools (`ToolClass`) that were asked for (`guard.tool_classes`)."""
+        return {}
+
+    @cached_property
     def vocabulary(self) -> frozenset[str]:
         """The names and enumerated values that the tools declare, in lower case."""
         return frozenset(word for tool in self for word in _schema_words(tool.name, tool.parameters))
@@ -128,8 +131,7 @@ def _schema_words(name: str, parameters: Mapping[str, Any]) -> Iterator[str]:
         pending.extend(schema.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(msgspec.Struct, frozen=True):
     """A text on which operators act. `ordinal` counts those of its kind along the branch, from 0."""
 
     site: ClassVar[Site]
@@ -140,22 +142,19 @@ class Item:
     ordinal: int
 
 
-@dataclass(frozen=True, slots=True)
-class UserText(Item):
+class UserText(Item, frozen=True):
     """A text part of a user message. `ordinal` counts the messages."""
 
     site: ClassVar = Site.USER_TEXT
 
 
-@dataclass(frozen=True, slots=True)
-class InstructionText(Item):
+class InstructionText(Item, frozen=True):
     """A text of a request's system prompt."""
 
     site: ClassVar = Site.INSTRUCTIONS
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult(Item):
+class ToolResult(Item, frozen=True):
     """A text part of a tool's result, with the call that it answers."""
 
     site: ClassVar = Site.TOOL_RESULT

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
+
+import msgspec
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Item
@@ -11,8 +12,7 @@ from crosswind.injectors.engine.stored import StoredData
 from crosswind.injectors.targets import Draw, Recovery, Withheld
 
 
-@dataclass(frozen=True, slots=True)
-class Decision(StoredData):
+class Decision(msgspec.Struct, StoredData, frozen=True):
     """One application of an operator. With the clean payload it gives the noisy one again: see
     `messages.replay`."""
 
@@ -36,8 +36,7 @@ class Decision(StoredData):
         return entry.fault if entry else self.recovery in (Recovery.RETRY, Recovery.OTHER_TOOL)
 
 
-@dataclass(frozen=True, slots=True)
-class KnownText:
+class KnownText(msgspec.Struct, frozen=True):
     """What the ledger knows of an anchor: the noisy text (None: shown clean) and the decisions that made
     it."""
 
@@ -45,8 +44,7 @@ class KnownText:
     decisions: tuple[Decision, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Injection:
+class Injection(msgspec.Struct, frozen=True):
     """What an operator did to a text. `after` is None where the guard withheld it; `note` says what and
     why."""
 
@@ -60,8 +58,7 @@ class Injection:
     """Why the guard withheld it."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewText:
+class NewText(msgspec.Struct, frozen=True):
     """An item whose anchor was unknown. `text` is None where it is shown clean."""
 
     item: Item

@@ -68,7 +68,7 @@ def perturb_messages(
             certain, shown = False, _CLEAN
         elif shown is None:
             decided = NewText(item, (), None, ())
-            if allow_new:
+            if allow_new and plan.active_rules(item.site):
                 alone = part == 0 and not (at + 1 < len(items) and _same_message(item, items[at + 1]))
                 decided = _NewItem(plan, conversation, counters, item, turn, part, alone, texts).perturb()
             new.append(decided)

@@ -6,8 +6,9 @@ Nothing in this module raises what an operator raises: noise must never break tr
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import msgspec
 
 from crosswind.injectors.engine.decision import Decision
 from crosswind.injectors.engine.plan import ActiveRule
@@ -33,8 +34,7 @@ Check = Callable[[Draw, Result], str | None]
 that fits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(msgspec.Struct, frozen=True):
     """A draw with its result. `refused` says why the result may not be used; None: it may."""
 
     draw: Draw

@@ -11,7 +11,7 @@ from crosswind.injectors.plain_data import convert
 
 
 class StoredData:
-    """A dataclass that is stored. Stores keep its keys, so a field's name never changes."""
+    """A dataclass or Struct that is stored. Stores keep its keys, so a field's name never changes."""
 
     __slots__ = ()
     stored_as: ClassVar[str]

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from shlex import quote
+
+import msgspec
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.bounds import Bounds
@@ -57,8 +58,7 @@ NO_ROOM = BoundsRefusal("the session's bounds would leave no room to settle it")
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(msgspec.Struct, frozen=True, gc=False):
     """What the session has met on this branch before the item at hand."""
 
     faults_on_call: int

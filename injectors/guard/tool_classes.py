@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-from crosswind.injectors.conversation import ToolSchema
+import msgspec
+
+from crosswind.injectors.conversation import ToolList, ToolSchema
 from crosswind.injectors.guard.tool_evidence import classify_by_evidence
 from crosswind.injectors.targets import Effect, ToolClass
 
@@ -64,8 +65,14 @@ def classify(
     declared = find_declared(tool, overrides) if overrides else None
     if declared is not None:
         return declared
+    known: dict[str, ToolClass] = schemas.classes if isinstance(schemas, ToolList) else {}
+    if tool in known:
+        return known[tool]
     found = [classify_by_evidence(tool, schema) for schema in schemas if schema.name == tool]
-    return min(found, key=_TRUST.__getitem__) if found else classify_by_evidence(tool)
+    if not found:
+        return classify_by_evidence(tool)  # Not kept: calls may name any tool.
+    known[tool] = min(found, key=_TRUST.__getitem__)
+    return known[tool]
 
 
 _TRUST = {
@@ -106,18 +113,20 @@ _MAY_TRUNCATE = _REPEATABLE | {ToolClass.UNKNOWN}
 """The classes of tools whose results may be cut short where an earlier read holds what is missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Permission:
+class Permission(msgspec.Struct, frozen=True, gc=False):
     """Whether a tool's class allows an effect. `if_read_elsewhere`: only where a read holds what is lost."""
 
     allowed: bool
     if_read_elsewhere: bool = False
 
 
+_ALLOWED, _IF_READ_ELSEWHERE, _FORBIDDEN = Permission(True), Permission(True, True), Permission(False)
+
+
 def permit(effect: Effect, tool_class: ToolClass, assume_tools: str) -> Permission:
     """Which noise a tool's class allows on the model leg, where the call has always happened."""
     if effect in (Effect.ADDS, Effect.DELAYS, Effect.REWORDS) or may_fault(tool_class, assume_tools):
-        return Permission(True)
+        return _ALLOWED
     if effect is Effect.TRUNCATES and tool_class in _MAY_TRUNCATE:
-        return Permission(True, if_read_elsewhere=True)
-    return Permission(False)
+        return _IF_READ_ELSEWHERE
+    return _FORBIDDEN

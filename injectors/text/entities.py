@@ -17,7 +17,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from crosswind.injectors.conversation import ToolList, ToolSchema
+from crosswind.injectors.text import sentence_pieces
 from crosswind.injectors.text.quotations import REMEMBERED, find_literals, find_plain_names
+from crosswind.injectors.text.sentence_pieces import LONGEST_PIECE, cut
 
 Span = tuple[int, int]
 
@@ -68,12 +70,15 @@ def find_protected_spans(
 ) -> tuple[Span, ...]:
     """The spans [start, end) of the entities, in order, without overlaps. The names that `tools` declare are
     entities, too. `clean` is the text before other noise: what is a quotation there still is one here."""
-    find = _short_spans if len(text) <= REMEMBERED else _spans
-    spans = find(text, ToolList.of(tools).vocabulary)
+    spans = _find_spans(text, ToolList.of(tools).vocabulary)
     if clean is None or clean is text:
         return spans
     kept = [span for span in _find_again(clean, text) if not _covered(span, spans)]
     return tuple(_merge([*spans, *kept])) if kept else spans
+
+
+def _find_spans(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
+    return _short_spans(text, vocabulary) if len(text) <= REMEMBERED else _spans(text, vocabulary)
 
 
 def _find_again(clean: str, text: str) -> Iterator[Span]:
@@ -94,6 +99,18 @@ def _covered(span: Span, spans: tuple[Span, ...]) -> bool:
 def _spans(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
     spans = [(one.start, one.end) for one in find_literals(text)]
     spans += find_plain_names(text)
+    at = 0
+    for piece in cut(text):
+        # A sentence begins behind each cut, so that the words before it don't matter.
+        judge = _judged_piece if len(piece) <= LONGEST_PIECE else _judge_piece
+        spans += [(start + at, end + at) for start, end in judge(piece, vocabulary)]
+        at += len(piece) + 1
+    return tuple(_merge(spans))
+
+
+def _judge_piece(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
+    """The entities that are tokens, of a text that begins with a sentence."""
+    spans: list[Span] = []
     lines = "\n" in text
     starts_sentence = True
     end = 0
@@ -108,7 +125,10 @@ def _spans(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
             starts_sentence = False
         if ends_sentence or (lines and "\n" in text[end : end + 2]):
             starts_sentence = True
-    return tuple(_merge(spans))
+    return tuple(spans)
+
+
+_judged_piece = lru_cache(sentence_pieces.REMEMBERED)(_judge_piece)
 
 
 class _Judged(NamedTuple):
@@ -146,18 +166,30 @@ def find_entities(text: str, tools: Iterable[ToolSchema] = ()) -> tuple[str, ...
 
 def find_lost(before: str, after: str, tools: Iterable[ToolSchema] = ()) -> str | None:
     """The first entity of `before` that `after` doesn't contain in the same order; None if all are there."""
-    return next(find_all_lost(before, after, tools), None)
+    return next(iter(find_all_lost(before, after, tools)), None)
 
 
-def find_all_lost(before: str, after: str, tools: Iterable[ToolSchema]) -> Iterator[str]:
+def find_all_lost(before: str, after: str, tools: Iterable[ToolSchema]) -> tuple[str, ...]:
     """The entities of `before` that `after` doesn't contain in the same order."""
+    find = _short_find_all_lost if max(len(before), len(after)) <= REMEMBERED else _find_all_lost
+    return find(before, after, ToolList.of(tools).vocabulary)
+
+
+def _find_all_lost(before: str, after: str, vocabulary: frozenset[str]) -> tuple[str, ...]:
     at = 0
-    for entity in find_entities(before, tools):
+    lost: list[str] = []
+    for start, end in _find_spans(before, vocabulary):
+        entity = before[start:end]
         found = find_whole(after, entity, at)
         if found < 0:
-            yield entity
+            lost.append(entity)
         else:
             at = found + len(entity)
+    return tuple(lost)
+
+
+_short_find_all_lost = lru_cache(64)(_find_all_lost)
+"""Cached: the guard asks for what one operator has lost, and for what all of them have."""
 
 
 def lower_openings(text: str) -> str:
@@ -176,6 +208,15 @@ def find_numbers(text: str) -> frozenset[str]:
 
 
 def _find_numbers(text: str) -> frozenset[str]:
+    return frozenset().union(
+        *(
+            _short_piece_numbers(piece) if len(piece) <= LONGEST_PIECE else _find_piece_numbers(piece)
+            for piece in cut(text)
+        )
+    )
+
+
+def _find_piece_numbers(text: str) -> frozenset[str]:
     if text.isascii():
         # No script without spaces, and no numeral that is a letter.
         tokens = [token for token in text.split() if not token.isalpha()]
@@ -196,6 +237,7 @@ def _numeral(token: str) -> str:
 
 _short_numeral = lru_cache(8192)(_numeral)
 _short_find_numbers = lru_cache(256)(_find_numbers)
+_short_piece_numbers = lru_cache(sentence_pieces.REMEMBERED)(_find_piece_numbers)
 
 
 def _is_entity(token: str, starts_sentence: bool) -> bool:
@@ -230,18 +272,20 @@ def _has_digit(token: str) -> bool:
 
 def find_whole(text: str, entity: str, at: int) -> int:
     """Where the entity stands from `at` on, but not as a part of a longer word; -1 if nowhere."""
+    first, last = entity[0], entity[-1]
+    begins_in_word, ends_in_word = first.isalnum(), last.isalnum()
     while (found := text.find(entity, at)) >= 0:
         end = found + len(entity)
-        before = found > 0 and _one_word(text[found - 1], entity[0])
-        after = end < len(text) and _one_word(entity[-1], text[end])
-        if not (before or after):
+        before = begins_in_word and found > 0 and _continues(text[found - 1], first)
+        if not before and not (ends_in_word and end < len(text) and _continues(text[end], last)):
             return found
         at = found + 1
     return -1
 
 
-def _one_word(left: str, right: str) -> bool:
-    return left.isalnum() and right.isalnum() and not _UNSPACED_LETTER.search(left + right)
+def _continues(letter: str, other: str) -> bool:
+    """Whether the letter, beside another letter or digit, stands in one word with it."""
+    return letter.isalnum() and not _UNSPACED_LETTER.search(letter + other)
 
 
 def _merge(spans: list[Span]) -> Iterator[Span]:

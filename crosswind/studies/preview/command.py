@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
 from pathlib import Path
 
 import click
+import msgspec
 from rich.console import Console, Group
 from rich.text import Text
 
@@ -82,7 +82,7 @@ def preview(
         events = list(preview_events(plan, recorded, texts=texts))
     if as_json:
         for one in events:
-            click.echo(json.dumps(asdict(one), ensure_ascii=False))
+            click.echo(json.dumps(msgspec.to_builtins(one), ensure_ascii=False))
         return
     console = Console()
     at = "" if plan.level is None else f"level {plan.level}, "

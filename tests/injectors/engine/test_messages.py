@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -81,7 +82,7 @@ def spelled_anew(view: Conversation, way: int) -> Conversation:
     """The same conversation as other objects, and held elsewhere up to some message."""
     return replace(
         view,
-        items=tuple(replace(item, ref=replace(item.ref)) for item in view.items),
+        items=deepcopy(view.items),
         held=(0, 0, 2, 5)[way % 4],
     )
 
