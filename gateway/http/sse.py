@@ -13,6 +13,7 @@ _BOM = b"\xef\xbb\xbf"
 """It may begin a stream, and belongs to no line."""
 
 DONE = b"[DONE]"
+DONE_EVENT = b"data: [DONE]\n\n"
 
 
 class SseEvent(msgspec.Struct, frozen=True, gc=False):

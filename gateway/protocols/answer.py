@@ -26,6 +26,20 @@ class Chunk(msgspec.Struct, frozen=True, gc=False):
     """Nothing comes after it."""
 
 
+class Passage(msgspec.Struct, frozen=True, gc=False):
+    """Whole events that were read together, and go to the client unchanged."""
+
+    size: int
+    """Their bytes, from the start of what was given."""
+    completing: int | None = None
+    """Where in them the event begins that clients act on."""
+    ended: bool = False
+    """Nothing comes after them."""
+
+
+UNREAD = Passage(0)
+
+
 @dataclass(frozen=True, slots=True)
 class Round:
     """One answer of the policy whose calls were all answered inside the gateway."""
@@ -72,11 +86,11 @@ class AnswerReader(ABC):
     def read_event(self, event: SseEvent) -> Chunk:
         """Read one event of a streamed answer."""
 
-    def defer(self, events: bytes) -> int:
-        """Take whole events that go to the client unchanged and that nobody acts on, to read them later, many
-        at once. Gives how many of the bytes were taken: the rest has to be read now.
+    def read_events(self, events: bytes) -> Passage:
+        """Read events that go to the client unchanged, many at once: all whole ones or those before one that
+        has to be read alone. `UNREAD` where that is the first.
         """
-        return 0
+        return UNREAD
 
     @abstractmethod
     def produced_body(self) -> bytes:

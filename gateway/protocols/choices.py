@@ -12,7 +12,6 @@ from typing import Any, Generic, TypeVar
 
 from crosswind.gateway.http.sse import DONE, SseEvent, replace_event_data
 from crosswind.gateway.protocols.answer import AnswerReader, Chunk
-from crosswind.gateway.protocols.deferred_chunks import DeferredEvents, count_deferrable, read_chunks
 from crosswind.gateway.protocols.json_values import as_mappings, as_object, encode, text_or_none
 from crosswind.gateway.protocols.sampled_tokens import (
     SampledChoice,
@@ -46,7 +45,8 @@ class ChoicesAnswer(AnswerReader, Generic[ChoiceT]):
         self._choices: dict[int, ChoiceT] = {}
         self._head: dict[str, Any] = {}
         self._plain: bytes | None = None
-        self._deferred = DeferredEvents()
+        self._unread = False
+        """Tokens and texts were kept to be read together: `_catch_up` reads them."""
         self._prompt_ids: list[int] | None = None
         self._usage: dict[str, Any] = {}
         self._error: dict[str, Any] | None = None
@@ -77,7 +77,8 @@ class ChoicesAnswer(AnswerReader, Generic[ChoiceT]):
         return self._plain
 
     def read_event(self, event: SseEvent) -> Chunk:
-        self._catch_up()
+        if self._unread:
+            self._catch_up()
         if event.data == DONE:
             return Chunk(event.raw, ended=True)
         chunk = as_object(event.data) if event.data else None
@@ -104,21 +105,8 @@ class ChoicesAnswer(AnswerReader, Generic[ChoiceT]):
             and all(choice.get("delta") == {} and not choice.get("finish_reason") for choice in choices)
         )
 
-    def defer(self, events: bytes) -> int:
-        if self._captured or not (taken := count_deferrable(events)):
-            return 0
-        if self._deferred.take(events[:taken]):
-            self._catch_up()
-        return taken
-
     def _catch_up(self) -> None:
-        """Read the deferred events."""
-        if self._deferred:
-            self._take_all(self._deferred.take_all())
-
-    def _take_all(self, events: bytes) -> None:
-        for chunk in read_chunks(events):
-            self._take(chunk)
+        """Read what was kept unread."""
 
     def _take(self, answer: Mapping[str, Any]) -> bool:
         """Take in a body or a chunk; True if it brings the last finish_reason."""
@@ -146,23 +134,19 @@ class ChoicesAnswer(AnswerReader, Generic[ChoiceT]):
 
     @property
     def prompt_ids(self) -> list[int] | None:
-        self._catch_up()
         return self._prompt_ids
 
     @property
     def usage(self) -> dict[str, Any]:
-        self._catch_up()
         return self._usage
 
     @property
     def error(self) -> dict[str, Any] | None:
-        self._catch_up()
         return self._error
 
     @property
     def finished(self) -> bool:
         """Whether all choices have come, each with its finish_reason."""
-        self._catch_up()
         return len(self._choices) >= self._expected and all(c.finish_reason for c in self._choices.values())
 
     def _strip(self, answer: dict[str, Any], *, streamed: bool) -> dict[str, Any]:
@@ -183,7 +167,8 @@ class ChoicesAnswer(AnswerReader, Generic[ChoiceT]):
     def produced_body(self) -> bytes:
         if self._plain is not None:
             return self._plain
-        self._catch_up()
+        if self._unread:
+            self._catch_up()
         if not self._choices:
             return encode(self._head)
         choices = [
@@ -194,15 +179,17 @@ class ChoicesAnswer(AnswerReader, Generic[ChoiceT]):
         return encode(head | {"usage": self._usage} if self._usage else head)
 
     def head_text(self, name: str) -> str | None:
-        self._catch_up()
         return text_or_none(self._head.get(name))
 
     def completions(self) -> tuple[Completion, ...]:
-        self._catch_up()
+        if self._unread:
+            self._catch_up()
         found = (make_completion(index, choice) for index, choice in sorted(self._choices.items()))
         return tuple(one for one in found if one is not None)
 
     def _check_sampled(self) -> Fitness:
+        if self._unread:
+            self._catch_up()
         choices = self._choices.values()
         ids = sum(len(choice.token_ids) for choice in choices)
         if any(choice.finish_reason not in FINISHED for choice in choices):

@@ -11,12 +11,13 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.content_encoding import ContentDecoder
 from crosswind.gateway.http.sse import EventSplitter, SseEvent
+from crosswind.gateway.protocols.answer import UNREAD, Passage
 from crosswind.gateway.proxy.response_sink import ResponseSink, edit_of
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.recording import SettledTurn
 
 _LOOKS = 6
-"""How often a chunk is searched for further events that may be read later, behind one that may not."""
+"""How often a chunk's events are read together again, behind one that has to be read alone."""
 
 
 class StreamRelay:
@@ -83,24 +84,34 @@ class StreamRelay:
 
     def feed(self, chunk: bytes) -> bytes:
         """Take a chunk as it arrived; gives the bytes to relay now."""
-        rest = decoded = self._decoding.feed(chunk)
+        rest = self._decoding.feed(chunk)
         out: list[bytes] = []
         for _ in range(_LOOKS):
-            read = 0
+            passage = UNREAD
             if self._splitter.between and len(rest) <= self._event_limit:
-                read = self._answer.defer(rest)
-            if read:
-                if read == len(decoded) and not self._holding:
-                    return chunk
-                out.append(b"" if self.encoded else self._pass_or_hold(rest[:read]))
+                passage = self._answer.read_events(rest)
+            if read := passage.size:
+                out.append(self._pass_events(rest[:read], passage))
             elif (read := rest.find(b"\n\n") + 2) >= 2:
                 out += [self._read(event) for event in self._splitter.feed(rest[:read])]
             else:
                 break
-            rest = rest[read:]
+            if not (rest := rest[read:]):
+                break
         out += [self._read(event) for event in self._splitter.feed(rest)] if rest else []
         # An encoded stream can't be cut at its events: the chunk with the completing one is held whole.
         return self._pass_or_hold(chunk) if self.encoded else b"".join(out)
+
+    def _pass_events(self, events: bytes, passage: Passage) -> bytes:
+        """Pass on what was read together, or hold it from the completing event on."""
+        self._ended |= passage.ended
+        before = b""
+        if passage.completing is not None:
+            before = self._pass_or_hold(events[: passage.completing])
+            events = events[passage.completing :]
+            self._completed = True
+            self._holding |= self._durability is not Durability.RELAXED
+        return b"" if self.encoded else before + self._pass_or_hold(events)
 
     def finish(self) -> bytes:
         """The stream is over: gives what came after its last blank line."""

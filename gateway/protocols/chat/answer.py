@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from crosswind.gateway.http.sse import SseEvent
-from crosswind.gateway.protocols.answer import Chunk
-from crosswind.gateway.protocols.chat.text_deltas import read_texts, split_first
+from crosswind.gateway.http.sse import DONE_EVENT, SseEvent
+from crosswind.gateway.protocols.answer import UNREAD, Chunk, Passage
+from crosswind.gateway.protocols.chat.text_deltas import Addition, TextDeltas
 from crosswind.gateway.protocols.chat.token_chunks import HEAD, TokenChunks
 from crosswind.gateway.protocols.choices import ChoicesAnswer
 from crosswind.gateway.protocols.json_values import as_mapping, as_mappings, as_object
@@ -43,6 +43,7 @@ class ChatAnswer(ChoicesAnswer[ChatChoice]):
         super().__init__(choices=choices, captured=captured, asked=asked)
         alone = captured and choices == 1 and asked.isdisjoint(("logprobs", "token_ids"))
         self._tokens = TokenChunks(0) if alone else None
+        self._texts = TextDeltas()
 
     def read_event(self, event: SseEvent) -> Chunk:
         # Once the answer's head is known, chunks with tokens are kept and read together.
@@ -51,12 +52,13 @@ class ChatAnswer(ChoicesAnswer[ChatChoice]):
         chunk = tokens.take(event) if tokens is not None and known else None
         if chunk is None:
             return super().read_event(event)
+        self._unread = True
         if tokens is not None and len(tokens) == _MOST:
             self._catch_up()
         return chunk
 
     def _catch_up(self) -> None:
-        super()._catch_up()
+        self._unread = False
         if self._tokens:
             self._take_tokens(self._tokens)
 
@@ -77,15 +79,40 @@ class ChatAnswer(ChoicesAnswer[ChatChoice]):
     def _new_choice(self) -> ChatChoice:
         return ChatChoice()
 
-    def _take_all(self, events: bytes) -> None:
-        first, rest = split_first(events)
-        super()._take_all(first)
-        said = read_texts(rest, self._head) if rest else None
-        choice = self._choices.get(said[0]) if said is not None else None
-        if said is None or choice is None:
-            super()._take_all(rest)
-        else:
-            _add(choice.message, "content", said[1])
+    def read_events(self, events: bytes) -> Passage:
+        # The first chunk is read alone: it often has members that the others lack.
+        size = events.rfind(b"\n\n") + 2
+        if self._captured or not self._choices or size < 2:
+            return UNREAD
+        ended = events.endswith(DONE_EVENT, 0, size)
+        chunks = events[: size - len(DONE_EVENT) if ended else size]
+        if not chunks:
+            return Passage(size, ended=True)
+        added = self._texts.read(chunks, self._head)
+        if added is None or not self._add(added):
+            return UNREAD
+        if not added.from_finish or not self.finished:
+            return Passage(size, ended=ended)
+        at = len(chunks)
+        for _ in range(added.from_finish):
+            at = chunks.rfind(b"\n\ndata: ", 0, at)
+        return Passage(size, at + 2 if at >= 0 else 0, ended)
+
+    def _add(self, added: Addition) -> bool:
+        """Take in what chunks add; False where they bring new members, whose order counts."""
+        if added.index is not None:
+            choice = self._choices.get(added.index)
+            if choice is None or not choice.message.keys() >= {name for name, _ in added.parts}:
+                return False
+            for name, text in added.parts:
+                if name == "role" and text is not None:
+                    choice.message[name] = text
+                elif text is not None:
+                    _grow_text(choice.message, name, text)
+            if added.finish_reason is not None:
+                choice.finish_reason = added.finish_reason
+        self._usage = self._usage if added.usage is None else added.usage
+        return True
 
     def _calls_tools(self, raw: Mapping[str, Any]) -> bool:
         return bool(as_mapping(raw.get("delta")).get("tool_calls"))
@@ -110,7 +137,8 @@ class ChatAnswer(ChoicesAnswer[ChatChoice]):
 
     def content(self) -> str | None:
         """The first choice's text."""
-        self._catch_up()
+        if self._unread:
+            self._catch_up()
         choice = self._choices.get(0)
         content = choice.message.get("content") if choice else None
         return "".join(content) if isinstance(content, _Pieces) else None

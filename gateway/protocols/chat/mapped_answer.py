@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from crosswind.gateway.http.sse import DONE, SseEvent, read_event_data, replace_event_data
-from crosswind.gateway.protocols.answer import Chunk
+from crosswind.gateway.protocols.answer import UNREAD, Chunk, Passage
 from crosswind.gateway.protocols.chat.answer import ChatAnswer
 from crosswind.gateway.protocols.chat.mapped_stream import CallStream
 from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall
@@ -118,10 +118,10 @@ class MappedChatAnswer(MappedAnswer[ChatAnswer]):
             answer["usage"] = usage
         return encode(answer)
 
-    def defer(self, events: bytes) -> int:
+    def read_events(self, events: bytes) -> Passage:
         # In the first round, once its head is known, nothing but calls is mapped.
-        first = self._head and not self._earlier and not self._over
-        return self._now.defer(events) if first else 0
+        first = self._head and not (self._earlier or self._over or self._choices)
+        return self._now.read_events(events) if first else UNREAD
 
     def read_event(self, event: SseEvent) -> Chunk:
         chunk = self._now.read_event(event)

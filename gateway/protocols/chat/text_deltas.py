@@ -1,63 +1,151 @@
-"""Chat Completions: read chunks that hold nothing but text, many at once."""
+"""Chat Completions: read chunks that only add to a choice's texts, all chunks of one read at once.
+
+Reading a chunk alone costs several times what relaying it does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
-from crosswind.gateway.protocols.deferred_chunks import decode_events
+from crosswind.gateway.protocols.json_values import UNREADABLE
+
+C = TypeVar("C")
+D = TypeVar("D")
 
 
 class _Delta(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    content: str
+    content: str | UnsetType = UNSET
 
 
-class _Choice(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+class _WideDelta(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """A delta in which a server names also what it doesn't add to."""
+
+    role: str | UnsetType | None = UNSET
+    content: str | UnsetType | None = UNSET
+    reasoning_content: str | UnsetType | None = UNSET
+    reasoning: str | UnsetType | None = UNSET
+    refusal: str | UnsetType | None = UNSET
+    tool_calls: UnsetType | None = UNSET
+    function_call: UnsetType | None = UNSET
+
+
+class _Choice(msgspec.Struct, Generic[D], forbid_unknown_fields=True, gc=False):
     index: int
-    delta: _Delta
-    finish_reason: None = None
+    delta: D
+    finish_reason: str | None = None
     logprobs: None = None
     token_ids: None = None
 
 
-class _Chunk(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A chunk as engines and providers send it for each token, without anything else."""
+class _Chunk(msgspec.Struct, Generic[D], forbid_unknown_fields=True, gc=False):
+    """A chunk as engines send it for each token, without anything else. The usage may come in one without a
+    choice.
+    """
 
-    choices: Annotated[list[_Choice], msgspec.Meta(min_length=1, max_length=1)]
+    choices: Annotated[list[_Choice[D]], msgspec.Meta(max_length=1)]
     id: str | None = None
     object: str | None = None
     created: int | None = None
     model: str | None = None
+    usage: dict[str, Any] | None = None
+
+
+class _WideChunk(_Chunk[D], Generic[D], forbid_unknown_fields=True, gc=False):
+    """A provider's chunk."""
+
     system_fingerprint: str | None = None
     service_tier: str | None = None
     obfuscation: str | None = None
-    usage: None = None
 
 
-_HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier", "obfuscation")
-_chunks = msgspec.json.Decoder(list[_Chunk])
+_CHUNK_HEAD = frozenset({"id", "object", "created", "model"})
+_WIDE_HEAD = _CHUNK_HEAD | {"system_fingerprint", "service_tier", "obfuscation"}
+_narrow = msgspec.json.Decoder(list[_Chunk[_Delta]])
+_wide = msgspec.json.Decoder(list[_WideChunk[_WideDelta]])
 
 
-def split_first(events: bytes) -> tuple[bytes, bytes]:
-    """The first event and the others: the first often has members that the others lack."""
-    end = events.index(b"\n\n") + 2
-    return events[:end], events[end:]
+class Addition(msgspec.Struct, gc=False):
+    """What chunks add to one choice."""
+
+    index: int | None = None
+    """The choice's; None where no chunk has one."""
+    parts: list[tuple[str, str | None]] = []
+    """Members of its message, each with a text to add, or None, which changes nothing."""
+    finish_reason: str | None = None
+    from_finish: int = 0
+    """How many chunks there are from the first one with a finish reason on."""
+    usage: dict[str, Any] | None = None
 
 
-def read_texts(events: bytes, head: Container[str]) -> tuple[int, str] | None:
-    """A choice's index, and the text that these events add to it; None if they hold anything else. `head`:
-    the members of the answer's head that are known by now.
-    """
-    read = decode_events(events, _chunks)
-    if read is None:
-        return None
-    index = read[0].choices[0].index
-    for chunk in read:
-        if chunk.choices[0].index != index:
+class TextDeltas:
+    """Reads the chunks of one answer, as its server spells them."""
+
+    def __init__(self) -> None:
+        self._is_wide = False
+        self._knows_head = False
+        """All members that a chunk may bring are known: nothing new can come."""
+
+    def read(self, events: bytes, head: Mapping[str, Any]) -> Addition | None:
+        """What these events add; None if they have anything else, or are spelled unusually. `head`: the
+        members of the answer's head that are known by now.
+        """
+        chunks = self._decode(events)
+        if chunks is None or (not self._knows_head and self._brings_head(chunks, head)):
             return None
-    unknown = [name for name in _HEAD if name not in head]
-    if any(getattr(chunk, name) is not None for name in unknown for chunk in read):
+        added = Addition(parts=[])
+        texts: list[str] = []
+        for at, chunk in enumerate(chunks):
+            if chunk.usage is not None:
+                added.usage = chunk.usage
+            for choice in chunk.choices:
+                if choice.index != added.index:
+                    if added.index is not None:
+                        return None
+                    added.index = choice.index
+                if choice.finish_reason is not None:
+                    added.finish_reason = choice.finish_reason
+                    added.from_finish = added.from_finish or len(chunks) - at
+                if self._is_wide:
+                    added.parts += _list_parts(choice.delta)
+                elif choice.delta.content is not UNSET:
+                    texts.append(choice.delta.content)
+        if texts:
+            added.parts.append(("content", "".join(texts)))
+        return added
+
+    def _decode(self, events: bytes) -> Sequence[_Chunk[Any]] | None:
+        if not self._is_wide and (chunks := _decode(events, _narrow)) is not None:
+            return chunks
+        if (wide := _decode(events, _wide)) is not None and not self._is_wide:
+            self._is_wide, self._knows_head = True, False
+        return wide
+
+    def _brings_head(self, chunks: Sequence[_Chunk[Any]], head: Mapping[str, Any]) -> bool:
+        """Whether a chunk brings a member of the answer's head that isn't known yet."""
+        new = (_WIDE_HEAD if self._is_wide else _CHUNK_HEAD) - head.keys()
+        self._knows_head = not new
+        return any(getattr(chunk, name) is not None for chunk in chunks for name in new)
+
+
+def _decode(events: bytes, decoder: msgspec.json.Decoder[list[C]]) -> list[C] | None:
+    """The data of events, decoded as one JSON array; None if they aren't one such value each, on one line."""
+    if not events.startswith(b"data: ") or b"\r" in events:
         return None
-    return index, "".join([chunk.choices[0].delta.content for chunk in read])
+    array = events[6:-2].replace(b"\n\ndata: ", b",")
+    try:
+        found = decoder.decode(b"[%b]" % array)
+    except UNREADABLE:
+        return None
+    # There must be as many values as events: each separator of 8 bytes has become a comma.
+    alone = len(events) - 8 - len(array) == 7 * (len(found) - 1)
+    return found if alone and events.count(b"\n") == 2 * len(found) else None
+
+
+def _list_parts(delta: _WideDelta) -> list[tuple[str, str | None]]:
+    return [
+        (name, value) for name in _WideDelta.__struct_fields__ if (value := getattr(delta, name)) is not UNSET
+    ]

@@ -46,7 +46,6 @@ class CompletionsAnswer(ChoicesAnswer[Continuation]):
 
     def fitness(self) -> Fitness:
         """As of all choices; and a turn can have only one prompt."""
-        self._catch_up()
         if any(choice.prompt_ids != self.prompt_ids for choice in self._choices.values()):
             return Fitness.SEVERAL_PROMPTS
         return super().fitness()

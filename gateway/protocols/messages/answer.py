@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crosswind.gateway.http.sse import SseEvent
-from crosswind.gateway.protocols.answer import AnswerReader, Chunk
-from crosswind.gateway.protocols.deferred_chunks import DeferredEvents
+from crosswind.gateway.protocols.answer import UNREAD, AnswerReader, Chunk, Passage
 from crosswind.gateway.protocols.json_values import (
     as_list,
     as_mapping,
@@ -19,7 +18,7 @@ from crosswind.gateway.protocols.json_values import (
     encode,
     text_or_none,
 )
-from crosswind.gateway.protocols.messages.text_deltas import count_deferrable, read_deltas
+from crosswind.gateway.protocols.messages.text_deltas import DeferredEvents, count_deferrable, read_deltas
 from crosswind.gateway.trajectory.record import Completion
 
 _GROWING = {"text_delta": "text", "thinking_delta": "thinking"}
@@ -86,11 +85,12 @@ class MessagesAnswer(AnswerReader):
             self._take_head(answer)
         return body
 
-    def defer(self, events: bytes) -> int:
-        taken = count_deferrable(events)
-        if taken and self._deferred.take(events[:taken]):
+    def read_events(self, events: bytes) -> Passage:
+        if not (taken := count_deferrable(events)):
+            return UNREAD
+        if self._deferred.take(events[:taken]):
             self._catch_up()
-        return taken
+        return Passage(taken)
 
     def _catch_up(self) -> None:
         """Read the deferred events."""

@@ -20,6 +20,11 @@ _SAYING = re.compile(
 """Nothing else fits, not even a second `type`."""
 
 
+_MOST = 1 << 13
+"""The most bytes that are kept unread. Reading more at once saves nothing, and the stream's end waits for it.
+"""
+
+
 class _Event(msgspec.Struct, gc=False):
     index: int
     delta: dict[str, Any]
@@ -29,6 +34,30 @@ _events = msgspec.json.Decoder(list[_Event])
 
 Delta = tuple[int, Mapping[str, Any]]
 """A block's index, and the addition to it."""
+
+
+class DeferredEvents:
+    """Whole events that are not yet read."""
+
+    def __init__(self) -> None:
+        self._kept: list[bytes] = []
+        self._size = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._kept)
+
+    def take(self, events: bytes) -> bool:
+        """Keep these events; True if enough are kept."""
+        self._kept.append(events)
+        self._size += len(events)
+        return self._size > _MOST
+
+    def take_all(self) -> bytes:
+        """Give them all, and keep none."""
+        events = b"".join(self._kept)
+        self._kept.clear()
+        self._size = 0
+        return events
 
 
 def count_deferrable(events: bytes) -> int:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crosswind.gateway.http.sse import EventSplitter
 from crosswind.gateway.protocols.chat.answer import ChatAnswer
 from crosswind.gateway.protocols.choices import ChoicesAnswer
-from tests.gateway.protocols.test_deferred_chunks import relay
+from tests.gateway.protocols.test_events_read_together import relay
 
 TEXTS = st.text(alphabet='aé"\\\n,{}[]:', max_size=5) | st.sampled_from(
     ['"logprobs":null', ',"token_ids":[1]', '"logprobs":{"content":[]}', "tool_calls"]

@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.gateway.http.sse import EventSplitter
-from crosswind.gateway.protocols import deferred_chunks as deferred
+from crosswind.gateway.protocols.messages import text_deltas
 from crosswind.gateway.protocols.messages.answer import MessagesAnswer
-from crosswind.gateway.protocols.messages.text_deltas import count_deferrable
-from tests.gateway.protocols.test_deferred_chunks import relay
+from tests.gateway.protocols.test_events_read_together import relay
 
 TEXTS = st.text(alphabet='aé"\\\n,{}[]:\ud83d', max_size=5) | st.sampled_from(['"type":"message_stop"', "}}"])
 DELTAS = st.one_of(
@@ -72,7 +71,7 @@ def test_it_comes_to_the_same(stream: bytes, data: st.DataObject) -> None:
     late, at_once = MessagesAnswer(), MessagesAnswer()
     way = relay(late)
     cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=5))
-    with patch.object(deferred, "_MOST", data.draw(st.sampled_from([1 << 13, 300, 0]))):
+    with patch.object(text_deltas, "_MOST", data.draw(st.sampled_from([1 << 13, 300, 0]))):
         parts = [way.feed(stream[start:end]) for start, end in pairwise([0, *sorted(cuts), len(stream)])]
     out = b"".join(parts) + way.finish()
     for event in EventSplitter(1 << 20).feed(stream):
@@ -87,11 +86,11 @@ def test_what_only_adds_to_a_text_is_deferred() -> None:
     event = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":%b}  \n\n'
     text = event % b'{"type":"text_delta","text":"a \\"b\\" \\u00e9"}'
     thought = event % b'{"type":"thinking_delta","thinking":"}}"}'
-    assert count_deferrable(text + thought) == len(text + thought)
+    assert text_deltas.count_deferrable(text + thought) == len(text + thought)
     for rest in (
         text[:-1],
         event % b'{"type":"input_json_delta","partial_json":"{"}',
         event % b'{"type":"text_delta","text":"a","type":"other"}',
         b'event: message_stop\ndata: {"type":"message_stop"}\n\n',
     ):
-        assert count_deferrable(text + rest) == len(text)
+        assert text_deltas.count_deferrable(text + rest) == len(text)

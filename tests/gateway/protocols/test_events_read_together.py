@@ -1,4 +1,4 @@
-"""Streams that are read late, many events at once, come to what they come to event by event."""
+"""Streams whose events are read together come to what they come to event by event."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import json
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.http.content_encoding import ContentDecoder
-from crosswind.gateway.http.sse import EventSplitter
-from crosswind.gateway.protocols import deferred_chunks as deferred
+from crosswind.gateway.http.sse import EventSplitter, SseEvent
+from crosswind.gateway.protocols.answer import UNREAD, Passage
 from crosswind.gateway.protocols.chat.answer import ChatAnswer
 from crosswind.gateway.protocols.completions.answer import CompletionsAnswer
-from crosswind.gateway.protocols.deferred_chunks import count_deferrable
 from crosswind.gateway.proxy.stream import StreamRelay
+from crosswind.testing.replies import DONE
 
 TEXTS = st.text(alphabet='aé"\\\n\u00ff,{}[]:', max_size=6) | st.sampled_from(
     ['"finish_reason":null', "[DONE]"]
@@ -35,6 +34,15 @@ DELTAS = st.fixed_dictionaries(
     {},
     optional={"role": st.just("assistant"), "content": TEXTS | st.none(), "more": TEXTS, "tool_calls": CALLS},
 )
+WIDE = st.fixed_dictionaries(
+    {"content": TEXTS | st.none()},
+    optional={
+        "role": st.sampled_from(["assistant", "user", "", None]),
+        "reasoning_content": TEXTS | st.none(),
+        "refusal": st.none(),
+        "tool_calls": st.none(),
+    },
+)
 CHOICES = st.fixed_dictionaries(
     {"index": st.integers(0, 1), "delta": DELTAS, "finish_reason": FINISHES}, optional={"text": TEXTS}
 )
@@ -43,12 +51,12 @@ CHUNKS = st.fixed_dictionaries(
     optional={"usage": st.just({"completion_tokens": 3}) | st.none(), "error": st.just({"message": "no"})},
 )
 TOKENS = st.builds(
-    lambda text, index, more: {
+    lambda delta, index, more: {
         "id": "x",
-        "choices": [{"index": index, "delta": {"content": text}, "logprobs": None, "finish_reason": None}],
+        "choices": [{"index": index, "delta": delta, "logprobs": None, "finish_reason": None}],
         **more,
     },
-    TEXTS,
+    TEXTS.map(lambda text: {"content": text}) | WIDE,
     st.sampled_from([0, 0, 0, 1]),
     st.sampled_from([{}, {}, {"usage": None}, {"service_tier": "x"}, {"service_tier": None}, {"other": 1}]),
 )
@@ -142,10 +150,9 @@ def test_it_comes_to_the_same(stream: bytes, data: st.DataObject, kind: Any) -> 
     cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=5))
     if data.draw(st.booleans()):
         cuts = [at + 2 for at in range(len(stream)) if stream[at : at + 2] == b"\n\n"]
-    late, at_once = (kind(choices=1, captured=False, asked=frozenset()) for _ in range(2))
-    way = relay(late)
-    with patch.object(deferred, "_MOST", data.draw(st.sampled_from([1 << 13, 300, 0]))):
-        parts = [way.feed(stream[start:end]) for start, end in pairwise([0, *sorted(cuts), len(stream)])]
+    together, at_once = (kind(choices=1, captured=False, asked=frozenset()) for _ in range(2))
+    way = relay(together)
+    parts = [way.feed(stream[start:end]) for start, end in pairwise([0, *sorted(cuts), len(stream)])]
     out = b"".join(parts) + way.finish()
     assert out + way.release() == stream
     splitter = EventSplitter(1 << 20)
@@ -155,10 +162,10 @@ def test_it_comes_to_the_same(stream: bytes, data: st.DataObject, kind: Any) -> 
         if chunk.completing:
             assert not out.endswith(event.raw)
     for one in ("finished", "usage", "error"):
-        assert getattr(late, one) == getattr(at_once, one)
-    assert late.produced_body() == at_once.produced_body()
-    assert late.completions() == at_once.completions()
-    assert late.fitness() == at_once.fitness()
+        assert getattr(together, one) == getattr(at_once, one)
+    assert together.produced_body() == at_once.produced_body()
+    assert together.completions() == at_once.completions()
+    assert together.fitness() == at_once.fitness()
 
 
 @settings(deadline=None)
@@ -176,15 +183,27 @@ def test_events_are_the_same_in_any_split(raw: bytes, data: st.DataObject) -> No
     assert parts.rest() == whole.rest()
 
 
-def test_what_a_client_acts_on_is_not_deferred() -> None:
-    head = b'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null'
+def test_a_servers_usual_chunks_are_read_together() -> None:
+    """Were they not, all would be right still, and slow."""
+    start = b'data: {"id":"x","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'
+    head = b'data: {"id":"x","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null'
     text = head + b"}]}\n\n"
-    assert count_deferrable(text) == len(text)
-    assert count_deferrable(text + text + head) == 2 * len(text)
-    assert count_deferrable(text + b"data: [DONE]\n\n") == len(text)
-    for rest in (
-        b"}]}\n", b'},{"finish_reason":"stop"}]}\n\n', b"}]}\r\n\r\n",
-        b'},{"finish_reason" :null}]}\n\n', b',"tool_calls":[]}]}\n\n',
-        b'},{"\\u0066inish_reason":"stop"}]}\n\n',
-    ):  # fmt: skip
-        assert count_deferrable(text + head + rest) == len(text)
+    finish = b'data: {"id":"x","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":null}\n\n'
+    usage = b'data: {"id":"x","choices":[],"usage":{"completion_tokens":2}}\n\n'
+    for events, passage in (
+        (text + text, Passage(2 * len(text))),
+        (text + text + head, Passage(2 * len(text))),
+        (head, UNREAD),
+        (text + finish + usage + DONE, Passage(len(text + finish + usage + DONE), len(text), ended=True)),
+        (usage + DONE, Passage(len(usage + DONE), ended=True)),
+        (DONE, Passage(len(DONE), ended=True)),
+        (text.replace(b'{"content":"a"}', b'{"role":null,"content":"a"}'), Passage(len(text) + 12)),
+        (head + b"}]}\r\n\r\n", UNREAD),
+        (head + b"}]\n}\n\n", UNREAD),
+        (head + b',"tool_calls":[]}]}\n\n', UNREAD),
+        (text + b": ping\n\n", UNREAD),
+        (text.replace(b'"x"', b'"x","model":"new"'), UNREAD),
+    ):
+        answer = ChatAnswer(choices=1, captured=False, asked=frozenset())
+        answer.read_event(SseEvent(start, start[6:-2]))
+        assert answer.read_events(events) == passage, events
