@@ -213,19 +213,20 @@ class Proxy:
     async def _exchange(self, call: IncomingCall, exchange: Exchange, body: bytes, sink: ResponseSink) -> int:
         """Send the request, relay the answer, and record the turn."""
         noise = exchange.noise
-        if noise.faults and not self.in_flight.admit():
+        if noise.faults.injected and not self.in_flight.admit():
             noise.withhold_faults(CAPPED)
-        faulty = bool(noise.faults)
+        faulty = bool(noise.faults.injected)
         try:
             try:
-                if (status := await self.short_circuit.answer(sink, exchange)) is not None:
+                if faulty and (status := await self.short_circuit.answer(sink, exchange)) is not None:
                     return status
                 answer = await self._send(call, exchange, body)
-                if (again := await self.builder.build_without_capture(call, exchange, answer)) is not None:
+                again = exchange.captured and await self.builder.build_without_capture(call, exchange, answer)
+                if again:
                     exchange, body = again
                     answer = await self._send(call, exchange, body)
                 try:
-                    if (seconds := exchange.noise.faults.seconds_before_answer()) > 0:
+                    if faulty and (seconds := exchange.noise.faults.seconds_before_answer()) > 0:
                         await asyncio.sleep(seconds)
                     status = await self.relay.relay(
                         sink, exchange, answer, partial(self._send, call, exchange)
@@ -253,7 +254,7 @@ class Proxy:
         http, upstream = call.http, call.upstream
         faults = exchange.noise.faults
         body, changes = call.body.to_send(body)
-        if exchange.edited or faults.on_answer:
+        if exchange.edited or (faults.injected and faults.on_answer):
             changes[b"accept-encoding"] = b"identity"
         outgoing = UpstreamRequest(
             "POST",
@@ -262,7 +263,7 @@ class Proxy:
             body,
         )
         exchange.mark_sent()
-        for _, action in faults.before_request():
+        for _, action in faults.before_request() if faults.injected else ():
             if isinstance(action, Resend):
                 (await upstream.send(outgoing, exchange.session.record.id)).close()
         answer = await upstream.send(outgoing, exchange.session.record.id)

@@ -24,6 +24,7 @@ from crosswind.gateway.upstreams.response import UpstreamResponse
 _log = structlog.get_logger("crosswind.answering")
 
 
+_PLAIN = ContentDecoder("", 0)
 Again = Callable[[bytes], Awaitable[UpstreamResponse]]
 
 
@@ -44,7 +45,7 @@ class ResponseRelay:
         if answer.status >= 400:
             exchange.fail(Source.UPSTREAM, f"status_{answer.status}", "the upstream answered with an error")
         sink = client
-        if exchange.noise.faults.on_answer:
+        if exchange.noise.faults.injected and exchange.noise.faults.on_answer:
             sink = FaultySink(client, exchange, event_limit=self.settings.limits.event)
         if answer.header("content-type").startswith("text/event-stream"):
             await self._relay_streamed(sink, exchange, answer, again)
@@ -53,7 +54,8 @@ class ResponseRelay:
         return answer.status
 
     def _decoder(self, answer: UpstreamResponse) -> ContentDecoder:
-        return ContentDecoder(answer.header("content-encoding"), self.settings.limits.decoded)
+        encoding = answer.header("content-encoding")
+        return ContentDecoder(encoding, self.settings.limits.decoded) if encoding else _PLAIN
 
     async def _relay_plain(
         self, sink: ResponseSink, exchange: Exchange, answer: UpstreamResponse, again: Again
@@ -68,7 +70,7 @@ class ResponseRelay:
         decoding = self._decoder(answer)
         read = exchange.answer.read_body(decoding.feed(raw))
         check_readable(exchange, decoding)
-        while (following := next_body(exchange)) is not None:
+        while exchange.noise.tools is not None and (following := next_body(exchange)) is not None:
             # The round is over; its answer stays the caller's to close.
             answer = await again(following)
             with closing(answer):
@@ -124,13 +126,13 @@ class ResponseRelay:
         cut: UpstreamError | None = None
         try:
             await self._relay_stream(stream, answer)
-            while (following := next_body(exchange)) is not None:
+            while exchange.noise.tools is not None and (following := next_body(exchange)) is not None:
                 with closing(await again(following)) as later:
                     _check_stream(later)
                     await self._relay_stream(stream, later)
         except UpstreamError as error:
             cut = error
-        announced = not exchange.edited and bool(answer.header("content-length"))
+        announced = cut is not None and not exchange.edited and bool(answer.header("content-length"))
         await self._finish(stream, cut, announced=announced)
 
     async def _relay_stream(self, stream: StreamRelay, answer: UpstreamResponse) -> None:
@@ -141,12 +143,13 @@ class ResponseRelay:
                 await stream.send()
         if stream.is_due(idle=False):
             await self._settle(stream, last=answer.complete)
-        async for chunk in answer.chunks(idle_s=stream.patience_s):
-            stream.take(chunk)
-            if stream.pending:
-                await stream.send()
-            if stream.is_due(idle=not chunk):
-                await self._settle(stream, last=answer.complete)
+        if not answer.complete:
+            async for chunk in answer.chunks(idle_s=stream.patience_s):
+                stream.take(chunk)
+                if stream.pending:
+                    await stream.send()
+                if stream.is_due(idle=not chunk):
+                    await self._settle(stream, last=answer.complete)
         if rest := stream.finish():
             await stream.send(rest)
 
@@ -176,7 +179,7 @@ class ResponseRelay:
         exchange = stream.exchange
         if exchange.answer.error is not None:
             exchange.fail(Source.UPSTREAM, "error_in_stream", str(exchange.answer.error.get("message", "")))
-        if exchange.noise.faults.on_answer:
+        if exchange.noise.faults.injected and exchange.noise.faults.on_answer:
             shape_answer(
                 exchange, exchange.answer.delivered_body() or exchange.answer.produced_body(), streamed=True
             )

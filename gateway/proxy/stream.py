@@ -54,16 +54,18 @@ class StreamRelay:
         """Relay a chunk, at once where that is possible. False: what is pending must be sent, or the turn
         recorded, before the next chunk.
         """
-        self.exchange.mark_first_byte()
+        if self.exchange.first_token_us is None:
+            self.exchange.mark_first_byte()
         self._kept += len(chunk)
         if self._kept > self._stream_limit:
             self._drop_kept()
         out = self.feed(chunk)
-        check_readable(self.exchange, self._decoding)
+        if self._decoding.failed:
+            check_readable(self.exchange, self._decoding)
         if self.pending or not self.sink.write(out):
             self.pending += out
             return False
-        return not self.completed
+        return not (self._completed or self._ended)
 
     def _drop_kept(self) -> None:
         """Keep nothing of the stream so far: it is too large. UpstreamError where the client can't get the
@@ -84,7 +86,7 @@ class StreamRelay:
 
     def feed(self, chunk: bytes) -> bytes:
         """Take a chunk as it arrived; gives the bytes to relay now."""
-        rest = self._decoding.feed(chunk)
+        rest = chunk if self._decoding.plain else self._decoding.feed(chunk)
         out: list[bytes] = []
         for _ in range(_LOOKS):
             passage = UNREAD

@@ -166,10 +166,7 @@ class Connection(ResponseParser, asyncio.Protocol):
         return self.ended and self.keeps and sent and not self.lost and not self.parts
 
     def mark_idle(self) -> None:
-        """Stop the timer: no response is expected."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        """No response is expected. The timer stays for the next: setting it costs more than its ring."""
         self._upload = None
         self.idle_since = self._loop.time()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Literal
 
@@ -29,7 +30,9 @@ class Pool:
         self._idle_connections: dict[str, list[Connection]] = {base: [] for base in bases}
         """By replica; the most recently used connection is last."""
         self._sweeping: asyncio.TimerHandle | None = None
-        self._free = asyncio.Semaphore(limits.connections)
+        self._free = limits.connections
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        """Those who wait for a free connection, in order."""
         self.in_flight = 0
         self._idle: asyncio.Event | None = None
 
@@ -58,12 +61,16 @@ class Pool:
             self.release()
             raise
 
-        def release(connection: Connection) -> None:
-            self._keep_or_close(base, connection)
-            self.release()
-
         return UpstreamResponse(
-            status, connection.headers, (), base, connection, self.timeouts, until, on_failure, release
+            status,
+            connection.headers,
+            (),
+            base,
+            connection,
+            self.timeouts,
+            until,
+            on_failure,
+            self._take_back,
         )
 
     async def _send_and_wait(
@@ -127,13 +134,16 @@ class Pool:
             connection.abort()
         return None
 
-    def _keep_or_close(self, base: str, connection: Connection) -> None:
-        if not connection.reusable:
-            return connection.abort()
-        connection.mark_idle()
-        self._idle_connections[base].append(connection)
-        if self._sweeping is None:
-            self._sweep_later()
+    def _take_back(self, base: str, connection: Connection) -> None:
+        """A response is over: keep its connection, if it can be used again."""
+        if connection.reusable:
+            connection.mark_idle()
+            self._idle_connections[base].append(connection)
+            if self._sweeping is None:
+                self._sweep_later()
+        else:
+            connection.abort()
+        self.release()
 
     def _sweep_later(self) -> None:
         self._sweeping = asyncio.get_running_loop().call_later(self.timeouts.idle, self._sweep)
@@ -155,26 +165,45 @@ class Pool:
 
     async def acquire(self, base: str) -> None:
         """Reserve a connection. Raises UpstreamError 504 if none becomes free in time."""
-        if self._free.locked():
-            try:
-                async with asyncio.timeout(self.timeouts.pool_wait):
-                    await self._free.acquire()
-            except TimeoutError:
-                raise UpstreamError(
-                    504,
-                    f"all {self._limits.connections} connections to the upstream {base} were in use for "
-                    f"{self.timeouts.pool_wait:g} s (limits.connections, timeouts.pool_wait)",
-                    "upstream_pool_wait",
-                ) from None
+        if self._free:
+            self._free -= 1
         else:
-            await self._free.acquire()
+            await self._wait_for_release(base)
         self.in_flight += 1
 
+    async def _wait_for_release(self, base: str) -> None:
+        released = asyncio.get_running_loop().create_future()
+        self._waiting.append(released)
+        try:
+            async with asyncio.timeout(self.timeouts.pool_wait):
+                await released
+        except BaseException as error:
+            if released.cancelled():
+                self._waiting.remove(released)
+            else:
+                self._pass_on()
+            if not isinstance(error, TimeoutError):
+                raise
+            raise UpstreamError(
+                504,
+                f"all {self._limits.connections} connections to the upstream {base} were in use for "
+                f"{self.timeouts.pool_wait:g} s (limits.connections, timeouts.pool_wait)",
+                "upstream_pool_wait",
+            ) from None
+
     def release(self) -> None:
-        self._free.release()
+        self._pass_on()
         self.in_flight -= 1
         if self.in_flight == 0 and self._idle is not None:
             self._idle.set()
+
+    def _pass_on(self) -> None:
+        """A connection is free: it goes to who has waited longest."""
+        for waiting in self._waiting:
+            if not waiting.done():
+                self._waiting.remove(waiting)
+                return waiting.set_result(None)
+        self._free += 1
 
     async def close(self, *, drain: bool = False) -> None:
         """Close all connections; with `drain`, after the requests in flight have ended."""

@@ -34,17 +34,18 @@ class UpstreamResponse(msgspec.Struct):
     """The deadline for the whole response, on the loop's clock."""
     _on_failure: Callable[[str], None]
     """Called with a code if the body stalls or breaks off."""
-    _release: Callable[[Connection], None]
-    """Gives the connection back to the pool; called once."""
+    _take_back: Callable[[str, Connection], None]
+    """Takes the replica's connection back into the pool; called once."""
     _open: bool = True
+    _first: dict[bytes, bytes] | None = None
+    """The headers by name; the first of equal names counts."""
 
     def header(self, name: str) -> str:
         """The first value of a header, or an empty string."""
-        wanted = name.encode()
-        for given, value in self.headers:
-            if given.lower() == wanted:
-                return value.decode("latin-1")
-        return ""
+        if self._first is None:
+            self._first = {given.lower(): value for given, value in reversed(self.headers)}
+        value = self._first.get(name.encode())
+        return "" if value is None else value.decode("latin-1")
 
     async def chunks(self, idle_s: Callable[[], float | None] = _no_idle_limit) -> AsyncGenerator[bytes]:
         """Yield the body as it arrives, still encoded. Raises UpstreamError if it stalls or breaks off.
@@ -148,4 +149,4 @@ class UpstreamResponse(msgspec.Struct):
         """Give the connection back. The pool keeps it only if the response was read to its end."""
         if self._open:
             self._open = False
-            self._release(self._connection)
+            self._take_back(self.replica, self._connection)

@@ -93,19 +93,20 @@ class ResponseParser(ABC):
     def on_header(self, name: bytes, value: bytes) -> None:
         if self.head or self.ended:
             return  # a trailer, or a header of no response
-        if _CONTROL.search(value) is not None:
-            self.fail(ConnectionBroken("a header of its answer contains a control character"))
         self.headers.append((name, value.strip(b" \t")))
 
     def on_headers_complete(self) -> None:
         if self.ended or self.failure is not None:
             return
+        values = b"".join([value for _, value in self.headers])
+        if _CONTROL.search(values) is not None:
+            return self.fail(ConnectionBroken("a header of its answer contains a control character"))
         self.status = self._parser.get_status_code()
         if 100 <= self.status < 200 and self.status != 101:
             self._interim = True
             self.headers.clear()
             return
-        self._check_head_size(sum([len(name) + len(value) for name, value in self.headers]))
+        self._check_head_size(len(values) + len(b"".join([name for name, _ in self.headers])))
         if self.failure is not None:
             return
         self.keeps = self._parser.should_keep_alive()

@@ -77,7 +77,7 @@ class Upstream:
         """The headers for this upstream: the client's allowed ones, its credential, its extra fields, and our
         mark.
         """
-        via = b", ".join([*(value for name, value in given if name == VIA), self.mark])
+        via = b", ".join([*[value for name, value in given if name == VIA], self.mark])
         own = {**self._added, **changes, VIA: via}
         kept = forward_headers(given, {**self._replace_credentials(caller), **own})
         if self._allowed is None:
@@ -109,8 +109,9 @@ class Upstream:
         """The path after the base, and the query with the dialect's additions."""
         if query and not self._forwards_credential(caller):
             query = query_without_credentials(query)
-        missing = self.dialect.query
-        if missing and query:
+        if not (missing := self.dialect.query):
+            return f"{path}?{query}" if query else path
+        if query:
             given = {name for name, _ in parse_qsl(query, keep_blank_values=True)}
             missing = {name: value for name, value in missing.items() if name not in given}
         query = "&".join(filter(None, (query, urlencode(missing, quote_via=quote, safe=""))))
@@ -137,7 +138,8 @@ class Upstream:
                     raise
                 wait = None
             else:
-                wait = None if last else self._find_retry_pause(answer, outgoing)
+                retried = not last and answer.status in self.retries.on_status
+                wait = self._find_retry_pause(answer, outgoing) if retried else None
                 if wait is None:
                     return structs.replace(answer, attempts=attempts) if attempts else answer
                 answer.close()
@@ -186,7 +188,7 @@ class Upstream:
 
     def _find_retry_pause(self, answer: UpstreamResponse, outgoing: UpstreamRequest) -> float | None:
         """Seconds until the next attempt; None: relay this answer instead of retrying."""
-        if answer.status not in self.retries.on_status or not outgoing.repeatable:
+        if not outgoing.repeatable:
             return None
         try:
             seconds = float(answer.header("retry-after"))

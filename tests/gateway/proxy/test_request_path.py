@@ -95,9 +95,9 @@ async def walk(running: Running) -> Walk:
 @pytest.mark.parametrize(
     ("noise", "files", "changes"),
     [
-        pytest.param(None, 75, 418, id="clean"),
-        pytest.param(NOISE, 101, 590, id="text noise"),
-        pytest.param(profile(ABBREVIATED), 92, 590, id="renamed tools"),
+        pytest.param(None, 74, 343, id="clean"),
+        pytest.param(NOISE, 100, 515, id="text noise"),
+        pytest.param(profile(ABBREVIATED), 91, 461, id="renamed tools"),
     ],
 )
 async def test_a_streamed_request(tmp_path: Path, noise: str | None, files: int, changes: int) -> None:
