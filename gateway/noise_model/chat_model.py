@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from typing import Any
-
-import httpx
+from typing import TYPE_CHECKING, Any
 
 from crosswind.gateway.config.noise_model import ChatModel, Judge
 from crosswind.gateway.protocols.json_values import decode, encode
 from crosswind.injectors.wording import Prompt
+
+if TYPE_CHECKING:
+    import httpx
 
 _MOST = 1 << 20
 """The longest answer that is read, in bytes."""
@@ -30,6 +31,8 @@ class ModelFailed(Exception):
 
 def open_client() -> httpx.AsyncClient:
     """Connections to models. The environment's proxies don't hold for them."""
+    import httpx  # Most gateways ask no model, and start sooner without.
+
     return httpx.AsyncClient(trust_env=False)
 
 
@@ -45,6 +48,8 @@ async def score_text(http: httpx.AsyncClient, judge: Judge, prompt: Prompt, text
 
 async def ask_model(http: httpx.AsyncClient, model: ChatModel, system: str, user: str) -> str:
     """The model's answer. ModelFailed."""
+    import httpx
+
     messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     body = {
         "model": model.model,

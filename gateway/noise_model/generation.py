@@ -11,8 +11,8 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
+from typing import TYPE_CHECKING
 
-import httpx
 import structlog
 
 from crosswind.gateway.clock import now_us
@@ -24,6 +24,9 @@ from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.record import GeneratedText
 from crosswind.gateway.trajectory.store import Store, StoreError
 from crosswind.injectors.wording import Prompt, WrittenText
+
+if TYPE_CHECKING:
+    import httpx
 
 _log = structlog.get_logger("crosswind.language")
 
