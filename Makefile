@@ -19,7 +19,7 @@ TESTS  ?= not slow
 WITH_VLLM ?= 1
 # What make check runs: noise, the data plane, the record, and what is public.
 CHECKED := tests/injectors tests/public tests/differential tests/gateway/noise tests/gateway/protocols tests/gateway/proxy \
-  tests/gateway/sessions tests/gateway/turn tests/gateway/trajectory/test_recorded_stores.py tests/gateway/trajectory/test_store.py
+  tests/gateway/sessions tests/gateway/turn tests/gateway/trajectory/test_recorded_stores.py tests/gateway/trajectory/test_store.py tests/gateway/trajectory/contract
 NODE   := tests/clients/node/node_modules/.package-lock.json
 
 .PHONY: demo check test test-all lint format warmup bench-store bench-gateway bench-engine bench-soak attack clients clients-elsewhere vllm catalogue bench-noise clean

@@ -26,6 +26,7 @@ SECTIONS = {
     "Records": {
         "report": "Write an HTML report of a store.",
         "export": "Write trajectories as JSON lines.",
+        "sessions": "Show what sessions said and saw.",
         "replay": "Show what the policy was sent, and why.",
         "store": "Back up, prune, verify, migrate, delete.",
     },

@@ -134,9 +134,10 @@ def _read(store: Path, of: set[str]) -> _Stored:
     with closing(sqlite3.connect(store)) as connection:
         sessions = dict(connection.execute("SELECT id, status FROM session").fetchall())
         turns = connection.execute(
-            "SELECT session_id, response_id FROM turn WHERE response_id IS NOT NULL"
+            "SELECT session_id, response_id FROM readable_turn WHERE response_id IS NOT NULL"
         ).fetchall()
-        rewards = connection.execute("SELECT session_id, reward FROM reward").fetchall()
+        query = "SELECT session.id, reward.reward FROM reward JOIN session ON number = session"
+        rewards = connection.execute(query).fetchall()
     told = Counter((session, name) for session, name in turns if session in of)
     given = Counter((session, repr(value)) for session, value in rewards if session in of)
     return _Stored(sessions, told, given, _by_name(told), _by_name(given))

@@ -98,10 +98,7 @@ def _lose_at_many_points(stage: Stage, folder: Path, until: float) -> None:
 
 def _find_late(store: Path) -> set[str]:
     """The turns that were released, while the store failed, before they were on disk: they are marked so."""
-    query = (
-        "SELECT response_id FROM turn LEFT JOIN delivery USING (session_id, turn_index, attempt) "
-        "WHERE coalesce(delivery.durable, turn.durable) <> 'yes'"
-    )
+    query = "SELECT response_id FROM readable_turn WHERE durable <> 'yes'"
     with closing(sqlite3.connect(store)) as connection:
         return {name for (name,) in connection.execute(query)}
 

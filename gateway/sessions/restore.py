@@ -36,7 +36,9 @@ class ResponseLookup:
         return await self._look_up(lambda: self.store.session_of_response(response_id))
 
     async def turn(self, session_id: str, response_id: str) -> Turn | None:
-        return await self._look_up(lambda: self.store.turn_of_response(session_id, response_id))
+        return await self._look_up(
+            lambda: self.store.turns_of_responses(session_id, (response_id,)).get(response_id)
+        )
 
     async def _look_up(self, look: Callable[[], T | None]) -> T | None:
         found = await asyncio.to_thread(look)
@@ -77,8 +79,8 @@ class HistoryRestorer:
         return True
 
     def _turns(self, session_id: str, responses: Sequence[str]) -> list[Turn]:
-        turns = (self.store.turn_of_response(session_id, response_id) for response_id in responses)
-        return [turn for turn in turns if turn is not None]
+        turns = self.store.turns_of_responses(session_id, responses)
+        return [turns[response_id] for response_id in responses if response_id in turns]
 
 
 def read_turn(codec: Codec, reader: SessionReader, turn: Turn) -> None:

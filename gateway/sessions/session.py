@@ -38,17 +38,15 @@ class Seen:
     """It is known to be in the store; if it is no longer there, it was deleted."""
     compared: bool = False
     """It was compared with the store: another worker may have opened it at the same moment."""
-    turn_row: int = 0
-    shown_row: int = 0
+    row: int = 0
 
     def covers(self, state: SessionState) -> bool:
-        return self.compared and self.turn_row >= state.turn_row and self.shown_row >= state.shown_row
+        return self.compared and self.row >= state.row
 
     def up_to(self, state: SessionState) -> None:
         """Record that everything up to this state is known."""
         self.stored = self.compared = True
-        self.turn_row = max(self.turn_row, state.turn_row)
-        self.shown_row = max(self.shown_row, state.shown_row)
+        self.row = max(self.row, state.row)
 
 
 @dataclass(slots=True, eq=False)

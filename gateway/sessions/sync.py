@@ -65,8 +65,8 @@ class WorkerSync:
     def _news(self, session: LiveSession) -> _News:
         seen, session_id = session.seen, session.record.id
         return _News(
-            self.store.ledger_since(session_id, seen.shown_row),
-            self.store.turns_since(session_id, seen.turn_row),
+            self.store.ledger_since(session_id, seen.row),
+            self.store.turns_since(session_id, seen.row),
             None if seen.compared else self.store.session(session_id),
         )
 

@@ -19,10 +19,10 @@ from crosswind.gateway.trajectory.retention import (
     prune,
     sweep_all,
 )
-from crosswind.gateway.trajectory.sqlite.schema import pending_migrations
+from crosswind.gateway.trajectory.sqlite.schema import VERSION, stored_version
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.store import StoreError, iterate_sessions, location
-from crosswind.gateway.trajectory.store_option import UnusableStore, open_named, store_option
+from crosswind.gateway.trajectory.store_option import UnusableStore, open_named, store_argument, store_option
 
 C = TypeVar("C", bound=Callable[..., None])
 
@@ -89,7 +89,7 @@ Examples:
 )
 @_store_options
 def verify(url: str, as_json: bool) -> None:
-    """Compute every hash again and follow every reference; exit 1 with a list of what is broken."""
+    """Decode every turn and follow every reference; exit 1 with a list of what is broken."""
     with _open(url) as opened:
         report = opened.check()
     document = {
@@ -97,13 +97,11 @@ def verify(url: str, as_json: bool) -> None:
         "problems": report.problems,
         "more_problems": report.more,
         "checked": report.checked,
-        "orphans": report.orphans,
     }
-    checked, orphans = _format_counts(report.checked), _format_counts(report.orphans)
     lines = [
         *report.problems,
         *([f"... and {report.more} more"] if report.more else []),
-        f"checked: {checked}; left of deleted sessions: {orphans}",
+        f"checked: {_format_counts(report.checked)}",
         "the store is whole" if report.whole else "the store is damaged: restore it from a backup",
     ]
     _print_result(as_json, document, *lines)
@@ -111,30 +109,39 @@ def verify(url: str, as_json: bool) -> None:
 
 
 @store.command(
-    short_help="Bring the store to this version's schema.",
+    short_help="Carry an older store over to this version's schema.",
     epilog="""\b
 Examples:
-  crosswind store migrate --dry-run
+  crosswind store migrate crosswind.db
   crosswind store migrate --compact
 """,
 )
-@_store_options
+@store_argument
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @click.option("--compact", is_flag=True, help="Rewrite the file so that it can shrink; writers wait.")
 def migrate(url: str, as_json: bool, dry_run: bool, compact: bool) -> None:
-    """Bring an older store to this version's schema; a newer one is refused."""
+    """Carry a store over that an older version wrote; a newer one is refused. Stop the gateway before.
+
+    STORE may be given as an argument instead of --store. The old file is kept beside the new one.
+    """
+    from crosswind.gateway.trajectory.sqlite_blocks.migration import migrate_store
+
+    path, kept = Path(_path(url)), None
     with _report_errors():
-        path = Path(_path(url))
-        at, steps = pending_migrations(path)
-    names = [f"{step.version:04}_{step.name}" for step in steps]
-    if not dry_run:
+        at = stored_version(path)
+        if not dry_run and at != VERSION:
+            kept = migrate_store(path)
+    if compact and not dry_run:
         with _open(url) as opened:
-            if compact:
-                opened.compact()
-    done = "would be applied" if dry_run else "applied"
-    document = {"from": at, "to": at + len(steps), "migrations": names, "dry_run": dry_run}
-    lines = [f"{name}: {done}" for name in names] or [f"schema version {at} is the newest"]
-    _print_result(as_json, document, *lines)
+            opened.compact()
+    document = {"from": at, "to": VERSION, "kept": None if kept is None else str(kept), "dry_run": dry_run}
+    line = f"schema version {at} is the newest"
+    if at != VERSION:
+        line = f"schema version {at}: would be carried over to {VERSION}"
+    if kept is not None:
+        line = f"carried over from schema version {at} to {VERSION}; the old store is {kept}"
+    _print_result(as_json, document, line)
 
 
 @store.command(
@@ -158,7 +165,7 @@ def delete(
     tenant: str | None,
     dry_run: bool,
 ) -> None:
-    """Delete sessions and their turns, events and rewards. Content that other sessions share stays."""
+    """Delete sessions and their turns, events and rewards."""
     if bool(session_ids) == bool(labels or tenant is not None):
         raise click.UsageError("give either --session, or --label and --tenant")
     wanted = dict(_parse_label(label) for label in labels)
@@ -200,7 +207,7 @@ def prune_command(
     everything: bool,
     dry_run: bool,
 ) -> None:
-    """Delete the oldest sessions, what deleted ones left behind, and give the space back."""
+    """Delete the oldest sessions, and give the space back."""
     size = None if larger_than is None else int(larger_than)
     if dry_run and older_than is None:
         raise click.UsageError("--dry-run needs --older-than: what goes by size shows as it goes")
@@ -211,14 +218,13 @@ def prune_command(
             return
         before = opened.used_bytes()
         gone = sum(len(ids) for ids in prune(opened, RetentionLimits(older_than, size, everything)))
-        orphans = opened.drop_orphans()
         _shrink_fully(opened)
         after = opened.used_bytes()
-    document = {"sessions": gone, "orphans": orphans, "bytes_before": before, "bytes_after": after}
+    document = {"sessions": gone, "bytes_before": before, "bytes_after": after}
     _print_result(
         as_json,
         document,
-        f"{gone} sessions, {orphans} orphans deleted: {before} bytes before, {after} after",
+        f"{gone} sessions deleted: {before} bytes before, {after} after",
     )
     if size is not None and after > size:
         why = f"{after} bytes are left, more than --larger-than {size}: the rest is open or awaits a reward"

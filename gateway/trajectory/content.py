@@ -1,4 +1,4 @@
-"""Content that is stored once, in chains of segments: a session's storage grows with its length.
+"""Content in chains of segments: what turns have in common is kept once.
 
 A body is a *frame* around a *chain*. The chain holds the messages, one segment each (with the bytes that
 separate it from the one before), and turn k+1's chain extends turn k's. The frame holds everything else, in
@@ -25,7 +25,7 @@ _LONG = 1 << 18
 
 
 def content_key(body: bytes) -> bytes:
-    """The 128-bit key under which equal bytes are stored once."""
+    """The 128-bit key of these bytes."""
     if not _UNYIELDING < len(body) < _LONG:
         return hashlib.blake2b(body, digest_size=KEY_BYTES).digest()
     # To get the interpreter back from the thread that writes can take 5 ms: in small bites it is kept.
@@ -41,7 +41,7 @@ class Chain:
     Chains are equal where their keys are.
     """
 
-    __slots__ = ("block", "body", "depth", "key", "parent", "says", "stored")
+    __slots__ = ("block", "body", "depth", "key", "parent", "says")
 
     def __init__(self, parent: Chain | None, body: bytes, *, block: bytes | None = None) -> None:
         self.parent = parent
@@ -51,8 +51,6 @@ class Chain:
         self.depth: int = parent.depth + 1 if parent else 1
         self.says = b""
         """A digest of what is said up to here, however a client spells it; empty where that isn't known."""
-        self.stored: tuple[str, int] | None = None
-        """The session, by id and number, for which a store has the node: its later turns don't bring it."""
 
     def __eq__(self, other: object) -> bool:
         return self.key == other.key if isinstance(other, Chain) else NotImplemented

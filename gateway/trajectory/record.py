@@ -169,6 +169,8 @@ class Turn(msgspec.Struct, frozen=True):
     """Whether a request header asked for no new noise."""
     model: str | None = None
     response_id: str | None = None
+    kept: bool = False
+    """Whether the provider keeps the response, so that a later request may name it."""
     policy_first: str | None = None
     policy_last: str | None = None
     received: View | None = None
@@ -266,7 +268,7 @@ class SessionMarked(msgspec.Struct, frozen=True):
 
 
 class SessionDeleted(msgspec.Struct, frozen=True):
-    """Delete a session with all its rows. `sweep` then deletes the content that no other session uses."""
+    """Delete a session with all its rows. `Store.sweep` then deletes what is left of a long one."""
 
     session_id: str
 
@@ -362,14 +364,12 @@ class TrainStep:
 class SessionState:
     """What a process compares before the next turn of a session it holds in memory: did others add rows?
 
-    Row numbers grow within a session. Each `_row` is the newest row's number, 0 if there is none. A process
-    reads the rows between its own numbers and these; its own rows come along, and applying a row twice is
-    harmless.
+    Row numbers grow within a session. `row` is that of the newest turn, which its ledger rows share; 0 if
+    there is none. A process reads the rows between its own number and this one; its own rows come along, and
+    applying a row twice is harmless.
     """
 
-    turn_row: int
-    shown_row: int
-    name_row: int
+    row: int
     status: SessionStatus
     noise_stopped: bool
     quarantine: str | None

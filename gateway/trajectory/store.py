@@ -9,6 +9,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 from crosswind.gateway.trajectory.ledger_rows import DestroyedAnswer, NameMap, Shown
@@ -42,14 +43,19 @@ class RowRefused(StoreError):
     """The store can never take one of these rows. None of them was written."""
 
 
-class Store(Protocol):
-    """A trajectory store. Opening it migrates its schema; a schema newer than the code is refused."""
+class Writer(Protocol):
+    """Writes rows of the record."""
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Write the rows in one durable transaction. A row with a known identity is not written again.
+        """Write the rows in one transaction; they are durable on return. A row with a known identity is not
+        written again. Ledger rows (`Shown`, `NameMap`) come with a turn of their session.
 
         Raises StoreUnavailable (try again) or RowRefused (final). Nothing was written then.
         """
+
+
+class SessionReader(Protocol):
+    """Reads sessions."""
 
     def session(self, session_id: str) -> Session | None: ...
 
@@ -64,22 +70,50 @@ class Store(Protocol):
     ) -> list[Session]:
         """List sessions, the last to arrive first. Label values are compared as text."""
 
-    def prunable_sessions(self, *, idle_s: float | None, everything: bool, limit: int) -> list[str]:
-        """List the ids of sessions that may be deleted, oldest first: those without activity for `idle_s`.
-        Time runs steadily, whatever happens to the wall clock.
+    def session_state(self, session_id: str) -> SessionState | None:
+        """The session's newest row number and its state; None if it doesn't exist.
 
-        Skips open sessions and those that await a reward, unless `everything`. A session with an expired
-        reward counts as ended.
+        A single point query, cheap enough for every request on the event loop: it never waits for a writer
+        and its cost does not grow with the session.
         """
 
-    def expire_rewards(self, idle_s: float, limit: int = 500) -> int:
-        """Expire the pending rewards of sessions without activity for `idle_s`; return how many.
+    def was_deleted(self, session_id: str) -> bool:
+        """Whether a session of this id was deleted, as long as `forget_deleted` keeps it. One point query."""
 
-        Expires at most `limit` in one short transaction. A later reward still counts.
-        """
+    def rewards(self, session_id: str) -> list[Reward]:
+        """Every reward of the session, in order of arrival."""
+
+
+class TurnReader(Protocol):
+    """Reads the turns, events and ledger of a session."""
+
+    def turns(self, session_id: str) -> list[Turn]:
+        """The session's turns by index and attempt, including updates from after they were written."""
+
+    def turns_since(self, session_id: str, after_row: int) -> list[TurnHead]:
+        """The session's turns above `after_row`, in order of writing; 0 gives all."""
+
+    def turns_of_responses(self, session_id: str, response_ids: Sequence[str]) -> Mapping[str, Turn]:
+        """The session's newest turn with each of these responses."""
+
+    def events(self, session_id: str) -> list[Event]: ...
+
+    def trajectory(self, session_id: str) -> Trajectory | None: ...
+
+    def ledger(self, session_id: str) -> list[Shown]: ...
+
+    def ledger_since(self, session_id: str, after_row: int) -> list[Shown]:
+        """The session's ledger rows that came with turns above `after_row`, in order; 0 gives all."""
+
+    def names(self, session_id: str) -> list[NameMap]:
+        """The session's name map."""
+
+
+class LookUp(Protocol):
+    """Finds what a request refers to without naming its session."""
 
     def session_of_response(self, response_id: str) -> str | None:
-        """The id of the newest session with this response."""
+        """The id of the newest session with this response, if the provider keeps it (`Turn.kept`)."""
 
     def owners_of_objects(self, ids: Sequence[str]) -> Mapping[str, str]:
         """The tenants of those of a provider's objects that are on record; empty for the operator's own."""
@@ -91,38 +125,12 @@ class Store(Protocol):
         """The answers to requests with these draws that noise destroyed within that time, each with its age
         in microseconds: the newest first, at most some hundred."""
 
-    def turns(self, session_id: str) -> list[Turn]: ...
-
-    def turn_of_response(self, session_id: str, response_id: str) -> Turn | None:
-        """The session's newest turn with this response."""
-
-    def events(self, session_id: str) -> list[Event]: ...
-
-    def trajectory(self, session_id: str) -> Trajectory | None: ...
-
-    def ledger(self, session_id: str) -> list[Shown]: ...
-
-    def session_state(self, session_id: str) -> SessionState | None:
-        """The session's newest row numbers and its state; None if it doesn't exist.
-
-        A single point query, cheap enough for every request on the event loop: it never waits for a writer
-        and its cost does not grow with the session.
-        """
-
-    def ledger_since(self, session_id: str, after_row: int) -> list[Shown]:
-        """The session's ledger rows above `after_row` (a `shown_row`), in order; 0 gives all."""
-
-    def turns_since(self, session_id: str, after_row: int) -> list[TurnHead]:
-        """The session's turns above `after_row` (a `turn_row`), in order of writing; 0 gives all."""
-
     def generated_texts(self, keys: Sequence[str]) -> Mapping[str, GeneratedText]:
         """The first text stored under each key, in any session. Keys without a text are left out."""
 
-    def names(self, session_id: str) -> list[NameMap]:
-        """The session's name map."""
 
-    def rewards(self, session_id: str) -> list[Reward]:
-        """Every reward of the session, in order of arrival."""
+class SettingReader(Protocol):
+    """Reads the settings of the control plane."""
 
     def setting(self, kind: str, name: str) -> Setting | None: ...
 
@@ -131,6 +139,10 @@ class Store(Protocol):
 
     def settings_as_they_came(self, kinds: Sequence[str]) -> list[Setting]:
         """All settings of these kinds, in the order of their last updates."""
+
+
+class TrainingRecord(Protocol):
+    """Groups to train on, and the steps of training runs."""
 
     def completed_groups(self, *, exclude: frozenset[str] = frozenset(), limit: int = 1000) -> list[str]:
         """Names of groups with all `group_size` sessions closed and rewarded, in order of completion. A name
@@ -150,6 +162,10 @@ class Store(Protocol):
     def runs(self) -> list[str]:
         """The names of the training runs, oldest first."""
 
+
+class Statistics(Protocol):
+    """Figures of a whole store, for reports."""
+
     def injections(self) -> Mapping[str, int]:
         """Injections per operator; withheld ones don't count."""
 
@@ -162,20 +178,34 @@ class Store(Protocol):
         """The policy versions that sampled tokens, in order of their first turn."""
 
     def summary(self) -> Summary:
-        """Statistics of the store's traffic, for reports."""
+        """Statistics of the store's traffic."""
 
     def counts(self) -> Mapping[str, Any]:
-        """Rows per kind (sessions, turns, events, ...), for reports."""
+        """Rows per kind (sessions, turns, events, ...)."""
 
-    def sweep(self, most: int = 500) -> int:
-        """Release about `most` pieces of the content of deleted sessions; return how many.
 
-        One short transaction; call it again until it returns 0. Content that no other session uses is
-        deleted.
+class Upkeep(Protocol):
+    """Retention, and the state of the store itself."""
+
+    def prunable_sessions(self, *, idle_s: float | None, everything: bool, limit: int) -> list[str]:
+        """List the ids of sessions that may be deleted, oldest first: those without activity for `idle_s`.
+        Time runs steadily, whatever happens to the wall clock.
+
+        Skips open sessions and those that await a reward, unless `everything`. A session with an expired
+        reward counts as ended.
         """
 
-    def was_deleted(self, session_id: str) -> bool:
-        """Whether a session of this id was deleted, as long as `forget_deleted` keeps it. One point query."""
+    def expire_rewards(self, idle_s: float, limit: int = 500) -> int:
+        """Expire the pending rewards of sessions without activity for `idle_s`; return how many.
+
+        Expires at most `limit` in one short transaction. A later reward still counts.
+        """
+
+    def sweep(self, most: int = 500) -> int:
+        """Delete at most `most` of the turns that are left of deleted sessions; return how many.
+
+        One short transaction; call it again until it returns 0.
+        """
 
     def forget_deleted(self, age_s: float, limit: int = 500) -> int:
         """Forget the ids of sessions that were deleted longer ago; return how many, `limit` at most."""
@@ -200,6 +230,20 @@ class Store(Protocol):
     def close(self) -> None: ...
 
 
+class Store(
+    Writer,
+    SessionReader,
+    TurnReader,
+    LookUp,
+    SettingReader,
+    TrainingRecord,
+    Statistics,
+    Upkeep,
+    Protocol,
+):
+    """A trajectory store. Opening one with another schema than the code's is refused."""
+
+
 def location(url: str) -> str:
     """The path in a file store's URL: `sqlite:///relative.db` or `sqlite:////absolute.db`."""
     scheme, separator, path = url.partition("://")
@@ -219,7 +263,7 @@ def stores() -> dict[str, type[Any]]:
     modules = [
         importlib.import_module(f"{package.__name__}.{found.name}.store")
         for found in pkgutil.iter_modules(package.__path__)
-        if found.ispkg
+        if found.ispkg and find_spec(f"{package.__name__}.{found.name}.store")
     ]
     modules += [entry.load() for entry in entry_points(group="crosswind.stores")]
     return {

@@ -203,6 +203,7 @@ class Exchange(msgspec.Struct, eq=False):
             spared=self.noise.spared,
             model=self._mask_name(self.answer.head_text("model") or self.request.model),
             response_id=self._mask_name(self.answer.head_text("id")),
+            kept=self.codec.name == "responses" or self.request.document.value("store") is True,
             policy_first=spans[0].version if spans else None,
             policy_last=spans[-1].version if spans else None,
             received=self.received,

@@ -27,11 +27,11 @@ FACTS = (
     Fact(Kind.DELETED, "gone"),
 )
 ANOTHER_TURN = (
-    "INSERT INTO turn (session_id, turn_index, attempt, created_us, response_id) "
-    "SELECT session_id, 1, 0, created_us, response_id FROM turn"
+    "INSERT INTO turn (session, turn_index, attempt, created_us, arrival, response_id, body) "
+    "SELECT session, 1, 0, created_us, arrival, response_id, body FROM turn"
 )
 ANOTHER_REWARD = (
-    "INSERT INTO reward (session_id, created_us, reward) SELECT session_id, 9, reward FROM reward"
+    "INSERT INTO reward (session, created_us, arrival, reward) SELECT session, 9, arrival, reward FROM reward"
 )
 
 
@@ -55,7 +55,7 @@ def test_a_store_that_holds_all_differs_in_nothing(store: Path) -> None:
         ("DELETE FROM turn", 1, 0),
         ("DELETE FROM reward", 1, 0),
         ("UPDATE session SET status = 'open'", 1, 0),
-        ("UPDATE session SET id = 'gone'", 3, 0),
+        ("UPDATE session SET id = 'gone'", 5, 0),
         (ANOTHER_TURN, 0, 1),
         (ANOTHER_REWARD, 0, 1),
     ],

@@ -14,11 +14,11 @@ ARGUMENTS = ("--groups", "2", "--group-size", "8", "--profile", "noisyagent", "-
 EVENTS = """
 SELECT task_id, group_id, rollout_index, turn_index, attempt, event.ordinal, operator, site, slot, anchor,
        logical_call, severity, draw_json, clean_hash, before, after, recovery, note, tool, tool_class
-FROM event JOIN session ON session.id = event.session_id
+FROM event JOIN session ON session.number = event.session
 ORDER BY task_id, group_id, rollout_index, turn_index, event.ordinal, attempt
 """
 ANCHOR = 9
-LEFT_OUT = {"session_id", "created_us"}
+LEFT_OUT = {"id", "session", "created_us"}
 """Ids and times: all that may differ."""
 OUTCOMES = "SELECT task_id, group_id, rollout_index, arm, plan_json, reward FROM session ORDER BY 1, 2, 3"
 

@@ -13,11 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+from msgspec.structs import replace
 
 from crosswind.gateway.trajectory.content import content_key
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.prefixes import check_by_model
 from crosswind.gateway.trajectory.record import Arm, RewardState, TrainStep, Turn
+from crosswind.gateway.trajectory.session_commands import sessions
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.store import Store, open_store
 from crosswind.gateway.trajectory.trust import VERSION
 from tests.loop.children import ROOT, Children, owner
@@ -102,12 +106,10 @@ def test_another_process_recomputes_every_sent_view(
     recorded: Path, store: Store, children: Children, tmp_path: Path
 ) -> None:
     bare = tmp_path / "bare.db"
-    with _rows(recorded) as whole, closing(sqlite3.connect(bare)) as copy:
-        whole.backup(copy)
-        # Nothing that the replay could copy its answer from is left.
-        copy.executescript(
-            "DELETE FROM shown; DELETE FROM event; UPDATE turn SET sent_frame = NULL, sent_chain = NULL"
-        )
+    with closing(SqliteStore(bare)) as copy:
+        for session in reversed(store.sessions(limit=10_000)):
+            # Nothing that the replay could copy its answer from comes along.
+            copy.write([session, *(replace(turn, sent=None) for turn in store.turns(session.id))])
     said = children.run(
         f"sqlite:///{bare}",
         command=(sys.executable, "-m", "tests.loop.replaying"),
@@ -190,11 +192,17 @@ def test_every_prompt_extends_what_came_before_in_noisy_sessions_too(store: Stor
     assert found.breaks == []
 
 
-def test_a_reader_with_sqlite3_sees_the_four_views_of_a_turn(recorded: Path) -> None:
+def test_a_reader_sees_the_four_views_of_a_turn(recorded: Path) -> None:
     with _rows(recorded) as rows:
-        turns = rows.execute("SELECT * FROM readable_turn WHERE fitness = 'fit'").fetchall()
-    assert len(turns) > 100
-    for turn in turns:
+        found = rows.execute("SELECT * FROM readable_turn WHERE fitness = 'fit'").fetchall()
+    assert len(found) > 100
+    shown = {
+        (session, turn["turn"], turn["attempt"]): turn
+        for session in {row["session_id"] for row in found}
+        for turn in _show(recorded, session)
+    }
+    for row in found:
+        turn = shown[row["session_id"], row["turn"], row["attempt"]]
         views = [
             json.loads(turn[name]) for name in ("agent_sent", "policy_saw", "policy_produced", "agent_got")
         ]
@@ -202,17 +210,29 @@ def test_a_reader_with_sqlite3_sees_the_four_views_of_a_turn(recorded: Path) -> 
         assert "return_token_ids" not in agent_sent and policy_saw["return_token_ids"] is True
         assert len(agent_sent["messages"]) == len(policy_saw["messages"])
         assert produced["choices"][0]["finish_reason"] and got["choices"] == produced["choices"]
-    changed = [turn for turn in turns if turn["injected"]]
-    assert changed and all(turn["agent_sent"] != turn["policy_saw"] for turn in changed)
+        assert row["view_changed"]
+        assert (turn["agent_sent"] != turn["policy_saw"]) or not row["injected"]
+    assert any(row["injected"] for row in found)
 
 
-def test_a_reader_with_sqlite3_sees_what_was_injected_and_why_it_stays_solvable(recorded: Path) -> None:
+def _show(recorded: Path, session_id: str) -> list[dict[str, Any]]:
+    """What `crosswind sessions show` prints of a session's turns."""
+    result = CliRunner().invoke(sessions, ["show", session_id, "--store", str(recorded), "--json"])
+    assert result.exit_code == 0, result.output
+    turns: list[dict[str, Any]] = json.loads(result.stdout)["turns"]
+    return turns
+
+
+def test_a_reader_with_sqlite3_sees_what_was_injected_and_why_it_stays_solvable(
+    recorded: Path, store: Store
+) -> None:
     with _rows(recorded) as rows:
         events = rows.execute("SELECT * FROM readable_event WHERE outcome = 'injected'").fetchall()
-        saw = {
-            (row["session_id"], row["turn"]): row["policy_saw"]
-            for row in rows.execute("SELECT session_id, turn, policy_saw FROM readable_turn")
-        }
+    saw = {
+        (turn.session_id, turn.index): turn.sent.bytes().decode()
+        for turn in _turns(store)
+        if turn.sent is not None
+    }
     assert len({event["operator"] for event in events}) >= 3
     for event in events:
         assert event["before"] != event["after"] and event["note"] and event["solvable_by"]

@@ -17,10 +17,9 @@ from pathlib import Path
 
 _LAST = """
 SELECT coalesce(max(last), 0) FROM (
-  SELECT * FROM (SELECT arrival AS last FROM session WHERE arrival IS NOT NULL
-                 ORDER BY coalesce(arrival, created_us) DESC LIMIT 1)
+  SELECT * FROM (SELECT arrival AS last FROM session ORDER BY number DESC LIMIT 1)
   UNION ALL SELECT max(closed_arrival) FROM session WHERE closed_arrival IS NOT NULL
-  UNION ALL SELECT * FROM (SELECT arrival FROM turn ORDER BY rowid DESC LIMIT 1)
+  UNION ALL SELECT * FROM (SELECT arrival FROM turn ORDER BY id DESC LIMIT 1)
   UNION ALL SELECT * FROM (SELECT arrival FROM reward ORDER BY id DESC LIMIT 1)
   UNION ALL SELECT max(arrival) FROM deleted_session)"""
 

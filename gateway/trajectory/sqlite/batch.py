@@ -1,11 +1,13 @@
-"""One write to SQLite: rows are encoded before the transaction and inserted table by table within it."""
+"""One write to SQLite: rows are sorted by what they are, and inserted table by table in one transaction."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, get_args
 
+from crosswind.gateway.trajectory.json_text import storable, to_json
 from crosswind.gateway.trajectory.ledger_rows import (
     DeliveredId,
     DestroyedAnswer,
@@ -14,7 +16,6 @@ from crosswind.gateway.trajectory.ledger_rows import (
     Shown,
 )
 from crosswind.gateway.trajectory.record import (
-    Completion,
     Delivery,
     Event,
     GeneratedText,
@@ -28,63 +29,39 @@ from crosswind.gateway.trajectory.record import (
     Setting,
     Turn,
 )
+from crosswind.gateway.trajectory.session_content import ContentWriter, KnownContent
 from crosswind.gateway.trajectory.sqlite.columns import (
-    COMPLETION,
     DELIVERED_ID,
-    DELIVERY,
     DESTROYED_ANSWER,
     EVENT,
     GENERATED_TEXT,
-    NAME_MAP,
     PROVIDER_OBJECT,
     REWARD,
     SESSION,
     SETTING,
-    SHOWN,
-    TURN,
-    storable,
-    to_json,
 )
-from crosswind.gateway.trajectory.sqlite.deletion import delete_session, was_deleted
-from crosswind.gateway.trajectory.sqlite.segments import KnownFrames, NewContent
+from crosswind.gateway.trajectory.sqlite.deletion import delete_sessions, was_deleted
+from crosswind.gateway.trajectory.sqlite.known_sessions import KnownSessions
+from crosswind.gateway.trajectory.sqlite.turn_rows import insert_turn, load_known
 from crosswind.gateway.trajectory.store import RowRefused
+from crosswind.gateway.trajectory.stored_turn import encode_ledger, without_texts
+from crosswind.gateway.trajectory.turn_body import LedgerBody, decode_body
 
-VIEW_COLUMNS = (
-    "received_frame",
-    "received_chain",
-    "sent_frame",
-    "sent_chain",
-    "produced_frame",
-    "produced_chain",
-    "delivered_frame",
-    "delivered_chain",
-    "prompt_chain",
-)
-BARE_CHOICE = "bare_choice"
-"""Set for a turn with a single choice without tokens, which has no completion row."""
+Numbers = Mapping[str, int]
 Values = Sequence[Any]
 
-# In the order of insertion: what others refer to comes first, and changes come after what they change.
-_SESSION = SESSION.insert("rewarded_us", stamped=True)
-_TURN = TURN.insert(*VIEW_COLUMNS, BARE_CHOICE, stamped=True)
-_COMPLETION = COMPLETION.insert("session_id", "turn_index", "attempt")
-_EVENT = EVENT.insert()
-_SHOWN = SHOWN.insert()
-_NAME = NAME_MAP.insert()
-_GENERATED = GENERATED_TEXT.insert()
-_DELIVERED_ID = DELIVERED_ID.insert()
-_PROVIDER_OBJECT = PROVIDER_OBJECT.insert()
-_DESTROYED = DESTROYED_ANSWER.insert()
-_REWARD = REWARD.insert(conflict="ON CONFLICT DO UPDATE SET arrival = excluded.arrival", stamped=True)
+_STAMPED = {"arrival": "arrival()"}
+_NEXT = "1 + max(coalesce((SELECT max(number) FROM session), 0), (SELECT last FROM numbering))"
+_SESSION = SESSION.insert("rewarded_us", given={"number": _NEXT, **_STAMPED})
 _REWARDED = """
 UPDATE session SET
   reward_state = 'given',
   rewarded_arrival = CASE WHEN rewarded_us IS NULL THEN arrival() ELSE rewarded_arrival END,
   rewarded_us = coalesce(rewarded_us, (
-    SELECT created_us FROM reward WHERE session_id = session.id ORDER BY arrival, reward.id LIMIT 1)),
+    SELECT created_us FROM reward WHERE session = number ORDER BY arrival, reward.id LIMIT 1)),
   (reward, reward_components_json, reward_source) = (
     SELECT reward.reward, components_json, source FROM reward
-    WHERE session_id = session.id ORDER BY arrival DESC, reward.id DESC LIMIT 1)
+    WHERE session = number ORDER BY arrival DESC, reward.id DESC LIMIT 1)
 WHERE id = ?"""
 _MARKED = """
 UPDATE session SET
@@ -100,146 +77,175 @@ UPDATE session SET
   closed_arrival = CASE WHEN closed_us IS NULL THEN arrival() ELSE closed_arrival END,
   closed_us = coalesce(closed_us, ?)
 WHERE id = ?"""
-_DELIVERY = DELIVERY.insert(
-    conflict="ON CONFLICT DO UPDATE SET delivered = excluded.delivered, "
-    "durable = coalesce(excluded.durable, durable), total_us = coalesce(excluded.total_us, total_us)"
-)
+_DELIVERY = """
+INSERT INTO delivery (delivered, durable, total_us, turn)
+SELECT ?, ?, ?, id FROM turn WHERE session = ? AND turn_index = ? AND attempt = ?
+ON CONFLICT DO UPDATE SET delivered = excluded.delivered, durable = coalesce(excluded.durable, durable),
+  total_us = coalesce(excluded.total_us, total_us)"""
+_REWARD = REWARD.insert(conflict="ON CONFLICT DO UPDATE SET arrival = excluded.arrival", given=_STAMPED)
 _SETTING = SETTING.insert(
     conflict="ON CONFLICT DO UPDATE SET value_json = excluded.value_json, updated_us = excluded.updated_us, "
     "arrival = excluded.arrival",
-    stamped=True,
-)
-_ERASED = "UPDATE shown SET text = NULL WHERE session_id = ? AND text IS NOT NULL"
-_ORDER = (
-    _SESSION,
-    _TURN,
-    _COMPLETION,
-    _EVENT,
-    _SHOWN,
-    _NAME,
-    _GENERATED,
-    _DELIVERED_ID,
-    _DESTROYED,
-    _REWARD,
-    _REWARDED,
-    _MARKED,
-    _CLOSED,
-    _DELIVERY,
-    _SETTING,
-    _PROVIDER_OBJECT,
-    _ERASED,
+    given=_STAMPED,
 )
 
 
-def bare_choice(finish_reason: str | None) -> tuple[Completion, ...]:
-    """The completions of a turn with a single choice without tokens; such a choice has no row of its own."""
-    return (Completion(0, finish_reason=finish_reason),)
+def _encode_session(row: Session, numbers: Numbers) -> Values:
+    rewarded_us = row.closed_us or row.created_us if row.reward is not None else None
+    return [*SESSION.encode(row, numbers), rewarded_us]
+
+
+def _encode_mark(row: SessionMarked, numbers: Numbers) -> Values:
+    labels = None if row.labels is None else to_json(row.labels)
+    return row.noise_stopped, row.quarantine, row.confidence, row.reward_state, labels, row.session_id
+
+
+def _encode_delivery(row: Delivery, numbers: Numbers) -> Values:
+    number = numbers[row.session_id]
+    return row.delivered, row.durable, row.total_us, number, row.turn_index, row.attempt
+
+
+# The statements of each kind of row behind the sessions and turns, each with what encodes its values, in the
+# order in which they run: changes come after what they change.
+_STATEMENTS: tuple[tuple[type, str, Callable[[Any, Numbers], Values]], ...] = (
+    (Event, EVENT.insert(), EVENT.encode),
+    (GeneratedText, GENERATED_TEXT.insert(), GENERATED_TEXT.encode),
+    (DeliveredId, DELIVERED_ID.insert(), DELIVERED_ID.encode),
+    (DestroyedAnswer, DESTROYED_ANSWER.insert(), DESTROYED_ANSWER.encode),
+    (Reward, _REWARD, REWARD.encode),
+    (Reward, _REWARDED, lambda row, numbers: (row.session_id,)),
+    (SessionMarked, _MARKED, _encode_mark),
+    (SessionClosed, _CLOSED, lambda row, numbers: (row.closed_us, row.session_id)),
+    (Delivery, _DELIVERY, _encode_delivery),
+    (Setting, _SETTING, SETTING.encode),
+    (ProviderObject, PROVIDER_OBJECT.insert(), PROVIDER_OBJECT.encode),
+)
+_OWNED = (Turn, Shown, NameMap, Event, GeneratedText, DeliveredId, DestroyedAnswer, Reward, Delivery)
+"""The kinds of rows that need their session's row."""
+_KINDS = frozenset(get_args(Row))
 
 
 class Batch:
-    """The encoded rows of one transaction. Raises RowRefused for a row that can't be encoded."""
+    """The rows of one transaction."""
 
-    def __init__(self, rows: Sequence[Row], known: KnownFrames, *, trust_stored: bool = True) -> None:
-        self._content = NewContent(known, trust_stored=trust_stored)
-        self._opened_ids: list[str] = []
-        self._deleted_ids: list[str] = []
-        self._values: dict[str, list[Values]] = {statement: [] for statement in _ORDER}
+    def __init__(self, rows: Iterable[Row], known: KnownSessions) -> None:
+        self._known = known
+        self._rows: defaultdict[type, list[Any]] = defaultdict(list)
         for row in rows:
-            try:
-                self._add(row)
-            except (KeyError, TypeError, ValueError, OverflowError) as error:
-                # The error names no content: rows hold other people's text.
-                of = getattr(row, "session_id", "")
-                raise RowRefused(
-                    f"a {type(row).__name__} row of session {of!r} can't be stored: {error}"
-                ) from error
-        self.session_ids = {
-            row.session_id for row in rows if not isinstance(row, Session | Setting | ProviderObject)
-        }
+            self._rows[type(row)].append(row)
+        if unknown := self._rows.keys() - _KINDS:
+            raise RowRefused(f"no row of the record: {', '.join(sorted(kind.__name__ for kind in unknown))}")
+        self._writers: dict[str, ContentWriter] = {}
+        self._state = 0
+        """Which state of the store others left; it changes where they write."""
 
-    def insert(self, connection: sqlite3.Connection) -> None:
-        """Insert everything, within the caller's transaction.
+    def insert(self, connection: sqlite3.Connection, arrival: int) -> None:
+        """Insert everything, within the caller's transaction of that time.
 
-        Raises RowRefused for a session that was deleted of late: a request in flight must not bring it back.
+        Raises RowRefused for a row that can't be stored, or whose session isn't there: also for a session
+        that was deleted of late, which a request in flight must not bring back.
         """
-        for session_id in self._opened_ids:
-            if was_deleted(connection, session_id):
-                raise RowRefused(f"session {session_id!r} was deleted")
-        for statement in _ORDER:
-            if values := self._values[statement]:
-                _execute(connection, statement, values)
-            if statement is _SESSION:
-                self._content.insert(connection)
-        for session_id in self._deleted_ids:
-            delete_session(connection, session_id)
+        rows = self._rows
+        if opened := rows.get(Session):
+            for session in opened:
+                if was_deleted(connection, session.id):
+                    raise RowRefused(f"session {session.id!r} was deleted")
+            _execute(connection, _SESSION, _encode(opened, _encode_session, {}))
+        self._state = connection.execute("PRAGMA data_version").fetchone()[0]
+        numbers = self._find_numbers(connection)
+        if turns := rows.get(Turn):
+            self._insert_turns(connection, turns, numbers, arrival)
+        elif Shown in rows or NameMap in rows:
+            raise RowRefused("ledger rows need a turn of their session in the same write")
+        for kind, statement, encode in _STATEMENTS:
+            if found := rows.get(kind):
+                _execute(connection, statement, _encode(found, encode, numbers))
+        for erased in rows.get(LedgerTextsErased, ()):
+            _erase_texts(connection, erased.session_id)
+        if deleted := rows.get(SessionDeleted):
+            delete_sessions(connection, [row.session_id for row in deleted])
+            for row in deleted:
+                self._known.forget(row.session_id)
+                self._writers.pop(row.session_id, None)
 
-    def mark_stored(self) -> None:
+    def remember(self) -> None:
         """Remember what is stored. Call this only once the transaction is on disk."""
-        self._content.mark_stored()
+        for session_id, writer in self._writers.items():
+            self._known.remember(session_id, writer, self._state)
 
-    def _add(self, row: Row) -> None:
-        if isinstance(row, Turn):
-            self._add_turn(row)
-        elif isinstance(row, SessionDeleted):
-            self._deleted_ids.append(row.session_id)
-        else:
-            if isinstance(row, Session):
-                self._opened_ids.append(row.id)
-            for statement, encode in _ENCODERS[type(row)]:
-                self._values[statement].append(encode(row))
+    def _find_numbers(self, connection: sqlite3.Connection) -> dict[str, int]:
+        """The numbers of the sessions that rows belong to. Raises RowRefused if one isn't there."""
+        rows, found = self._rows, dict[str, int]()
+        for session_id in dict.fromkeys(row.session_id for kind in _OWNED for row in rows.get(kind, ())):
+            number = self._known.number(session_id, self._state)
+            if number is None:
+                row = connection.execute("SELECT number FROM session WHERE id = ?", (session_id,)).fetchone()
+                if row is None:
+                    raise RowRefused(f"no session {session_id!r}; its Session row must be written first")
+                number = row[0]
+            found[session_id] = number
+        return found
 
-    def _add_turn(self, row: Turn) -> None:
-        content = self._content
-        session_id, received = row.session_id, content.view(row.session_id, row.received)
-        values = TURN.encode(row)
-        values += received
-        values += received if row.sent is row.received else content.view(session_id, row.sent)
-        values += content.view(session_id, row.produced)
-        values += content.view(session_id, row.delivered_view)
-        values.append(content.chain(session_id, row.prompt_ids))
-        bare = row.completions == bare_choice(row.finish_reason)
-        values.append(1 if bare else None)
-        self._values[_TURN].append(values)
-        for completion in () if bare else row.completions:
-            self._values[_COMPLETION].append(
-                [*COMPLETION.encode(completion), session_id, row.index, row.attempt]
-            )
+    def _insert_turns(
+        self, connection: sqlite3.Connection, turns: Sequence[Turn], numbers: Numbers, arrival: int
+    ) -> None:
+        shown, names = self._ledger_rows(Shown, turns), self._ledger_rows(NameMap, turns)
+        for at, turn in enumerate(turns):
+            content = self._writers.get(turn.session_id)
+            if content is None:
+                content = self._writer(connection, turn.session_id, numbers[turn.session_id])
+            try:
+                ledger = encode_ledger(shown.get(at, ()), names.get(at, ()))
+                insert_turn(connection, turn, content, ledger, arrival)
+            except (KeyError, TypeError, ValueError, OverflowError) as error:
+                raise _refused(turn, error) from error
+
+    def _writer(self, connection: sqlite3.Connection, session_id: str, number: int) -> ContentWriter:
+        def load(known: KnownContent) -> None:
+            load_known(connection, known)
+
+        known, fresh = self._known.take(session_id, number), False
+        if known is None:
+            known, fresh = KnownContent(number), True
+            load(known)
+        self._writers[session_id] = content = ContentWriter(known, None if fresh else load)
+        return content
+
+    def _ledger_rows(self, kind: type, turns: Sequence[Turn]) -> dict[int, list[Any]]:
+        """The ledger rows by the place in `turns` of the turn that they are stored with: the first one of
+        their index, or else the last one of their session.
+        """
+        found: defaultdict[int, list[Any]] = defaultdict(list)
+        if rows := self._rows.get(kind):
+            places = {(turn.session_id, -1): at for at, turn in enumerate(turns)}
+            for at, turn in enumerate(turns):
+                places.setdefault((turn.session_id, turn.index), at)
+            for row in rows:
+                last = places.get((row.session_id, -1))
+                place = places.get((row.session_id, row.turn_index), last)
+                if place is None:
+                    raise RowRefused(
+                        f"a {kind.__name__} row of session {row.session_id!r} needs a turn of that session "
+                        "in the same write"
+                    )
+                found[place].append(row)
+        return found
 
 
-def _encode_session(row: Session) -> Values:
-    rewarded_us = row.closed_us or row.created_us if row.reward is not None else None
-    return [*SESSION.encode(row), rewarded_us]
+def _encode(rows: Sequence[Any], encode: Callable[[Any, Numbers], Values], numbers: Numbers) -> list[Values]:
+    values = []
+    for row in rows:
+        try:
+            values.append(encode(row, numbers))
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise _refused(row, error) from error
+    return values
 
 
-def _encode_mark(row: SessionMarked) -> Values:
-    labels = None if row.labels is None else to_json(row.labels)
-    return (
-        row.noise_stopped,
-        row.quarantine,
-        row.confidence,
-        row.reward_state,
-        labels,
-        row.session_id,
-    )
-
-
-# The statements that a row runs, each with what encodes its values. Turns and deletions need the whole batch.
-_ENCODERS: dict[type, tuple[tuple[str, Callable[[Any], Values]], ...]] = {
-    Session: ((_SESSION, _encode_session),),
-    Event: ((_EVENT, EVENT.encode),),
-    Shown: ((_SHOWN, SHOWN.encode),),
-    NameMap: ((_NAME, NAME_MAP.encode),),
-    GeneratedText: ((_GENERATED, GENERATED_TEXT.encode),),
-    DeliveredId: ((_DELIVERED_ID, DELIVERED_ID.encode),),
-    DestroyedAnswer: ((_DESTROYED, DESTROYED_ANSWER.encode),),
-    Reward: ((_REWARD, REWARD.encode), (_REWARDED, lambda row: (row.session_id,))),
-    SessionClosed: ((_CLOSED, lambda row: (row.closed_us, row.session_id)),),
-    SessionMarked: ((_MARKED, _encode_mark),),
-    Delivery: ((_DELIVERY, DELIVERY.encode),),
-    Setting: ((_SETTING, SETTING.encode),),
-    ProviderObject: ((_PROVIDER_OBJECT, PROVIDER_OBJECT.encode),),
-    LedgerTextsErased: ((_ERASED, lambda row: (row.session_id,)),),
-}
+def _refused(row: Any, error: Exception) -> RowRefused:
+    """The error names no content: rows hold other people's text."""
+    of = getattr(row, "session_id", "")
+    return RowRefused(f"a {type(row).__name__} row of session {of!r} can't be stored: {error}")
 
 
 def _execute(connection: sqlite3.Connection, statement: str, values: list[Values]) -> None:
@@ -252,13 +258,11 @@ def _execute(connection: sqlite3.Connection, statement: str, values: list[Values
         raise RowRefused(f"a number is too large for the store: {error}") from error
 
 
-def explain_missing_sessions(connection: sqlite3.Connection, batch: Batch) -> str | None:
-    """Say which sessions of a refused batch are not in the store; None if all of them are."""
-    known = {
-        session_id
-        for session_id in batch.session_ids
-        if connection.execute("SELECT 1 FROM session WHERE id = ?", (session_id,)).fetchone()
-    }
-    if missing := sorted(batch.session_ids - known):
-        return f"no session {', '.join(map(repr, missing[:5]))}; its Session row must be written first"
-    return None
+def _erase_texts(connection: sqlite3.Connection, session_id: str) -> None:
+    query = (
+        "SELECT turn.id, ledger FROM turn JOIN session ON number = session "
+        "WHERE session.id = ? AND ledger IS NOT NULL"
+    )
+    for row, ledger in connection.execute(query, (session_id,)).fetchall():
+        erased = without_texts(decode_body(ledger, LedgerBody))
+        connection.execute("UPDATE turn SET ledger = ? WHERE id = ?", (erased, row))

@@ -75,7 +75,6 @@ def connect(path: Path, busy_timeout_s: float, *, read_only: bool = False) -> sq
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-        connection.execute("PRAGMA foreign_keys = ON")
         # Deleted texts are overwritten with zeros, not only unlinked.
         connection.execute("PRAGMA secure_delete = ON")
         if read_only:

@@ -10,12 +10,11 @@ from pathlib import Path
 from crosswind.gateway.trajectory.sqlite.arrival import store_time
 from crosswind.gateway.trajectory.store import StoreError
 
-_OPENED = "coalesce(arrival, created_us)"
 # The last activity of a session: its beginning, its last turn, or its end.
-_ACTIVE = f"""max(
-  {_OPENED},
-  coalesce((SELECT {_OPENED} FROM turn WHERE session_id = session.id ORDER BY rowid DESC LIMIT 1), 0),
-  coalesce(closed_arrival, CASE WHEN arrival IS NULL THEN closed_us END, 0))"""
+_ACTIVE = """max(
+  arrival,
+  coalesce((SELECT arrival FROM turn WHERE turn.session = session.number ORDER BY turn.id DESC LIMIT 1), 0),
+  coalesce(closed_arrival, 0))"""
 _SETTLED = "(status = 'closed' AND reward_state <> 'pending' OR reward_state = 'expired')"
 _SHRINK_PAGES = 512
 
@@ -24,23 +23,30 @@ def prunable_sessions(
     connection: sqlite3.Connection, *, idle_s: float | None, everything: bool, limit: int
 ) -> list[str]:
     query = f"""
-    SELECT id FROM session
-    WHERE (:everything OR {_SETTLED})
-      AND (:before IS NULL OR {_OPENED} < :before AND {_ACTIVE} < :before)
-    ORDER BY {_OPENED}, number LIMIT :limit"""
+    SELECT id, arrival, {_ACTIVE} FROM session WHERE :everything OR {_SETTLED} ORDER BY number"""
     before = None if idle_s is None else store_time(connection) - int(idle_s * 1e6)
-    values = {"everything": everything, "before": before, "limit": limit}
-    return [session_id for (session_id,) in connection.execute(query, values)]
+    found: list[str] = []
+    for session_id, opened, active in connection.execute(query, {"everything": everything}):
+        # Those behind it were opened later.
+        if len(found) == limit or (before is not None and opened >= before):
+            break
+        if before is None or active < before:
+            found.append(session_id)
+    return found
 
 
 def expire_rewards(connection: sqlite3.Connection, idle_s: float, limit: int) -> int:
     """Expire the pending rewards of sessions without activity for `idle_s`; return how many."""
-    query = f"""
-    UPDATE session SET reward_state = 'expired' WHERE rowid IN (
-      SELECT rowid FROM session
-      WHERE reward_state = 'pending' AND {_OPENED} < :before AND {_ACTIVE} < :before LIMIT :limit)"""
+    query = f"SELECT number, arrival, {_ACTIVE} FROM session WHERE reward_state = 'pending' ORDER BY number"
     before = store_time(connection) - int(idle_s * 1e6)
-    return connection.execute(query, {"before": before, "limit": limit}).rowcount
+    found: list[tuple[int]] = []
+    for number, opened, active in connection.execute(query):
+        if len(found) == limit or opened >= before:
+            break
+        if active < before:
+            found.append((number,))
+    connection.executemany("UPDATE session SET reward_state = 'expired' WHERE number = ?", found)
+    return len(found)
 
 
 def used_bytes(connection: sqlite3.Connection) -> int:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import structlog
-from msgspec import structs
 
+from crosswind.gateway.trajectory.json_text import storable, text
 from crosswind.gateway.trajectory.ledger_rows import DestroyedAnswer, NameMap, Shown
 from crosswind.gateway.trajectory.record import (
-    Completion,
-    Delivered,
-    Durable,
     Event,
     GeneratedText,
     Reward,
@@ -27,49 +23,45 @@ from crosswind.gateway.trajectory.record import (
     TurnHead,
 )
 from crosswind.gateway.trajectory.sqlite.arrival import store_time
-from crosswind.gateway.trajectory.sqlite.batch import BARE_CHOICE, VIEW_COLUMNS, bare_choice
 from crosswind.gateway.trajectory.sqlite.columns import (
-    COMPLETION,
     DESTROYED_ANSWER,
     EVENT,
     GENERATED_TEXT,
-    NAME_MAP,
     REWARD,
     SESSION,
     SETTING,
-    SHOWN,
-    TURN,
     Table,
-    storable,
-    text,
 )
-from crosswind.gateway.trajectory.sqlite.stored_content import StoredContent
+from crosswind.gateway.trajectory.sqlite.turn_rows import SessionTurns, in_order
 from crosswind.gateway.trajectory.store import StoreError
+from crosswind.gateway.trajectory.stored_turn import decode_shown
+from crosswind.gateway.trajectory.turn_body import DamagedBody, LedgerBody, decode_body
 
 T = TypeVar("T")
 
 _log = structlog.get_logger("crosswind.store")
 
-_DELIVERED = ("delivery.delivered", "delivery.durable", "delivery.total_us")
-_TURNS = (
-    f"SELECT {TURN.select(*VIEW_COLUMNS, BARE_CHOICE, *_DELIVERED)} FROM turn "
-    "LEFT JOIN delivery USING (session_id, turn_index, attempt)"
-)
 _DESTROYED = f"""
 SELECT {DESTROYED_ANSWER.select()}, EXISTS (
-  SELECT 1 FROM turn WHERE turn.session_id = destroyed_answer.session_id
+  SELECT 1 FROM turn WHERE turn.session = destroyed_answer.session
   AND (turn.turn_index, turn.attempt) > (destroyed_answer.turn_index, destroyed_answer.attempt)
 ), coalesce((
-  SELECT arrival FROM turn WHERE turn.session_id = destroyed_answer.session_id
+  SELECT arrival FROM turn WHERE turn.session = destroyed_answer.session
   AND (turn.turn_index, turn.attempt) = (destroyed_answer.turn_index, destroyed_answer.attempt)
 ), at_us) AS came FROM destroyed_answer WHERE alike = ? AND came > ? ORDER BY came DESC LIMIT 200"""
 _STATE = """
 SELECT
-  coalesce((SELECT rowid FROM turn WHERE session_id = session.id ORDER BY rowid DESC LIMIT 1), 0),
-  coalesce((SELECT id FROM shown WHERE session_id = session.id ORDER BY id DESC LIMIT 1), 0),
-  coalesce((SELECT max(id) FROM name_map WHERE session_id = session.id), 0),
+  coalesce((SELECT id FROM turn WHERE turn.session = session.number ORDER BY id DESC LIMIT 1), 0),
   status, noise_stopped, quarantine
-FROM session WHERE id = ?"""
+FROM session WHERE session.id = ?"""
+_OF = "(SELECT number FROM session WHERE session.id = ?)"
+_HEADS = f"""
+SELECT id, turn_index, attempt, parent, branch, received_key, response_id, request, idempotency,
+  coalesce(error_source = 'injected', 0),
+  (SELECT count(*) FROM event WHERE event.session = turn.session AND event.turn_index = turn.turn_index
+    AND event.attempt = turn.attempt AND event.after IS NOT NULL
+    AND event.site IN ('transport', 'model_response'))
+FROM turn WHERE session = {_OF} AND id > ? ORDER BY id"""
 
 
 def select(connection: sqlite3.Connection, table: Table[T], rest: str, *values: object) -> list[T]:
@@ -110,7 +102,8 @@ def sessions(
 
 def session_of_response(connection: sqlite3.Connection, response_id: str) -> str | None:
     row = connection.execute(
-        "SELECT session_id FROM turn WHERE response_id = ? ORDER BY rowid DESC LIMIT 1",
+        "SELECT session.id FROM turn JOIN session ON number = session WHERE kept AND response_id = ? "
+        "ORDER BY turn.id DESC LIMIT 1",
         (storable(response_id),),
     ).fetchone()
     return row[0] if row else None
@@ -119,14 +112,14 @@ def session_of_response(connection: sqlite3.Connection, response_id: str) -> str
 def owners_of_objects(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, str]:
     query = """
         SELECT tenant FROM provider_object WHERE id = ?1
-        UNION ALL SELECT coalesce(session.tenant, '') FROM turn JOIN session ON session.id = turn.session_id
-        WHERE turn.response_id = ?1 LIMIT 1"""
+        UNION ALL SELECT coalesce(session.tenant, '') FROM turn JOIN session ON number = session
+        WHERE kept AND turn.response_id = ?1 LIMIT 1"""
     found = {one: connection.execute(query, (storable(one),)).fetchone() for one in ids}
     return {one: row[0] for one, row in found.items() if row is not None}
 
 
 def sessions_of_delivered_id(connection: sqlite3.Connection, name: str) -> list[str]:
-    query = "SELECT session_id FROM delivered_id WHERE name = ? LIMIT 2"
+    query = "SELECT session.id FROM delivered_id JOIN session ON number = session WHERE name = ? LIMIT 2"
     return [session_id for (session_id,) in connection.execute(query, (storable(name),))]
 
 
@@ -141,92 +134,36 @@ def destroyed_answers(
 
 def turns(connection: sqlite3.Connection, session_id: str) -> list[Turn]:
     """The session's turns by index and attempt, including updates from after they were written."""
-    query = f"{_TURNS} WHERE turn.session_id = ? ORDER BY turn.turn_index, turn.attempt"
-    rows = connection.execute(query, (session_id,)).fetchall()
-    return _read_turns(connection, session_id, rows, _read_completions(connection, session_id))
+    number = _number(connection, session_id)
+    return [] if number is None else in_order(SessionTurns(connection, session_id, number).read())
+
+
+def _number(connection: sqlite3.Connection, session_id: str) -> int | None:
+    row = connection.execute("SELECT number FROM session WHERE id = ?", (session_id,)).fetchone()
+    return None if row is None else row[0]
 
 
 def generated_texts(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, GeneratedText]:
-    rest = "WHERE key = ? ORDER BY rowid LIMIT 1"
+    rest = "WHERE key = ? ORDER BY generated_text.rowid LIMIT 1"
     return {found.key: found for key in keys for found in select(connection, GENERATED_TEXT, rest, key)}
 
 
-def turn_of_response(connection: sqlite3.Connection, session_id: str, response_id: str) -> Turn | None:
-    """The session's newest turn with this response.
-
-    The plus sign keeps the planner from the session's index: the response id is far more selective.
-    """
-    query = f"{_TURNS} WHERE turn.response_id = ? AND +turn.session_id = ? ORDER BY turn.rowid DESC LIMIT 1"
-    rows = connection.execute(query, (storable(response_id), session_id)).fetchall()
-    if not rows:
-        return None
-    place = tuple(rows[0][TURN.names.index(name)] for name in ("turn_index", "attempt"))
-    return _read_turns(connection, session_id, rows, _read_completions(connection, session_id, place))[0]
-
-
-def _read_turns(
-    connection: sqlite3.Connection,
-    session_id: str,
-    rows: Sequence[Sequence[Any]],
-    completions: Mapping[tuple[int, int], Sequence[Completion]],
-) -> list[Turn]:
-    own, views = len(TURN.names), len(TURN.names) + len(VIEW_COLUMNS)
-    keys = [row[own:views] for row in rows]
-    content = StoredContent(
-        connection,
-        session_id,
-        frames=(key for row in keys for key in row[0:8:2]),
-        tips=(key for row in keys for key in (*row[1:8:2], row[8])),
-    )
-    index, attempt = TURN.names.index("turn_index"), TURN.names.index("attempt")
-    return [
-        _complete_turn(
-            TURN.decode(
-                row[:own],
-                received=content.view(*key[0:2]),
-                sent=content.view(*key[2:4]),
-                produced=content.view(*key[4:6]),
-                delivered_view=content.view(*key[6:8]),
-                prompt_ids=content.chain(key[8]),
-                completions=tuple(completions.get((row[index], row[attempt]), ())),
-            ),
-            row[views:],
-        )
-        for row, key in zip(rows, keys, strict=True)
-    ]
-
-
-def _complete_turn(turn: Turn, rest: Sequence[Any]) -> Turn:
-    """Add the choice without a row of its own, and the fields of the delivery row."""
-    bare, delivered, durable, total_us = rest
-    if bare:
-        turn = structs.replace(turn, completions=bare_choice(turn.finish_reason))
-    if delivered is None:
-        return turn
-    return structs.replace(
-        turn,
-        delivered=Delivered(delivered),
-        durable=turn.durable if durable is None else Durable(durable),
-        total_us=turn.total_us if total_us is None else total_us,
-    )
-
-
-def _read_completions(
-    connection: sqlite3.Connection, session_id: str, place: tuple[int, ...] = ()
-) -> defaultdict[tuple[int, int], list[Completion]]:
-    """The choices by turn index and attempt, optionally of a single one."""
-    found: defaultdict[tuple[int, int], list[Completion]] = defaultdict(list)
-    query = (
-        f"SELECT turn_index, attempt, {COMPLETION.select()} FROM completion WHERE session_id = ? "
-        f"{'AND turn_index = ? AND attempt = ? ' if place else ''}ORDER BY turn_index, attempt, choice"
-    )
-    for index, attempt, *row in connection.execute(query, (session_id, *place)):
-        found[index, attempt].append(COMPLETION.decode(row))
-    return found
+def turns_of_responses(
+    connection: sqlite3.Connection, session_id: str, response_ids: Sequence[str]
+) -> dict[str, Turn]:
+    """The session's newest turn with each of these responses."""
+    number = _number(connection, session_id)
+    if number is None:
+        return {}
+    only = f"AND turn.response_id IN ({', '.join('?' * len(response_ids))})"
+    found = SessionTurns(connection, session_id, number).read(only, *map(storable, response_ids))
+    return {turn.response_id: turn for turn in found if turn.response_id is not None}
 
 
 def events(connection: sqlite3.Connection, session_id: str) -> list[Event]:
-    return select(connection, EVENT, "WHERE session_id = ? ORDER BY turn_index, attempt, ordinal", session_id)
+    return select(
+        connection, EVENT, f"WHERE session = {_OF} ORDER BY turn_index, attempt, ordinal", session_id
+    )
 
 
 def trajectory(connection: sqlite3.Connection, session_id: str) -> Trajectory | None:
@@ -243,20 +180,29 @@ def ledger(connection: sqlite3.Connection, session_id: str) -> list[Shown]:
 
 
 def ledger_since(connection: sqlite3.Connection, session_id: str, after_row: int) -> list[Shown]:
-    return select(connection, SHOWN, "WHERE session_id = ? AND id > ? ORDER BY id", session_id, after_row)
+    """Of several rows of one part the first counts."""
+    found: dict[tuple[str, str, str], Shown] = {}
+    for body in _ledgers(connection, session_id, after_row):
+        for stored in body.shown:
+            shown = decode_shown(session_id, stored)
+            found.setdefault((shown.branch, shown.anchor, shown.site), shown)
+    return list(found.values())
+
+
+def _ledgers(connection: sqlite3.Connection, session_id: str, after_row: int = 0) -> Iterator[LedgerBody]:
+    query = f"SELECT id, ledger FROM turn WHERE session = {_OF} AND id > ? AND ledger IS NOT NULL ORDER BY id"
+    for row, ledger in connection.execute(query, (session_id, after_row)):
+        try:
+            yield decode_body(ledger, LedgerBody)
+        except DamagedBody as error:
+            raise StoreError(
+                f"the ledger of session {session_id!r} is damaged in turn row {row}: {error}; restore the "
+                "store from a backup"
+            ) from error
 
 
 def turns_since(connection: sqlite3.Connection, session_id: str, after_row: int) -> list[TurnHead]:
-    query = (
-        "SELECT rowid, turn_index, attempt, parent, branch, received_chain, response_id, "
-        "request, idempotency, "
-        "coalesce(json_extract(error_json, '$.source') = 'injected', 0), "
-        "(SELECT count(*) FROM event WHERE event.session_id = turn.session_id AND "
-        "event.turn_index = turn.turn_index AND event.attempt = turn.attempt AND event.after IS NOT NULL "
-        "AND event.site IN ('transport', 'model_response')) FROM turn "
-        "WHERE session_id = ? AND rowid > ? ORDER BY rowid"
-    )
-    rows = connection.execute(query, (session_id, after_row))
+    rows = connection.execute(_HEADS, (session_id, after_row))
     return [
         TurnHead(
             row,
@@ -279,18 +225,18 @@ def session_state(connection: sqlite3.Connection, session_id: str) -> SessionSta
     row = connection.execute(_STATE, (session_id,)).fetchone()
     if row is None:
         return None
-    turn_row, shown_row, name_row, status, noise_stopped, quarantine = row
-    return SessionState(
-        turn_row, shown_row, name_row, SessionStatus(status), bool(noise_stopped), text(quarantine)
-    )
+    newest, status, noise_stopped, quarantine = row
+    return SessionState(newest, SessionStatus(status), bool(noise_stopped), text(quarantine))
 
 
 def names(connection: sqlite3.Connection, session_id: str) -> list[NameMap]:
-    return select(connection, NAME_MAP, "WHERE session_id = ? ORDER BY id", session_id)
+    rows = [row for body in _ledgers(connection, session_id) for row in body.names]
+    found = {(declared, shown): index for declared, shown, index in reversed(rows)}
+    return [NameMap(session_id, text(one), text(other), at) for (one, other), at in reversed(found.items())]
 
 
 def rewards(connection: sqlite3.Connection, session_id: str) -> list[Reward]:
-    return select(connection, REWARD, "WHERE session_id = ? ORDER BY arrival, id", session_id)
+    return select(connection, REWARD, f"WHERE session = {_OF} ORDER BY arrival, id", session_id)
 
 
 def setting(connection: sqlite3.Connection, kind: str, name: str) -> Setting | None:
@@ -348,7 +294,7 @@ def completed_groups(
     GROUP BY group_id, owner
     HAVING count(DISTINCT coalesce(rollout_index, id)) >= max(group_size)
     ORDER BY max(max(
-      coalesce(closed_arrival, closed_us, 0), coalesce(rewarded_arrival, rewarded_us, 0))), group_id
+      coalesce(closed_arrival, 0), coalesce(rewarded_arrival, 0))), group_id
     """
     found = list[str]()
     for group_id, owner in connection.execute(query):

@@ -1,13 +1,11 @@
-"""The schema of an SQLite store: numbered SQL files, applied in order, never edited afterwards."""
+"""The schema of an SQLite store: one script for a new store. A command carries older stores over."""
 
 from __future__ import annotations
 
-import re
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from urllib.parse import quote
@@ -15,72 +13,58 @@ from urllib.parse import quote
 from crosswind.gateway.trajectory.sqlite.connection import commit, translate_errors
 from crosswind.gateway.trajectory.store import StoreError
 
-_NAME = re.compile(r"^(\d{4})_([a-z0-9_]+)\.sql$")
+VERSION = 11
+"""The schema's version. Versions 1 to 10 kept content by its hash; `sqlite_blocks` reads them."""
+_NAME = "flat"
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
-    """One step of the schema, with the version that it leads to."""
+def prepare(connection: sqlite3.Connection, path: str) -> None:
+    """Create the schema in an empty file.
 
-    version: int
-    name: str
-    sql: str
-
-
-def migrations() -> list[Migration]:
-    """The package's migrations in order, numbered from 1 without a gap."""
-    folder = resources.files("crosswind.gateway.trajectory.sqlite").joinpath("migrations")
-    found = [
-        Migration(int(match[1]), match[2], file.read_text("utf-8"))
-        for file in folder.iterdir()
-        if (match := _NAME.match(file.name))
-    ]
-    found.sort(key=lambda migration: migration.version)
-    if [migration.version for migration in found] != list(range(1, len(found) + 1)):
-        raise StoreError(f"migrations must be numbered 1, 2, 3 ... and are {[m.version for m in found]}")
-    return found
-
-
-def migrate(connection: sqlite3.Connection, path: str) -> int:
-    """Bring the store to the newest version, each step in a transaction; returns that version.
-
-    Raises StoreError where the file is another program's or was written by a newer version of this one.
+    Raises StoreError where the file is another program's, or has another version of the schema.
     """
-    steps = migrations()
-    newest = steps[-1].version
-    at = _version(connection, path, newest)
-    for step in steps[at:]:
+    if read_version(connection, path) == 0:
         connection.execute("BEGIN IMMEDIATE")
         with commit(connection):
-            # Another process may have applied the step while this one waited for the lock.
-            if _version(connection, path, newest) < step.version:
-                for statement in split_statements(step.sql):
-                    connection.execute(statement)
-                connection.execute(
-                    "INSERT INTO schema_version VALUES (?, ?, ?)",
-                    (step.version, step.name, time.time_ns() // 1000),
-                )
-    return newest
+            # Another process may have created it while this one waited for the lock.
+            if read_version(connection, path) == 0:
+                create(connection)
+    if (version := read_version(connection, path)) != VERSION:
+        raise StoreError(
+            f"{path} has schema version {version} and this version of crosswind writes version {VERSION}; "
+            f"run `crosswind store migrate {path}`"
+        )
 
 
-def pending_migrations(path: Path) -> tuple[int, list[Migration]]:
-    """The schema version of the store at `path` and the migrations it lacks. Changes nothing.
+def create(connection: sqlite3.Connection) -> None:
+    """Create the schema within the caller's transaction."""
+    sql = resources.files("crosswind.gateway.trajectory.sqlite").joinpath("schema.sql").read_text("utf-8")
+    for statement in split_statements(sql):
+        connection.execute(statement)
+    connection.execute(
+        "INSERT INTO schema_version VALUES (?, ?, ?)", (VERSION, _NAME, time.time_ns() // 1000)
+    )
 
-    Raises StoreError as `migrate` does, and where there is no store.
+
+def stored_version(path: Path) -> int:
+    """The schema version of the store at `path`. Changes nothing.
+
+    Raises StoreError as `read_version` does, and where there is no store.
     """
-    steps = migrations()
     if not path.is_file():
         raise StoreError(f"there is no store at {path}; name an existing one")
     with (
         translate_errors(path),
         closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as connection,
     ):
-        at = _version(connection, str(path), steps[-1].version)
-    return at, steps[at:]
+        return read_version(connection, str(path))
 
 
-def _version(connection: sqlite3.Connection, path: str, newest: int) -> int:
-    """The file's schema version; 0 for an empty file."""
+def read_version(connection: sqlite3.Connection, path: str) -> int:
+    """The file's schema version; 0 for an empty file.
+
+    Raises StoreError where the file is another program's, or was written by a newer version of crosswind.
+    """
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if "schema_version" not in tables:
         if tables:
@@ -90,9 +74,9 @@ def _version(connection: sqlite3.Connection, path: str, newest: int) -> int:
             )
         return 0
     at: int = connection.execute("SELECT coalesce(max(version), 0) FROM schema_version").fetchone()[0]
-    if at > newest:
+    if at > VERSION:
         raise StoreError(
-            f"{path} has schema version {at} and this version of crosswind knows versions up to {newest}; "
+            f"{path} has schema version {at} and this version of crosswind knows versions up to {VERSION}; "
             "upgrade crosswind, or name another store"
         )
     return at

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 from crosswind.gateway.trajectory.record import Row, TrainStep
 from crosswind.gateway.trajectory.sqlite import maintenance, queries, totals
 from crosswind.gateway.trajectory.sqlite.arrival import StoreClock
-from crosswind.gateway.trajectory.sqlite.batch import Batch, explain_missing_sessions
+from crosswind.gateway.trajectory.sqlite.batch import Batch
 from crosswind.gateway.trajectory.sqlite.columns import TRAIN_STEP
 from crosswind.gateway.trajectory.sqlite.connection import (
     begin_writing,
@@ -26,27 +26,16 @@ from crosswind.gateway.trajectory.sqlite.connection import (
     private_file,
     translate_errors,
 )
-from crosswind.gateway.trajectory.sqlite.deletion import (
-    BLOCK,
-    CHAIN,
-    FRAME,
-    forget_deleted,
-    sweep,
-    was_deleted,
-)
+from crosswind.gateway.trajectory.sqlite.deletion import AT_ONCE, forget_deleted, sweep, was_deleted
 from crosswind.gateway.trajectory.sqlite.files import StoreFiles
-from crosswind.gateway.trajectory.sqlite.orphans import delete_orphans, find_orphans
+from crosswind.gateway.trajectory.sqlite.known_sessions import KnownSessions
 from crosswind.gateway.trajectory.sqlite.readers import Readers
-from crosswind.gateway.trajectory.sqlite.schema import migrate
-from crosswind.gateway.trajectory.sqlite.segments import KnownFrames
+from crosswind.gateway.trajectory.sqlite.schema import prepare
+from crosswind.gateway.trajectory.sqlite.summary import summary
 from crosswind.gateway.trajectory.sqlite.verification import verify_store
 from crosswind.gateway.trajectory.store import RowRefused, Store, StoreError, StoreUnavailable, location
-from crosswind.gateway.trajectory.summary import compute_summary
 
-_AT_ONCE = 500
-"""Pieces of content deleted per transaction."""
-
-
+_PLANNED = TRAIN_STEP.insert(given={"arrival": "arrival()"})
 P = ParamSpec("P")
 T = TypeVar("T")
 Query = Callable[Concatenate[sqlite3.Connection, P], T]
@@ -74,7 +63,7 @@ def _snapshot(query: Query[P, T]) -> Read[P, T]:
 
 
 class SqliteStore(Store):
-    """A trajectory store in the SQLite file at `path`, created (mode 0600) and migrated when it is opened.
+    """A trajectory store in the SQLite file at `path`, created (mode 0600) when it is opened.
 
     `busy_timeout_s` is how long a statement waits for another process's lock before StoreUnavailable.
     """
@@ -96,14 +85,14 @@ class SqliteStore(Store):
             private_file(self.path, create=create)
             writer = connect(self.path, self._busy_timeout_s)
             try:
-                migrate(writer, str(self.path))
+                prepare(writer, str(self.path))
                 writer.execute("PRAGMA busy_timeout = 0")
             except BaseException:
                 writer.close()
                 raise
         writer.create_function("arrival", 0, lambda: self._arrival)
-        self._writer, self._foreign_keys = writer, True
-        self._known, self._clock = KnownFrames(), StoreClock()
+        self._writer = writer
+        self._known, self._clock = KnownSessions(), StoreClock()
         self._files = StoreFiles(self.path)
         self._readers = Readers(self.path, self._busy_timeout_s, self._require_files)
 
@@ -141,30 +130,22 @@ class SqliteStore(Store):
 
         Raises StoreUnavailable (try again) or RowRefused (final). Nothing was written then.
         """
-        try:
-            self._commit(Batch(rows, self._known))
-        except RowRefused:
-            # Content assumed to be stored may have been swept since, or be in another store: bring all of it.
-            self._commit(Batch(rows, self._known, trust_stored=False))
-
-    def _commit(self, batch: Batch) -> None:
         with self._transaction() as connection:
+            batch = Batch(rows, self._known)
             try:
-                batch.insert(connection)
+                batch.insert(connection, self._arrival)
             except (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError) as error:
-                raise RowRefused(
-                    f"{self.path}: {explain_missing_sessions(connection, batch) or error}"
-                ) from error
-        batch.mark_stored()
+                raise RowRefused(f"{self.path}: {error}") from error
+            except RowRefused as error:
+                raise RowRefused(f"{self.path}: {error}") from error
+        with self._lock:
+            batch.remember()
 
     @contextmanager
-    def _transaction(self, *, foreign_keys: bool = True) -> Iterator[sqlite3.Connection]:
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._lock, translate_errors(self.path):
             if self._closed:
                 raise StoreError(f"{self.path} is closed")
-            if foreign_keys is not self._foreign_keys:
-                self._writer.execute(f"PRAGMA foreign_keys = {int(foreign_keys)}")
-                self._foreign_keys = foreign_keys
             self._require_files()
             begin_writing(self._writer, self._busy_timeout_s)
             try:
@@ -184,7 +165,7 @@ class SqliteStore(Store):
     session_of_response = _snapshot(queries.session_of_response)
     owners_of_objects = _snapshot(queries.owners_of_objects)
     turns = _snapshot(queries.turns)
-    turn_of_response = _snapshot(queries.turn_of_response)
+    turns_of_responses = _snapshot(queries.turns_of_responses)
     events = _snapshot(queries.events)
     trajectory = _snapshot(queries.trajectory)
     ledger = _snapshot(queries.ledger)
@@ -208,18 +189,18 @@ class SqliteStore(Store):
     noise_by_session = _snapshot(totals.noise_by_session)
     versions = _snapshot(totals.versions)
     counts = _snapshot(totals.counts)
-    summary = _snapshot(compute_summary)
+    summary = _snapshot(summary)
     backup = _look(maintenance.backup)
     check = _snapshot(verify_store)
 
     def plan_step(self, step: TrainStep) -> None:
         """Write the write-ahead row of a step, durable on return. An existing row is kept."""
         with self._transaction() as connection:
-            connection.execute(TRAIN_STEP.insert(stamped=True), TRAIN_STEP.encode(step))
+            connection.execute(_PLANNED, TRAIN_STEP.encode(step, {}))
 
     def complete_step(self, step: TrainStep) -> None:
         """Write the outcome of a planned step. Raises StoreError if the step was never planned."""
-        row = dict(zip(TRAIN_STEP.names, TRAIN_STEP.encode(step), strict=True))
+        row = dict(zip(TRAIN_STEP.names, TRAIN_STEP.encode(step, {}), strict=True))
         with self._transaction() as connection:
             found = connection.execute(
                 "UPDATE train_step SET policy_version = :policy_version, metrics_json = :metrics_json, "
@@ -231,9 +212,9 @@ class SqliteStore(Store):
                     f"{self.path}: step {step.step} of run {step.run!r} was never planned; plan it first"
                 )
 
-    def sweep(self, most: int = 500) -> int:
-        """Release about `most` pieces of the content of deleted sessions; return how many, 0 when done."""
-        with self._transaction(foreign_keys=False) as connection:
+    def sweep(self, most: int = AT_ONCE) -> int:
+        """Delete at most `most` turns of deleted sessions; return how many, 0 when done."""
+        with self._transaction() as connection:
             return sweep(connection, most)
 
     def expire_rewards(self, idle_s: float, limit: int = 500) -> int:
@@ -245,16 +226,6 @@ class SqliteStore(Store):
         """Forget the ids of sessions that were deleted longer ago; return how many, `limit` at most."""
         with self._transaction() as connection:
             return forget_deleted(connection, self._arrival - int(age_s * 1e6), limit)
-
-    def drop_orphans(self) -> int:
-        """Delete the content that no turn refers to; return the number of rows. Scans all content."""
-        dropped = 0
-        for kind in (CHAIN, FRAME, BLOCK):
-            keys = self._readers.snapshot(find_orphans, kind)
-            for at in range(0, len(keys), _AT_ONCE):
-                with self._transaction(foreign_keys=False) as connection:
-                    dropped += delete_orphans(connection, kind, keys[at : at + _AT_ONCE])
-        return dropped
 
     def shrink(self) -> int:
         """Return some free pages to the file system; the result is how many, 0 if there are none."""

@@ -14,7 +14,7 @@ def steps(connection: sqlite3.Connection, run: str) -> list[TrainStep]:
 
 
 def runs(connection: sqlite3.Connection) -> list[str]:
-    query = "SELECT run FROM train_step GROUP BY run ORDER BY min(coalesce(arrival, created_us)), run"
+    query = "SELECT run FROM train_step GROUP BY run ORDER BY min(arrival), run"
     return [run for (run,) in connection.execute(query)]
 
 
@@ -25,8 +25,8 @@ def injections(connection: sqlite3.Connection) -> dict[str, int]:
 
 def noise_by_session(connection: sqlite3.Connection) -> dict[str, tuple[int, int]]:
     query = """
-    SELECT session_id, sum(after IS NOT NULL), sum(after IS NULL AND slot <> '') FROM event
-    GROUP BY session_id
+    SELECT session.id, sum(after IS NOT NULL), sum(after IS NULL AND slot <> '')
+    FROM event JOIN session ON number = session GROUP BY number
     """
     return {session: (injected, withheld) for session, injected, withheld in connection.execute(query)}
 
@@ -34,8 +34,8 @@ def noise_by_session(connection: sqlite3.Connection) -> dict[str, tuple[int, int
 def versions(connection: sqlite3.Connection) -> list[str]:
     query = """
     SELECT version FROM (
-      SELECT policy_first AS version, rowid AS came FROM turn
-      UNION ALL SELECT policy_last, rowid FROM turn
+      SELECT policy_first AS version, id AS came FROM turn
+      UNION ALL SELECT policy_last, id FROM turn
     ) WHERE version IS NOT NULL GROUP BY version ORDER BY min(came), version
     """
     return [version for (version,) in connection.execute(query)]
@@ -46,11 +46,9 @@ def counts(connection: sqlite3.Connection) -> dict[str, int]:
         "sessions": "session",
         "turns": "turn",
         "events": "event",
-        "shown": "shown",
         "rewards": "reward",
         "settings": "setting",
         "train_steps": "train_step",
-        "blocks": "block",
     }
     return {
         kind: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]

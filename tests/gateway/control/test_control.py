@@ -153,9 +153,9 @@ async def test_a_session_can_be_deleted_with_all_that_hangs_on_it(running: Runni
     opened = (await running.api("POST", "/api/sessions", {})).json()["id"]
     await lead(running, opened, range(2))
     await running.trajectory(opened)
-    assert running.gateway.store.counts()["blocks"] > 0
+    assert running.gateway.store.counts()["turns"] == 2
     assert (await running.api("DELETE", f"/api/sessions/{opened}")).status_code == 200
-    assert running.gateway.store.counts()["blocks"] == 0, "nobody else said what it said"
+    assert running.gateway.store.counts()["turns"] == 0
     for path in ("", "/trajectory", "/events"):
         assert (await running.api("GET", f"/api/sessions/{opened}{path}")).status_code == 404
     for path in ("/close", "/reward"):

@@ -95,7 +95,7 @@ async def places(tmp_path: Path, peers: list[Running]) -> list[list[tuple[int, i
         await running.flush()
     found: dict[str, list[tuple[int, int]]] = {}
     with closing(sqlite3.connect(tmp_path / "store.db")) as store:
-        query = "SELECT session_id, turn_index, attempt FROM turn ORDER BY 2, 3"
+        query = "SELECT session, turn_index, attempt FROM turn ORDER BY 2, 3"
         for session, index, attempt in store.execute(query):
             found.setdefault(session, []).append((index, attempt))
     return sorted(found.values(), key=len)

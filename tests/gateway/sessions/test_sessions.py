@@ -383,7 +383,7 @@ async def test_without_keys_a_tenants_session_goes_on_by_what_was_delivered(tmp_
     """Callers have no tenant then, so that it can't keep a session from being found again."""
     async with upstream() as app, gateway(tmp_path, app) as running:
         opened = (await running.api("POST", "/api/sessions", {"tenant": "a"})).json()["id"]
-        assert (await running.chat(body(*history(1)), opened)).is_success
+        assert (await running.chat({**body(*history(1)), "store": True}, opened)).is_success
         await running.flush()
         owner = await running.gateway.sessions.of_response("chatcmpl-1", Caller())
         assert owner == opened

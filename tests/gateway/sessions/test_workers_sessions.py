@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from crosswind.gateway.trajectory.store import StoreError
+from crosswind.gateway.trajectory.turn_body import LedgerBody, decode_body, encode_body
 from crosswind.testing import Answer, Call, Dialogue, ScriptedProvider
 from crosswind.testing.replies import CUT, chunks, plain
 from tests.gateway.dialogue import PROFILE, body, call, history, lead, result, user
@@ -49,7 +51,10 @@ async def test_what_was_shown_is_looked_up_not_computed_anew(tmp_path: Path) -> 
     async with upstream() as app, workers(tmp_path, app, noise=PROFILE) as (first, second):
         await first.chat(body(*history(1)), "s")
         with closing(sqlite3.connect(tmp_path / "store.db")) as store, store:
-            store.execute("UPDATE shown SET text = 'as the ledger has it'")
+            (ledger,) = store.execute("SELECT ledger FROM turn").fetchone()
+            held = decode_body(ledger, LedgerBody)
+            told = [replace(shown, text="as the ledger has it") for shown in held.shown]
+            store.execute("UPDATE turn SET ledger = ?", (encode_body(LedgerBody(told, held.names)),))
         await second.chat(body(*history(2)), "s")
         assert app.requests[-1].texts()[0] == "as the ledger has it"
         await first.chat(body(*history(3)), "s")

@@ -101,13 +101,13 @@ def turns_of(written: Iterable[Row]) -> list[Turn]:
 
 
 def forget_arrival(path: Path) -> None:
-    """Leave the rows as older code wrote them: their order and their age are those of the clock."""
-    forgotten = "UPDATE session SET arrival = NULL, closed_arrival = NULL, rewarded_arrival = NULL;"
-    execute(path, f"{forgotten} UPDATE turn SET arrival = NULL; UPDATE reward SET arrival = NULL;")
+    """Let rows be as old as their clock says."""
+    as_told = "UPDATE session SET arrival = created_us, closed_arrival = closed_us;"
+    execute(path, f"{as_told} UPDATE turn SET arrival = created_us; UPDATE reward SET arrival = created_us;")
 
 
 def sweep_all(store: SqliteStore, at_once: int = 500) -> int:
-    """Release the content of deleted sessions; return how many pieces."""
+    """Delete the turns that are left of deleted sessions; return how many."""
     return sum(iter(lambda: store.sweep(at_once), 0))
 
 
@@ -235,6 +235,7 @@ turns = st.builds(
     stream=st.booleans(),
     model=optional(texts),
     response_id=optional(texts),
+    kept=st.booleans(),
     policy_first=optional(texts),
     policy_last=optional(texts),
     received=optional(views()),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import stat
 import threading
 import time
@@ -101,22 +100,22 @@ def test_a_backup_replaces_nothing_unless_told_to(store: SqliteStore, tmp_path: 
 
 
 BROKEN = {
-    "UPDATE block SET body = body || x'00' WHERE hash = (SELECT block FROM chain LIMIT 1)": "another hash",
-    "DELETE FROM block WHERE hash = (SELECT block FROM chain LIMIT 1)": "is missing",
-    "DELETE FROM chain WHERE depth = 2": "is missing",
-    "UPDATE chain SET depth = 7 WHERE depth = 2": "its depth is 7",
-    "UPDATE chain SET parent = NULL WHERE depth = 2": "another hash",
-    "DELETE FROM frame": "frame",
-    "DELETE FROM frame WHERE ordinal = 2": "another hash",
-    "UPDATE turn SET received_chain = x'00112233' WHERE turn_index = 1": "00112233 is missing",
-    "UPDATE chain SET owner = 99": "isn't noted as a user",
-    "DELETE FROM session": "session row that is missing",
+    "UPDATE turn SET body = CAST(substr(body, 1, 40) || x'00' || substr(body, 42) AS BLOB)": "checksum",
+    "UPDATE turn SET body = CAST(body || x'00' AS BLOB)": "checksum",
+    "UPDATE turn SET ledger = CAST(ledger || x'00' AS BLOB)": "checksum",
+    "UPDATE turn SET body = CAST(x'07' || substr(body, 2) AS BLOB)": "its version is 7",
+    "UPDATE turn SET body = x'01'": "cut off",
+    "UPDATE turn SET received_key = x'00112233' WHERE turn_index = 1": "other keys than its columns say",
+    "DELETE FROM turn WHERE turn_index = 0": "refers to turn 0, attempt 0, which isn't there",
+    "UPDATE turn SET body = (SELECT body FROM turn WHERE turn_index = 0) WHERE turn_index = 1": "other keys",
+    "DELETE FROM session": "rows of turn belong to a session that is missing",
+    "INSERT INTO delivery VALUES (99, 'yes', NULL, 1)": "belong to a turn that is missing",
 }
 
 
 @pytest.mark.parametrize("damage", BROKEN)
 def test_damage_is_listed(store: SqliteStore, damage: str) -> None:
-    store.write(talk("a", 3))
+    store.write([*talk("a", 3), rows.shown("a", "text:a#0", text="noisy")])
     assert run("verify", "--store", store.path).exit_code == 0
     rows.execute(store.path, damage)
     result = run("verify", "--store", store.path, "--json")
@@ -136,8 +135,7 @@ def test_a_session_goes_with_all_that_hangs_on_it_while_others_write(store: Sqli
         assert run("delete", "--store", store.path, "--session", "goes").exit_code == 0
     assert store.session("goes") is None and store.turns("stays") == turns_of(talk("stays", 2))
     assert [one.name for one in store.settings("session_key")] == ["other"]
-    verdict = run_json("verify", "--store", store.path)
-    assert verdict["whole"] and not any(verdict["orphans"].values())
+    assert run_json("verify", "--store", store.path)["whole"]
 
 
 def test_sessions_go_by_label_and_tenant(store: SqliteStore) -> None:
@@ -178,11 +176,12 @@ def test_what_is_missing_is_named(store: SqliteStore, tmp_path: Path) -> None:
 
 def test_old_sessions_are_pruned_and_the_unfinished_spared(store: SqliteStore) -> None:
     old = NOW_US - 40 * DAY_US
-    store.write([*closed("old", 40), *closed("young", 5)])
+    store.write(closed("old", 40))
     store.write([rows.session("open", created_us=old), Reward("open", old, 1.0)])
     store.write([rows.session("awaited", created_us=old), SessionClosed("awaited", old)])
     store.write([rows.session("expired", created_us=old), EXPIRED])
     store.write([rows.session("busy", created_us=old), rows.turn("busy", created_us=NOW_US)])
+    store.write(closed("young", 5))
     rows.forget_arrival(store.path)
     prune = ("prune", "--store", store.path, "--older-than", "30d")
     assert run_json(*prune, "--dry-run")["sessions"] == ["old", "expired"]
@@ -207,32 +206,3 @@ def test_the_oldest_go_until_the_rest_fits_and_the_file_shrinks(store: SqliteSto
     assert store.path.stat().st_size < 0.7 * before
     too_small = run("prune", "--store", store.path, "--larger-than", "1kB")
     assert too_small.exit_code == 1 and "give --all to take it, too" in too_small.stderr
-
-
-def test_orphans_are_counted_and_pruned(store: SqliteStore) -> None:
-    store.write([*talk("a", 3), *talk("b", 3), SessionClosed("a", 1), SessionClosed("b", 1)])
-    rows.execute(store.path, "DELETE FROM turn WHERE session_id = 'a'")
-    verdict = run_json("verify", "--store", store.path)
-    assert verdict["whole"] and verdict["orphans"]["chain_nodes"] == 6
-    assert run_json("prune", "--store", store.path)["orphans"] > 6
-    assert not any(run_json("verify", "--store", store.path)["orphans"].values())
-    assert store.turns("b") == turns_of(talk("b", 3))
-
-
-def test_migrations_are_told_before_they_are_applied(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from crosswind.gateway.trajectory.sqlite import schema
-
-    every = schema.migrations()
-    with monkeypatch.context() as patched:
-        patched.setattr(schema, "migrations", lambda: every[:1])
-        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-            schema.migrate(connection, str(path))
-    told = run_json("migrate", "--store", path, "--dry-run")
-    assert (told["from"], told["to"]) == (1, len(every)) and len(told["migrations"]) == len(every) - 1
-    assert run_json("migrate", "--store", path, "--dry-run") == told, "nothing was done"
-    assert run_json("migrate", "--store", path, "--compact")["migrations"] == told["migrations"]
-    assert run_json("migrate", "--store", path)["migrations"] == []
-    assert rows.query(path, "PRAGMA auto_vacuum") == [(2,)], "incremental"
-    rows.execute(path, "INSERT INTO schema_version VALUES (99, 'future', 0)")
-    newer = run("migrate", "--store", path)
-    assert newer.exit_code == 2 and "has schema version 99" in newer.stderr

@@ -135,5 +135,4 @@ def test_processes_open_write_and_read_one_file_together_and_lose_nothing(path: 
             assert len(store.rewards(name)) == len(store.steps(name)) == 60
         assert [turn.index for turn in store.turns("common")] == list(range(240))
         assert sorted(reward.reward for reward in store.rewards("common")) == list(range(240))
-        assert store.counts()["blocks"] == 4 * 60 + 240 + 3, "content that they share is stored once"
         assert store.check().whole

@@ -28,7 +28,7 @@ def _state(store: SqliteStore, session_id: str = "s") -> SessionState:
 def test_what_another_process_adds_is_found_and_nothing_else(store: SqliteStore) -> None:
     store.write([rows.session(), rows.turn(), rows.shown("s", "text:a#0")])
     seen = _state(store)
-    assert store.turns_since("s", seen.turn_row) == [] and store.ledger_since("s", seen.shown_row) == []
+    assert store.turns_since("s", seen.row) == [] and store.ledger_since("s", seen.row) == []
     chain = Chain(Chain(None, b"first"), b"second")
     new = rows.turn(
         index=1, parent=0, branch="b", response_id="r", received=View((b"[", None, b"]"), chain), attempt=2
@@ -39,11 +39,11 @@ def test_what_another_process_adds_is_found_and_nothing_else(store: SqliteStore)
         assert _state(store) == seen, "another session's rows are none of its business"
         other.write([new, noisy, NameMap("s", "get", "fetch", 1)])
     now = _state(store)
-    assert now.turn_row > seen.turn_row and now.shown_row > seen.shown_row and now.name_row > seen.name_row
-    (head,) = store.turns_since("s", seen.turn_row)
-    assert (head.row, head.index, head.attempt, head.parent, head.branch) == (now.turn_row, 1, 2, 0, "b")
+    assert now.row > seen.row
+    (head,) = store.turns_since("s", seen.row)
+    assert (head.row, head.index, head.attempt, head.parent, head.branch) == (now.row, 1, 2, 0, "b")
     assert (head.received, head.response_id) == (chain.key, "r")
-    assert store.ledger_since("s", seen.shown_row) == [noisy]
+    assert store.ledger_since("s", seen.row) == [noisy]
     assert [head.index for head in store.turns_since("s", 0)] == [0, 1]
     assert store.ledger_since("s", 0) == store.ledger("s")
 
@@ -52,14 +52,14 @@ def test_turns_come_in_order_of_writing_whatever_their_index(store: SqliteStore)
     store.write([rows.session(), rows.turn(index=5)])
     seen = _state(store)
     store.write([rows.turn(index=3), rows.turn(index=5, attempt=1)])
-    assert [(head.index, head.attempt) for head in store.turns_since("s", seen.turn_row)] == [(3, 0), (5, 1)]
+    assert [(head.index, head.attempt) for head in store.turns_since("s", seen.row)] == [(3, 0), (5, 1)]
 
 
 def test_a_state_says_what_befell_the_session(store: SqliteStore) -> None:
     store.write([rows.session()])
-    assert _state(store) == SessionState(0, 0, 0, SessionStatus.OPEN, False, None)
+    assert _state(store) == SessionState(0, SessionStatus.OPEN, False, None)
     store.write([SessionMarked("s", noise_stopped=True, quarantine="uncertain"), SessionClosed("s", 5)])
-    assert _state(store) == SessionState(0, 0, 0, SessionStatus.CLOSED, True, "uncertain")
+    assert _state(store) == SessionState(0, SessionStatus.CLOSED, True, "uncertain")
     store.write([SessionDeleted("s")])
     assert store.session_state("s") is None and store.session_state("unknown") is None
 
@@ -77,8 +77,7 @@ def test_a_look_reads_nothing_that_grows_with_the_session(store: SqliteStore) ->
     store.write([rows.session(), rows.turn(), rows.shown("s", "a")])
     plan = [row[3] for row in rows.query(store.path, f"EXPLAIN QUERY PLAN {_STATE}", "s")]
     assert all(step.startswith("SEARCH") or "SUBQUERY" in step for step in plan), plan
-    assert sum("turn_session (session_id=?)" in step for step in plan) == 1
-    assert sum("shown_session (session_id=?)" in step for step in plan) == 1
+    assert sum("turn_session (session=?)" in step for step in plan) == 1
 
 
 def test_readers_do_not_wait_for_the_writer(store: SqliteStore) -> None:

@@ -1,11 +1,9 @@
-"""Deleting sessions: what others share stays, all else goes, at the cost of what they referred to."""
+"""Deleting sessions: all that is theirs goes, at the cost of what it is, and nothing else."""
 
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 import tempfile
-from contextlib import closing
 from itertools import chain
 from pathlib import Path
 
@@ -17,41 +15,37 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from crosswind.gateway.trajectory.content import Chain, Frame, View
 from crosswind.gateway.trajectory.record import Reward, SessionClosed, SessionDeleted, Turn
 from crosswind.gateway.trajectory.retention import RetentionLimits, prune
-from crosswind.gateway.trajectory.sqlite import schema
-from crosswind.gateway.trajectory.sqlite.schema import migrations
+from crosswind.gateway.trajectory.sqlite.deletion import AT_ONCE
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.gateway.trajectory import rows
 from tests.gateway.trajectory.rows import talk, turns_of
 
-EMPTY = {"block": 0, "chain": 0, "frame": 0, "share": 0, "released": 0}
+TABLES = ("session", "turn", "delivery", "event", "reward", "unswept")
 
 
 def delete(store: SqliteStore, *session_ids: str, at_once: int = 500) -> int:
-    """Delete sessions with their content; returns how many pieces were given up."""
+    """Delete sessions with all their turns; returns how many turns a sweep found."""
     store.write([SessionDeleted(session_id) for session_id in session_ids])
     store.forget_deleted(-1.0)
     return rows.sweep_all(store, at_once)
 
 
-def contents(store: SqliteStore) -> dict[str, int]:
-    """Rows of content, and of who uses it."""
-    return {name: rows.query(store.path, f"SELECT count(*) FROM {name}")[0][0] for name in EMPTY}
+def held(store: SqliteStore) -> list[int]:
+    """Rows of each table."""
+    return [rows.query(store.path, f"SELECT count(*) FROM {name}")[0][0] for name in TABLES]
 
 
 @pytest.mark.parametrize("writes", [1, 3])
-@pytest.mark.parametrize("at_once", [1, 3, 500])
-def test_content_goes_with_the_last_session_that_has_it(
-    store: SqliteStore, at_once: int, writes: int
-) -> None:
+def test_a_session_goes_with_its_rows_and_with_no_others(store: SqliteStore, writes: int) -> None:
     everyone = {name: talk(name, 4) for name in ("a", "b", "c")}
     for written in everyone.values() if writes > 1 else [list(chain(*everyone.values()))]:
         store.write(written)
     for name in ("a", "c", "b"):
-        delete(store, name, at_once=at_once)
+        delete(store, name)
         del everyone[name]
         for other, written in everyone.items():
             assert store.turns(other) == turns_of(written)
-    assert contents(store) == EMPTY
+    assert held(store) == [0] * len(TABLES)
 
 
 def test_a_deletion_costs_what_the_session_referred_to(tmp_path: Path) -> None:
@@ -78,21 +72,31 @@ def _steps_of_deleting(path: Path, bystanders: int) -> int:
     return steps
 
 
-def test_a_process_that_dies_between_loses_nothing_and_the_next_goes_on(store: SqliteStore) -> None:
-    store.write([*talk("stays", 3), *talk("goes", 40)])
+def test_a_long_session_goes_in_steps_and_the_next_process_goes_on(store: SqliteStore) -> None:
+    store.write([*talk("stays", 3), *talk("goes", AT_ONCE + 40)])
     store.write([SessionDeleted("goes")])
-    store.sweep(7)
+    assert store.session("goes") is None and store.turns("goes") == [] and store.check().whole
+    assert store.sweep(7) == 7
     store.close()
     again = SqliteStore(store.path)
-    assert contents(again)["released"] > 0 and again.turns("stays") == turns_of(talk("stays", 3))
+    assert again.check().whole and again.turns("stays") == turns_of(talk("stays", 3))
     again.write(talk("new", 1))
-    assert rows.sweep_all(again, 7) > 0
+    assert rows.sweep_all(again, 7) == 33
     assert again.turns("stays") == turns_of(talk("stays", 3)) and again.turns("new") == turns_of(
         talk("new", 1)
     )
     delete(again, "stays", "new")
-    assert contents(again) == EMPTY
+    assert held(again) == [0] * len(TABLES)
     again.close()
+
+
+def test_a_number_is_never_given_again(store: SqliteStore) -> None:
+    numbers = []
+    for name in ("a", "b", "a", "c", "a"):
+        store.write([rows.session(name)])
+        numbers += rows.query(store.path, "SELECT number FROM session WHERE id = ?", name)
+        delete(store, name)
+    assert numbers == [(1,), (2,), (3,), (4,), (5,)]
 
 
 def test_a_session_of_a_deleted_ones_name_brings_its_content_anew(store: SqliteStore) -> None:
@@ -100,7 +104,7 @@ def test_a_session_of_a_deleted_ones_name_brings_its_content_anew(store: SqliteS
     first = talk("s", 3)
     store.write(first)
     delete(other, "s")
-    store.write(first)  # this process holds every node and frame for stored
+    store.write(first)  # this process knows every chain and frame of the first one
     assert store.turns("s") == turns_of(first)
     other.write(talk("sharer", 1))
     delete(other, "sharer")
@@ -121,25 +125,6 @@ def test_what_a_deleted_session_shared_is_brought_anew_by_one_of_its_name(store:
     delete(other, "b")
     assert store.turns("a") == [again] and store.check().whole
     other.close()
-
-
-def test_an_old_store_learns_who_uses_what(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patched:
-        patched.setattr(schema, "migrations", lambda: migrations()[:1])
-        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-            schema.migrate(connection, str(path))
-    rows.execute(path, Path(__file__).with_name("old_store.sql").read_text("utf-8"))
-    store = SqliteStore(path)
-    assert store.turns("a") == turns_of(talk("a", 3)) and store.turns("b") == turns_of(talk("b", 2))
-    delete(store, "a")
-    assert store.turns("b") == turns_of(talk("b", 2))
-    store.write(talk("c", 2))
-    delete(store, "b")
-    assert store.turns("c") == turns_of(talk("c", 2))
-    assert len(rows.query(path, "SELECT agent_got FROM readable_turn")) == 2
-    delete(store, "c")
-    assert contents(store) == EMPTY
-    store.close()
 
 
 NAMES = st.sampled_from(["a", "b", "c"])
@@ -193,25 +178,22 @@ class Life(RuleBasedStateMachine):
             self.expected[name].append(written)
 
     @precondition(lambda self: self.expected)
-    @rule(process=PROCESSES, which=st.integers(0, 9), steps=st.sampled_from([0, 1, 3, 100]))
-    def delete(self, process: int, which: int, steps: int) -> None:
-        """Deleted, and swept only so far: then the process is gone, or busy."""
+    @rule(process=PROCESSES, which=st.integers(0, 9), process_dies=st.booleans())
+    def delete(self, process: int, which: int, process_dies: bool) -> None:
+        """Deleted; then the process may be gone, and another one in its place."""
         name = sorted(self.expected)[which % len(self.expected)]
         self.processes[process].write([SessionDeleted(name)])
         self.processes[process].forget_deleted(-1.0)
         del self.expected[name]
-        for _ in range(steps):
-            self.processes[process].sweep(2)
+        if process_dies:
+            self.processes[process].close()
+            self.processes[process] = SqliteStore(self.processes[process].path)
 
     @rule(process=PROCESSES, name=NAMES)
     def finish(self, process: int, name: str) -> None:
         if name in self.expected:
             self.clock += 1
             self.processes[process].write([SessionClosed(name, self.clock), Reward(name, self.clock, 1.0)])
-
-    @rule(process=PROCESSES, most=st.integers(1, 9))
-    def sweep(self, process: int, most: int) -> None:
-        self.processes[process].sweep(most)
 
     @precondition(lambda self: self.expected)
     @rule(process=PROCESSES, everything=st.booleans(), cut=st.integers(0, 100))
@@ -222,7 +204,6 @@ class Life(RuleBasedStateMachine):
             for name in gone:
                 del self.expected[name]
         store.forget_deleted(-1.0)
-        store.drop_orphans()
 
     @invariant()
     def whole(self) -> None:

@@ -1,10 +1,14 @@
-"""What a person sees who opens the store with plain `sqlite3`."""
+"""What a person sees of a store: with plain `sqlite3`, and with `crosswind sessions show`."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 
+from click.testing import CliRunner
+
+from crosswind.gateway.cli import root
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.record import Arm, Completion, Reward, SessionClosed
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
@@ -41,14 +45,12 @@ def _query(store: SqliteStore, query: str) -> list[dict[str, object]]:
         return [dict(row) for row in connection.execute(query)]
 
 
-def test_a_noisy_turn_shows_what_was_sent_seen_produced_and_delivered(store: SqliteStore) -> None:
+def test_a_turn_shows_what_came_of_it(store: SqliteStore) -> None:
     _noisy_session(store)
     first, second = _query(store, "SELECT * FROM readable_turn WHERE session_id = 's' ORDER BY turn")
-    assert second["agent_sent"] == '{"messages":[' + ASKED + "," + CLEAN + '],"n":1}'
-    assert second["policy_saw"] == '{"messages":[' + ASKED + "," + NOISY + '],"n":1}'
-    assert (second["policy_produced"], second["agent_got"]) == ("I will try again", "I will try again!")
     assert (second["view_changed"], second["injected"], second["sampled_tokens"]) == (1, 1, 3)
-    assert (first["view_changed"], first["injected"], first["agent_got"]) == (0, 0, "call")
+    assert (first["view_changed"], first["injected"], first["sampled_tokens"]) == (0, 0, None)
+    assert (second["fitness"], second["durable"], second["delivered"]) == ("fit", "yes", "unknown")
     assert second["at"] == "2023-11-14T22:13:20Z"
 
 
@@ -86,11 +88,36 @@ def test_a_session_shows_its_plan_and_what_came_of_it(store: SqliteStore) -> Non
     assert (found["status"], found["reward_state"], found["reward"]) == ("closed", "given", 1.0)
 
 
-def test_long_conversations_and_bodies_that_are_no_text_can_be_read(store: SqliteStore) -> None:
+def _show(store: SqliteStore, *arguments: str) -> str:
+    result = CliRunner().invoke(root, ["sessions", "show", *arguments, "--store", str(store.path)])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_a_command_shows_what_was_sent_seen_produced_and_delivered(store: SqliteStore) -> None:
+    _noisy_session(store)
+    shown = json.loads(_show(store, "s", "--turn", "1", "--json"))
+    (turn,) = shown["turns"]
+    assert turn["agent_sent"] == '{"messages":[' + ASKED + "," + CLEAN + '],"n":1}'
+    assert turn["policy_saw"] == '{"messages":[' + ASKED + "," + NOISY + '],"n":1}'
+    assert (turn["policy_produced"], turn["agent_got"]) == ("I will try again", "I will try again!")
+    told = _show(store, "s")
+    assert "tool.timeout" in told and NOISY in told and "I will try again!" in told
+    assert told.count(ASKED) == 3, "what the policy saw is told where it differs"
+
+
+def test_a_command_shows_bodies_that_are_no_text(store: SqliteStore) -> None:
     chain = None
     for number in range(2000):
         chain = Chain(chain, f"<{number}>".encode())
     store.write([rows.session(), rows.turn(sent=View((None,), chain), produced=View.plain(b"\xff\0\xfe"))])
-    (found,) = _query(store, "SELECT policy_saw, agent_sent, injected FROM readable_turn")
-    assert found["policy_saw"] == "".join(f"<{number}>" for number in range(2000))
-    assert found["agent_sent"] is None
+    (turn,) = json.loads(_show(store, "s", "--json"))["turns"]
+    assert turn["policy_saw"] == "".join(f"<{number}>" for number in range(2000))
+    assert turn["agent_sent"] is None and turn["policy_produced"] == {"base64": "/wD+"}
+
+
+def test_a_session_or_turn_that_is_not_there_is_named(store: SqliteStore) -> None:
+    store.write([rows.session()])
+    for arguments, complaint in ((["x"], "no session 'x'"), (["s", "--turn", "7"], "no turn 7")):
+        result = CliRunner().invoke(root, ["sessions", "show", *arguments, "--store", str(store.path)])
+        assert result.exit_code == 1 and complaint in result.stderr

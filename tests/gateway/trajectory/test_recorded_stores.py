@@ -1,4 +1,4 @@
-"""Stores recorded by version 0.1.0 open, verify and replay byte for byte."""
+"""Stores recorded by version 0.1.0 are carried over, verify and replay byte for byte."""
 
 from __future__ import annotations
 
@@ -43,7 +43,13 @@ def test_every_recorded_store_has_expected_counts() -> None:
     assert {file.stem for file in FOLDER.iterdir()} == HELD.keys()
 
 
-def test_a_recorded_store_opens_verifies_and_replays_byte_for_byte(path: Path) -> None:
+def test_a_recorded_store_is_carried_over_verifies_and_replays_byte_for_byte(path: Path) -> None:
+    refused = CliRunner().invoke(root, ["store", "verify", "--store", str(path)])
+    assert refused.exit_code == 2 and f"crosswind store migrate {path}" in refused.stderr
+    before = path.read_bytes()
+    carried = run_json("store", "migrate", str(path))
+    assert Path(carried["kept"]).read_bytes() == before and path.stat().st_mode & 0o777 == 0o600
+    assert run_json("store", "migrate", str(path))["kept"] is None, "once"
     verdict = run_json("store", "verify", "--store", str(path))
     assert verdict["whole"] and not verdict["problems"]
     with closing(open_store(f"sqlite:///{path}", create=False)) as store:

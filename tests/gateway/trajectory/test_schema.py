@@ -1,10 +1,9 @@
-"""The file: its schema and migrations, its mode, how it is found, what is refused."""
+"""The file: its schema, its mode, how it is found, what is refused."""
 
 from __future__ import annotations
 
 import os
 import re
-import sqlite3
 import stat
 from contextlib import closing
 from pathlib import Path
@@ -12,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from crosswind.gateway.trajectory.sqlite import schema
-from crosswind.gateway.trajectory.sqlite.schema import Migration, migrate, migrations
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.store import StoreError, open_store, stores
 from tests.gateway.trajectory import rows
 
-NEWEST = len(migrations())
+NEWEST = schema.VERSION
 
 
 def _version(path: Path) -> int:
@@ -33,27 +31,20 @@ def test_a_fresh_store_has_the_newest_schema_and_a_reopened_one_its_rows(path: P
     assert _version(path) == NEWEST
 
 
-def test_an_older_store_is_brought_up_step_by_step(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    SqliteStore(path).close()
-    steps = [
-        *migrations(),
-        Migration(NEWEST + 1, "one", "CREATE TABLE one (a);\n-- a comment; and more\nCREATE TABLE two (b);"),
-        Migration(NEWEST + 2, "two", "ALTER TABLE session ADD COLUMN three TEXT;"),
-    ]
-    monkeypatch.setattr(schema, "migrations", lambda: steps)
-    SqliteStore(path).close()
-    assert _version(path) == NEWEST + 2
-    rows.query(path, "SELECT a, b, three FROM one, two, session")
+def test_an_older_store_is_refused_and_left_alone(path: Path) -> None:
+    rows.execute(path, "CREATE TABLE schema_version AS SELECT 9 AS version; CREATE TABLE block (a)")
+    before = rows.query(path, "SELECT sql FROM sqlite_master")
+    with pytest.raises(StoreError, match=rf"schema version 9 .*run `crosswind store migrate {path}`"):
+        SqliteStore(path)
+    assert rows.query(path, "SELECT sql FROM sqlite_master") == before
 
 
-def test_a_failing_migration_leaves_the_store_as_it_was(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    SqliteStore(path).close()
-    broken = Migration(NEWEST + 1, "broken", "CREATE TABLE one (a);\nCREATE TABLE session (b);")
-    monkeypatch.setattr(schema, "migrations", lambda: [*migrations(), broken])
+def test_a_failing_creation_leaves_an_empty_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    split = schema.split_statements
+    monkeypatch.setattr(schema, "split_statements", lambda sql: [*split(sql), "CREATE TABLE session (b)"])
     with pytest.raises(StoreError, match="session already exists"):
         SqliteStore(path)
-    assert _version(path) == NEWEST
-    assert not rows.query(path, "SELECT 1 FROM sqlite_master WHERE name = 'one'")
+    assert not rows.query(path, "SELECT 1 FROM sqlite_master")
 
 
 @pytest.mark.parametrize(
@@ -100,7 +91,7 @@ def test_every_connection_syncs_and_the_file_is_in_wal_mode(store: SqliteStore) 
     for connection in connections:
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,), "FULL"
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        assert connection.execute("PRAGMA foreign_keys").fetchone() == (1,)
+        assert connection.execute("PRAGMA secure_delete").fetchone() == (1,)
         waits = connection.execute("PRAGMA busy_timeout").fetchone()
         assert waits == ((0,) if connection is store._writer else (10_000,)), (
             "the writer waits in its own way"
@@ -123,25 +114,6 @@ def test_a_file_that_others_could_read_is_closed_to_them(path: Path) -> None:
     path.touch(0o644)
     SqliteStore(path).close()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_the_first_migration_has_a_column_for_every_field_of_the_record() -> None:
-    wanted = {
-        "session": "id task_id group_id rollout_index arm plan_json labels_json policy status reward "
-        "reward_components_json reward_source created_us closed_us",
-        "turn": "session_id turn_index parent attempt fitness durable delivered protocol model policy_first "
-        "policy_last received_frame received_chain sent_frame sent_chain produced_frame produced_chain "
-        "delivered_frame delivered_chain prompt_chain finish_reason usage_json queue_us first_token_us "
-        "total_us upstream_status error_json inner_json",
-        "completion": "token_ids logprobs finish_reason versions_json entropy top_logprobs",
-        "event": "session_id turn_index operator site slot anchor logical_call severity draw_json clean_hash "
-        "before after recovery note",
-    }
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        migrate(connection, "memory")
-        for table, columns in wanted.items():
-            found = {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")}
-            assert found >= set(columns.split())
 
 
 def test_stores_are_found_by_their_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

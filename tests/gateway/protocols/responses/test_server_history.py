@@ -237,7 +237,7 @@ async def test_what_cannot_be_read_back_means_no_new_noise(
             def broken(*_: Any) -> Any:
                 raise StoreError("the disk is lost")
 
-            monkeypatch.setattr(running.gateway.store, "turn_of_response", broken)
+            monkeypatch.setattr(running.gateway.store, "turns_of_responses", broken)
             results = [result(call) for call in agent.calls]
             await agent.turn(running)
             assert app.bodies("/v1/responses")[-1]["input"] == results

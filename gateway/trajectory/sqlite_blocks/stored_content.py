@@ -6,8 +6,11 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from crosswind.gateway.trajectory.content import KEY_BYTES, Chain, View
-from crosswind.gateway.trajectory.sqlite.segments import EMPTY_FRAME, PLAIN, session_numbers
 
+EMPTY_FRAME = -1
+"""The ordinal of the one row of a frame that has no pieces."""
+PLAIN = b"\0"
+"""The first byte of a plain view's frame key. The hash of its block follows; no frame is stored."""
 _WALK = """
 WITH RECURSIVE node (key, parent, block, depth) AS (
   SELECT key, parent, block, depth FROM chain WHERE key IN ({tips})
@@ -26,20 +29,15 @@ class StoredContent:
     def __init__(
         self,
         connection: sqlite3.Connection,
-        session_id: str,
         frames: Iterable[bytes | None],
         tips: Iterable[bytes | None],
     ) -> None:
         self._chains: dict[bytes, Chain] = {}
         self._frames: dict[bytes, list[bytes | None]] = {}
-        number = session_numbers(connection, (session_id,)).get(session_id)
-        mark = None if number is None else (session_id, number)
         for part in _parts(tips):
             for key, parent, body in connection.execute(_WALK.format(tips=_marks(part)), part):
                 if key not in self._chains:
-                    node = Chain(self._chains[parent] if parent else None, body)
-                    node.stored = mark
-                    self._chains[key] = node
+                    self._chains[key] = Chain(self._chains[parent] if parent else None, body)
         for part in _parts(frames):
             query = (
                 "SELECT frame.key, ordinal, body FROM frame LEFT JOIN block ON block.hash = frame.block "

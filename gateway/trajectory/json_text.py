@@ -1,0 +1,57 @@
+"""JSON values and text as a store keeps them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+
+def _to_dict(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"a {type(value).__name__} is no JSON value")
+
+
+_PLAIN_DATA = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+_readable = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_to_dict
+).encode
+_ascii = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=_to_dict).encode
+
+
+def to_json(value: Any) -> str:
+    """JSON text of plain data. NaN and infinity are refused: null would be another value."""
+    if not value:
+        return "{}" if isinstance(value, dict) else "[]" if isinstance(value, tuple) else _readable(value)
+    try:
+        quick = orjson.dumps(value, option=_PLAIN_DATA)
+    except TypeError:
+        pass  # lone surrogates, great integers, keys that are no text, or no plain data at all
+    else:
+        # NaN and infinity come out as null, too.
+        if b"null" not in quick or orjson.loads(quick) == value:
+            return quick.decode()
+    body = _readable(value)
+    return body if storable(body) is body else _ascii(value)
+
+
+def text(value: Any) -> Any:
+    """The text that `storable` made of it; other values as they are."""
+    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
+
+
+def from_json(value: Any) -> Any:
+    return json.loads(text(value))
+
+
+def storable(value: Any) -> Any:
+    """The value as a store can take it: text with lone surrogates as WTF-8 bytes."""
+    if isinstance(value, str) and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return value.encode("utf-8", "surrogatepass")
+    return value

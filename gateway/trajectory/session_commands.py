@@ -1,0 +1,162 @@
+"""`crosswind sessions`: what the sessions of a store said and saw."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from crosswind.gateway.trajectory.content import View
+from crosswind.gateway.trajectory.record import Event, Session, Trajectory, Turn
+from crosswind.gateway.trajectory.store_option import open_named, store_option
+
+
+@click.group(
+    short_help="Look at a store's sessions.",
+    epilog="""\b
+Examples:
+  crosswind sessions list
+  crosswind sessions show s-1 --turn 2
+""",
+)
+def sessions() -> None:
+    """Look at the sessions of a trajectory store, also while a gateway writes to it."""
+
+
+@sessions.command(
+    "list",
+    short_help="The newest sessions.",
+    epilog="""\b
+Examples:
+  crosswind sessions list --limit 5
+  crosswind sessions list --group train-0-00012 --json
+""",
+)
+@store_option
+@click.option("--group", "group_id", help="The sessions of this group only.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def list_command(url: str, group_id: str | None, limit: int, as_json: bool) -> None:
+    """List sessions, the last to arrive first."""
+    with open_named(url) as store:
+        found = store.sessions(group_id=group_id, limit=limit)
+    if as_json:
+        click.echo(json.dumps({"sessions": [_session(one) for one in found]}))
+        return
+    for one in found:
+        click.echo(f"{one.id}  {_describe(one)}")
+
+
+@sessions.command(
+    short_help="A session, turn by turn.",
+    epilog="""\b
+Examples:
+  crosswind sessions show s-1
+  crosswind sessions show s-1 --turn 2 --json
+""",
+)
+@click.argument("session_id", metavar="SESSION")
+@store_option
+@click.option("--turn", "index", type=int, help="This turn only.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def show(session_id: str, url: str, index: int | None, as_json: bool) -> None:
+    """Print what the agent sent, what the policy saw and produced, what the agent got, and the noise."""
+    with open_named(url) as store:
+        found = store.trajectory(session_id)
+    if found is None:
+        problem = f"{url} has no session {session_id!r}; `crosswind sessions list` names them"
+        raise click.ClickException(problem)
+    turns = [turn for turn in found.turns if index in (None, turn.index)]
+    if index is not None and not turns:
+        problem = f"session {session_id!r} has no turn {index}; it has {len(found.turns)} turns"
+        raise click.ClickException(problem)
+    documents = [_turn(turn, found.events) for turn in turns]
+    if as_json:
+        click.echo(json.dumps({"session": _session(found.session), "turns": documents}))
+        return
+    click.echo("\n".join(_lines(found, documents)))
+
+
+def _session(found: Session) -> dict[str, Any]:
+    return {
+        "id": found.id,
+        "arm": found.arm,
+        "profile": found.plan.get("profile"),
+        "task_id": found.task_id,
+        "group_id": found.group_id,
+        "status": found.status,
+        "reward_state": found.reward_state,
+        "reward": found.reward,
+        "quarantine": found.quarantine,
+    }
+
+
+def _turn(turn: Turn, events: Sequence[Event]) -> dict[str, Any]:
+    own = [event for event in events if (event.turn_index, event.attempt) == (turn.index, turn.attempt)]
+    return {
+        "turn": turn.index,
+        "attempt": turn.attempt,
+        "model": turn.model,
+        "fitness": turn.fitness,
+        "delivered": turn.delivered,
+        "upstream_status": turn.upstream_status,
+        "error": None if turn.error is None else {"source": turn.error.source, "type": turn.error.kind},
+        "agent_sent": _body(turn.received),
+        "policy_saw": _body(turn.sent),
+        "policy_produced": _body(turn.produced),
+        "agent_got": _body(turn.delivered_view or turn.produced),
+        "noise": [
+            {
+                "operator": event.operator,
+                "outcome": _outcome(event),
+                "tool": event.tool,
+                "before": event.before,
+                "after": event.after,
+                "note": event.note,
+            }
+            for event in own
+        ],
+    }
+
+
+def _outcome(event: Event) -> str:
+    if event.after is not None:
+        return "injected"
+    return "withheld" if event.withheld else "no noise"
+
+
+def _body(view: View | None) -> Any:
+    return None if view is None else view.as_json()
+
+
+_VIEWS = (
+    ("agent sent", "agent_sent", None),
+    ("policy saw", "policy_saw", "agent_sent"),
+    ("policy produced", "policy_produced", None),
+    ("agent got", "agent_got", "policy_produced"),
+)
+"""What is printed of a turn, and the view that it isn't repeated after."""
+
+
+def _lines(found: Trajectory, turns: Sequence[dict[str, Any]]) -> Iterator[str]:
+    yield f"session {found.session.id}: {_describe(found.session)}"
+    for turn in turns:
+        attempt = f", attempt {turn['attempt']}" if turn["attempt"] else ""
+        error = f", failed: {turn['error']['source']} {turn['error']['type']}" if turn["error"] else ""
+        yield f"\nturn {turn['turn']}{attempt}: {turn['model']}, {turn['fitness']}{error}"
+        for title, name, other in _VIEWS:
+            same = other is not None and turn[name] == turn[other]
+            yield f"  {title}: {'the same' if same else _text(turn[name])}"
+        for event in turn["noise"]:
+            yield f"  {event['outcome']}: {event['operator']}: {event['note']}"
+
+
+def _text(body: Any) -> str:
+    return "not recorded" if body is None else body if isinstance(body, str) else json.dumps(body)
+
+
+def _describe(found: Session) -> str:
+    reward = f", reward {found.reward:g}" if found.reward is not None else f", reward {found.reward_state}"
+    return f"{found.arm}, profile {found.plan.get('profile')}, {found.status}{reward}"

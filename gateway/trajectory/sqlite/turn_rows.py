@@ -1,0 +1,205 @@
+"""The table `turn`: how a turn is inserted, and how the turns of a session are read back."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.fitness import Fitness, Source
+from crosswind.gateway.trajectory.json_text import storable, text
+from crosswind.gateway.trajectory.record import Delivered, Durable, Turn, TurnFailure
+from crosswind.gateway.trajectory.session_content import ContentReader, ContentWriter, KnownContent
+from crosswind.gateway.trajectory.store import StoreError
+from crosswind.gateway.trajectory.stored_turn import decode_fields, encode_turn
+from crosswind.gateway.trajectory.turn_body import DamagedBody, Place, TurnBody, decode_body
+
+PROMPT_TOKENS, COMPLETION_TOKENS = ("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens")
+"""The members of a usage that count tokens, by protocol."""
+
+_SAME = {
+    "turn_index": "index",
+    **{
+        name: name
+        for name in (
+            "attempt",
+            "created_us",
+            "parent",
+            "branch",
+            "fitness",
+            "durable",
+            "protocol",
+            "stream",
+            "model",
+            "response_id",
+            "policy_first",
+            "policy_last",
+            "finish_reason",
+            "queue_us",
+            "first_token_us",
+            "total_us",
+            "upstream_status",
+            "idempotency",
+        )
+    },
+}
+"""The columns that hold a field as it is."""
+_COMPUTED = (
+    "session",
+    "delivered",
+    "kept",
+    "view_changed",
+    "sampled_tokens",
+    "prompt_tokens",
+    "completion_tokens",
+    "injected_prompt_tokens",
+    "injected_completion_tokens",
+    "error_source",
+    "error_type",
+    "request",
+    "received_key",
+    "sent_key",
+    "prompt_key",
+    "ledger",
+    "body",
+    "arrival",
+)
+_NAMES = (*_SAME, *_COMPUTED)
+_get = attrgetter(*_SAME.values())
+_INSERT = (
+    f"INSERT INTO turn ({', '.join(_NAMES)}) VALUES ({', '.join('?' * len(_NAMES))}) ON CONFLICT DO NOTHING"
+)
+_READ = ("delivered", "kept", "error_source", "error_type", "request")
+_SELECT = (
+    f"SELECT {', '.join(f'turn.{name}' for name in (*_SAME, *_READ))}, turn.body, delivery.delivered, "
+    "delivery.durable, delivery.total_us FROM turn LEFT JOIN delivery ON delivery.turn = turn.id"
+)
+_KEYS = (
+    "SELECT id, turn_index, attempt, received_key, sent_key, prompt_key FROM turn "
+    "WHERE session = ? AND id > ? ORDER BY id"
+)
+
+
+def load_known(connection: sqlite3.Connection, known: KnownContent) -> None:
+    """Add the session's turns that came since the last look."""
+    for row, index, attempt, *keys in connection.execute(_KEYS, (known.number, known.row)):
+        known.learn((index, attempt), *keys)
+        known.row = row
+
+
+def insert_turn(
+    connection: sqlite3.Connection, turn: Turn, content: ContentWriter, ledger: bytes | None, arrival: int
+) -> None:
+    """Insert a turn with its ledger rows, in the caller's transaction. A known turn is not changed."""
+    values = _encode(turn, content, ledger, arrival)
+    try:
+        inserted = connection.execute(_INSERT, values)
+    except UnicodeEncodeError:
+        inserted = connection.execute(_INSERT, [storable(value) for value in values])
+    if inserted.rowcount == 1:
+        content.add(turn)
+
+
+def _encode(turn: Turn, content: ContentWriter, ledger: bytes | None, arrival: int) -> list[Any]:
+    received, sent, error = turn.received, turn.sent, turn.error
+    return [
+        *_get(turn),
+        content.known.number,
+        None if turn.delivered is Delivered.UNKNOWN else turn.delivered,
+        turn.kept or None,
+        sent is not received and sent != received,
+        sum([len(completion.token_ids) for completion in turn.completions]) or None,
+        *_count_tokens(turn.usage),
+        *_count_tokens(turn.usage_injected),
+        error.source if error is not None else None,
+        error.kind if error is not None else None,
+        None if turn.request is None else bytes.fromhex(turn.request),
+        *chain_keys(received, sent, turn.prompt_ids),
+        ledger,
+        encode_turn(turn, content),
+        arrival,
+    ]
+
+
+def chain_keys(
+    received: View | None, sent: View | None, prompt: Chain | None
+) -> tuple[bytes | None, bytes | None, bytes | None]:
+    """The columns with the keys of a turn's chains. A sent chain equal to the received one needs none."""
+    received_key = received.chain.key if received is not None and received.chain is not None else None
+    sent_key = sent.chain.key if sent is not None and sent.chain is not None else None
+    prompt_key = prompt.key if prompt is not None else None
+    return received_key, None if sent_key == received_key else sent_key, prompt_key
+
+
+def _count_tokens(usage: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """The prompt and completion tokens of a usage."""
+    if not usage:
+        return None, None
+    return _count(usage, PROMPT_TOKENS), _count(usage, COMPLETION_TOKENS)
+
+
+def _count(usage: Mapping[str, Any], members: Sequence[str]) -> int | None:
+    for member in members:
+        count = usage.get(member)
+        if type(count) is int and 0 <= count < 1 << 62:
+            return count
+    return None
+
+
+class SessionTurns:
+    """Reads turns of one session, in the caller's snapshot."""
+
+    def __init__(self, connection: sqlite3.Connection, session_id: str, number: int) -> None:
+        self._connection = connection
+        self._session_id = session_id
+        self._number = number
+        self._bodies: dict[Place, TurnBody] = {}
+        self._content = ContentReader(self._fetch)
+
+    def read(self, rest: str = "", *values: object) -> list[Turn]:
+        """The turns in order of writing, with updates from after they were written; `rest` follows the
+        condition on the session. Raises StoreError for a turn that is damaged.
+        """
+        query = f"{_SELECT} WHERE turn.session = ? {rest} ORDER BY turn.id"
+        return [self._turn(row) for row in self._connection.execute(query, (self._number, *values))]
+
+    def _fetch(self, place: Place) -> TurnBody | None:
+        query = "SELECT body FROM turn WHERE session = ? AND turn_index = ? AND attempt = ?"
+        row = self._connection.execute(query, (self._number, *place)).fetchone()
+        return None if row is None else decode_body(row[0], TurnBody)
+
+    def _turn(self, row: Sequence[Any]) -> Turn:
+        fields = dict(zip(_SAME.values(), map(text, row), strict=False))
+        stored, kept, source, kind, request, body, delivered, durable, total_us = row[len(_SAME) :]
+        place = fields["index"], fields["attempt"]
+        try:
+            found = decode_body(body, TurnBody)
+            content = self._content.read(place, found)
+        except DamagedBody as error:
+            raise StoreError(
+                f"turn {place[0]}, attempt {place[1]} of session {self._session_id!r} is damaged: {error}; "
+                "restore the store from a backup"
+            ) from error
+        fields |= decode_fields(found, content, fields["finish_reason"])
+        fields |= {
+            "session_id": self._session_id,
+            "fitness": Fitness(fields["fitness"]),
+            "durable": Durable(durable or fields["durable"]),
+            "delivered": Delivered(delivered or stored or Delivered.UNKNOWN),
+            "stream": bool(fields["stream"]),
+            "kept": bool(kept),
+            "request": None if request is None else request.hex(),
+            "error": None
+            if source is None
+            else TurnFailure(Source(text(source)), text(kind), text(found.error_message)),
+        }
+        if total_us is not None:
+            fields["total_us"] = total_us
+        return Turn(**fields)
+
+
+def in_order(turns: Iterable[Turn]) -> list[Turn]:
+    """The turns by index and attempt."""
+    return sorted(turns, key=lambda turn: (turn.index, turn.attempt))

@@ -1,0 +1,165 @@
+"""A turn and its ledger rows as stored bodies, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from crosswind.gateway.errors import UpstreamAttempt
+from crosswind.gateway.trajectory.content import pack, unpack
+from crosswind.gateway.trajectory.json_text import from_json, storable, text, to_json
+from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
+from crosswind.gateway.trajectory.likelihood import pack_top, unpack_top
+from crosswind.gateway.trajectory.record import Completion, InnerRound, Turn, VersionSpan
+from crosswind.gateway.trajectory.session_content import ContentWriter, TurnContent
+from crosswind.gateway.trajectory.turn_body import (
+    DELIVERED,
+    PRODUCED,
+    PROMPT,
+    RECEIVED,
+    SENT,
+    LedgerBody,
+    StoredCompletion,
+    StoredShown,
+    TurnBody,
+    encode_body,
+)
+from crosswind.injectors.plain_data import convert
+
+
+def encode_turn(turn: Turn, content: ContentWriter) -> bytes:
+    """The body of a turn. Raises TypeError, ValueError or OverflowError for what can't be stored."""
+    content.expect(turn.parent)
+    at = turn.index, turn.attempt
+    received, sent, prompt = turn.received, turn.sent, turn.prompt_ids
+    body = TurnBody(
+        content.view(received, (*at, RECEIVED)),
+        True if sent is received and sent is not None else content.view(sent, (*at, SENT), received),
+        content.view(turn.produced, (*at, PRODUCED)),
+        content.view(turn.delivered_view, (*at, DELIVERED)),
+        None if prompt is None else content.chain(prompt, (*at, PROMPT)),
+        None if _is_bare(turn) else [_encode_completion(one) for one in turn.completions],
+        to_json(turn.usage) if turn.usage else "{}",
+        to_json(turn.usage_injected) if turn.usage_injected else "{}",
+        to_json(msgspec.to_builtins(turn.inner)) if turn.inner else None,
+        turn.error.message if turn.error is not None else None,
+        turn.spared,
+    )
+    try:
+        return encode_body(body)
+    except UnicodeEncodeError:
+        completions = body.completions and [
+            msgspec.structs.replace(one, finish_reason=storable(one.finish_reason))
+            for one in body.completions
+        ]
+        message = storable(body.error_message)
+        return encode_body(msgspec.structs.replace(body, completions=completions, error_message=message))
+
+
+def _is_bare(turn: Turn) -> bool:
+    """Whether the turn has a single choice without tokens, of which its own finish reason says all."""
+    if len(turn.completions) != 1 or turn.completions[0].token_ids:
+        return False
+    return turn.completions[0] == Completion(0, finish_reason=turn.finish_reason)
+
+
+def _encode_completion(row: Completion) -> StoredCompletion:
+    spans = [(span.version, span.start, span.end) for span in row.versions]
+    return StoredCompletion(
+        row.index,
+        pack("i", row.token_ids),
+        pack("d", row.logprobs),
+        row.finish_reason,
+        to_json(spans) if spans else None,
+        pack_top(row.top_logprobs),
+    )
+
+
+def decode_fields(body: TurnBody, content: TurnContent, finish_reason: str | None) -> dict[str, Any]:
+    """The fields of a turn that its columns don't hold, but for its error."""
+    bare = (Completion(0, finish_reason=finish_reason),)
+    return {
+        "received": content.received,
+        "sent": content.sent,
+        "produced": content.produced,
+        "delivered_view": content.delivered,
+        "prompt_ids": content.prompt,
+        "completions": bare if body.completions is None else tuple(map(_decode_completion, body.completions)),
+        "usage": from_json(body.usage),
+        "usage_injected": from_json(body.usage_injected),
+        "inner": tuple(map(_decode_inner, from_json(body.inner))) if body.inner else (),
+        "spared": body.spared,
+    }
+
+
+def _decode_completion(stored: StoredCompletion) -> Completion:
+    return Completion(
+        stored.index,
+        unpack("i", stored.token_ids),
+        unpack("d", stored.logprobs),
+        text(stored.finish_reason),
+        tuple(VersionSpan(*span) for span in from_json(stored.versions)) if stored.versions else (),
+        unpack_top(stored.top_logprobs),
+    )
+
+
+def _decode_inner(entry: Any) -> InnerRound | UpstreamAttempt:
+    """Rounds have no tag of their own in a store, so that the entry's shape decides."""
+    return convert(entry, UpstreamAttempt) if "kind" in entry else convert(entry, InnerRound)
+
+
+def encode_ledger(shown: Sequence[Shown], names: Sequence[NameMap]) -> bytes | None:
+    """The body of a turn's ledger rows; None if there are none."""
+    if not shown and not names:
+        return None
+    try:
+        return _encode_ledger(shown, names, _as_it_is)
+    except UnicodeEncodeError:
+        return _encode_ledger(shown, names, storable)
+
+
+def _encode_ledger(shown: Sequence[Shown], names: Sequence[NameMap], keep: Any) -> bytes:
+    return encode_body(
+        LedgerBody(
+            [
+                StoredShown(
+                    keep(row.anchor),
+                    keep(row.site),
+                    row.ordinal,
+                    row.turn_index,
+                    keep(row.clean_hash),
+                    to_json(row.decisions) if row.decisions else None,
+                    keep(row.text),
+                    keep(row.branch),
+                )
+                for row in shown
+            ],
+            [(keep(row.declared), keep(row.shown), row.turn_index) for row in names],
+        )
+    )
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def decode_shown(session_id: str, stored: StoredShown) -> Shown:
+    return Shown(
+        session_id,
+        text(stored.anchor),
+        text(stored.site),
+        stored.ordinal,
+        stored.turn_index,
+        text(stored.clean_hash),
+        tuple(from_json(stored.decisions)) if stored.decisions else (),
+        text(stored.text),
+        text(stored.branch),
+    )
+
+
+def without_texts(body: LedgerBody) -> bytes:
+    """The ledger rows again, with the texts erased and the decisions kept."""
+    erased = [msgspec.structs.replace(row, text=None) for row in body.shown]
+    return encode_body(LedgerBody(erased, body.names))
