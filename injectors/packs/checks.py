@@ -18,7 +18,7 @@ from crosswind.injectors.packs.parts import (
     Language,
     Part,
 )
-from crosswind.injectors.packs.words import opening, runs, split_words, stop_words
+from crosswind.injectors.packs.words import opening, runs, split_words, stop_words, value_words
 
 Row = tuple[int, Entry, Part]
 
@@ -94,11 +94,17 @@ def _is_known(slot: str) -> bool:
     return bool(drawn) or slot in CONVERSATION_SLOTS
 
 
-def check_digits(rows: Sequence[Row], _: Language) -> Iterator[Problem]:
-    """A user's digits could be taken for a value of the task."""
+def check_values(rows: Sequence[Row], language: Language) -> Iterator[Problem]:
+    """A user's digits, and numbers and days in words, could be taken for a value of the task."""
+    forbidden = value_words(language)
     for line, entry, part in rows:
-        if part.of_user and any(letter.isdigit() for letter in SLOT.sub("", entry.text)):
+        if not part.of_user:
+            continue
+        plain = SLOT.sub(" ", entry.text)
+        if any(letter.isdigit() for letter in plain):
             yield Problem(line, f"text {entry.text!r}: leave the digits out, or use a slot")
+        for word in forbidden & {*split_words(plain, language)}:
+            yield Problem(line, f"word {word!r} could be taken for a value: leave it out, or use a slot")
 
 
 def check_duplicates(rows: Sequence[Row], _: Language) -> Iterator[Problem]:
@@ -176,7 +182,7 @@ def _spoken(rows: Sequence[Row]) -> Iterator[tuple[Part, list[tuple[int, Entry]]
 _CHECKS: tuple[Callable[[Sequence[Row], Language], Iterable[Problem]], ...] = (
     check_fields,
     check_slots,
-    check_digits,
+    check_values,
     check_duplicates,
     check_openings,
     check_runs,

@@ -25,6 +25,20 @@ _STOP_WORDS = {
         """.split()  # noqa: SIM905
     ),
 }
+_VALUE_WORDS = {
+    Language.EN: frozenset(
+        """
+        two three four five six seven eight nine ten eleven twelve twenty thirty hundred thousand dozen
+        monday tuesday wednesday thursday friday saturday sunday today yesterday tomorrow tonight
+        january february april june july august september october november december
+        """.split()  # noqa: SIM905
+    ),
+}
+"""Numbers and days in words. "March" and "May" mean too much else."""
+
+
+def value_words(language: Language) -> frozenset[str]:
+    return _VALUE_WORDS.get(language, frozenset())
 
 
 def stop_words(language: Language) -> frozenset[str] | None:

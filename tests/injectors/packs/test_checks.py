@@ -89,6 +89,7 @@ BAD: list[tuple[int, dict[str, Any], str]] = [
     (0, {"text": "Why do planes} fly?"}, "braces are for slots"),
     (0, {"text": "Why do planes fly at 900 km/h?"}, "leave the digits out"),
     (0, {"text": "Why do planes fly at ９００ km/h?"}, "leave the digits out"),
+    (0, {"text": "Do planes fly on Tuesday?"}, "word 'tuesday' could be taken for a value"),
     (0, {"key": "x"}, "key 'x'"),
     (0, {"parameter": "x"}, "parameter 'x'"),
     (2, {"text": "{value} it is."}, "same needs {rival}"),
