@@ -14,6 +14,7 @@ import structlog
 from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.reload import find_changes
 from crosswind.gateway.config.secrets import collect_secrets
+from crosswind.gateway.config.sections import Detail
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError, ServiceError
 from crosswind.gateway.file_watch import FileWatch
@@ -35,6 +36,7 @@ from crosswind.gateway.proxy.request_builder import RequestBuilder
 from crosswind.gateway.proxy.shared_calls import SharedCalls
 from crosswind.gateway.proxy.short_circuit import ShortCircuit
 from crosswind.gateway.proxy.stored_responses import StoredResponses
+from crosswind.gateway.proxy.transparent import TransparentTurns
 from crosswind.gateway.proxy.websockets import WebSockets
 from crosswind.gateway.proxy.withheld_noise import WithheldNoise
 from crosswind.gateway.recorder.queue import NotDurable
@@ -179,6 +181,7 @@ class Gateway:
             websockets=WebSockets(
                 settings, upstreams, sessions, authenticator, redactor, recorder, metrics, self._ownership
             ),
+            transparent=TransparentTurns(settings, recording) if settings.record is Detail.NONE else None,
             ownership=self._ownership,
             preparation=self._preparation,
         )

@@ -51,11 +51,16 @@ class AbortWatch:
         self._outcomes: deque[_Outcome] = deque()
         self._failures = self._timed = self._slow = 0
 
+    @property
+    def active(self) -> bool:
+        """Whether there is a threshold."""
+        return self._abort.error_rate is not None or self._abort.latency is not None
+
     def note(self, *, failed: bool, seconds: float | None) -> None:
         """Count an exchange that noise didn't fail, and switch noise off if a threshold is passed. `seconds`
         is None where noise may have prolonged it.
         """
-        if self._abort.error_rate is None and self._abort.latency is None:
+        if not self.active:
             return
         now = self._clock()
         self._add(_Outcome(now, failed, seconds), 1)

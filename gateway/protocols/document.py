@@ -20,9 +20,7 @@ _array = msgspec.json.Decoder(list[msgspec.Raw])
 _scanner = json.JSONDecoder(strict=False)
 _LEAD = re.compile(rb'[ \t\r\n]*,?[ \t\r\n]*("(?:[^"\\]|\\.)*")[ \t\r\n]*:[ \t\r\n]*', re.DOTALL)
 _GAP = re.compile(rb"[ \t\r\n]*,?[ \t\r\n]*")
-_COMMA = re.compile(rb"[ \t\r\n]*,")
 _SPACE = b" \t\r\n"
-_OPENING = ord("{")
 _KNOWN = b"{}"
 """Stands for the elements of an array that are already known."""
 
@@ -185,31 +183,15 @@ def _with_values(value: Any, values: Mapping[JsonPath, Any]) -> Any:
 def element_spans(body: bytes, start: int, end: int) -> list[tuple[int, int]] | None:
     """The spans, in the whole body, of the elements of the array at [start, end); None where it isn't one."""
     try:
-        return _locate(_array.decode(body[start:end]), body, start + 1)
+        lengths = [len(memoryview(raw)) for raw in _array.decode(body[start:end])]
     except UNREADABLE:
         return _scan_elements(body, start, end)
-
-
-def following_spans(body: bytes, start: int, end: int) -> list[tuple[int, int]] | None:
-    """The spans of the objects at [start, end), which go on an array; None if it isn't objects alone."""
-    if start == end:
-        return []
-    lead = _COMMA.match(body, start, end)
-    try:
-        spans = _locate(_array.decode(b"[%b]" % body[lead.end() : end]), body, start) if lead else None
-    except UNREADABLE:
-        return None
-    return spans if spans and all(body[begin] == _OPENING for begin, _ in spans) else None
-
-
-def _locate(elements: list[msgspec.Raw], body: bytes, position: int) -> list[tuple[int, int]]:
-    """The spans of elements that follow each other in the body."""
     spans = []
-    for raw in elements:
+    position = start + 1
+    for length in lengths:
         position = _after_gap(body, position)
-        stop = position + len(memoryview(raw))
-        spans.append((position, stop))
-        position = stop
+        spans.append((position, position + length))
+        position += length
     return spans
 
 

@@ -18,7 +18,7 @@ Pieces = tuple[bytes | None, ...]
 class Frame:
     """The members of a body, without the messages in one of them: they stand between `head` and `tail`."""
 
-    __slots__ = ("_document", "_edited", "_key", "_member", "_pieces", "_values", "head", "tail")
+    __slots__ = ("_document", "_edited", "_key", "_member", "_pieces", "_raw", "_values", "head", "tail")
 
     def __init__(self, document: Document, member: str, first: int, last: int) -> None:
         """The body's messages are at [first, last)."""
@@ -26,6 +26,7 @@ class Frame:
         self.head, self.tail = body[:first], body[last:]
         self._member = member if last > first else None
         self._document = _shift(document, self.head + self.tail, last, first - last)
+        self._raw: dict[str, bytes | None] = {}
         self._values: dict[str, Any] = {}
         self._pieces: Pieces = ()
         self._key = b""
@@ -42,7 +43,7 @@ class Frame:
     @property
     def size(self) -> int:
         """Its bytes in memory."""
-        return 2 * (len(self.head) + len(self.tail))
+        return 4 * (len(self.head) + len(self.tail))
 
     def document(self, body: bytes) -> Document:
         """The whole body, which has this frame and an array of messages, as a document."""
@@ -51,7 +52,11 @@ class Frame:
 
     def raw(self, name: str) -> bytes | None:
         """The bytes of a member's value; not of the one that holds the messages."""
-        return self._document.raw(name)
+        try:
+            return self._raw[name]
+        except KeyError:
+            raw = self._raw[name] = self._document.raw(name)
+            return raw
 
     def value(self, name: str) -> Any:
         """A member's value, which must not be changed; None where it is absent, or can't be read."""

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from crosswind.gateway.protocols.document import following_spans
+import msgspec
+
 from crosswind.gateway.protocols.frame import Frame
 from crosswind.gateway.protocols.history import History, Mask
+from crosswind.gateway.protocols.json_values import UNREADABLE
 from crosswind.gateway.protocols.message_format import MessageFormat, ParsedMessage
 
 KEPT_HISTORIES = 8
 _LARGEST_FRAME = 1 << 20
 """The most bytes around the messages that are kept."""
 _SPAN_BYTES = 120
+_SEPARATOR = re.compile(rb"[ \t\r\n]*,[ \t\r\n]*")
+_OPENING = ord("{")
+_array = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +42,26 @@ class KnownPrefix:
         return self.history.spans[: self.steps]
 
     def new_spans(self, body: bytes) -> list[tuple[int, int]] | None:
-        """The spans of the messages behind the known ones, all that is new in the body; None if it isn't."""
-        stop = len(body) - len(self.frame.tail)
-        if stop < self.end or not body.endswith(self.frame.tail):
+        """The spans of the messages behind the known ones, if they are all that is new in the body."""
+        at, stop = self.end, len(body) - len(self.frame.tail)
+        if stop < at or not body.endswith(self.frame.tail):
             return None
-        spans = following_spans(body, self.end, stop)
-        return spans if spans is not None and (not spans or spans[-1][1] == stop) else None
+        spans: list[tuple[int, int]] = []
+        if stop > at:
+            lead = _SEPARATOR.match(body, at, stop)
+            try:
+                new = _array.decode(b"[%b]" % body[lead.end() : stop]) if lead else ()
+            except UNREADABLE:
+                return None
+            for raw in new:
+                lead = _SEPARATOR.match(body, at)
+                begin = lead.end() if lead else at
+                if body[begin] != _OPENING:
+                    return None
+                at = begin + len(memoryview(raw))
+                spans.append((begin, at))
+        # White space behind the last one belongs to another tail.
+        return spans if at == stop else None
 
 
 class HistoryCache:

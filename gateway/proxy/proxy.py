@@ -32,6 +32,7 @@ from crosswind.gateway.proxy.response_sink import ResponseSink, judge_delivery
 from crosswind.gateway.proxy.routes import HEALTH, IncomingCall, Route, find_route, read_claim
 from crosswind.gateway.proxy.shared_calls import SharedCalls
 from crosswind.gateway.proxy.short_circuit import ShortCircuit
+from crosswind.gateway.proxy.transparent import TransparentTurns
 from crosswind.gateway.proxy.websockets import WebSockets
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.recorder.remains import Remains
@@ -76,6 +77,8 @@ class Proxy:
     shared: SharedCalls
     in_flight: FaultsInFlight
     builder: RequestBuilder
+    transparent: TransparentTurns | None = None
+    """Where nothing is recorded."""
     ownership: ProviderOwnership | None = None
     """Where tenants share a provider's account."""
     preparation: TextPreparation | None = None
@@ -165,6 +168,8 @@ class Proxy:
             await self.ownership.check_body(body.body, session.record.tenant or "")
         session.busy += 1
         try:
+            if self.transparent is not None and self.transparent.applies(call, session, split):
+                return await self.transparent.forward(call, session)
             return await self._converse(call, session, split, beginning)
         finally:
             self.sessions.release(session)

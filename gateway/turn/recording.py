@@ -50,6 +50,13 @@ class Recording:
     shared_account: bool = False
     """Tenants share a provider's account: whose answers are whose is recorded."""
 
+    @property
+    def reads_turns(self) -> bool:
+        """Whether turns are read for others than the store: for traces, for whose a provider's objects are,
+        or for what may switch noise off.
+        """
+        return self.tracing is not None or self.shared_account or self.watch.active
+
     async def settle(self, exchange: Exchange) -> SettledTurn:
         """Record the turn, and wait until it is durable, as long as the configuration allows."""
         opens = exchange.session.unwritten

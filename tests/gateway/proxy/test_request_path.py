@@ -93,15 +93,16 @@ async def walk(running: Running) -> Walk:
 
 
 @pytest.mark.parametrize(
-    ("noise", "files", "changes"),
+    ("given", "files", "changes"),
     [
-        pytest.param(None, 74, 343, id="clean"),
-        pytest.param(NOISE, 100, 515, id="text noise"),
-        pytest.param(profile(ABBREVIATED), 91, 461, id="renamed tools"),
+        pytest.param({"record": "none"}, 36, 128, id="neither noise nor a record"),
+        pytest.param({}, 74, 343, id="clean"),
+        pytest.param({"noise": NOISE}, 100, 515, id="text noise"),
+        pytest.param({"noise": profile(ABBREVIATED)}, 91, 461, id="renamed tools"),
     ],
 )
-async def test_a_streamed_request(tmp_path: Path, noise: str | None, files: int, changes: int) -> None:
-    async with upstream(chunks(ANSWER)) as app, gateway(tmp_path, app, noise=noise) as running:
+async def test_a_streamed_request(tmp_path: Path, given: dict[str, Any], files: int, changes: int) -> None:
+    async with upstream(chunks(ANSWER)) as app, gateway(tmp_path, app, **given) as running:
         taken = await walk(running)
     assert taken.files <= files, str(taken)
     assert taken.changes <= changes, str(taken)

@@ -1,0 +1,123 @@
+"""Turns of which nothing is changed, recorded or recognised later: once their session is found, they are
+forwarded, and their history and their answer aren't read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+import structlog
+
+from crosswind.gateway.config.settings import Settings
+from crosswind.gateway.errors import UpstreamError
+from crosswind.gateway.http.headers import drop_hop_by_hop
+from crosswind.gateway.http.request import ClientGone, HttpRequest
+from crosswind.gateway.protocols.request import SplitBody
+from crosswind.gateway.proxy.routes import IncomingCall
+from crosswind.gateway.sessions.session import LiveSession
+from crosswind.gateway.trajectory.record import Durable
+from crosswind.gateway.turn.recording import Recording
+from crosswind.gateway.upstreams.request import UpstreamRequest
+from crosswind.gateway.upstreams.response import UpstreamResponse
+
+_log = structlog.get_logger("crosswind.answering")
+
+_READABLE = ("", "identity")
+
+
+@dataclass(frozen=True, slots=True)
+class TransparentTurns:
+    """Forwards the turns of sessions without noise where nothing is recorded."""
+
+    settings: Settings
+    recording: Recording
+
+    def applies(self, call: IncomingCall, session: LiveSession, split: SplitBody) -> bool:
+        """Whether nobody has to know what the turn says, where nothing is recorded: it has no noise, no token
+        ids are captured, and neither a trace nor the inference of sessions takes anything of it.
+        """
+        upstream = call.upstream
+        return (
+            not session.plan.rules
+            and session.record.identity != "inferred"
+            and not (session.training or session.stands_in)
+            and not (self.recording.reads_turns or upstream.edits(split.model))
+            and not session.captures(self.settings.capture, upstream.dialect.token_ids)
+        )
+
+    async def forward(self, call: IncomingCall, session: LiveSession) -> int:
+        """Forward a turn and relay its answer; gives the status."""
+        http, upstream, started = call.http, call.upstream, time.monotonic()
+        # Nothing of it waits for the store, so that the session may leave memory.
+        session.unwritten = False
+        body, changes = call.body.to_send(call.body.body)
+        outgoing = UpstreamRequest(
+            "POST",
+            upstream.path(str(call.route.path), http.query.decode("latin-1"), call.caller),
+            upstream.headers(http.headers, call.caller, changes),
+            body,
+        )
+        http.cancel_when_gone()
+        try:
+            answer = await upstream.send(outgoing, session.record.id)
+            try:
+                if answer.header("content-type").startswith("text/event-stream"):
+                    await self._relay_stream(call, answer)
+                else:
+                    await self._relay_plain(http, answer)
+            finally:
+                answer.close()
+        except asyncio.CancelledError:
+            if not http.gone:
+                raise
+            raise ClientGone from None
+        self.recording.metrics.count_release(Durable.YES, time.monotonic() - started)
+        return answer.status
+
+    async def _relay_plain(self, http: HttpRequest, answer: UpstreamResponse) -> None:
+        """Relay a plain body as a whole, so that an UpstreamError can still be answered with an error."""
+        limit = self.settings.limits.answer
+        raw, headers = await answer.read_up_to(limit), drop_hop_by_hop(answer.headers)
+        if len(raw) <= limit:
+            counted = [(name, value) for name, value in headers if name.lower() != b"content-length"]
+            return await http.answer(answer.status, raw, counted)
+        await http.start(answer.status, headers)
+        try:
+            await http.chunk(raw)
+            async for chunk in answer.chunks():
+                await http.chunk(chunk)
+        except UpstreamError as error:
+            # Without an end the server cuts the connection, as the client would have seen it.
+            return self._note_cut(error)
+        await http.end()
+
+    async def _relay_stream(self, call: IncomingCall, answer: UpstreamResponse) -> None:
+        """Relay a stream as it arrives. If the upstream breaks it off, an error event ends it, unless the
+        client knows the length or can't read the event.
+        """
+        http, pending = call.http, b""
+
+        def take(chunk: bytes) -> bool:
+            nonlocal pending
+            if not http.write(chunk):
+                pending = chunk
+            return not pending
+
+        await http.start(answer.status, drop_hop_by_hop(answer.headers), follows=answer.arrived)
+        try:
+            while not answer.complete:
+                await answer.pour(take)
+                if pending:
+                    await http.chunk(pending)
+                    pending = b""
+        except UpstreamError as error:
+            if not answer.header("content-length") and answer.header("content-encoding") in _READABLE:
+                await http.chunk(call.codec.error_event(error))
+            return self._note_cut(error)
+        await http.end()
+
+    def _note_cut(self, error: UpstreamError) -> None:
+        self.recording.metrics.count_failure(error)
+        _log.warning("the upstream broke off its answer", error=error.message)
