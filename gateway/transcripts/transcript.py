@@ -59,6 +59,9 @@ class PolicyMessage:
 class TranscriptFormat(Protocol):
     """How one kind of agent writes calls and results as text. Both methods are pure, and never raise."""
 
+    markers: tuple[str, ...]
+    """A text without any of these isn't written so: it isn't read."""
+
     def read_policy(self, text: str) -> PolicyMessage | None:
         """Read a text of the policy's; None: it isn't written so."""
         ...
@@ -77,14 +80,25 @@ def transcript_formats() -> tuple[TranscriptFormat, ...]:
     return tuple(importlib.import_module(f"{package.__name__}.{name}").FORMAT for name in names)
 
 
+@cache
+def _markers() -> tuple[str, ...]:
+    return tuple(dict.fromkeys(marker for one in transcript_formats() for marker in one.markers))
+
+
 def read_policy(text: str) -> PolicyMessage | None:
     """Read a text of the policy's in the first format that it is written in."""
-    return _read(lambda one: one.read_policy(text))
+    for marker in _markers():
+        if marker in text:
+            return _read(lambda one: one.read_policy(text))
+    return None
 
 
 def read_user(text: str, calls: Sequence[ToolCall]) -> UserMessage | None:
     """Read a text of a user's message in the first format that it is written in."""
-    return _read(lambda one: one.read_user(text, calls))
+    for marker in _markers():
+        if marker in text:
+            return _read(lambda one: one.read_user(text, calls))
+    return None
 
 
 def _read(read: Callable[[TranscriptFormat], T | None]) -> T | None:

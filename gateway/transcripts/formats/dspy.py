@@ -19,6 +19,8 @@ _OWN = frozenset({"trajectory", "completed"})
 
 
 class Dspy:
+    markers = (_MARK,)
+
     def read_policy(self, text: str) -> PolicyMessage | None:
         if _MARK not in text:
             return None

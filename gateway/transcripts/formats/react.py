@@ -16,6 +16,8 @@ _LINE = re.compile(
 
 
 class ReAct:
+    markers = ("Action", "Observation", _BEGIN)
+
     def read_policy(self, text: str) -> PolicyMessage | None:
         if "Action" not in text:
             return None

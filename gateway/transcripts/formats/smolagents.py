@@ -24,6 +24,8 @@ _LONGEST = 1 << 20
 
 
 class Smolagents:
+    markers = (_CALLS, *_CODE_ENDS, _TASK, _AGAIN, "Observation:\n")
+
     def read_policy(self, text: str) -> PolicyMessage | None:
         if (at := text.rfind(_CALLS)) >= 0 and (calls := _read_calls(text[at + len(_CALLS) :])):
             return PolicyMessage(_strip_end(text[:at]), calls)
