@@ -228,6 +228,10 @@ class AnswerCall:
     name: str
     arguments: str
     """JSON text, as far as it came."""
+    repeatable: bool = False
+    """Whether its result may be lost: its tool only reads or is idempotent, so that the call can be made
+    again.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +247,7 @@ class AnswerContent:
         """The call at this share of them, in [0, 1); None where there are none."""
         return self.calls[min(int(pick * len(self.calls)), len(self.calls) - 1)] if self.calls else None
 
-    def with_call(self, call: AnswerCall, **changes: str) -> AnswerContent:
+    def with_call(self, call: AnswerCall, **changes: Any) -> AnswerContent:
         """The answer with one of its calls changed."""
         changed = replace(call, **changes)
         return replace(self, calls=tuple(changed if one is call else one for one in self.calls))

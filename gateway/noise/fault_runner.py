@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice
-from typing import TypeVar
+from itertools import islice
+from typing import NamedTuple, TypeVar
 
 import structlog
 
@@ -16,7 +16,6 @@ from crosswind.injectors.faults import (
     Action,
     AnswerEdit,
     Close,
-    Delay,
     Fault,
     Place,
     Reply,
@@ -39,6 +38,16 @@ class InjectedFault:
     operator: str
     fault: Fault
     destroys: bool
+
+
+class PassedEvent(NamedTuple):
+    """How an event of a stream is passed on."""
+
+    actions: list[Action]
+    spoiled_by: str | None
+    """The operator that spoils the stream by it."""
+    acting: set[str]
+    """The operators whose faults do something to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +80,6 @@ class Faults:
         return None
 
     @property
-    def on_whole_answer(self) -> list[str]:
-        """The operators of the faults that need a whole answer. Delays have acted before it came."""
-        return [
-            one.operator
-            for one in self.at("response", "after")
-            if isinstance(one.fault, AnswerEdit)
-            or (one.fault.where == "response" and not isinstance(one.fault, Delay))
-        ]
-
-    @property
     def in_streams_only(self) -> list[InjectedFault]:
         """The faults that act on the events of a stream."""
         return [one for one in self.at("stream", "after") if not isinstance(one.fault, AnswerEdit)]
@@ -96,13 +95,29 @@ class Faults:
             for action in _ask(one, one.fault.before_request, []):
                 yield one.operator, action
 
-    def before_answer(self) -> list[Wait | Close]:
-        asked = (_ask(one, one.fault.before_answer, []) for one in self.at("response"))
-        return list(chain.from_iterable(asked))
+    def before_answer(self) -> Iterator[tuple[str, Wait | Close]]:
+        """What happens once the answer has begun, with the operator that does it."""
+        for one in self.at("response"):
+            for action in _ask(one, one.fault.before_answer, []):
+                yield one.operator, action
 
-    def seconds_before_answer(self) -> float:
-        """How long the answer is held back."""
-        return sum(action.seconds for action in self.before_answer() if isinstance(action, Wait))
+    def acting_on_plain(self, body: bytes, headers: Headers) -> set[str]:
+        """The operators whose faults do something to a plain answer that is passed on whole."""
+        acting = self.acting_on_head(headers)
+        for one in self.at("response"):
+            actions = _pass_through(one, one.fault.pass_body, [Send(body)])
+            if body and not _is_as_given(actions, [Send(body)]):
+                acting.add(one.operator)
+        return acting
+
+    def acting_on_head(self, headers: Headers) -> set[str]:
+        """The operators whose faults do something once an answer has begun."""
+        return {
+            one.operator
+            for one in self.at("response")
+            if _ask(one, one.fault.before_answer, [])
+            or _ask(one, partial(one.fault.change_headers, headers), headers) != headers
+        }
 
     def change_headers(self, headers: Headers) -> Headers:
         for one in self.at("response"):
@@ -115,16 +130,18 @@ class Faults:
             actions = _pass_through(one, one.fault.pass_body, actions)
         return actions
 
-    def pass_event(self, event: StreamEvent) -> tuple[list[Action], str | None]:
-        """How an event of a stream is passed on, and the operator that spoils the stream by it."""
+    def pass_event(self, event: StreamEvent) -> PassedEvent:
+        """How an event of a stream is passed on."""
         actions: list[Action] = [Send(event.raw)]
-        spoiled_by = None
+        spoiled_by, acting = None, set[str]()
         for one in self.at("stream", "after"):
             given, actions = actions, _pass_through(one, partial(_shape_event, one.fault, event), actions)
+            if not _is_as_given(actions, given):
+                acting.add(one.operator)
             closes = any(isinstance(action, Close) for action in actions)
             if closes or (one.destroys and _join_sent(actions) != _join_sent(given)):
                 spoiled_by = spoiled_by or one.operator
-        return actions, spoiled_by
+        return PassedEvent(actions, spoiled_by, acting)
 
 
 NO_FAULTS = Faults()
@@ -161,6 +178,14 @@ def _pass_through(
 
 def _shape_event(fault: Fault, event: StreamEvent, raw: bytes) -> Iterable[Action]:
     return fault.pass_event(replace(event, raw=raw))
+
+
+def _is_as_given(actions: list[Action], given: list[Action]) -> bool:
+    """Whether a fault left the actions as they were, but for where they are divided."""
+    if actions == given:
+        return True
+    rest, rest_given = ([one for one in each if not isinstance(one, Send)] for each in (actions, given))
+    return rest == rest_given and _join_sent(actions) == _join_sent(given)
 
 
 def _join_sent(actions: list[Action]) -> bytes:

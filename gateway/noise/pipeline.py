@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import structlog
 from msgspec.structs import replace
@@ -27,7 +28,8 @@ from crosswind.gateway.trajectory.record import Event, Row, SessionMarked
 from crosswind.injectors.conversation import Ref
 from crosswind.injectors.engine.decision import Injection, NewText
 from crosswind.injectors.engine.tool_list import ShownTools
-from crosswind.injectors.faults import Delay
+from crosswind.injectors.guard.tool_classes import permit
+from crosswind.injectors.targets import Effect
 from crosswind.injectors.wording import Texts
 
 _log = structlog.get_logger("crosswind.noise")
@@ -55,6 +57,10 @@ class Noise:
     """The texts that this request was the first to show."""
     withheld: list[Injection] = field(default_factory=list)
     """What was drawn and not injected."""
+    acted: set[str] = field(default_factory=set)
+    """The operators of the faults that have done something, or will as the answer is passed on."""
+    may_replace: Callable[[str], bool] = lambda _: False
+    """Whether results of a tool may be lost: its class allows that here."""
 
     @property
     def members(self) -> Mapping[str, bytes | None]:
@@ -73,20 +79,18 @@ class Noise:
         ]
 
     def withhold(self, operator: str, reason: str) -> None:
+        """Inject none of an operator's noise; if it is a fault, it doesn't act any more, either."""
+        self.faults = Faults(tuple(one for one in self.faults.injected if one.operator != operator))
         self.events[:] = [
             replace(one, after=None, note=f"Withheld: {reason}.") if one.operator == operator else one
             for one in self.events
         ]
 
-    def withhold_on_answer(self, *, begun: bool) -> None:
-        """Withhold what acts on an answer, where the upstream gave none. `begun`: delays of it have acted."""
-        for one in self.faults.at("response", "stream", "after"):
-            if not (begun and one.fault.where == "response" and isinstance(one.fault, Delay)):
-                self.withhold(one.operator, "the upstream gave no answer")
-
-    def drop_events(self, operator: str) -> None:
-        """Forget an operator's events: the answer had nothing that it could act on."""
-        self.events[:] = [one for one in self.events if one.operator != operator]
+    def withhold_rest(self, reason: str) -> None:
+        """Withhold the faults that have not acted."""
+        for one in self.faults.injected:
+            if one.operator not in self.acted:
+                self.withhold(one.operator, reason)
 
 
 def add_noise(
@@ -164,6 +168,7 @@ def _record(
     if request.in_background:
         noise.events.append(events.no_operator("No noise: the response runs in the background."))
     _record_faults(noise, decided, session, place, events)
+    noise.may_replace = partial(_may_replace, decided, session, request)
 
 
 def _record_tools(
@@ -199,6 +204,13 @@ def _record_faults(
     if decided.faults:
         noise.faults = Faults.of(decided.faults)
         session.turns.add_injections(place, len(noise.faults.injected))
+
+
+def _may_replace(decided: Decided, session: LiveSession, request: Request, tool: str) -> bool:
+    """Whether the tool's class, as its calls so far leave it, allows that a result is replaced."""
+    known = session.plan if decided.texts.walked is None else decided.texts.walked.counters
+    tool_class = known.class_of(tool, request.conversation.tools)
+    return permit(Effect.REPLACES, tool_class, session.plan.assume_tools).allowed
 
 
 def roll_back(

@@ -50,7 +50,7 @@ from crosswind.gateway.turn.recording import Recording
 from crosswind.gateway.upstreams.request import UpstreamRequest
 from crosswind.gateway.upstreams.response import UpstreamResponse
 from crosswind.gateway.upstreams.upstreams import Upstreams
-from crosswind.injectors.faults import Resend
+from crosswind.injectors.faults import Resend, Wait
 
 _log = structlog.get_logger("crosswind.proxy")
 
@@ -231,8 +231,8 @@ class Proxy:
                     exchange, body = again
                     answer = await self._send(call, exchange, body)
                 try:
-                    if faulty and (seconds := exchange.noise.faults.seconds_before_answer()) > 0:
-                        await asyncio.sleep(seconds)
+                    if faulty:
+                        await self._hold_back(exchange)
                     status = await self.relay.relay(
                         sink, exchange, answer, partial(self._send, call, exchange)
                     )
@@ -252,8 +252,16 @@ class Proxy:
             self.recording.record_defect(exchange)
             raise
         finally:
+            self.builder.withheld.count(exchange.noise, exchange.redactor)
             if faulty:
                 self.in_flight.end()
+
+    async def _hold_back(self, exchange: Exchange) -> None:
+        """Wait as long as faults delay the answer, which has begun."""
+        for operator, action in exchange.noise.faults.before_answer():
+            if isinstance(action, Wait):
+                exchange.noise.acted.add(operator)
+                await asyncio.sleep(action.seconds)
 
     async def _send(self, call: IncomingCall, exchange: Exchange, body: bytes) -> UpstreamResponse:
         http, upstream = call.http, call.upstream
@@ -268,8 +276,9 @@ class Proxy:
             body,
         )
         exchange.mark_sent()
-        for _, action in faults.before_request() if faults.injected else ():
+        for operator, action in faults.before_request() if faults.injected else ():
             if isinstance(action, Resend):
+                exchange.noise.acted.add(operator)
                 (await upstream.send(outgoing, exchange.session.record.id)).close()
         answer = await upstream.send(outgoing, exchange.session.record.id)
         exchange.mark_answered(answer.status, answer.replica, answer.attempts)
@@ -281,7 +290,7 @@ class Proxy:
         """Record that the upstream gave no answer, and answer with an error in the protocol's shape."""
         self.metrics.count_failure(error)
         exchange.fail(Source.UPSTREAM, error.code, error.message, error.attempts)
-        exchange.noise.withhold_on_answer(begun=exchange.upstream_status is not None)
+        exchange.noise.withhold_rest("the upstream gave no answer")
         settled = await self.recording.settle(exchange)
         error.message = exchange.redactor.mask_name(error.message)
         await self._answer_error(sink, exchange.codec, error)

@@ -77,9 +77,9 @@ class ResponseRelay:
                 read = exchange.answer.read_body(await answer.read_all(limit))
         if exchange.answer.unanswered:
             read = exchange.answer.conclude()
-        body = shape_answer(exchange, read if exchange.edited else raw)
-        settled = await self.recording.settle(exchange)
         headers = _without(_headers(answer, edited=exchange.edited), b"content-length")
+        body = shape_answer(exchange, read if exchange.edited else raw, headers)
+        settled = await self.recording.settle(exchange)
         await sink.answer(answer.status, body, headers)
         self.recording.record_delivery(exchange, settled, judge_delivery(sink))
 
@@ -92,8 +92,7 @@ class ResponseRelay:
         tools = exchange.tools
         if tools is not None and (tools.shown.declared_of or tools.hides_calls):
             raise too_large("limits.answer")
-        for operator in exchange.noise.faults.on_whole_answer:
-            exchange.noise.withhold(operator, "the answer is larger than `limits.answer`")
+        exchange.noise.withhold_rest("the answer is larger than `limits.answer`")
         await sink.start(answer.status, drop_hop_by_hop(answer.headers))
         cut: UpstreamError | None = None
         last = begun
@@ -179,10 +178,8 @@ class ResponseRelay:
         exchange = stream.exchange
         if exchange.answer.error is not None:
             exchange.fail(Source.UPSTREAM, "error_in_stream", str(exchange.answer.error.get("message", "")))
-        if exchange.noise.faults.injected and exchange.noise.faults.on_answer:
-            shape_answer(
-                exchange, exchange.answer.delivered_body() or exchange.answer.produced_body(), streamed=True
-            )
+        if isinstance(stream.sink, FaultySink):
+            stream.sink.shape_rest(bytes(stream.held))
         stream.settled = settled = await self.recording.settle(exchange)
         stream.pending = stream.release()
         if exchange.answer.unanswered:

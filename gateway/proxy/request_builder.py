@@ -63,7 +63,6 @@ class RequestBuilder:
     ) -> tuple[Exchange, bytes]:
         """The exchange to come, and the body to send. Noise that can't be written is taken back."""
         noise = await self._add_noise(call, session, request, place, redactor)
-        self.withheld.count(noise, redactor)
         offered = call.upstream.dialect.token_ids
         wanted = call.codec.returns_tokens and session.captures(self.settings.capture, offered)
         captured = wanted and not call.upstream.tokenless

@@ -36,6 +36,7 @@ class ShortCircuit:
         for operator, action in exchange.noise.faults.before_request():
             match action:
                 case Wait(seconds):
+                    exchange.noise.acted.add(operator)
                     await asyncio.sleep(seconds)
                 case Close(how):
                     return await self._close(sink, exchange, operator, reset=how == "reset")
@@ -111,6 +112,8 @@ class ShortCircuit:
         shown: bytes | None = None,
     ) -> AsyncIterator[None]:
         """Record the turn before its answer is sent, and the delivery after."""
+        exchange.noise.acted.add(operator)
+        exchange.noise.withhold_rest("another fault had ended the exchange")
         exchange.inject_failure(operator, message, shown)
         settled = await self.recording.settle(exchange)
         yield

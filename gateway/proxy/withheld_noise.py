@@ -34,14 +34,16 @@ class WithheldNoise:
     """Faults that a tool's class forbade, by the tool and its class."""
 
     def count(self, noise: Noise, redactor: Redactor) -> None:
-        """Count the decisions of one request; log each tool whose class forbids faults when it first does."""
+        """Count the noise of one exchange, which is over; log each tool whose class forbids faults when it
+        first does.
+        """
         for one in noise.withheld:
             assert one.withheld is not None
-            self.withheld += 1
             self.metrics.count_withheld(one.withheld, one.tool_class)
             if one.withheld is Withheld.TOOL_CLASS:
                 self._count_tool(redactor.mask_name(one.tool or ""), one)
         self.injected += sum(event.after is not None for event in noise.events)
+        self.withheld += sum(event.withheld for event in noise.events)
 
     def _count_tool(self, tool: str, one: Injection) -> None:
         key = ((tool if tool.isprintable() else repr(tool))[:_LONGEST], one.tool_class or ToolClass.UNKNOWN)

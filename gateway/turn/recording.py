@@ -139,8 +139,10 @@ class Recording:
         if not exchange.recorded:
             if gone:
                 exchange.fail(Source.CLIENT, "disconnected", "the client closed the connection")
+                exchange.noise.withhold_rest("the client left before it could act")
             else:
                 exchange.fail(Source.OURS, "shutdown", "shutting down")
+                exchange.noise.withhold_rest("the gateway stopped before it could act")
             self._submit(exchange)
         self._offer_delivery(exchange, Delivered.NO)
         if exchange.beginning is not None:
@@ -150,6 +152,7 @@ class Recording:
         """A defect of the gateway ended the exchange. The policy saw its noise, so that this is recorded."""
         if not exchange.recorded:
             exchange.fail(Source.OURS, "internal", "the gateway failed; see its log")
+            exchange.noise.withhold_rest("the gateway failed before it could act")
             try:
                 self._submit(exchange)
             except Exception:

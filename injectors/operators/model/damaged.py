@@ -130,15 +130,17 @@ class UnknownTool:
 
 
 class DuplicatedCallIdFault(AnswerEdit):
-    """All calls have the first one's id."""
+    """All calls that may be made again have the id of the first of them."""
 
     kind = "duplicated_call_id"
 
     def edit(self, answer: AnswerContent) -> AnswerContent | None:
-        if len(answer.calls) < 2:
+        # A client that keeps results by id loses all but one of those that share it.
+        ids = [call.call_id for call in answer.calls if call.repeatable]
+        if len(ids) < 2:
             return None
-        shared = answer.calls[0].call_id
-        return replace(answer, calls=tuple(replace(call, call_id=shared) for call in answer.calls))
+        changed = (replace(call, call_id=ids[0]) if call.repeatable else call for call in answer.calls)
+        return replace(answer, calls=tuple(changed))
 
 
 @operator(
@@ -149,17 +151,17 @@ class DuplicatedCallIdFault(AnswerEdit):
     effect=Effect.REPLACES,
 )
 class DuplicatedCallId:
-    """All calls of the answer have the id of the first.
+    """Calls of the answer have one id: all whose tools only read or are idempotent.
 
-    Severity: the probability that an answer is damaged so. An answer with fewer than two calls is left
-    alone.
+    Severity: the probability that an answer is damaged so. A client may keep one result for the calls of one
+    id, so calls of other tools keep theirs. An answer with fewer than two calls to change is left alone.
     """
 
     def draw(self, target: ModelTarget, rng: SeededRandom, severity: float) -> Draw | None:
         return {"edit": "duplicated_call_id"} if rng.chance(severity) else None
 
     def apply(self, target: ModelTarget, draw: Draw) -> Result:
-        return Result(DuplicatedCallIdFault(), "All calls of the answer had the id of the first.")
+        return Result(DuplicatedCallIdFault(), "The calls of the answer that may be made again had one id.")
 
 
 class StreamCutFault(Fault):

@@ -20,6 +20,7 @@ from tests.gateway.proxy.faulty import (
     Protocol,
     call_responses,
     profile,
+    serving,
     turns,
 )
 from tests.gateway.servers import Running, gateway
@@ -215,3 +216,26 @@ async def test_ids_that_noise_did_not_change_stay(tmp_path: Path) -> None:
             await CHAT.ask(running, tools=True, messages=history)
         ids = [one for one, _, _ in whole]
         assert ids_in(CHAT, json.loads(app.requests[-1].body)) == (ids, ids)
+
+
+@EACH
+@STREAMED
+async def test_calls_that_change_something_keep_their_ids(
+    tmp_path: Path, protocol: Protocol, stream: bool
+) -> None:
+    """A client that keeps results by id would lose the only sign that such a call was made."""
+    made = [("cancel_order", "W1"), ("get_order", "W1"), ("cancel_order", "W2"), ("get_order", "W2")]
+    calls = tuple(Call(name, {"id": order}) for name, order in made)
+    async with serving(tmp_path, OPERATOR, lambda _: Answer(None, calls)) as (_, running):
+        given = (await protocol.ask(running, stream=stream, tools=True)).calls
+        true = await made_by_policy(protocol, running)
+    assert [one for one, _, _ in given] == [true[0], true[1], true[2], true[1]]
+
+
+async def test_an_answer_of_calls_that_change_something_is_left_alone(tmp_path: Path) -> None:
+    calls = (Call("cancel_order", {"id": "W1"}), Call("get_order", {"id": "W1"}))
+    async with serving(tmp_path, OPERATOR, lambda _: Answer(None, calls)) as (_, running):
+        given = (await CHAT.ask(running, tools=True)).calls
+        assert [one for one, _, _ in given] == await made_by_policy(CHAT, running)
+        [event] = (await running.trajectory("one"))["events"]
+    assert event["after"] is None and event["note"].startswith("Withheld: ")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import httpx
 import pytest
 
-from crosswind.testing import plain
+from crosswind.testing import Answer, Call, ScriptedProvider, plain
+from crosswind.testing.replies import chunks
 from crosswind.testing.server import listen
 from tests.gateway.dialogue import body, user
+from tests.gateway.proxy.faulty import RESPONSES
 from tests.gateway.servers import answer, gateway, upstream
 
 ON_ANSWERS = [
@@ -59,3 +63,71 @@ async def test_an_upstream_that_is_away_gives_nothing_to_spoil(
     with listen() as closed:
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
     assert "gave no answer" in (await meet(tmp_path, url, operator, stream=stream))[0]
+
+
+SHORT = [
+    b'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n',
+    b"data: [DONE]\n\n",
+]
+
+
+@pytest.mark.parametrize("operator", ["transport.sse_cut", "transport.sse_stall", "model.stream_cut"])
+async def test_a_stream_that_ends_before_the_fault_is_whole_and_says_so(
+    tmp_path: Path, operator: str
+) -> None:
+    """The turn is recorded at the completing event: what comes behind it is known then, or left alone."""
+    noise = f"name: faulty\nrules:\n- {{operator: {operator}, severity: 1.0}}\n"
+    struck = 0
+    async with upstream(*[chunks(*SHORT)] * 12) as app, gateway(tmp_path, app.url, noise=noise) as running:
+        for number in range(12):
+            try:
+                got = (await running.chat(body(user(f"hello {number}"), stream=True), f"s{number}")).content
+            except httpx.HTTPError:
+                got = b""
+            [event] = (await running.trajectory(f"s{number}"))["events"]
+            [turn] = (await running.trajectory(f"s{number}"))["turns"]
+            spoilt = got != b"".join(SHORT)
+            acted = event["after"] is not None
+            struck += acted
+            if operator != "transport.sse_stall":
+                assert acted == spoilt == (turn["error"] is not None), event["note"]
+            if not acted:
+                assert "nothing that it could act on" in event["note"] and not spoilt
+    assert struck < 12
+
+
+@pytest.mark.parametrize("operator", ["transport.truncated_body", "transport.bandwidth"])
+async def test_an_empty_body_is_neither_cut_nor_slowed(tmp_path: Path, operator: str) -> None:
+    async with upstream(plain(b"")) as app:
+        assert "nothing that it could act on" in (await meet(tmp_path, app.url, operator, stream=False))[0]
+
+
+async def test_what_comes_behind_a_fault_that_ends_the_exchange_is_withheld(tmp_path: Path) -> None:
+    rules = ["transport.status", "transport.latency", "transport.bandwidth"]
+    noise = "name: faulty\nrules:\n" + "".join(f"- {{operator: {one}, severity: 1.0}}\n" for one in rules)
+    async with upstream() as app, gateway(tmp_path, app.url, noise=noise) as running:
+        await running.chat(body(user("hello")), "s")
+        events = (await running.trajectory("s"))["events"]
+    assert {one["operator"]: one["after"] is not None for one in events} == {
+        "transport.status": True,
+        "transport.latency": False,
+        "transport.bandwidth": False,
+    }
+
+
+async def test_the_log_of_the_run_counts_what_acted(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Also on the first request of a conversation that a client of Responses may continue by its id."""
+    noise = "name: faulty\nrules:\n- {operator: model.duplicated_call_id, severity: 1.0}\n"
+    calls = (Call("get_order", {"id": "W1"}), Call("get_order", {"id": "W2"}))
+    provider = ScriptedProvider(lambda _: Answer(None, calls))
+    async with provider as app, gateway(tmp_path, app.url, noise=noise) as running:
+        asked = {"model": "m", "input": "hello", "tools": RESPONSES.tools}
+        headers = {"x-crosswind-session": "s", "authorization": "Bearer k"}
+        given = await running.http.post(f"{running.data}/v1/responses", json=asked, headers=headers)
+        ids = [one["call_id"] for one in given.json()["output"] if one["type"] == "function_call"]
+        [event] = (await running.trajectory("s"))["events"]
+    assert len(set(ids)) == 2 and event["after"] is None and "may change" in event["note"]
+    said = re.sub(r"\x1b\[\d*m", "", "".join(capfd.readouterr()))
+    assert re.search(r"noise of this run\s+injected=0 withheld=1", said)
