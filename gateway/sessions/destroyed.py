@@ -6,7 +6,9 @@ digest of the conversation: an equal request takes one such count, is the next a
 destroyed one, and gets through. Requests that come while none is counted are samples of their own.
 
 A sample may take the count of another one's retry. The retry is destroyed once more then, one step deeper,
-and nothing is destroyed at the depth of the profile's `faults_per_session`.
+and nothing is destroyed at the depth of the profile's `faults_per_session`. The depth is counted over all
+conversations that differ in numbers, ids and dates only: a client whose prompt tells the time never sends an
+equal request. Conversations that differ in other words are different ones, and have depths of their own.
 
 How long ago something was destroyed is told by the machine's uptime, which all workers share and nobody sets.
 `steady_us` won't do: each process begins it at the wall clock of its own start. The uptime means nothing to
@@ -15,6 +17,7 @@ the next run, so the store tells the ages of what it keeps.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -52,8 +55,17 @@ _SETTLE = "UPDATE destroyed SET taken = 1 WHERE session_id = ?"
 _UNSETTLED = "SELECT 1 FROM destroyed WHERE session_id = ? AND NOT taken LIMIT 1"
 _DEPTH = (
     "SELECT coalesce(max(depth), 0) FROM destroyed WHERE alike = ? AND at > ? "
-    "AND (taken OR conversation <> ?)"
+    "AND (taken OR conversation <> ?) AND substr(conversation, 1, instr(conversation, '.')) = ?"
 )
+_KIND_END = "."
+_CHANGING = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\w*\d\w*|\b[ap]m\b"
+    r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:mon|tue|wed|thu|fri|sat|sun)\b"
+    r"|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:tember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b",
+    re.IGNORECASE,
+)
+"""What a prompt may tell anew each time: numbers, ids, days and months."""
 _PRUNE = "DELETE FROM destroyed WHERE id <= ?"
 
 
@@ -133,7 +145,8 @@ class DestroyedAnswers(SharedLog):
             elif (row := connection.execute(_OPEN, alike).fetchone()) is not None:
                 connection.execute(_TAKE, row[:1])
                 made.retried = row[1]
-            made.depth = connection.execute(_DEPTH, alike).fetchone()[0]
+            kind = made.conversation[: made.conversation.find(_KIND_END) + 1]
+            made.depth = connection.execute(_DEPTH, (*alike, kind)).fetchone()[0]
 
     async def add(self, destroyed: Iterable[tuple[DestroyedAnswer, int]]) -> None:
         """Count destroyed answers, each with its age in microseconds."""
@@ -170,11 +183,14 @@ def digest_alike(salt: str, split: SplitBody, codec: Codec, first_user_turn: str
 
 
 def digest_conversation(split: SplitBody, codec: Codec) -> str:
-    """The digest of a conversation's messages, system prompt, model and tools, however its JSON is spelt."""
+    """The digest of a conversation's messages, system prompt, model and tools, however its JSON is spelt,
+    behind the digest of the same without what changes from moment to moment.
+    """
     names = (split.member, codec.system_member, "tools")
     said = [split.document.value(name) for name in names if name is not None]
     try:
         text = msgspec.json.encode([split.model, *said], order="sorted").decode()
     except (RecursionError, UnicodeEncodeError):
         text = split.body.decode("latin-1")
-    return digest(codec.name, text)
+    kind = digest(codec.name, _CHANGING.sub("0", text))
+    return f"{kind}{_KIND_END}{digest(codec.name, text)}"

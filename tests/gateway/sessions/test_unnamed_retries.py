@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import random
 import time
+import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -187,6 +189,24 @@ async def test_a_client_whose_prompt_tells_the_time_gets_through_at_the_bound(tm
             for event in (await running.trajectory(one["id"]))["events"]
         ]
         assert len(notes) == 2 and all("Withheld: the answers to equal" in note for note in notes)
+
+
+async def test_other_conversations_with_the_same_question_spare_no_fault(tmp_path: Path) -> None:
+    """Their system prompts differ in words. Each one's retry gets through, also beside the others."""
+    roles = ["a clerk", "a nurse", "a pilot", "a baker", "a judge", "a smith"]
+    bounds = "bounds: {faults_per_session: 2}\n"
+    async with faulty(tmp_path, "transport.truncated_body", bounds) as running:
+
+        async def ask(role: str) -> bool:
+            prompt = {"role": "system", "content": f"You are {role}. It is {next(seconds)}."}
+            return await post(running, messages=[prompt, user(QUESTION)])
+
+        seconds = itertools.repeat("noon")
+        assert [await ask(role) for role in roles] == [False] * 6
+        assert [await ask(role) for role in roles] == [True] * 6
+        seconds = (f"Monday, {hour}:00 PM, id {uuid.UUID(int=hour << 96)}" for hour in itertools.count())
+        met = [[await ask(role) for role in roles] for _ in range(3)]
+        assert met == [[False] * 6, [False] * 6, [True] * 6], "each role is spared at its own bound"
 
 
 async def test_a_marked_retry_leaves_no_count_and_who_goes_on_neither(tmp_path: Path) -> None:
