@@ -131,16 +131,19 @@ class Authenticator:
         return found if found is not None and hmac.compare_digest(found.digest, digest) else None
 
 
-def find_secrets(headers: Sequence[tuple[bytes, bytes]], query: bytes = b"") -> list[str]:
+def find_secrets(headers: Sequence[tuple[bytes, bytes]], query: bytes = b"") -> tuple[str, ...]:
     """The values of a request's headers and query that are credentials by their names: none may be stored."""
-    found: list[str] = []
-    for name, value in headers:
-        if _is_credential(name):
-            found += _split_credential(value.decode("latin-1").strip())
+    found = _secrets_of(tuple([value for name, value in headers if _is_credential(name)]))
     if query:
         given = parse_qsl(query.decode("latin-1"))
-        found += [value for name, value in given if _is_credential(name.encode("latin-1", "replace"))]
+        found += tuple(value for name, value in given if _is_credential(name.encode("latin-1", "replace")))
     return found
+
+
+@lru_cache(256)
+def _secrets_of(values: tuple[bytes, ...]) -> tuple[str, ...]:
+    """The secrets in headers' values. A client sends the same ones with each request."""
+    return tuple(part for value in values for part in _split_credential(value.decode("latin-1").strip()))
 
 
 @lru_cache(1024)
@@ -183,13 +186,13 @@ def protocols_without_credentials(offered: Iterable[str]) -> list[str]:
 def _credentials(headers: Mapping[bytes, bytes], query: str, subprotocols: Iterable[str]) -> Iterator[str]:
     """All credentials of a request; those in headers come first."""
     for name in CREDENTIALS:
-        if value := headers.get(name, b"").decode("latin-1").strip():
+        if (given := headers.get(name)) and (value := given.decode("latin-1").strip()):
             credential = value[7:].strip() if value[:7].lower() == "bearer " else value
             if credential:
                 yield credential
     if query and any(name in query for name in QUERY_CREDENTIALS):
-        given = dict(reversed(parse_qsl(query)))
-        yield from (given[name] for name in QUERY_CREDENTIALS if name in given)
+        parameters = dict(reversed(parse_qsl(query)))
+        yield from (parameters[name] for name in QUERY_CREDENTIALS if name in parameters)
     for one in subprotocols:
         if one.startswith(_PROTOCOL_CREDENTIAL):
             yield one.removeprefix(_PROTOCOL_CREDENTIAL)

@@ -44,22 +44,21 @@ class Redactor:
     With `body_secrets: keep` or `block_training` it masks configured secrets and credentials only.
     """
 
-    __slots__ = ("_clean", "_clear", "_credentials", "_literal", "_remains", "mode")
+    __slots__ = ("_clean", "_clear", "_known", "_literal", "_remains", "mode")
 
     def __init__(self, mode: Secrets, configured: Iterable[str] = ()) -> None:
         self.mode = mode
-        self._literal = _spellings(configured)
+        self._literal = self._known = _spellings(tuple(configured))
         self._clean = _Clean()
         self._clear = b""
         """Texts of this turn without a secret: their parts (names, ids, messages) have none either."""
-        self._credentials: tuple[bytes, ...] = ()
         self._remains: Remains | None = None
 
-    def of_turn(self, credentials: Iterable[str], remains: Remains | None = None) -> Redactor:
+    def of_turn(self, credentials: tuple[str, ...], remains: Remains | None = None) -> Redactor:
         """The redactor for one request: with its own `credentials`, and its session's secrets."""
         other: Redactor = Redactor.__new__(Redactor)
         other.mode, other._literal, other._clean, other._clear = self.mode, self._literal, self._clean, b""
-        other._credentials, other._remains = _spellings(credentials), remains
+        other._known, other._remains = (*_spellings(credentials), *self._literal), remains
         return other
 
     def mask(self, segment: bytes) -> bytes:
@@ -67,7 +66,7 @@ class Redactor:
         if len(segment) < SHORTEST or self._is_part(segment):
             return segment
         masked = segment
-        for credential in (*self._credentials, *self._literal):
+        for credential in self._known:
             if credential in masked:
                 masked = masked.replace(credential, MASK)
                 if self._remains is not None:
@@ -122,8 +121,7 @@ class Redactor:
 
     def contains_secret(self, segment: bytes) -> bool:
         """Whether the segment contains a secret, in any mode."""
-        known = (*self._credentials, *self._literal)
-        return any(one in segment for one in known) or self._mask_shaped(segment) is not segment
+        return any(one in segment for one in self._known) or self._mask_shaped(segment) is not segment
 
     def _mask_shaped(self, segment: bytes) -> bytes:
         if segment in self._clean:
@@ -173,7 +171,8 @@ def _find_in_name(name: bytes) -> tuple[Span, ...]:
     return tuple(load_rules().find(name))
 
 
-def _spellings(secrets: Iterable[str]) -> tuple[bytes, ...]:
+@lru_cache(256)
+def _spellings(secrets: tuple[str, ...]) -> tuple[bytes, ...]:
     """The secrets as they may stand in a text or in JSON, the longest first."""
     given = {secret for secret in secrets if len(secret) >= SHORTEST}
     spelled = {one.encode("utf-8", "surrogatepass") for one in given}

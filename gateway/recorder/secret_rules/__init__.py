@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
@@ -50,7 +50,6 @@ _BEGINNING = 4
 """By how many of their first bytes keywords are looked up."""
 _NAME = 80
 """How many bytes before a run the name may begin that gives it its meaning."""
-_REMEMBERED = 4096
 _DIGIT = re.compile(rb"[0-9]")
 
 
@@ -110,27 +109,14 @@ class _Keywords:
         for keyword, of_rules in names.items():
             if len(keyword) >= _BEGINNING:
                 self._long.setdefault(keyword[:_BEGINNING], []).append((keyword, of_rules))
-        self._before: OrderedDict[bytes, frozenset[str]] = OrderedDict()
-        """What was found in the texts before runs: in agents' traffic the same ones come again and again."""
 
     def find(self, text: bytes, runs: Sequence[Span]) -> set[str]:
-        found: set[str] = set()
-        for begin, end in runs:
-            before = text[max(0, begin - _NAME) : begin + _BEGINNING]
-            known = self._before.get(before)
-            if known is None:
-                known = self._before[before] = frozenset(self._search(before.lower()))
-                if len(self._before) > _REMEMBERED:
-                    self._before.popitem(last=False)
-            found |= known
-            found |= self._search(text[begin : end + _BEGINNING].lower())
-        return found
-
-    def _search(self, text: bytes) -> set[str]:
-        found = [names for keyword, names in self._short if keyword in text]
-        beginnings = {text[at : at + _BEGINNING] for at in range(len(text) - _BEGINNING + 1)}
+        places = _join([(max(0, begin - _NAME), end + _BEGINNING) for begin, end in runs])
+        near = b"\0".join([text[begin:end] for begin, end in places]).lower()
+        found = [names for keyword, names in self._short if keyword in near]
+        beginnings = {near[at : at + _BEGINNING] for at in range(len(near) - _BEGINNING + 1)}
         for beginning in self._long.keys() & beginnings:
-            found += [names for keyword, names in self._long[beginning] if keyword in text]
+            found += [names for keyword, names in self._long[beginning] if keyword in near]
         return {name for names in found for name in names}
 
 

@@ -191,7 +191,7 @@ _FRAGMENTS = [
 
 @given(st.lists(st.sampled_from(_FRAGMENTS), max_size=12).map(b"".join))
 def test_masking_is_stable_and_leaves_what_has_no_secret(text: bytes) -> None:
-    redactor = Redactor("redact", ["a-long-configured-key"]).of_turn(["the-callers-own-key"])
+    redactor = Redactor("redact", ["a-long-configured-key"]).of_turn(("the-callers-own-key",))
     masked = redactor.mask(text)
     assert b"a-long-configured-key" not in masked and b"the-callers-own-key" not in masked
     assert (masked is text) == (masked == text) == (not redactor.contains_secret(text))
@@ -201,8 +201,8 @@ def test_masking_is_stable_and_leaves_what_has_no_secret(text: bytes) -> None:
 def test_what_is_clean_for_one_caller_is_looked_through_for_another() -> None:
     redactor = Redactor("redact")
     piece = b"x " * 1500 + b"the-callers-own-key"
-    assert redactor.of_turn(["another-callers-key"]).mask(piece) is piece
-    assert redactor.of_turn(["the-callers-own-key"]).mask(piece) == b"x " * 1500 + b"[redacted]"
+    assert redactor.of_turn(("another-callers-key",)).mask(piece) is piece
+    assert redactor.of_turn(("the-callers-own-key",)).mask(piece) == b"x " * 1500 + b"[redacted]"
 
 
 DEFECT = """\
@@ -267,7 +267,7 @@ def test_a_traceback_in_the_log_tells_no_values(format: str) -> None:
 
 
 def test_what_noise_leaves_of_a_secret_is_masked() -> None:
-    redactor = Redactor("redact").of_turn(["a-plain-word-as-a-key"], Remains())
+    redactor = Redactor("redact").of_turn(("a-plain-word-as-a-key",), Remains())
     key = "sk-aB3dE5gH7jK9mN1pQ3sT5vW7"
     lines = ["MIIEowIBAAKCAQEAx7Kq9sT2vB4nM6pQ8rS0uW1yZ3", "aC5eG7iK9mO1qS3uW5yA7cE9gI1kM3oQ5sU7wY9bD1"]
     pem = "\n".join(["-----BEGIN RSA PRIVATE KEY-----", *lines, "-----END RSA PRIVATE KEY-----"])
