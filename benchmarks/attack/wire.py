@@ -26,7 +26,9 @@ _ANSWERS_WITHIN_S = 1.0
 _ENDS_WITHIN_S = 60.0
 _PROBE_EVERY_S = 0.25
 _HEALTHY_WITHIN_S = 5.0
-_MOST_MEMORY_MB = 800.0
+_LIVE_MB = 32
+_MOST_MEMORY_MB = 120.0 + 2 * _LIVE_MB
+"""By the sizing rule of docs/operations.md."""
 _MOST_GROWTH_MB = 32.0
 _CHANGED_ANSWERS = 0.2
 """The share of the upstream's answers that are changed, too."""
@@ -38,7 +40,7 @@ _SETTINGS = {
     "CROSSWIND_TIMEOUTS__FIRST_BYTE": "20",
     "CROSSWIND_TIMEOUTS__BETWEEN_CHUNKS": "2",
     "CROSSWIND_RETRY_GRACE": "0",
-    "CROSSWIND_LIMITS__LIVE_BYTES": str(32 << 20),  # else odd bodies are kept on purpose, up to 256 MB
+    "CROSSWIND_LIMITS__LIVE_BYTES": str(_LIVE_MB << 20),  # else sessions are kept up to 256 MB
 }
 
 

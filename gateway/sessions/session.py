@@ -26,8 +26,10 @@ from crosswind.injectors.engine.plan import Assignment, Plan, Seed, make_plan
 from crosswind.injectors.engine.resume import Walks
 from crosswind.injectors.targets import ToolClass
 
-_SESSION_BYTES = 8_000
-"""What a session takes besides its histories."""
+_SESSION_BYTES = 10_000
+"""What a session takes besides its turns and histories."""
+_TURN_BYTES = 5_000
+"""What a turn takes besides its texts: messages as they were read, its position, decisions, and caches."""
 
 
 @dataclass(slots=True)
@@ -96,9 +98,9 @@ class LiveSession:
         return not self.unwritten if self.rows is None else self.rows.out
 
     def size(self) -> int:
-        """Its approximate memory in bytes: its histories, as received and as stored."""
+        """Its approximate memory in bytes: its turns, and its histories as received and as stored."""
         histories = sum(reader.histories.size for reader in self.readers.values())
-        return _SESSION_BYTES + 2 * histories + self.walks.size
+        return _SESSION_BYTES + _TURN_BYTES * self.turns.count + 2 * histories + self.walks.size
 
     @property
     def training(self) -> bool:

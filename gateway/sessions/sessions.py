@@ -235,6 +235,10 @@ class Sessions:
     def live(self) -> int:
         return len(self._live)
 
+    def bytes(self) -> int:
+        """The approximate memory of the sessions in memory."""
+        return self._live.bytes
+
     async def _load(self, session_id: str) -> LiveSession | None:
         try:
             session = await asyncio.to_thread(self._read, session_id)

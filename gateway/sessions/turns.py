@@ -75,6 +75,11 @@ class TurnIndex:
         return key is not None and self._keys.get(key) == digest
 
     @property
+    def count(self) -> int:
+        """The number of turns."""
+        return len(self._by_index)
+
+    @property
     def spent(self) -> int:
         """The number of answers that noise destroyed."""
         return len(self._destroyed)

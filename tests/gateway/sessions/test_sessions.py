@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from crosswind.gateway.client import AsyncClient, GatewayError
 from crosswind.gateway.http.auth import Caller
 from crosswind.testing.replies import plain
 from tests.gateway.dialogue import PROFILE, body, history, user
-from tests.gateway.servers import Running, gateway, upstream
+from tests.gateway.servers import Running, gateway, peak_memory, upstream
 from tests.gateway.sessions.peers import workers
 from tests.gateway.trajectory.rows import locked
 
@@ -243,6 +245,24 @@ async def test_sessions_leave_memory_when_their_histories_grow_too_large(tmp_pat
         assert running.gateway.sessions.live() == 2
         stored = await running.trajectory("large-1")
         assert [turn["index"] for turn in stored["turns"]] == [0]
+
+
+@pytest.mark.parametrize("turns", [1, 4])
+async def test_sessions_are_weighed_as_what_they_take(tmp_path: Path, turns: int) -> None:
+    """Else `live_bytes` bounds nothing: short conversations took twice to three times what was counted."""
+    async with upstream() as app, gateway(tmp_path, app, profile="noisyagent") as running:
+        sessions = running.gateway.sessions
+        with peak_memory():
+            for number in range(40):
+                for length in range(1, turns + 1):
+                    await running.chat(body(*history(length)), f"s{number}")
+            await running.flush()
+            gc.collect()
+            counted, before = sessions.bytes(), tracemalloc.get_traced_memory()[0]
+            sessions.forget_all()
+            gc.collect()
+            taken = before - tracemalloc.get_traced_memory()[0]
+    assert 0.6 * counted < taken < 1.2 * counted, (taken // 40, counted // 40)
 
 
 async def test_a_fixed_key_goes_on_from_session_to_session(tmp_path: Path) -> None:
