@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
+from crosswind.gateway.trajectory.migrate_command import migrate
 from crosswind.gateway.trajectory.record import SessionDeleted
 from crosswind.gateway.trajectory.retention import (
     RetentionLimits,
@@ -19,10 +20,9 @@ from crosswind.gateway.trajectory.retention import (
     prune,
     sweep_all,
 )
-from crosswind.gateway.trajectory.sqlite.schema import VERSION, stored_version
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.store import StoreError, iterate_sessions, location
-from crosswind.gateway.trajectory.store_option import UnusableStore, open_named, store_argument, store_option
+from crosswind.gateway.trajectory.store_option import UnusableStore, open_named, store_option
 
 C = TypeVar("C", bound=Callable[..., None])
 
@@ -37,6 +37,9 @@ Examples:
 )
 def store() -> None:
     """Keep a trajectory store in order, also while a gateway writes to it."""
+
+
+store.add_command(migrate)
 
 
 def _store_options(command: C) -> C:
@@ -106,42 +109,6 @@ def verify(url: str, as_json: bool) -> None:
     ]
     _print_result(as_json, document, *lines)
     sys.exit(0 if report.whole else 1)
-
-
-@store.command(
-    short_help="Carry an older store over to this version's schema.",
-    epilog="""\b
-Examples:
-  crosswind store migrate crosswind.db
-  crosswind store migrate --compact
-""",
-)
-@store_argument
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
-@click.option("--compact", is_flag=True, help="Rewrite the file so that it can shrink; writers wait.")
-def migrate(url: str, as_json: bool, dry_run: bool, compact: bool) -> None:
-    """Carry a store over that an older version wrote; a newer one is refused. Stop the gateway before.
-
-    STORE may be given as an argument instead of --store. The old file is kept beside the new one.
-    """
-    from crosswind.gateway.trajectory.sqlite_blocks.migration import migrate_store
-
-    path, kept = Path(_path(url)), None
-    with _report_errors():
-        at = stored_version(path)
-        if not dry_run and at != VERSION:
-            kept = migrate_store(path)
-    if compact and not dry_run:
-        with _open(url) as opened:
-            opened.compact()
-    document = {"from": at, "to": VERSION, "kept": None if kept is None else str(kept), "dry_run": dry_run}
-    line = f"schema version {at} is the newest"
-    if at != VERSION:
-        line = f"schema version {at}: would be carried over to {VERSION}"
-    if kept is not None:
-        line = f"carried over from schema version {at} to {VERSION}; the old store is {kept}"
-    _print_result(as_json, document, line)
 
 
 @store.command(

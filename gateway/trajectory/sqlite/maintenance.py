@@ -92,9 +92,9 @@ def backup(source: sqlite3.Connection, target: Path, *, force: bool = False) -> 
             # In one step: a copy in several steps restarts whenever somebody writes between them.
             source.backup(copy, pages=-1)
             copy.execute("PRAGMA journal_mode = DELETE").fetchall()
-        _sync_to_disk(partial)
+        sync_to_disk(partial)
         partial.replace(target)
-        _sync_to_disk(target.parent)
+        sync_to_disk(target.parent)
         return target.stat().st_size
     except OSError as error:
         raise StoreError(
@@ -105,7 +105,7 @@ def backup(source: sqlite3.Connection, target: Path, *, force: bool = False) -> 
             partial.unlink()
 
 
-def _sync_to_disk(path: Path) -> None:
+def sync_to_disk(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -11,23 +11,13 @@ from crosswind.gateway.errors import UpstreamAttempt
 from crosswind.gateway.trajectory.content import unpack
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.json_text import from_json, text
-from crosswind.gateway.trajectory.ledger_rows import DeliveredId, DestroyedAnswer, NameMap, Shown
+from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
 from crosswind.gateway.trajectory.likelihood import unpack_top
 from crosswind.gateway.trajectory.record import (
-    Arm,
     Completion,
     Delivered,
     Durable,
-    Event,
-    GeneratedText,
     InnerRound,
-    ProviderObject,
-    Reward,
-    RewardState,
-    Session,
-    SessionStatus,
-    Setting,
-    TrainStep,
     Turn,
     TurnFailure,
     VersionSpan,
@@ -44,9 +34,6 @@ def _unpack_versions(value: Any) -> tuple[VersionSpan, ...]:
 
 def _optional(convert: Convert) -> Convert:
     return lambda value: None if value is None else convert(value)
-
-
-_optional_from_json = _optional(from_json)
 
 
 def _tuple_from_json(value: Any) -> tuple[Any, ...]:
@@ -82,10 +69,6 @@ def _json_object(field: str) -> Column:
     return Column(field, f"{field}_json", _object_from_json)
 
 
-def _json_tuple(field: str) -> Column:
-    return Column(field, f"{field}_json", _tuple_from_json)
-
-
 class Table(Generic[T]):
     """A dataclass's table. Fields without a column here come from `decode`'s caller."""
 
@@ -113,19 +96,6 @@ class Table(Generic[T]):
         return ", ".join([*(f"{self.name}.{name}" for name in self.names), *extra])
 
 
-SESSION = Table(
-    "session",
-    Session,
-    (
-        _json_object("plan"),
-        _json_object("labels"),
-        _json_object("reward_components"),
-        Column("arm", "arm", Arm),
-        Column("status", "status", SessionStatus),
-        Column("reward_state", "reward_state", RewardState),
-        Column("noise_stopped", "noise_stopped", bool),
-    ),
-)
 TURN = Table(
     "turn",
     Turn,
@@ -155,17 +125,5 @@ COMPLETION = Table(
         Column("top_logprobs", "top_logprobs", unpack_top),
     ),
 )
-EVENT = Table("event", Event, (_json_object("draw"),))
-SHOWN = Table("shown", Shown, (_json_tuple("decisions"),))
+SHOWN = Table("shown", Shown, (Column("decisions", "decisions_json", _tuple_from_json),))
 NAME_MAP = Table("name_map", NameMap)
-GENERATED_TEXT = Table("generated_text", GeneratedText)
-DELIVERED_ID = Table("delivered_id", DeliveredId)
-DESTROYED_ANSWER = Table("destroyed_answer", DestroyedAnswer, leave=("taken",))
-REWARD = Table("reward", Reward, (_json_object("components"),))
-SETTING = Table("setting", Setting, (_json_object("value"),))
-PROVIDER_OBJECT = Table("provider_object", ProviderObject)
-TRAIN_STEP = Table(
-    "train_step",
-    TrainStep,
-    (_json_tuple("group_ids"), _json_object("seeds"), Column("metrics", "metrics_json", _optional_from_json)),
-)

@@ -1,4 +1,4 @@
-"""Reads the rows of a store of schema version 10, in the caller's snapshot."""
+"""Reads the turns and the ledger of a session in a store of schema version 9 or 10."""
 
 from __future__ import annotations
 
@@ -9,31 +9,9 @@ from typing import Any, TypeVar
 
 from msgspec import structs
 
-from crosswind.gateway.trajectory.record import (
-    Completion,
-    Delivered,
-    Durable,
-    Row,
-    Session,
-    TrainStep,
-    Turn,
-)
-from crosswind.gateway.trajectory.sqlite_blocks.columns import (
-    COMPLETION,
-    DELIVERED_ID,
-    DESTROYED_ANSWER,
-    EVENT,
-    GENERATED_TEXT,
-    NAME_MAP,
-    PROVIDER_OBJECT,
-    REWARD,
-    SESSION,
-    SETTING,
-    SHOWN,
-    TRAIN_STEP,
-    TURN,
-    Table,
-)
+from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
+from crosswind.gateway.trajectory.record import Completion, Delivered, Durable, Turn
+from crosswind.gateway.trajectory.sqlite_blocks.columns import COMPLETION, NAME_MAP, SHOWN, TURN, Table
 from crosswind.gateway.trajectory.sqlite_blocks.stored_content import StoredContent
 
 T = TypeVar("T")
@@ -58,48 +36,19 @@ _TURNS = (
 )
 
 
-def session_ids(connection: sqlite3.Connection) -> list[str]:
-    """The ids of all sessions, in the order in which they were opened."""
-    return [session_id for (session_id,) in connection.execute("SELECT id FROM session ORDER BY number")]
+def read_ledger(connection: sqlite3.Connection, session_id: str) -> list[Shown]:
+    return _select(connection, SHOWN, "WHERE session_id = ? ORDER BY id", session_id)
 
 
-def session_rows(connection: sqlite3.Connection, session_id: str) -> list[Row]:
-    """All rows of a session, to be written into another store in one write. Empty if it isn't there."""
-    found = _select(connection, SESSION, "WHERE id = ?", session_id)
-    if not found:
-        return []
-    rewards = _select(connection, REWARD, "WHERE session_id = ? ORDER BY arrival, id", session_id)
-    rows: list[Row] = [_without_reward(found[0]) if rewards else found[0], *turns(connection, session_id)]
-    tables: tuple[tuple[Table[Any], str], ...] = (
-        (EVENT, "turn_index, attempt, ordinal"),
-        (SHOWN, "id"),
-        (NAME_MAP, "id"),
-        (GENERATED_TEXT, "rowid"),
-        (DELIVERED_ID, "name"),
-        (DESTROYED_ANSWER, "turn_index, attempt"),
-    )
-    for table, order in tables:
-        rows += _select(connection, table, f"WHERE session_id = ? ORDER BY {order}", session_id)
-    return [*rows, *rewards]
+def read_names(connection: sqlite3.Connection, session_id: str) -> list[NameMap]:
+    return _select(connection, NAME_MAP, "WHERE session_id = ? ORDER BY id", session_id)
 
 
-def _without_reward(session: Session) -> Session:
-    """The session before its rewards came: they are rows of their own."""
-    return structs.replace(session, reward=None, reward_components={}, reward_source=None)
+def read_turns(connection: sqlite3.Connection, session_id: str) -> list[Turn]:
+    """The session's turns in order of writing, including updates from after they were written.
 
-
-def other_rows(connection: sqlite3.Connection) -> list[Row]:
-    """The rows that belong to no session: settings, in the order of their last updates, and objects."""
-    settings = _select(connection, SETTING, "ORDER BY coalesce(arrival, updated_us), kind, name")
-    return [*settings, *_select(connection, PROVIDER_OBJECT, "ORDER BY created_us, id")]
-
-
-def train_steps(connection: sqlite3.Connection) -> list[TrainStep]:
-    return _select(connection, TRAIN_STEP, "ORDER BY coalesce(arrival, created_us), run, step")
-
-
-def turns(connection: sqlite3.Connection, session_id: str) -> list[Turn]:
-    """The session's turns in order of writing, including updates from after they were written."""
+    Raises KeyError or ValueError where their content is damaged.
+    """
     rows = connection.execute(_TURNS, (session_id,)).fetchall()
     completions = _read_completions(connection, session_id)
     own, views = len(TURN.names), len(TURN.names) + len(VIEW_COLUMNS)

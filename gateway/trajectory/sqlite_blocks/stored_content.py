@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
-from crosswind.gateway.trajectory.content import KEY_BYTES, Chain, View
+from crosswind.gateway.trajectory.content import KEY_BYTES, Chain, View, content_key
+
+T = TypeVar("T")
 
 EMPTY_FRAME = -1
 """The ordinal of the one row of a frame that has no pieces."""
@@ -24,7 +27,10 @@ _AT_ONCE = 500
 
 
 class StoredContent:
-    """The content of a set of turns. Chains share their common nodes."""
+    """The content of a set of turns. Chains share their common nodes.
+
+    Raises KeyError or ValueError where a piece is missing or isn't what its hash says.
+    """
 
     def __init__(
         self,
@@ -37,7 +43,8 @@ class StoredContent:
         for part in _parts(tips):
             for key, parent, body in connection.execute(_WALK.format(tips=_marks(part)), part):
                 if key not in self._chains:
-                    self._chains[key] = Chain(self._chains[parent] if parent else None, body)
+                    node = Chain(self._chains[parent] if parent else None, body)
+                    self._chains[key] = _require_key(key, node.key, node)
         for part in _parts(frames):
             query = (
                 "SELECT frame.key, ordinal, body FROM frame LEFT JOIN block ON block.hash = frame.block "
@@ -50,13 +57,23 @@ class StoredContent:
             plain = [key[1:] for key in part if len(key) > KEY_BYTES]
             query = f"SELECT hash, body FROM block WHERE hash IN ({_marks(plain)})"
             for block, body in connection.execute(query, plain):
-                self._frames[PLAIN + block] = [body]
+                self._frames[PLAIN + block] = [_require_key(block, content_key(body), body)]
+        for key, pieces in self._frames.items():
+            if len(key) == KEY_BYTES:
+                hashes = [b"-" if piece is None else b"+" + content_key(piece) for piece in pieces]
+                _require_key(key, content_key(b"".join(hashes)), pieces)
 
     def chain(self, key: bytes | None) -> Chain | None:
         return None if key is None else self._chains[key]
 
     def view(self, frame: bytes | None, chain: bytes | None) -> View | None:
         return None if frame is None else View(tuple(self._frames[frame]), self.chain(chain))
+
+
+def _require_key(key: bytes, found: bytes, content: T) -> T:
+    if found != key:
+        raise ValueError(f"content {key.hex()} isn't what it was")
+    return content
 
 
 def _marks(keys: Sequence[bytes]) -> str:
