@@ -1,4 +1,4 @@
-"""`crosswind store`: back up, prune, verify, migrate and delete, also while a gateway writes to the store."""
+"""`crosswind store`: back up, prune, verify and delete, also while a gateway writes to the store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from crosswind.gateway.trajectory.retention import (
     sweep_all,
 )
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
-from crosswind.gateway.trajectory.store import StoreError, iterate_sessions, location
+from crosswind.gateway.trajectory.store import StoreError, iterate_sessions
 from crosswind.gateway.trajectory.store_option import UnusableStore, open_named, store_option
 
 C = TypeVar("C", bound=Callable[..., None])
@@ -222,10 +222,6 @@ def _parse_label(text: str) -> tuple[str, str]:
     return key, value
 
 
-def _path(url: str) -> str:
-    return location(url) if "://" in url else url
-
-
 @contextmanager
 def _open(url: str) -> Iterator[SqliteStore]:
     """Open the store. Errors become one line; exit code 2 means that it can't be opened."""
@@ -233,14 +229,6 @@ def _open(url: str) -> Iterator[SqliteStore]:
         if not isinstance(found, SqliteStore):
             raise UnusableStore(f"store {url!r} has its own tools; `crosswind store` keeps SQLite stores")
         yield found
-
-
-@contextmanager
-def _report_errors() -> Iterator[None]:
-    try:
-        yield
-    except StoreError as error:
-        raise UnusableStore(str(error)) from error
 
 
 def _format_counts(figures: dict[str, int]) -> str:

@@ -7,15 +7,17 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from crosswind.gateway.trajectory.sqlite.schema import VERSION
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
-from crosswind.gateway.trajectory.sqlite_blocks.migration import Migration, Plan
 from crosswind.gateway.trajectory.store import StoreError, location
 from crosswind.gateway.trajectory.store_option import UnusableStore, store_argument
+
+if TYPE_CHECKING:
+    from crosswind.gateway.trajectory.sqlite_blocks.migration import Migration, Plan
 
 _EVERY_S = 2.0
 """Seconds between two lines of progress."""
@@ -39,6 +41,8 @@ def migrate(url: str, as_json: bool, dry_run: bool, compact: bool) -> None:
     No gateway may have the store open. The old file stays beside the new one. A migration that was stopped
     goes on where it was; until it is complete, the store is the old one.
     """
+    from crosswind.gateway.trajectory.sqlite_blocks.migration import Migration
+
     with _report_errors(UnusableStore):
         path = _locate(url)
         migration = Migration(path)

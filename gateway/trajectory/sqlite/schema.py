@@ -23,17 +23,27 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
 
     Raises StoreError where the file is another program's, or has another version of the schema.
     """
-    if read_version(connection, path) == 0:
+    if _require_known(read_version(connection, path), path) == 0:
         connection.execute("BEGIN IMMEDIATE")
         with commit(connection):
             # Another process may have created it while this one waited for the lock.
             if read_version(connection, path) == 0:
                 create(connection)
-    if (version := read_version(connection, path)) != VERSION:
+
+
+def require_openable(path: Path) -> None:
+    """Raise StoreError where `prepare` would. The file stays as it is."""
+    if path.stat().st_size:
+        _require_known(stored_version(path), str(path))
+
+
+def _require_known(version: int, path: str) -> int:
+    if version not in (0, VERSION):
         raise StoreError(
             f"{path} has schema version {version} and this version of crosswind writes version {VERSION}; "
             f"run `crosswind store migrate {path}`"
         )
+    return version
 
 
 def create(connection: sqlite3.Connection) -> None:

@@ -30,7 +30,7 @@ from crosswind.gateway.trajectory.sqlite.deletion import AT_ONCE, forget_deleted
 from crosswind.gateway.trajectory.sqlite.files import StoreFiles
 from crosswind.gateway.trajectory.sqlite.known_sessions import KnownSessions
 from crosswind.gateway.trajectory.sqlite.readers import Readers
-from crosswind.gateway.trajectory.sqlite.schema import prepare
+from crosswind.gateway.trajectory.sqlite.schema import prepare, require_openable
 from crosswind.gateway.trajectory.sqlite.summary import summary
 from crosswind.gateway.trajectory.sqlite.verification import verify_store
 from crosswind.gateway.trajectory.store import RowRefused, Store, StoreError, StoreUnavailable, location
@@ -83,6 +83,7 @@ class SqliteStore(Store):
         """Open the file that is at the path. Raises StoreError; then nothing has changed."""
         with translate_errors(self.path):
             private_file(self.path, create=create)
+            require_openable(self.path)
             writer = connect(self.path, self._busy_timeout_s)
             try:
                 prepare(writer, str(self.path))

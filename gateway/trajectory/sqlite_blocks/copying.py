@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 
 from crosswind.gateway.trajectory.sqlite.connection import commit
 from crosswind.gateway.trajectory.sqlite_blocks.other_rows import copy_other_rows
@@ -42,13 +43,15 @@ class Copying:
         last = self._new.execute("SELECT turn, session FROM migration").fetchone()
         done, total = (_count(connection, "turn") for connection in (self._new, self._old))
         self._begin()
-        for turn, number, session_id in self._old.execute(_SESSIONS, last):
-            session = read_session(self._old, session_id)
-            self._write(session)
-            done += len(session.turns)
-            if self._rows >= _ROWS_AT_ONCE:
-                self._settle(turn, number)
-                self._progress(min(done, total), total)
+        # An open cursor would keep the old store locked.
+        with closing(self._old.execute(_SESSIONS, last)) as sessions:
+            for turn, number, session_id in sessions:
+                session = read_session(self._old, session_id)
+                self._write(session)
+                done += len(session.turns)
+                if self._rows >= _ROWS_AT_ONCE:
+                    self._settle(turn, number)
+                    self._progress(min(done, total), total)
         self._new.execute("COMMIT")
         self._compare()
         self._new.execute("BEGIN IMMEDIATE")

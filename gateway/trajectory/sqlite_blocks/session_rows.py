@@ -64,7 +64,7 @@ def read_session(connection: sqlite3.Connection, session_id: str) -> OldSession:
     """Read a session. Raises StoreError if it is damaged."""
     try:
         return _read(connection, session_id)
-    except (KeyError, ValueError, sqlite3.DatabaseError) as error:
+    except (KeyError, TypeError, ValueError, sqlite3.DatabaseError) as error:
         raise StoreError(
             f"session {session_id!r} is damaged: {error}; restore the store from a backup, or delete the "
             "session with the version of crosswind that wrote it"
