@@ -78,11 +78,11 @@ def _read(connection: sqlite3.Connection, session_id: str) -> OldSession:
     ).fetchone()
     arrivals = run(
         "SELECT coalesce(arrival, created_us) FROM turn WHERE session_id = ? ORDER BY rowid", (session_id,)
-    )
+    ).fetchall()
     rewards = run(
         f"SELECT {', '.join(REWARD_COLUMNS)} FROM reward WHERE session_id = ? ORDER BY arrival, id",
         (session_id,),
-    )
+    ).fetchall()
     return OldSession(
         session_id,
         values[0],
@@ -91,7 +91,7 @@ def _read(connection: sqlite3.Connection, session_id: str) -> OldSession:
         [arrival for (arrival,) in arrivals],
         read_ledger(connection, session_id),
         read_names(connection, session_id),
-        _with_arrivals(rewards.fetchall()),
+        _with_arrivals(rewards),
         {table: _read_owned(connection, table, session_id) for table in OWNED},
     )
 

@@ -29,7 +29,8 @@ _AT_ONCE = 500
 class StoredContent:
     """The content of a set of turns. Chains share their common nodes.
 
-    Raises KeyError or ValueError where a piece is missing or isn't what its hash says.
+    Raises KeyError or ValueError where a piece is missing or isn't what its hash says. No cursor is left open
+    then: it would keep the store locked.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class StoredContent:
         self._chains: dict[bytes, Chain] = {}
         self._frames: dict[bytes, list[bytes | None]] = {}
         for part in _parts(tips):
-            for key, parent, body in connection.execute(_WALK.format(tips=_marks(part)), part):
+            for key, parent, body in connection.execute(_WALK.format(tips=_marks(part)), part).fetchall():
                 if key not in self._chains:
                     node = Chain(self._chains[parent] if parent else None, body)
                     self._chains[key] = _require_key(key, node.key, node)
@@ -50,13 +51,13 @@ class StoredContent:
                 "SELECT frame.key, ordinal, body FROM frame LEFT JOIN block ON block.hash = frame.block "
                 f"WHERE frame.key IN ({_marks(part)}) ORDER BY frame.key, frame.ordinal"
             )
-            for key, ordinal, body in connection.execute(query, part):
+            for key, ordinal, body in connection.execute(query, part).fetchall():
                 pieces = self._frames.setdefault(key, [])
                 if ordinal != EMPTY_FRAME:
                     pieces.append(body)
             plain = [key[1:] for key in part if len(key) > KEY_BYTES]
             query = f"SELECT hash, body FROM block WHERE hash IN ({_marks(plain)})"
-            for block, body in connection.execute(query, plain):
+            for block, body in connection.execute(query, plain).fetchall():
                 self._frames[PLAIN + block] = [_require_key(block, content_key(body), body)]
         for key, pieces in self._frames.items():
             if len(key) == KEY_BYTES:

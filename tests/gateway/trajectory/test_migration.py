@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import resource
 import shutil
@@ -40,7 +41,9 @@ from crosswind.gateway.trajectory.record import (
 from crosswind.gateway.trajectory.sqlite.schema import VERSION
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.sqlite_blocks.migration import Migration
+from crosswind.gateway.trajectory.sqlite_blocks.original import hold, readable
 from crosswind.gateway.trajectory.sqlite_blocks.reader import read_turns
+from crosswind.gateway.trajectory.sqlite_blocks.schema import migrations
 from crosswind.gateway.trajectory.store import RowRefused
 from tests.gateway.trajectory import rows
 from tests.gateway.trajectory.blocks import write_old_store
@@ -397,3 +400,35 @@ def test_every_command_names_the_migration(path: Path) -> None:
         refused = CliRunner().invoke(root, [*command, str(path)])
         assert refused.exit_code == 2, command
         assert f"run `crosswind store migrate {path}`" in refused.stderr, command
+
+
+VERSIONS = Path(__file__).with_name("recorded_versions")
+
+
+@pytest.mark.parametrize("name", sorted(file.name for file in VERSIONS.iterdir()))
+def test_a_store_that_code_of_its_version_wrote_is_migrated_and_replays(path: Path, name: str) -> None:
+    path.write_bytes(gzip.decompress((VERSIONS / name).read_bytes()))
+    before = version(path)
+    assert name == f"v{before}.db.gz"
+    told = json.loads(run("migrate", path, "--json").stdout)
+    assert (told["from"], told["to"], told["kept"]) == (before, VERSION, f"{path}.v{before}")
+    assert run("verify", "--store", path).exit_code == 0
+    kept, copy = Path(told["kept"]), path.with_name("copy")
+    with closing(SqliteStore(path)) as store, hold(kept) as held, readable(held, before, copy) as old:
+        ids = [session.id for session in store.sessions(limit=1000)]
+        assert (len(ids), told["turns"]) == (told["sessions"], len([*rows.query(path, "SELECT 1 FROM turn")]))
+        for session_id in ids:
+            assert store.turns(session_id) == in_order(read_turns(old, session_id))
+    noisy = rows.query(path, "SELECT DISTINCT session.id FROM event JOIN session ON number = session")
+    for (session_id,) in noisy if before >= 9 else ():
+        replayed = CliRunner().invoke(root, ["replay", session_id, "--store", str(path), "--json"])
+        assert {turn["outcome"] for turn in json.loads(replayed.stdout)["turns"]} == {"same"}
+
+
+def test_a_store_of_the_first_version_is_migrated(path: Path) -> None:
+    first = migrations()[0]
+    rows.execute(path, f"{first.sql}; INSERT INTO schema_version VALUES (1, '{first.name}', 0)")
+    rows.execute(path, Path(__file__).with_name("old_store.sql").read_text("utf-8"))
+    assert run("migrate", path).exit_code == 0
+    require_equal(path, [*rows.talk("a", 3), *rows.talk("b", 2)])
+    assert Path(f"{path}.v1").exists()
