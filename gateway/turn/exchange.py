@@ -203,7 +203,7 @@ class Exchange(msgspec.Struct, eq=False):
             spared=self.noise.spared,
             model=self._mask_name(self.answer.head_text("model") or self.request.model),
             response_id=self._mask_name(self.answer.head_text("id")),
-            kept=self.codec.name == "responses" or self.request.document.value("store") is True,
+            kept=self._is_kept(),
             policy_first=spans[0].version if spans else None,
             policy_last=spans[-1].version if spans else None,
             received=self.received,
@@ -230,6 +230,13 @@ class Exchange(msgspec.Struct, eq=False):
             replace(span, version=self.redactor.mask_name(span.version)) for span in completion.versions
         )
         return replace(completion, finish_reason=reason, versions=versions)
+
+    def _is_kept(self) -> bool:
+        """Whether the provider may keep the answer. Where `store` is the name of something else, the answer
+        only costs an entry of an index."""
+        if self.codec.name == "responses":
+            return True
+        return any(piece is not None and b'"store"' in piece for piece in self.received.frame)
 
     def _mask_name(self, text: str | None) -> str | None:
         return None if text is None else self.redactor.mask_name(text)
