@@ -121,8 +121,8 @@ def _schema_words(name: str, parameters: Mapping[str, Any]) -> Iterator[str]:
         schema = pending.pop()
         if isinstance(schema, list):
             pending.extend(schema)
-        if not isinstance(schema, Mapping):
-            continue
+        if isinstance(schema, str) or not isinstance(schema, Mapping):
+            continue  # Most are texts, and to ask an abstract class takes long.
         properties, values = schema.get("properties"), schema.get("enum")
         if isinstance(properties, Mapping):
             yield from (str(key).lower() for key in properties)

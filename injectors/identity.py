@@ -43,17 +43,18 @@ def slot_of_text(line: str, text: str) -> str:
 
 def digest(*parts: str) -> str:
     """A 128-bit hexadecimal digest of an ordered list of strings, lone surrogates included."""
-    hasher = hashlib.blake2b(digest_size=16)
+    framed: list[bytes] = []
     for part in parts:
         raw = part.encode("utf-8", "surrogatepass")
-        hasher.update(len(raw).to_bytes(8, "little"))
-        hasher.update(raw)
-    return hasher.hexdigest()
+        framed += (len(raw).to_bytes(8, "little"), raw)
+    return hashlib.blake2b(b"".join(framed), digest_size=16).hexdigest()
 
 
 def normalise(text: str) -> str:
     """The text as clients may re-serialise it: NFC, one kind of line end, no white space at the ends."""
-    return unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return (text if text.isascii() else unicodedata.normalize("NFC", text)).strip()
 
 
 def call_anchor(call_id: str, occurrence: int) -> str:

@@ -164,7 +164,8 @@ def _record(
         shown = session.ledger.add(new, session.record.id, place)
         if events.storable(shown):
             noise.rows.append(shown)
-        _record_injections(noise, new.injections, events)
+        if new.injections:
+            _record_injections(noise, new.injections, events)
     if request.in_background:
         noise.events.append(events.no_operator("No noise: the response runs in the background."))
     _record_faults(noise, decided, session, place, events)

@@ -165,7 +165,7 @@ def _read_steps(request: Request) -> Sequence[HistoryStep]:
 
 def _pending(codec: Codec, ledger: Ledger, request: Request) -> tuple[str, ...]:
     """Results of inner calls that were never sent, of the response that a request continues."""
-    return pending_results(codec, ledger, request.previous_anchors)
+    return pending_results(codec, ledger, request.previous_anchors) if ledger.reinsertions else ()
 
 
 def pending_results(codec: Codec, ledger: Ledger, goes_on: Iterable[str | None]) -> tuple[str, ...]:

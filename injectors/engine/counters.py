@@ -72,10 +72,9 @@ class BranchCounters:
     def _occasions_before(self, active: ActiveRule) -> int:
         return self._occasions[active.rule.name] if active.scoped else self._items[active.site]
 
-    def spent(self, item: Item) -> Spent:
+    def spent(self, item: ToolResult) -> Spent:
         """The faults so far, on the item's logical call and in all."""
-        call = item.logical_call if isinstance(item, ToolResult) else ""
-        return Spent(self._faults.get(call, 0), sum(self._faults.values()))
+        return Spent(self._faults.get(item.logical_call, 0), sum(self._faults.values()))
 
     def full(self, item: Item, now: int) -> str | None:
         """Why nothing more may be injected into an item that got `now` injections already, or None."""

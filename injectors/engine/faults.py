@@ -72,6 +72,8 @@ def decide_faults(
     own. `spent` answers of the session were destroyed so far, and `met` injections were made on its
     exchanges. Never raises. The result follows from these alone: `memory` only makes it quick.
     """
+    if not (plan.active_rules(Site.TRANSPORT) or plan.active_rules(Site.MODEL_RESPONSE)):
+        return []
     memory = {} if memory is None else memory
     transport = LinkRules(plan, Site.TRANSPORT, link, streaming, memory)
     if link != MODEL_LINK:

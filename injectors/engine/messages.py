@@ -31,6 +31,7 @@ from crosswind.injectors.wording import Texts, apply_draw
 
 TextTarget = UserTarget | InstructionsTarget | ToolResultTarget
 _CLEAN = KnownText(None)
+_NOTHING_SPENT = Spent(0, 0)
 
 
 def perturb_messages(
@@ -72,7 +73,7 @@ def perturb_messages(
                 alone = part == 0 and not (at + 1 < len(items) and _same_message(item, items[at + 1]))
                 decided = _NewItem(plan, conversation, counters, item, turn, part, alone, texts).perturb()
             new.append(decided)
-            shown = KnownText(decided.text, decided.decisions)
+            shown = KnownText(decided.text, decided.decisions) if decided.decisions else _CLEAN
         if shown.text is not None and shown.text != item.text:
             shown_texts[item.ref] = shown.text
         counters.count(item, shown.decisions, conversation.tools)
@@ -147,11 +148,10 @@ class _NewItem:
     """The text before the first contradiction; None: there is none so far."""
 
     def __post_init__(self) -> None:
-        call = self.item.call if isinstance(self.item, ToolResult) else None
-        self._spent = self.counters.spent(self.item)
-        self._tool_class = (
-            self.counters.class_of(call.name, self.conversation.tools) if call else ToolClass.UNKNOWN
-        )
+        self._spent, self._tool_class = _NOTHING_SPENT, ToolClass.UNKNOWN
+        if isinstance(self.item, ToolResult):
+            self._spent = self.counters.spent(self.item)
+            self._tool_class = self.counters.class_of(self.item.call.name, self.conversation.tools)
 
     def perturb(self) -> NewText:
         """Let each rule act in its turn on what the one before left."""
@@ -159,9 +159,6 @@ class _NewItem:
         text = item.text
         injections: list[Injection] = []
         done = self._done
-        tool, kind = (
-            (item.call.name, self._tool_class.value) if isinstance(item, ToolResult) else (None, None)
-        )
         for active in self.plan.active_rules(item.site).values():
             unsettled = counters.unsettled.get(active.rule.name, ()) if isinstance(item, UserText) else ()
             if not unsettled and not self._is_due(active):
@@ -173,9 +170,7 @@ class _NewItem:
             if "owed" in outcome.decision.draw and counters.full(item, len(done) + 1):
                 outcome = outcome.withhold(solvability.NO_ROOM)
             after = None if outcome.payload is None else str(outcome.payload)
-            injections.append(
-                Injection(outcome.decision, text, after, outcome.note, tool, kind, outcome.withheld)
-            )
+            injections.append(self._describe(outcome, text, after))
             if after is not None:
                 if self._uncontradicted is None and shown_text.contradicts(outcome.decision.draw):
                     self._uncontradicted = text
@@ -184,6 +179,13 @@ class _NewItem:
                 if outcome.decision.fault:
                     break
         return NewText(item, tuple(done), text if text != item.text else None, tuple(injections))
+
+    def _describe(self, outcome: Outcome, before: str, after: str | None) -> Injection:
+        item = self.item
+        if not isinstance(item, ToolResult):
+            return Injection(outcome.decision, before, after, outcome.note, withheld=outcome.withheld)
+        tool, kind = item.call.name, self._tool_class.value
+        return Injection(outcome.decision, before, after, outcome.note, tool, kind, outcome.withheld)
 
     def _is_due(self, active: ActiveRule) -> bool:
         if active.scoped and not in_scope(active.rule, self.item):

@@ -167,7 +167,8 @@ def _activate(plan: Plan, rule: CompiledRule, entry: Registered) -> ActiveRule:
     return ActiveRule(
         rule,
         entry,
-        always=replace(rule.when, probability=1.0) == ALWAYS and rule.window == WHOLE,
+        always=rule.window == WHOLE
+        and (rule.when == ALWAYS or replace(rule.when, probability=1.0) == ALWAYS),
         line=plan.slot_line(rule, site.value),
         site=site,
         scoped=bool(rule.tools or rule.text or rule.observation),

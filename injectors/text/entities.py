@@ -179,12 +179,17 @@ def _find_all_lost(before: str, after: str, vocabulary: frozenset[str]) -> tuple
     at = 0
     lost: list[str] = []
     for start, end in _find_spans(before, vocabulary):
-        entity = before[start:end]
-        found = find_whole(after, entity, at)
+        entity, length = before[start:end], end - start
+        found = after.find(entity, at)
+        if found >= 0:
+            stop = found + length
+            # Most entities have no letter beside them, and are asked no more.
+            if (found > 0 and after[found - 1].isalnum()) or after[stop : stop + 1].isalnum():
+                found = find_whole(after, entity, at)
         if found < 0:
             lost.append(entity)
         else:
-            at = found + len(entity)
+            at = found + length
     return tuple(lost)
 
 

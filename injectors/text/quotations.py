@@ -343,10 +343,10 @@ _NAME_STEMS = (
 
 def _mentions(text: str, *, leads: bool) -> bool:
     """Whether the text holds one of the stems; none of them goes over the end of a sentence."""
-    return any(
-        _short_stems(piece, leads) if len(piece) <= LONGEST_PIECE else _holds_stem(piece, leads)
-        for piece in cut(text)
-    )
+    for piece in cut(text):
+        if _short_stems(piece, leads) if len(piece) <= LONGEST_PIECE else _holds_stem(piece, leads):
+            return True
+    return False
 
 
 def _holds_stem(text: str, leads: bool) -> bool:

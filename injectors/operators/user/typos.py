@@ -86,11 +86,12 @@ class Typos:
 
 
 def _find_words(target: UserTarget) -> Iterator[tuple[int, str]]:
-    for match in find_unprotected(_WORD, target.text, target.protected):
+    text = target.text
+    for match in find_unprotected(_WORD, text, target.protected):
         (start, end), word = match.span(), match.group()
         if not (_is_known_spoilable(word) if len(word) <= LONGEST_TOKEN else _is_spoilable(word)):
             continue
-        if not _is_bound(target.text[max(0, start - 1) : start] + target.text[end : end + 1]):
+        if not _is_bound(text[start - 1 : start] + text[end : end + 1]):
             yield start, word
 
 
