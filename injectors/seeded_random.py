@@ -18,32 +18,33 @@ T = TypeVar("T")
 class SeededRandom:
     """A random generator. Two of the same key give the same sequence, in any process."""
 
-    __slots__ = ("_random",)
+    __slots__ = ("_drawn",)
 
     def __init__(self, key: str) -> None:
         raw = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=32).digest()
-        self._random = random.Random(int.from_bytes(raw, "little"))
+        self._drawn = random.Random(int.from_bytes(raw, "little")).random
+        """Draws a float in [0, 1)."""
 
     def uniform(self, low: float = 0.0, high: float = 1.0) -> float:
         """A float in [low, high)."""
-        return low + (high - low) * self._random.random()
+        return low + (high - low) * self._drawn()
 
     def chance(self, probability: float) -> bool:
         """True with the given probability; one draw is consumed whatever the probability is."""
-        return self._random.random() < probability
+        return self._drawn() < probability
 
     def integer(self, low: int, high: int) -> int:
         """An integer in [low, high], both included."""
-        return low + int(self._random.random() * (high - low + 1))
+        return low + int(self._drawn() * (high - low + 1))
 
     def choice(self, items: Sequence[T]) -> T:
         """One item of a non-empty sequence."""
-        return items[self.integer(0, len(items) - 1)]
+        return items[int(self._drawn() * len(items))]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
         """A shuffled copy (Fisher–Yates)."""
         out = list(items)
-        drawn = self._random.random
+        drawn = self._drawn
         for last in range(len(out) - 1, 0, -1):
             other = int(drawn() * (last + 1))
             out[last], out[other] = out[other], out[last]
@@ -55,7 +56,7 @@ class SeededRandom:
 
     def weighted(self, items: Sequence[T], weights: Sequence[float]) -> T:
         """One item, with probability proportional to its weight (weights are not all 0)."""
-        point = self._random.random() * sum(weights)
+        point = self._drawn() * sum(weights)
         for item, weight in zip(items, weights, strict=True):
             point -= weight
             if point < 0:
@@ -64,4 +65,4 @@ class SeededRandom:
 
     def exponential(self, mean: float) -> float:
         """An exponential draw with the given mean."""
-        return -mean * math.log1p(-self._random.random())
+        return -mean * math.log1p(-self._drawn())

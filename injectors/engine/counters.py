@@ -7,7 +7,7 @@ own branch. A longer conversation goes on from the counters of one that it begin
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
@@ -92,13 +92,20 @@ class BranchCounters:
             return ToolClass.UNKNOWN
         return self.plan.class_of(tool, schemas)
 
-    def count(self, item: Item, decisions: Sequence[Decision], schemas: Sequence[ToolSchema] = ()) -> None:
-        """Count an item, whether known or new, and what was done to it."""
-        rules = self.plan.active_rules(item.site)
+    def count(
+        self,
+        item: Item,
+        decisions: Sequence[Decision],
+        rules: Mapping[str, ActiveRule],
+        tool_class: ToolClass,
+    ) -> None:
+        """Count an item, whether known or new, and what was done to it. `rules` are those of its site, and
+        `tool_class` is its tool's, where there are rules.
+        """
         if isinstance(item, ToolResult):
             self._called[item.call.name] = None
             if rules and self.plan.evidence:
-                reads = self.class_of(item.call.name, schemas) is ToolClass.READ_ONLY
+                reads = tool_class is ToolClass.READ_ONLY
                 self.observed.add(item.call.name, item.logical_call, item.text, reads=reads)
         for decision in decisions:
             self._count_injection(item, decision, rules.get(decision.rule))

@@ -64,19 +64,23 @@ def perturb_messages(
             # Between two turns stands at least one message of the policy.
             turn += item.ref.message - items[at - 1].ref.message > 1
             part = part + 1 if _same_message(items[at - 1], item) else 0
+        rules, tool_class = plan.active_rules(item.site), ToolClass.UNKNOWN
+        if rules and isinstance(item, ToolResult):
+            tool_class = counters.class_of(item.call.name, conversation.tools)
         shown = known.get(item.anchor)
         if shown is None and item.ref.message < held:
             certain, shown = False, _CLEAN
         elif shown is None:
             decided = NewText(item, (), None, ())
-            if allow_new and plan.active_rules(item.site):
+            if allow_new and rules:
                 alone = part == 0 and not (at + 1 < len(items) and _same_message(item, items[at + 1]))
-                decided = _NewItem(plan, conversation, counters, item, turn, part, alone, texts).perturb()
+                new_item = _NewItem(plan, conversation, counters, item, turn, part, alone, texts, tool_class)
+                decided = new_item.perturb(rules)
             new.append(decided)
             shown = KnownText(decided.text, decided.decisions) if decided.decisions else _CLEAN
         if shown.text is not None and shown.text != item.text:
             shown_texts[item.ref] = shown.text
-        counters.count(item, shown.decisions, conversation.tools)
+        counters.count(item, shown.decisions, rules, tool_class)
     end = None
     if items and certain:
         end = WalkEnd(plan, known, items, tuple(new), shown_texts, counters, turn, part)
@@ -103,7 +107,10 @@ def perturb_instructions(
         return shown.text, None
     new = NewText(item, (), None, ())
     if allow_new:
-        new = _NewItem(plan, Conversation(()), BranchCounters(plan), item, turn, 0, True, texts).perturb()
+        rules = plan.active_rules(item.site)
+        new = _NewItem(plan, Conversation(()), BranchCounters(plan), item, turn, 0, True, texts).perturb(
+            rules
+        )
     return new.text, new
 
 
@@ -139,8 +146,9 @@ class _NewItem:
     alone: bool
     """Whether it is the only text of its message."""
     texts: Texts | None
+    tool_class: ToolClass = ToolClass.UNKNOWN
+    """Of the tool whose result it is."""
     _target: TextTarget | None = None
-    _tool_class: ToolClass = field(init=False)
     _spent: Spent = field(init=False)
     _done: list[Decision] = field(default_factory=list)
     """What was done to the text so far."""
@@ -148,18 +156,15 @@ class _NewItem:
     """The text before the first contradiction; None: there is none so far."""
 
     def __post_init__(self) -> None:
-        self._spent, self._tool_class = _NOTHING_SPENT, ToolClass.UNKNOWN
-        if isinstance(self.item, ToolResult):
-            self._spent = self.counters.spent(self.item)
-            self._tool_class = self.counters.class_of(self.item.call.name, self.conversation.tools)
+        self._spent = self.counters.spent(self.item) if isinstance(self.item, ToolResult) else _NOTHING_SPENT
 
-    def perturb(self) -> NewText:
+    def perturb(self, rules: Mapping[str, ActiveRule]) -> NewText:
         """Let each rule act in its turn on what the one before left."""
         item, counters = self.item, self.counters
         text = item.text
         injections: list[Injection] = []
         done = self._done
-        for active in self.plan.active_rules(item.site).values():
+        for active in rules.values():
             unsettled = counters.unsettled.get(active.rule.name, ()) if isinstance(item, UserText) else ()
             if not unsettled and not self._is_due(active):
                 continue
@@ -184,7 +189,7 @@ class _NewItem:
         item = self.item
         if not isinstance(item, ToolResult):
             return Injection(outcome.decision, before, after, outcome.note, withheld=outcome.withheld)
-        tool, kind = item.call.name, self._tool_class.value
+        tool, kind = item.call.name, self.tool_class.value
         return Injection(outcome.decision, before, after, outcome.note, tool, kind, outcome.withheld)
 
     def _is_due(self, active: ActiveRule) -> bool:
@@ -210,11 +215,14 @@ class _NewItem:
         if not unsettled and not rule.when.by_chance(slot):
             return None
         target = self._target_for(text)
-        if isinstance(target, ToolResultTarget) and self._permit(entry).if_read_elsewhere:
-            active = active._replace(assurance=solvability.READ_ELSEWHERE)
-        elif entry.fault and isinstance(target, ToolResultTarget) and not is_repeatable(self._tool_class):
-            active = active._replace(assurance=ASSUMED_REPLAYABLE)
-        if isinstance(target, UserTarget) and (
+        logical_call = None
+        if isinstance(item, ToolResult):
+            logical_call = item.logical_call
+            if self._permit(entry).if_read_elsewhere:
+                active = active._replace(assurance=solvability.READ_ELSEWHERE)
+            elif entry.fault and not is_repeatable(self.tool_class):
+                active = active._replace(assurance=ASSUMED_REPLAYABLE)
+        elif isinstance(target, UserTarget) and (
             unsettled or self._uncontradicted is not None or not self.plan.user_can_answer
         ):
             target = replace(
@@ -229,7 +237,7 @@ class _NewItem:
             slot,
             item.anchor,
             lambda draw, result: self._check(entry, target, draw, str(result.payload)),
-            logical_call=item.logical_call if isinstance(item, ToolResult) else None,
+            logical_call=logical_call,
             full=full,
             texts=self.texts,
         )
@@ -244,11 +252,11 @@ class _NewItem:
         """The item with its text as noise has left it: the same target until a rule changes the text."""
         if self._target is None or self._target.text is not text:
             faults = self._spent.faults_on_call
-            self._target = _target(self.item, text, self.conversation, self._tool_class, faults)
+            self._target = _target(self.item, text, self.conversation, self.tool_class, faults)
         return self._target
 
     def _permit(self, entry: Registered) -> Permission:
-        return permit(entry.effect, self._tool_class, self.plan.assume_tools)
+        return permit(entry.effect, self.tool_class, self.plan.assume_tools)
 
     def _read_before(self) -> Iterator[str]:
         """The results on this branch, before this one, that reads gave."""

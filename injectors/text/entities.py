@@ -213,12 +213,11 @@ def find_numbers(text: str) -> frozenset[str]:
 
 
 def _find_numbers(text: str) -> frozenset[str]:
-    return frozenset().union(
-        *(
-            _short_piece_numbers(piece) if len(piece) <= LONGEST_PIECE else _find_piece_numbers(piece)
-            for piece in cut(text)
-        )
-    )
+    found = [
+        _short_piece_numbers(piece) if len(piece) <= LONGEST_PIECE else _find_piece_numbers(piece)
+        for piece in cut(text)
+    ]
+    return found[0].union(*found[1:])
 
 
 def _find_piece_numbers(text: str) -> frozenset[str]:

@@ -56,7 +56,8 @@ class Misleading:
         if not is_container(value):
             return {"texts": texts[:count]} if is_plain_text(value, target.text) else None
         span = find_insertion_points(target.text, value)
-        free = [key for key in keys if key not in list_fields(value)][:count]
+        taken = list_fields(value)
+        free = [key for key in keys if key not in taken][:count]
         if span is None or not free:
             return None
         return {"at": span[1], "fields": [[key, text] for key, text in zip(free, texts, strict=False)]}
@@ -125,7 +126,8 @@ class RedundantResult:
         count = sum(rng.uniform() < severity for _ in LOW_VALUE)
         keys = rng.shuffled(list(LOW_VALUE))
         value = parse_json(target.text)
-        free = [key for key in keys if key not in list_fields(value)][:count]
+        taken = list_fields(value)
+        free = [key for key in keys if key not in taken][:count]
         fields = [[key, LOW_VALUE[key].format(rng.integer(100, 999))] for key in free]
         first = sum(rng.chance(0.5) for _ in fields)
         span = find_insertion_points(target.text, value)
@@ -204,7 +206,8 @@ class ContextPressure:
         first, before = rng.integer(1_000, 9_000), rng.chance(0.5)
         value = parse_json(target.text)
         span = find_insertion_points(target.text, value)
-        free = [key for key in LOG_KEYS if key not in list_fields(value)]
+        taken = list_fields(value)
+        free = [key for key in LOG_KEYS if key not in taken]
         if severity <= 0 or not ((free and span) or is_plain_text(value, target.text)):
             return None
         count = _count_lines(first, VOLUME * severity)
@@ -256,7 +259,8 @@ class PromptInjection:
         keys = rng.shuffled(INSTRUCTION_KEYS)
         value = parse_json(target.text)
         span = find_insertion_points(target.text, value)
-        free = [key for key in keys if key not in list_fields(value)]
+        taken = list_fields(value)
+        free = [key for key in keys if key not in taken]
         if not hit or canary in target.text or not ((free and span) or is_plain_text(value, target.text)):
             return None
         return {"at": span[1] if span else None, "key": free[0], "text": text, "canary": canary}
