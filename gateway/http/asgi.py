@@ -29,7 +29,7 @@ from crosswind.gateway.http.connection_table import (
     refuse_connection,
 )
 from crosswind.gateway.http.memory_budget import out_of_memory_budget
-from crosswind.gateway.http.request_reader import Event, Mark, RequestHead, RequestReader
+from crosswind.gateway.http.request_reader import Event, RequestHead, RequestReader
 
 _LEFT_OUT = (b"upgrade", b"connection")
 _LOOK_EVERY_S = 0.05
@@ -115,7 +115,7 @@ class AsgiConnection(HttpToolsProtocol):
         self._arrived = True
         """The request, if there is one, is here to its end."""
         self._chunked = False
-        self.held = 0
+        self.held = self.decoded = 0
         """How much of the memory budget the body takes."""
         self.over = False
 
@@ -136,15 +136,17 @@ class AsgiConnection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._closing = True
         self._set_half_open(False)
-        self.table.budget.release_all(self, over=True)
+        self.table.budget.release_all(self)
         self.table.remove(self, self._address)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if not self._closing:
-            self._reader.feed(data)
-            if not self._due or not self._arrived:
-                self._read_events()
+        if self._closing:
+            return
+        if self._due and self._arrived:
+            self._reader.wait(data)
+        else:
+            self._read(data)
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -161,20 +163,24 @@ class AsgiConnection(HttpToolsProtocol):
         """Whether an answer is."""
         return self.cycle is not None and not self.cycle.response_complete
 
-    def _read_events(self) -> None:
-        try:
-            while (event := self._reader.next_event()) is not None:
-                self._pass_on(event)
-                if event is Mark.END and self._due:
-                    return
-        except ServiceError as error:
-            self.table.count_refused(Refusal(error.code))
-            return self._refuse(error)
+    def _read(self, data: bytes = b"") -> None:
+        """Read one request after the other, while no answer is due."""
+        while events := self._reader.read(data):
+            for event in events:
+                if not self._pass_on(event):
+                    self.table.count_refused(Refusal.MEMORY)
+                    return self._refuse(out_of_memory_budget(self.table.budget.limit))
+            if self._due:
+                break
+            data = b""
+        if self._reader.error is not None:
+            self.table.count_refused(Refusal(self._reader.error.code))
+            return self._refuse(self._reader.error)
         if self._reader.waiting and self._arrived and not self._half_open:
             self._await_head()
 
-    def _pass_on(self, event: Event) -> None:
-        """Give uvicorn what was read, in its own framing."""
+    def _pass_on(self, event: Event) -> bool:
+        """Give uvicorn what was read, in its own framing; return whether there was room for it."""
         if isinstance(event, RequestHead):
             self._arrived, self._chunked = False, event.chunked
             self._set_half_open(False)
@@ -182,12 +188,13 @@ class AsgiConnection(HttpToolsProtocol):
             super().data_received(_without_offers(event))
         elif isinstance(event, bytes):
             if not self.table.budget.take(self, len(event)):
-                raise out_of_memory_budget(self.table.budget.limit)
+                return False
             super().data_received(b"%x\r\n%b\r\n" % (len(event), event) if self._chunked else event)
         else:
             self._arrived, self.deadline = True, inf
             if self._chunked:
                 super().data_received(b"0\r\n\r\n")
+        return True
 
     def _await_head(self) -> None:
         self.deadline = self.loop.time() + self.table.timeouts.header
@@ -197,9 +204,9 @@ class AsgiConnection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        self.table.budget.release_all(self, over=False)
+        self.table.budget.release(self, self.held)
         if self._arrived and not self._closing:
-            self._read_events()
+            self._read()
 
     def _set_half_open(self, half_open: bool) -> None:
         if half_open != self._half_open:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import msgspec
 
@@ -29,16 +30,16 @@ class RequestBody(msgspec.Struct, frozen=True):
         return body, changes
 
 
-async def read_body(http: HttpRequest, limit: int, *, known: bool = True) -> RequestBody:
+async def read_body(http: HttpRequest, limit: int, in_use: Callable[[], bool] | None = None) -> RequestBody:
     """Read a request's body. `limit` holds for the received bytes (ServiceError 413) and for the decoded
     ones, above which the body stays encoded. ServiceError 503 where all bodies together take too much memory.
-    `known`: it is for a session that is in use, which is refused last.
+    `in_use` says whether it is for a session that is in use, which is refused last.
     """
-    raw = await http.body(limit, known=known)
-    encoding = http.header(b"content-encoding")
+    raw = await http.body(limit, in_use)
+    encoding = http.first.get(b"content-encoding")
     if encoding is None:
         return RequestBody(raw, raw)
-    decoding = ContentDecoder(encoding, limit, lambda count: http.hold(count, known=known))
+    decoding = ContentDecoder(encoding.decode("latin-1"), limit, http.hold_decoded)
     if decoding.plain or decoding.failed:
         return RequestBody(raw, raw)
     # Off the loop, since the decoded body may be much larger than the received one.

@@ -20,10 +20,9 @@ from crosswind.gateway.http.connection_table import (
     peer_address,
     refuse_connection,
 )
-from crosswind.gateway.http.memory_budget import MemoryBudget
+from crosswind.gateway.http.headers import status_line
 from crosswind.gateway.http.request import JSON, ClientGone, HttpRequest
-from crosswind.gateway.http.request_reader import Mark, RequestHead, RequestReader
-from crosswind.gateway.http.response_head import status_line
+from crosswind.gateway.http.request_reader import RequestHead, RequestReader
 from crosswind.gateway.http.websocket import WebSocketConnection
 
 _log = structlog.get_logger("crosswind.http")
@@ -42,7 +41,6 @@ class ClientConnection(asyncio.Protocol):
 
     __slots__ = (
         "_address",
-        "_closes",
         "_drained",
         "_half_open",
         "_handle",
@@ -52,18 +50,21 @@ class ClientConnection(asyncio.Protocol):
         "_reading",
         "_request",
         "_served",
-        "_table",
         "_task",
         "_timed",
+        "budget",
+        "closes",
         "closing",
         "deadline",
         "paused",
         "send_deadline",
+        "table",
         "transport",
     )
 
     def __init__(self, table: ConnectionTable, handle: Handler) -> None:
-        self._table = table
+        self.table = table
+        self.budget = table.budget
         self._handle = handle
         self._loop = asyncio.get_running_loop()
         self._reader = RequestReader(table.read_limits)
@@ -76,7 +77,7 @@ class ClientConnection(asyncio.Protocol):
         self._partial = False
         """The beginning of a head is here."""
         self._reading = True
-        self._closes = False
+        self.closes = False
         """The connection ends with the answer that is due."""
         self._timed = 0
         self._drained: asyncio.Future[None] | None = None
@@ -88,10 +89,6 @@ class ClientConnection(asyncio.Protocol):
         self._address = ""
 
     @property
-    def budget(self) -> MemoryBudget:
-        return self._table.budget
-
-    @property
     def serving(self) -> bool:
         """Whether an answer is due."""
         return self._request is not None and not self._request.complete
@@ -101,26 +98,26 @@ class ClientConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         self._address, file = peer_address(transport)
-        refusal = self._table.find_refusal(self._address, file)
+        refusal = self.table.find_refusal(self._address, file)
         if refusal is not None:
-            self._table.count_refused(refusal)
+            self.table.count_refused(refusal)
             write_error(self.transport, refuse_connection(refusal))
             return self._close()
-        self._table.add(self, self._address)
+        self.table.add(self, self._address)
         now = self._loop.time()
         self.deadline = (
-            drain_deadline(now, new=True) if self._table.draining else now + self._table.timeouts.header
+            drain_deadline(now, new=True) if self.table.draining else now + self.table.timeouts.header
         )
         self._set_half_open(True)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.closing = True
         self._set_half_open(False)
-        self._table.remove(self, self._address)
+        self.table.remove(self, self._address)
         self.resume_writing()
         if self._request is not None:
             request, self._request = self._request, None
-            request.release()
+            self.budget.release_all(request)
             request.leave()
         self._reader.rest()
 
@@ -130,16 +127,16 @@ class ClientConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self.closing:
             return
-        reader = self._reader
-        reader.feed(data)
         if self._request is None or not self._request.arrived:
-            self._read_events()
-        if reader.waiting > _MOST_AHEAD and self._request is not None:
+            self._read(data)
+        else:
+            self._reader.wait(data)
+        if self._reader.waiting > _MOST_AHEAD and self._request is not None:
             self._pause_reading()
 
     def pause_writing(self) -> None:
         self.paused = True
-        self.send_deadline = self._loop.time() + self._table.timeouts.send
+        self.send_deadline = self._loop.time() + self.table.timeouts.send
 
     def resume_writing(self) -> None:
         self.paused = False
@@ -149,20 +146,26 @@ class ClientConnection(asyncio.Protocol):
 
     # Reading
 
-    def _read_events(self) -> None:
+    def _read(self, data: bytes = b"") -> None:
         """Read up to the end of the request, and further ones only when it is answered."""
-        try:
-            while (event := self._reader.next_event()) is not None:
-                if isinstance(event, bytes):
-                    self._receive(event)
-                elif isinstance(event, RequestHead):
+        reader = self._reader
+        while True:
+            part, last = b"", False
+            for event in reader.read(data):
+                if isinstance(event, RequestHead):
                     self._begin(event)
-                elif event is Mark.END and not self._end_request():
-                    return
-        except ServiceError as error:
-            self._reader.rest()
-            return self._refuse_request(error)
-        if self._request is None:
+                elif isinstance(event, bytes):
+                    part = event
+                else:
+                    last = True
+            if part or last:
+                self._receive(part, last=last)
+            if reader.error is not None:
+                return self._refuse_request(reader.error)
+            if not last or self._request is not None or self.closing:
+                break
+            data = b""
+        if self._request is None and not self.closing:
             self._wait_for_request()
 
     def _begin(self, head: RequestHead) -> None:
@@ -170,29 +173,25 @@ class ClientConnection(asyncio.Protocol):
         self._set_half_open(False)
         self._request = request = HttpRequest(self, head)
         bodiless = not (head.length or head.chunked)
-        self.deadline = inf if bodiless else self._loop.time() + self._table.timeouts.body
+        self.deadline = inf if bodiless else self._loop.time() + self.table.timeouts.body
         self._task = self._loop.create_task(self._handle(request))
         self._task.add_done_callback(self._end_task)
 
-    def _receive(self, part: bytes) -> None:
-        assert self._request is not None, "a body comes after its head"
-        if not self._request.receive(part):
+    def _receive(self, part: bytes, *, last: bool) -> None:
+        request = self._request
+        assert request is not None, "a body comes after its head"
+        more = request.receive(part, last=last)
+        if last:
+            self.deadline = inf
+            if request.complete:
+                self._end_exchange()
+        elif not more:
             self._pause_reading()
             self.deadline = inf
-        elif not self._request.complete:
+        elif not request.complete:
             self._timed += len(part)
             if self._timed >= _TIMED_PART:
-                self._timed, self.deadline = 0, self._loop.time() + self._table.timeouts.body
-
-    def _end_request(self) -> bool:
-        """The request is here to its end. Returns whether the next may be read."""
-        assert self._request is not None, "a request ends after it began"
-        self._request.receive_end()
-        self.deadline = inf
-        if not self._request.complete:
-            return False
-        self._end_exchange()
-        return self._request is None and not self.closing
+                self._timed, self.deadline = 0, self._loop.time() + self.table.timeouts.body
 
     def _wait_for_request(self) -> None:
         """Nothing is due: wait for the next request, or for the rest of its head."""
@@ -200,7 +199,7 @@ class ClientConnection(asyncio.Protocol):
         if partial and not self._partial:
             # The time for a head begins with its first byte, and doesn't begin anew with each.
             if self._served:
-                self.deadline = self._loop.time() + self._table.timeouts.header
+                self.deadline = self._loop.time() + self.table.timeouts.header
             self._set_half_open(True)
         self._partial = partial
 
@@ -215,14 +214,10 @@ class ClientConnection(asyncio.Protocol):
             self._reading = True
             self._timed = 0
             if self._request is not None and not self._request.arrived:
-                self.deadline = self._loop.time() + self._table.timeouts.body
+                self.deadline = self._loop.time() + self.table.timeouts.body
             self.transport.resume_reading()
 
     # Answering
-
-    def send(self, data: bytes) -> None:
-        if not self.closing:
-            self.transport.write(data)
 
     async def wait_until_drained(self) -> None:
         """Wait while it is `paused` and the client is there."""
@@ -231,31 +226,21 @@ class ClientConnection(asyncio.Protocol):
                 self._drained = self._loop.create_future()
             await asyncio.shield(self._drained)
 
-    def keep(self, request: HttpRequest) -> bool:
-        """Whether another request may come after this one's answer."""
-        if self._closes or self._table.draining or not request.keep_alive:
-            return False
-        # Whether a client that waits for an answer 100 sends its body all the same can't be known.
-        return request.arrived or not request.awaits_continue
-
-    def close_after_answer(self) -> None:
-        self._closes = True
-
     def end_answer(self, request: HttpRequest) -> None:
         """The answer is written."""
         if request is not self._request or self.closing:
             return
         if request.arrived:
             self._end_exchange()
-            if not self.closing:
-                self._read_events()
-                if self._reader.waiting <= _MOST_AHEAD:
-                    self.read_on()
-        elif self._closes:
+            if self._reader.waiting and not self.closing:
+                self._read()
+            if self._reader.waiting <= _MOST_AHEAD:
+                self.read_on()
+        elif self.closes:
             self._linger()
         else:  # the rest of the body is dropped, for a while
             self.read_on()
-            self.deadline = self._loop.time() + self._table.timeouts.body
+            self.deadline = self._loop.time() + self.table.timeouts.body
 
     def _linger(self) -> None:
         """Close once the client has closed, or `timeouts.linger` is over: if a connection is closed while its
@@ -265,7 +250,7 @@ class ClientConnection(asyncio.Protocol):
             return
         self.read_on()
         self.closing = True
-        self.deadline = self._loop.time() + self._table.timeouts.linger
+        self.deadline = self._loop.time() + self.table.timeouts.linger
         if self.transport.can_write_eof():
             self.transport.write_eof()
 
@@ -273,12 +258,16 @@ class ClientConnection(asyncio.Protocol):
         """The request is here, and its answer is written."""
         request, self._request = self._request, None
         assert request is not None, "an exchange ends after it began"
-        request.release()
-        if self._closes:
+        if b"content-encoding" in request.first:
+            self.budget.release_all(request)
+        elif request.held:
+            self.budget.received -= request.held
+            self.budget.released += request.held
+        if self.closes:
             return self._linger()
         now = self._loop.time()
         self.deadline = (
-            drain_deadline(now, new=False) if self._table.draining else now + self._table.timeouts.keep_alive
+            drain_deadline(now, new=False) if self.table.draining else now + self.table.timeouts.keep_alive
         )
 
     def cut(self, *, reset: bool) -> None:
@@ -315,12 +304,12 @@ class ClientConnection(asyncio.Protocol):
 
     def shed(self) -> None:
         """The request finds no room in the memory budget: close the connection after its answer."""
-        self._closes = True
-        self._table.count_refused(Refusal.MEMORY)
+        self.closes = True
+        self.table.count_refused(Refusal.MEMORY)
 
     def _refuse_request(self, error: ServiceError) -> None:
         """Refuse what was read: with an answer, unless it would stand in the midst of another."""
-        self._table.count_refused(Refusal(error.code))
+        self.table.count_refused(Refusal(error.code))
         if self._request is None:
             self._refuse(error)
         else:
@@ -331,7 +320,7 @@ class ClientConnection(asyncio.Protocol):
         if request.started:
             self._close()
         else:
-            self._closes = True
+            self.closes = True
             request.fail(error)
 
     def _refuse(self, error: ServiceError) -> None:
@@ -347,14 +336,14 @@ class ClientConnection(asyncio.Protocol):
         if self.closing:
             self.transport.close()
         elif request is None and self._partial:
-            self._table.count_refused(Refusal.HEADER_TIME)
+            self.table.count_refused(Refusal.HEADER_TIME)
             self._refuse(late(Refusal.HEADER_TIME))
         elif request is None or request.complete:
-            if not self._served and not self._table.draining:
-                self._table.count_refused(Refusal.HEADER_TIME)
+            if not self._served and not self.table.draining:
+                self.table.count_refused(Refusal.HEADER_TIME)
             self._close()
         else:
-            self._table.count_refused(Refusal.BODY_TIME)
+            self.table.count_refused(Refusal.BODY_TIME)
             self._fail(request, late(Refusal.BODY_TIME))
 
     def drain(self, now: float) -> None:
@@ -363,7 +352,7 @@ class ClientConnection(asyncio.Protocol):
 
     def cancel(self) -> None:
         """End the request that is served."""
-        self._closes = True
+        self.closes = True
         if self._task is not None and not self._task.done():
             self._task.cancel()
         else:
@@ -372,7 +361,7 @@ class ClientConnection(asyncio.Protocol):
     def _set_half_open(self, half_open: bool) -> None:
         if half_open != self._half_open:
             self._half_open = half_open
-            self._table.half_open += 1 if half_open else -1
+            self.table.half_open += 1 if half_open else -1
 
     # Another protocol
 
@@ -381,9 +370,9 @@ class ClientConnection(asyncio.Protocol):
         if self.closing:
             raise ClientGone
         self._request, self.closing = None, True
-        self._table.remove(self, self._address)
+        self.table.remove(self, self._address)
         self.transport.set_protocol(websocket)
-        websocket.accept(self.transport, self._table, self._address, subprotocol, self._reader.rest())
+        websocket.accept(self.transport, self.table, self._address, subprotocol, self._reader.rest())
 
 
 def write_error(transport: asyncio.Transport, error: ServiceError) -> None:

@@ -114,7 +114,7 @@ class ConnectionTable:
         """Take other limits; open connections stay."""
         self.limits, self.timeouts = limits, timeouts
         self.read_limits = ReadLimits(limits.url, limits.header, limits.header_lines)
-        self.budget.limit = limits.bodies
+        self.budget.configure(limits.bodies)
         files = _count_allowed_files()
         reserved = min(_MOST_RESERVED, files // 4)
         # Each client of the data plane needs another file for its upstream. The control plane lives on what

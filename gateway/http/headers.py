@@ -1,8 +1,14 @@
-"""Header fields: which go on to the next hop, and which hold credentials."""
+"""Header fields: which go on to the next hop, which hold credentials, and how an answer's are written."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from functools import cache
+from http import HTTPStatus
+from typing import Self
+
+import msgspec
 
 Headers = list[tuple[bytes, bytes]]
 """ASGI's names are in lower case; an upstream's are in any case."""
@@ -24,6 +30,11 @@ _OWN = len(OWN_PREFIX)
 VIA = b"x-crosswind-via"
 """The marks of the gateways that a request came through, by which one recognises its own."""
 CREDENTIALS = (b"authorization", b"api-key", b"x-api-key", b"x-goog-api-key")
+_BAD_NAME = re.compile(rb'[\x00-\x1f\x7f()<>@,;:\[\]={} \t\\"]')
+_BAD_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_MOST_NAMES = 1000
+_names: dict[bytes, bytes] = {}
+"""Names that can be sent, in lower case."""
 
 
 def drop_hop_by_hop(headers: Sequence[tuple[bytes, bytes]]) -> Headers:
@@ -48,3 +59,51 @@ def _without_named(kept: Headers, named: Sequence[bytes]) -> Headers:
         return kept
     tokens = {token.strip().lower() for value in named for token in value.split(b",")}
     return [field for field in kept if field[0].lower() not in tokens]
+
+
+class WrittenHeaders(msgspec.Struct, frozen=True, gc=False):
+    """An answer's status line and headers as bytes, and what they say about its body and connection."""
+
+    lines: bytes
+    """Without the empty line at the end."""
+    length: int | None
+    chunked: bool
+    closes: bool
+
+    @classmethod
+    def write(cls, status: int, headers: Headers) -> Self:
+        """RuntimeError for a header that would be another."""
+        out = [status_line(status)]
+        length, chunked, closes = None, False, False
+        for name, value in headers:
+            lower = _names.get(name) or _check_name(name)
+            if lower == b"content-length":
+                length = int(value)
+            elif lower == b"transfer-encoding":
+                chunked = value.lower() == b"chunked"
+            elif lower == b"connection":
+                closes = b"close" in [token.strip() for token in value.lower().split(b",")]
+            out += (lower, b": ", value, b"\r\n")
+        if _BAD_VALUE.search(b"".join([value for _, value in headers])):
+            raise RuntimeError("a header's value can't be sent")
+        return cls(b"".join(out), length, chunked, closes)
+
+
+@cache
+def status_line(status: int) -> bytes:
+    """The first line of an answer."""
+    try:
+        phrase = HTTPStatus(status).phrase
+    except ValueError:
+        phrase = ""
+    return b"HTTP/1.1 %d %b\r\n" % (status, phrase.encode())
+
+
+def _check_name(name: bytes) -> bytes:
+    """A header's name in lower case, if it is one."""
+    if _BAD_NAME.search(name):
+        raise RuntimeError("a header's name can't be sent")
+    lower = name.lower()
+    if len(_names) < _MOST_NAMES:
+        _names[name] = lower
+    return lower

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from crosswind.gateway.errors import ServiceError
 
-_FOR_ANYBODY = 0.8
-"""The share of the budget that requests without a known session may use: those in use are shed last."""
+_SHARE_OF_NEW = 0.8
+"""The share of the budget that requests may use which may open a session: those in use are shed last."""
 _TRIM_AFTER = 64 << 20
 
 
@@ -18,53 +18,67 @@ class Holder(Protocol):
     """Whose body takes part of the budget."""
 
     held: int
+    """Bytes as they were received."""
+    decoded: int
     over: bool
     """It takes no more."""
 
 
 class MemoryBudget:
-    """Counts bytes that bodies hold. Bodies are decoded in threads, so that it is locked."""
+    """Counts bytes that bodies hold: those received on the event loop, those decoded in threads."""
 
     def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.held = 0
-        self._released = 0
+        self.received = 0
+        self.decoded = 0
+        self.released = 0
         """Bytes given back since the last `trim`."""
         self._lock = Lock()
+        self.configure(limit)
 
-    def take(self, holder: Holder, count: int, *, known: bool = True) -> bool:
-        """Count so many bytes more; False if there is no room for them. `known`: they are a session's that is
-        in use.
-        """
-        most = self.limit if known else self.limit * _FOR_ANYBODY
+    def configure(self, limit: int) -> None:
+        self.limit = limit
+        self.limit_of_new = int(limit * _SHARE_OF_NEW)
+
+    @property
+    def held(self) -> int:
+        return self.received + self.decoded
+
+    def take(self, holder: Holder, count: int) -> bool:
+        """Count so many received bytes more; False if there is no room for them."""
+        if self.held + count > self.limit:
+            return False
+        self.received += count
+        holder.held += count
+        return True
+
+    def take_decoded(self, holder: Holder, count: int, *, in_use: bool) -> bool:
+        """The same for decoded bytes, in any thread. `in_use`: they are for a session that is in use."""
         with self._lock:
-            if holder.over or self.held + count > most:
+            if holder.over or self.held + count > (self.limit if in_use else self.limit_of_new):
                 return False
-            self.held += count
-            holder.held += count
+            self.decoded += count
+            holder.decoded += count
         return True
 
     def release(self, holder: Holder, count: int) -> None:
-        """Give some bytes back."""
-        with self._lock:
-            self._release(holder, count)
-
-    def release_all(self, holder: Holder, *, over: bool) -> None:
-        """Give all back. `over`: nothing more may be taken, by whatever thread."""
-        if holder.held or over:
-            with self._lock:
-                holder.over = over
-                self._release(holder, holder.held)
-
-    def _release(self, holder: Holder, count: int) -> None:
+        """Give some received bytes back."""
+        self.received -= count
         holder.held -= count
-        self.held -= count
-        self._released += count
+        self.released += count
+
+    def release_all(self, holder: Holder) -> None:
+        """The holder is over: give all back, and let no thread take more for it."""
+        self.release(holder, holder.held)
+        with self._lock:
+            holder.over = True
+            count, holder.decoded = holder.decoded, 0
+            self.decoded -= count
+        self.released += count
 
     def trim(self) -> None:
         """Give freed memory back to the system, once much was freed: glibc keeps it otherwise."""
-        if self._released >= _TRIM_AFTER and _LIBC is not None:
-            self._released = 0
+        if self.released >= _TRIM_AFTER and _LIBC is not None:
+            self.released = 0
             _LIBC.malloc_trim(0)
 
 

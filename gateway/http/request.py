@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from crosswind.gateway.errors import ServiceError
-from crosswind.gateway.http.headers import Headers
+from crosswind.gateway.http.headers import Headers, WrittenHeaders
 from crosswind.gateway.http.memory_budget import out_of_memory_budget
 from crosswind.gateway.http.request_reader import RequestHead
-from crosswind.gateway.http.response_head import ResponseHead
 from crosswind.gateway.http.websocket import WebSocketConnection
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ class HttpRequest:
         "_chunked",
         "_connection",
         "_failure",
-        "_known",
+        "_in_use",
         "_left",
         "_most",
         "_out",
@@ -49,12 +48,14 @@ class HttpRequest:
         "arrived",
         "broken",
         "complete",
+        "decoded",
         "first",
         "gone",
         "head",
         "headers",
         "held",
         "method",
+        "offers_websocket",
         "over",
         "query",
         "raw_path",
@@ -67,6 +68,7 @@ class HttpRequest:
         self.raw_path = head.path
         self.query = head.query
         self.headers = head.headers
+        self.offers_websocket = head.offers_websocket
         self.first = head.first
         """The headers by name; the first of equal names counts."""
         self.started = self.complete = False
@@ -83,10 +85,11 @@ class HttpRequest:
         """What arrived of the body and wasn't read."""
         self._size = 0
         """How much of the body arrived."""
-        self.held = 0
+        self.held = self.decoded = 0
         """How much of the memory budget is taken for it."""
         self.over = False
-        self._known = True
+        self._in_use: Callable[[], bool] = _yes
+        """Whether the request is for a session in use, which is refused last."""
         self._asked = False
         """The client was asked for the body by an answer 100."""
         self._most = _HIGH_WATER
@@ -107,10 +110,6 @@ class HttpRequest:
         value = self.first.get(name)
         return None if value is None else value.decode("latin-1").strip()
 
-    @property
-    def keep_alive(self) -> bool:
-        return self.head.keep_alive
-
     # The body
 
     async def chunks(self) -> AsyncIterator[bytes]:
@@ -127,16 +126,15 @@ class HttpRequest:
             if part:
                 yield part
 
-    async def body(self, limit: int, *, known: bool = True) -> bytes:
+    async def body(self, limit: int, in_use: Callable[[], bool] | None = None) -> bytes:
         """The whole body. ServiceError 413 above the limit, in bytes, 503 where all bodies together take too
-        much, 408 where it is late. `known`: it is for a session that is in use, which is refused last.
+        much, 408 where it is late. `in_use` says whether it is for a session in use, which is refused last.
         """
         if self.head.length > limit:
             raise _too_large(limit)
-        if not known:
-            self._known = False
-            if self.held and not self.hold(0, known=False):
-                self.fail(self.refuse_body())
+        self._in_use = in_use or _yes
+        if self.held and not self._has_room(0):
+            self.fail(self.refuse_body())
         self._ask_for_body()
         self._most = limit
         while not self.arrived and self._size <= limit:
@@ -159,9 +157,9 @@ class HttpRequest:
         return self.head.expects_continue and not (self._asked or self._size or self.arrived)
 
     def _ask_for_body(self) -> None:
-        if self.awaits_continue and not self.started:
+        if self.head.expects_continue and self.awaits_continue and not self.started:
             self._asked = True
-            self._connection.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self._connection.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     async def _wait(self) -> None:
         """Wait for more of the body."""
@@ -183,49 +181,55 @@ class HttpRequest:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    def receive(self, part: bytes) -> bool:
+    def receive(self, part: bytes, *, last: bool) -> bool:
         """Take a part of the body; return whether more may come at once."""
+        self.arrived = last
+        if last and self._waiter is not None:
+            self._wake()
         if self.complete or self._failure is not None:
             return True  # it is dropped
-        if not self.hold(len(part), known=self._known):
+        # Counted here instead of by a call: this is done for each part of each request.
+        size, budget = len(part), self._connection.budget
+        if not self._has_room(size):
             self.fail(self.refuse_body())
             return True
-        self._size += len(part)
+        budget.received += size
+        self.held += size
+        self._size += size
         if not self._body:
             self._body = part
         elif isinstance(self._body, bytearray):
             self._body += part
         else:
             self._body = bytearray(self._body) + part
-        size = len(self._body)
-        if size > self._most:
+        unread = len(self._body)
+        if unread > self._most:
             self._wake()
-        return size <= max(self._most, _HIGH_WATER)
-
-    def receive_end(self) -> None:
-        self.arrived = True
-        self._wake()
+        return unread <= max(self._most, _HIGH_WATER)
 
     def fail(self, error: ServiceError) -> None:
         """No more of the body comes: whoever reads it gets this error. What arrived is dropped."""
         self._failure = error
         self._body = b""
-        self._connection.budget.release_all(self, over=False)
+        self._connection.budget.release(self, self.held)
         self._wake()
+
+    def _has_room(self, size: int) -> bool:
+        """Whether the memory budget has room for so many bytes more."""
+        budget = self._connection.budget
+        held = budget.received + budget.decoded + size
+        return held <= budget.limit_of_new or (held <= budget.limit and self._in_use())
 
     def refuse_body(self) -> ServiceError:
         """The error of a request whose body finds no room in the memory budget."""
         self._connection.shed()
         return out_of_memory_budget(self._connection.budget.limit)
 
-    def hold(self, count: int, *, known: bool = True) -> bool:
-        """Take so much of the memory budget until the request is over; False if there is no room."""
-        return self._connection.budget.take(self, count, known=known)
-
-    def release(self) -> None:
-        """The request is over: give back what was taken of the memory budget."""
-        self._body = b""
-        self._connection.budget.release_all(self, over=True)
+    def hold_decoded(self, count: int) -> bool:
+        """Take so much of the memory budget until the request is over; False if there is no room. In any
+        thread.
+        """
+        return self._connection.budget.take_decoded(self, count, in_use=self._in_use())
 
     # A client that leaves
 
@@ -304,10 +308,19 @@ class HttpRequest:
 
     def _compose_head(self, status: int, headers: Headers) -> bytes:
         """The answer's head."""
-        head = ResponseHead.encode(status, headers)
+        head = WrittenHeaders.write(status, headers)
         out = head.lines
-        if head.closes or not self._connection.keep(self):
-            self._connection.close_after_answer()
+        connection = self._connection
+        # Whether a client that waits for an answer 100 sends its body all the same can't be known.
+        unsure = not self.arrived and self.awaits_continue
+        if (
+            head.closes
+            or connection.closes
+            or unsure
+            or connection.table.draining
+            or not self.head.keep_alive
+        ):
+            connection.closes = True
             if not head.closes:
                 out += b"connection: close\r\n"
         if self.method == "HEAD":
@@ -344,18 +357,17 @@ class HttpRequest:
             data = b""
         if self.gone:
             return
+        connection = self._connection
+        if connection.closing:
+            return
         if head and len(data) > _JOIN_UP_TO:
-            self._connection.send(head)
+            connection.transport.write(head)
         elif head:
             data = head + data
         if data:
-            self._connection.send(data)
+            connection.transport.write(data)
 
     # Another protocol
-
-    @property
-    def offers_websocket(self) -> bool:
-        return self.head.offers_websocket
 
     @property
     def offered_subprotocols(self) -> list[str]:
@@ -373,6 +385,10 @@ class HttpRequest:
         """Answer the handshake, and hand the connection over."""
         self.started = self.complete = True
         self._connection.upgrade(websocket, subprotocol)
+
+
+def _yes() -> bool:
+    return True
 
 
 def _too_large(limit: int) -> ServiceError:

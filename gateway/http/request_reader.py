@@ -58,23 +58,12 @@ class RequestHead(msgspec.Struct, frozen=True, gc=False):
     length: int
     """The announced length of the body; 0 if none was announced."""
     chunked: bool
-
-    @property
-    def expects_continue(self) -> bool:
-        """Whether the client waits for an answer 100 before it sends the body."""
-        return not self.http_1_0 and self.first.get(b"expect", b"").lower() == b"100-continue"
-
-    @property
-    def offers_websocket(self) -> bool:
-        """Whether the request is a WebSocket's handshake. All other offers of a protocol are declined by
-        answering the request: RFC 9110, section 7.8.
-        """
-        return (
-            self.first.get(b"upgrade", b"").lower() == b"websocket"
-            and b"upgrade" in _tokens(self.headers)
-            and self.method == "GET"
-            and not (self.http_1_0 or self.length or self.chunked)
-        )
+    offers_websocket: bool
+    """Whether the request is a WebSocket's handshake. All other offers of a protocol are declined by
+    answering the request: RFC 9110, section 7.8.
+    """
+    expects_continue: bool
+    """Whether the client waits for an answer 100 before it sends the body."""
 
 
 class Mark(Enum):
@@ -97,12 +86,12 @@ class _State(Enum):
 
 
 class RequestReader:
-    """Reads the requests of one connection: `feed` it bytes, and take its events until there is none.
+    """Reads the requests of one connection."""
 
-    It raises ServiceError for what can't be read or is too large; the connection has to be closed then.
-    """
-
-    __slots__ = ("_at", "_data", "_keep_alive", "_left", "_line_ended", "_searched", "_state", "limits")
+    __slots__ = (
+        *("_at", "_data", "_keep_alive", "_left", "_line_ended", "_searched", "_state"),
+        *("error", "limits", "waiting"),
+    )
 
     def __init__(self, limits: ReadLimits) -> None:
         self.limits = limits
@@ -117,21 +106,37 @@ class RequestReader:
         self._left = 0
         """Bytes to come of the body, or of the current chunk."""
         self._keep_alive = True
+        self.waiting = 0
+        """Bytes that came and weren't read."""
+        self.error: ServiceError | None = None
+        """Why nothing more can be read: the connection has to be closed."""
 
-    @property
-    def waiting(self) -> int:
-        """The bytes that were fed and not read."""
-        return len(self._data) - self._at
-
-    @property
-    def between_requests(self) -> bool:
-        """Whether nothing of a request has been read whose end hasn't."""
-        return self._state is _State.HEAD
-
-    def feed(self, data: bytes) -> None:
-        """Take bytes as they came."""
+    def read(self, data: bytes = b"") -> list[Event]:
+        """Take bytes as they came; give what they complete of a request, at most up to its end. What follows
+        is read by the next call.
+        """
         if self._state is _State.OVER:
-            return
+            return []
+        self._feed(data)
+        events: list[Event] = []
+        try:
+            while (event := self._next_event()) is not None:
+                events.append(event)
+                if event is Mark.END:
+                    break
+        except ServiceError as error:
+            self.error = error
+            self.rest()
+        self.waiting = len(self._data) - self._at
+        return events
+
+    def wait(self, data: bytes) -> None:
+        """Take bytes, and read nothing yet."""
+        if self._state is not _State.OVER:
+            self._feed(data)
+            self.waiting = len(self._data) - self._at
+
+    def _feed(self, data: bytes) -> None:
         if not self._data:
             self._data, self._at = data, 0
             return
@@ -146,10 +151,10 @@ class RequestReader:
     def rest(self) -> bytes:
         """Give away what was fed and not read, and read no more."""
         rest = bytes(self._data[self._at :])
-        self._data, self._at, self._state = b"", 0, _State.OVER
+        self._data, self._at, self._state, self.waiting = b"", 0, _State.OVER, 0
         return rest
 
-    def next_event(self) -> Event | None:
+    def _next_event(self) -> Event | None:
         """The next head, part of a body, or end of a request; None: more bytes are needed."""
         match self._state:
             case _State.HEAD:
@@ -181,7 +186,7 @@ class RequestReader:
 
     def _check_beginning(self) -> None:
         """Check what is there of a head: it may be endless, or never become one."""
-        data, limits, size = self._data, self.limits, self.waiting
+        data, limits, size = self._data, self.limits, self._size()
         if not self._line_ended and size > limits.url + _LONGEST_LINE_REST:
             if data.find(b"\r\n", self._at, self._at + limits.url + _LONGEST_LINE_REST) < 0:
                 raise _url_too_long(limits)
@@ -193,6 +198,9 @@ class RequestReader:
         if _BARE_LINE_FEED.search(data, max(self._at, self._searched)):
             raise _malformed("it has a line feed without a carriage return")
         self._searched = max(len(data) - 3, self._at)
+
+    def _size(self) -> int:
+        return len(self._data) - self._at
 
     def _advance(self, to: int) -> None:
         if to == len(self._data):
@@ -245,7 +253,7 @@ class RequestReader:
                 return False
             self._state = _State.CHUNK_END
         if self._state is _State.CHUNK_END:
-            if self.waiting < 2:
+            if self._size() < 2:
                 return False
             if not self._data.startswith(b"\r\n", self._at):
                 raise _malformed("a chunk is longer than it says")
@@ -253,7 +261,7 @@ class RequestReader:
             self._state = _State.CHUNKS
         end = self._data.find(b"\r\n", self._at, self._at + _LONGEST_CHUNK_LINE)
         if end < 0:
-            if self.waiting >= _LONGEST_CHUNK_LINE:
+            if self._size() >= _LONGEST_CHUNK_LINE:
                 raise _malformed("a chunk's first line is too long")
             if _BARE_LINE_FEED.search(self._data, self._at):
                 raise _malformed("a chunk's first line can't be read")
@@ -273,7 +281,7 @@ class RequestReader:
             self._advance(self._at + 2)
             return self._end_message()
         end = self._data.find(_END, max(self._at, self._searched))
-        if (self.waiting if end < 0 else end - self._at) > self.limits.header:
+        if (self._size() if end < 0 else end - self._at) > self.limits.header:
             raise _headers_too_large(self.limits)
         if end < 0:
             if _BARE_LINE_FEED.search(self._data, max(self._at, self._searched)):
@@ -314,8 +322,16 @@ def parse_head(raw: bytes, limits: ReadLimits) -> RequestHead:
     path, _, query = _find_path(method, target).partition(b"?")
     usual = first.get(b"connection", b"keep-alive") == b"keep-alive" and len(first) == len(headers)
     keep_alive = not old and (usual or b"close" not in _tokens(headers))
+    websocket = (
+        first.get(b"upgrade", b"").lower() == b"websocket"
+        and b"upgrade" in _tokens(headers)
+        and method == b"GET"
+        and not (old or length or chunked)
+    )
+    waits = not old and first.get(b"expect", b"").lower() == b"100-continue"
     return RequestHead(
-        method.decode("ascii"), target, path, query, headers, first, raw, old, keep_alive, length, chunked
+        *(method.decode("ascii"), target, path, query, headers, first, raw),
+        *(old, keep_alive, length, chunked, websocket, waits),
     )
 
 

@@ -147,8 +147,8 @@ class Proxy:
     async def _turn(self, http: HttpRequest, route: Route, codec: Codec, caller: Caller) -> int:
         """Protocol and session: read the body, and find its session."""
         claim = read_claim(http, route, caller, self.settings)
-        known = caller.session_key is not None or self.sessions.is_live(claim.session_id)
-        body = await read_body(http, self.settings.limits.body, known=known)
+        in_use = partial(self.sessions.is_in_use, claim)
+        body = await read_body(http, self.settings.limits.body, in_use)
         split = codec.split(body.body, self.sessions.reader(claim, codec), route.parameters)
         if split is None:
             _log.warning(

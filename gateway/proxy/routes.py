@@ -117,8 +117,8 @@ class IncomingCall(msgspec.Struct, frozen=True):
     @property
     def counted_retry(self) -> bool:
         """Whether the client marks the request as a retry."""
-        retries = self.http.header(b"x-stainless-retry-count") or ""
-        return retries.isascii() and retries.isdigit() and retries.strip("0") != ""
+        retries = self.http.first.get(b"x-stainless-retry-count", b"")
+        return retries.isdigit() and retries.strip(b"0") != b""
 
     @property
     def trace(self) -> tuple[tuple[str, str], ...]:
@@ -128,8 +128,8 @@ class IncomingCall(msgspec.Struct, frozen=True):
 
     @property
     def idempotency_key(self) -> str | None:
-        key = self.http.header(b"idempotency-key")
-        return None if key is None else digest(key)
+        key = self.http.first.get(b"idempotency-key")
+        return None if key is None else digest(key.decode("latin-1").strip())
 
     def hints(self, split: SplitBody) -> SessionHints:
         """The hints by which its session is inferred. A retry may come under the same idempotency key."""

@@ -228,9 +228,11 @@ class Sessions:
         self._live.clear()
         self._keys.clear()
 
-    def is_live(self, session_id: str | None) -> bool:
-        """Whether a session is in memory."""
-        return session_id is not None and self._live.get(session_id) is not None
+    def is_in_use(self, claim: SessionClaim) -> bool:
+        """Whether a request names a session that is in memory, or comes with a session's key."""
+        if claim.caller.session_key is not None:
+            return True
+        return claim.session_id is not None and self._live.get(claim.session_id) is not None
 
     def live(self) -> int:
         return len(self._live)
