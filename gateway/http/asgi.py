@@ -18,7 +18,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from crosswind.gateway.errors import ServiceError
-from crosswind.gateway.http.connection import write_error
+from crosswind.gateway.http.connection import MOST_AHEAD, TIMED_PART, write_error
 from crosswind.gateway.http.connection_table import (
     CUT_S,
     ConnectionTable,
@@ -115,6 +115,7 @@ class AsgiConnection(HttpToolsProtocol):
         self._arrived = True
         """The request, if there is one, is here to its end."""
         self._chunked = False
+        self._timed = 0
         self.held = self.decoded = 0
         """How much of the memory budget the body takes."""
         self.over = False
@@ -145,6 +146,8 @@ class AsgiConnection(HttpToolsProtocol):
             return
         if self._due and self._arrived:
             self._reader.wait(data)
+            if self._reader.waiting > MOST_AHEAD:
+                self.flow.pause_reading()  # until the answer is complete
         else:
             self._read(data)
 
@@ -182,13 +185,16 @@ class AsgiConnection(HttpToolsProtocol):
     def _pass_on(self, event: Event) -> bool:
         """Give uvicorn what was read, in its own framing; return whether there was room for it."""
         if isinstance(event, RequestHead):
-            self._arrived, self._chunked = False, event.chunked
+            self._arrived, self._chunked, self._timed = False, event.chunked, 0
             self._set_half_open(False)
             self.deadline = self.loop.time() + self.table.timeouts.body
             super().data_received(_without_offers(event))
         elif isinstance(event, bytes):
             if not self.table.budget.take(self, len(event)):
                 return False
+            self._timed += len(event)
+            if self._timed >= TIMED_PART:
+                self._timed, self.deadline = 0, self.loop.time() + self.table.timeouts.body
             super().data_received(b"%x\r\n%b\r\n" % (len(event), event) if self._chunked else event)
         else:
             self._arrived, self.deadline = True, inf
@@ -236,7 +242,8 @@ class AsgiConnection(HttpToolsProtocol):
 
     def expire(self) -> None:
         self.deadline = inf
-        if self._closing or (self._half_open and not self._reader.waiting):
+        silent = self._half_open and not self._reader.waiting
+        if self._closing or silent or not (self._half_open or self._due):
             self.transport.close()
         else:
             refusal = Refusal.HEADER_TIME if self._half_open else Refusal.BODY_TIME

@@ -27,9 +27,9 @@ from crosswind.gateway.http.websocket import WebSocketConnection
 
 _log = structlog.get_logger("crosswind.http")
 
-_MOST_AHEAD = 64 << 10
+MOST_AHEAD = 64 << 10
 """How many bytes of further requests are read while one is served."""
-_TIMED_PART = 64 << 10
+TIMED_PART = 64 << 10
 """`timeouts.body` holds for each such part of a body."""
 _FAILED = ServiceError(500, "the gateway failed; see its log", kind="server_error", code="internal")
 
@@ -131,7 +131,7 @@ class ClientConnection(asyncio.Protocol):
             self._read(data)
         else:
             self._reader.wait(data)
-        if self._reader.waiting > _MOST_AHEAD and self._request is not None:
+        if self._reader.waiting > MOST_AHEAD and self._request is not None:
             self._pause_reading()
 
     def pause_writing(self) -> None:
@@ -190,7 +190,7 @@ class ClientConnection(asyncio.Protocol):
             self.deadline = inf
         elif not request.complete:
             self._timed += len(part)
-            if self._timed >= _TIMED_PART:
+            if self._timed >= TIMED_PART:
                 self._timed, self.deadline = 0, self._loop.time() + self.table.timeouts.body
 
     def _wait_for_request(self) -> None:
@@ -234,7 +234,7 @@ class ClientConnection(asyncio.Protocol):
             self._end_exchange()
             if self._reader.waiting and not self.closing:
                 self._read()
-            if self._reader.waiting <= _MOST_AHEAD:
+            if self._reader.waiting <= MOST_AHEAD:
                 self.read_on()
         elif self.closes:
             self._linger()
