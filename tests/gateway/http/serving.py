@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from crosswind.gateway.config.sections import Limits, Timeouts
+from crosswind.gateway.http.connection import Handler
 from crosswind.gateway.http.connection_table import ConnectionTable, Plane
 from crosswind.gateway.http.memory_budget import MemoryBudget
 from crosswind.gateway.http.request import HttpRequest
@@ -25,11 +26,15 @@ def table(plane: Plane = Plane.DATA, timeouts: Any = None, **limits: Any) -> Con
     return ConnectionTable(plane, settings, Timeouts(**(timeouts or {})), MemoryBudget(settings.bodies))
 
 
-def server_of(connections: ConnectionTable, answer: Answer) -> HttpServer:
+def handler(answer: Answer) -> Handler:
     async def handle(http: HttpRequest) -> None:
         await answer(http)
 
-    return HttpServer(connections, handle)
+    return handle
+
+
+def server_of(connections: ConnectionTable, answer: Answer) -> HttpServer:
+    return HttpServer(connections, handler(answer))
 
 
 @asynccontextmanager

@@ -13,8 +13,9 @@ from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.body import read_body
 from crosswind.gateway.http.connection import ClientConnection
 from crosswind.gateway.http.request import ClientGone, HttpRequest
+from crosswind.gateway.workers.handoff import Dealer, HandedServer
 from crosswind.testing.server import listen
-from tests.gateway.http.serving import GET, Wire, connected, said, served, server_of, table
+from tests.gateway.http.serving import GET, Wire, connected, handler, said, served, server_of, table
 from tests.gateway.servers import wait_until
 
 LAST = b"GET /last HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
@@ -206,6 +207,21 @@ async def test_connections_that_nobody_accepted_yet_are_answered_when_the_server
         got = await asyncio.to_thread(client.makefile("rb").read)
         assert got.startswith(b"HTTP/1.1 200 OK") and b"connection: close" in got
         client.close()
+
+
+async def test_connections_that_no_worker_has_yet_are_answered_when_they_end() -> None:
+    listener, (ours, theirs) = listen(), socket.socketpair()
+    ours.setblocking(False)
+    dealer, server = Dealer(listener), HandedServer(table(), handler(echo))
+    await server.start(theirs)
+    dealer.add(ours)
+    waiting = [blocking_client(listener.getsockname()[1]) for _ in range(20)]
+    dealer.close()
+    await server.close()
+    for client in waiting:
+        assert (await asyncio.to_thread(client.makefile("rb").read)).startswith(b"HTTP/1.1 200 OK")
+        client.close()
+    ours.close()
 
 
 async def test_idle_connections_end_with_the_server_and_requests_in_flight_before() -> None:

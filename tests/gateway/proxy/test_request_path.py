@@ -96,9 +96,9 @@ async def walk(running: Running) -> Walk:
     ("given", "files", "changes"),
     [
         pytest.param({"record": "none"}, 36, 128, id="neither noise nor a record"),
-        pytest.param({}, 74, 343, id="clean"),
-        pytest.param({"noise": NOISE}, 100, 515, id="text noise"),
-        pytest.param({"noise": profile(ABBREVIATED)}, 91, 461, id="renamed tools"),
+        pytest.param({}, 73, 318, id="clean"),
+        pytest.param({"noise": NOISE}, 100, 500, id="text noise"),
+        pytest.param({"noise": profile(ABBREVIATED)}, 90, 433, id="renamed tools"),
     ],
 )
 async def test_a_streamed_request(tmp_path: Path, given: dict[str, Any], files: int, changes: int) -> None:
