@@ -147,7 +147,12 @@ class ChoicesAnswer(AnswerReader, Generic[ChoiceT]):
     @property
     def finished(self) -> bool:
         """Whether all choices have come, each with its finish_reason."""
-        return len(self._choices) >= self._expected and all(c.finish_reason for c in self._choices.values())
+        if len(self._choices) < self._expected:
+            return False
+        for choice in self._choices.values():  # noqa: SIM110 a generator costs more than all it does
+            if not choice.finish_reason:
+                return False
+        return True
 
     def _strip(self, answer: dict[str, Any], *, streamed: bool) -> dict[str, Any]:
         """Take out the fields that token capture added."""
@@ -184,16 +189,17 @@ class ChoicesAnswer(AnswerReader, Generic[ChoiceT]):
     def completions(self) -> tuple[Completion, ...]:
         if self._unread:
             self._catch_up()
-        found = (make_completion(index, choice) for index, choice in sorted(self._choices.items()))
-        return tuple(one for one in found if one is not None)
+        found = [make_completion(index, choice) for index, choice in sorted(self._choices.items())]
+        return tuple([one for one in found if one is not None])
 
     def _check_sampled(self) -> Fitness:
         if self._unread:
             self._catch_up()
-        choices = self._choices.values()
-        ids = sum(len(choice.token_ids) for choice in choices)
-        if any(choice.finish_reason not in FINISHED for choice in choices):
-            return Fitness.ABORTED
+        ids = 0
+        for choice in self._choices.values():
+            if choice.finish_reason not in FINISHED:
+                return Fitness.ABORTED
+            ids += len(choice.token_ids)
         if not ids or not self.prompt_ids:
             return Fitness.ENGINE_NO_TOKENS if self._captured else Fitness.NO_TOKEN_IDS
         return self._check_tokens(ids)

@@ -69,7 +69,8 @@ class ResponseRelay:
             return await self._relay_unread(sink.bare(), exchange, answer, raw)
         decoding = self._decoder(answer)
         read = exchange.answer.read_body(decoding.feed(raw))
-        check_readable(exchange, decoding)
+        if decoding.failed:
+            check_readable(exchange, decoding)
         while exchange.noise.tools is not None and (following := next_body(exchange)) is not None:
             # The round is over; its answer stays the caller's to close.
             answer = await again(following)
@@ -118,7 +119,8 @@ class ResponseRelay:
     ) -> None:
         """Relay a stream event by event, with its inner rounds; the completing event waits for the record."""
         decoding = self._decoder(answer)
-        check_readable(exchange, decoding)
+        if decoding.failed:
+            check_readable(exchange, decoding)
         stream = StreamRelay(sink, exchange, decoding, self.settings)
         headers = _headers(answer, edited=exchange.edited)
         await sink.start(answer.status, headers, follows=answer.arrived)

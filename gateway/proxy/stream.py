@@ -43,7 +43,8 @@ class StreamRelay:
         self._decoding = decoding
         self._durability = settings.durability
         self._event_limit, self._stream_limit = settings.limits.event, settings.limits.stream
-        self._splitter = EventSplitter(self._event_limit)
+        self._splitter: EventSplitter | None = None
+        """For events that are read one by one, once there is one."""
         self._patience_s = settings.timeouts.after_completion
         self._patient_until: float | None = None
         self._kept = 0
@@ -90,17 +91,18 @@ class StreamRelay:
         out: list[bytes] = []
         for _ in range(_LOOKS):
             passage = UNREAD
-            if self._splitter.between and len(rest) <= self._event_limit:
+            between = self._splitter is None or self._splitter.between
+            if between and len(rest) <= self._event_limit:
                 passage = self._answer.read_events(rest)
             if read := passage.size:
                 out.append(self._pass_events(rest[:read], passage))
             elif (read := rest.find(b"\n\n") + 2) >= 2:
-                out += [self._read(event) for event in self._splitter.feed(rest[:read])]
+                out += self._read_each(rest[:read])
             else:
                 break
             if not (rest := rest[read:]):
                 break
-        out += [self._read(event) for event in self._splitter.feed(rest)] if rest else []
+        out += self._read_each(rest) if rest else ()
         # An encoded stream can't be cut at its events: the chunk with the completing one is held whole.
         return self._pass_or_hold(chunk) if self.encoded else b"".join(out)
 
@@ -117,7 +119,7 @@ class StreamRelay:
 
     def finish(self) -> bytes:
         """The stream is over: gives what came after its last blank line."""
-        rest = self._splitter.rest()
+        rest = None if self._splitter is None else self._splitter.rest()
         return self._read(rest) if rest and not self.encoded else b""
 
     def patience_s(self) -> float | None:
@@ -145,6 +147,12 @@ class StreamRelay:
         held, self._released = bytes(self.held), True
         self.held.clear()
         return held
+
+    def _read_each(self, raw: bytes) -> list[bytes]:
+        """Read event by event; gives what to relay of each."""
+        if self._splitter is None:
+            self._splitter = EventSplitter(self._event_limit)
+        return [self._read(event) for event in self._splitter.feed(raw)]
 
     def _read(self, event: SseEvent) -> bytes:
         chunk = self._answer.read_event(event)

@@ -123,7 +123,8 @@ class Upstream:
         It is retried, on another replica if there is one, only if it was certainly not processed.
         Raises UpstreamError, with all attempts, if no replica answers.
         """
-        order = self.replicas.order(session)
+        members = self.replicas.members
+        order = members if len(members) == 1 else self.replicas.order(session)
         attempts: tuple[UpstreamAttempt, ...] = ()
         while True:
             replica = order[len(attempts) % len(order)]
@@ -181,7 +182,8 @@ class Upstream:
             if error.code != "upstream_pool_wait":
                 replica.record_failure(error.code)
             raise
-        replica.record_status(answer.status)
+        if answer.status >= 500 or replica.failures or replica.ejections:
+            replica.record_status(answer.status)
         if 300 <= answer.status < 400:
             answer.headers = _rewrite_locations(answer.headers, replica.base, outgoing.path)
         return answer

@@ -80,23 +80,40 @@ class ChatAnswer(ChoicesAnswer[ChatChoice]):
         return ChatChoice()
 
     def read_events(self, events: bytes) -> Passage:
-        # The first chunk is read alone: it often has members that the others lack.
-        size = events.rfind(b"\n\n") + 2
-        if self._captured or not self._choices or size < 2:
+        if self._captured:
             return UNREAD
-        ended = events.endswith(DONE_EVENT, 0, size)
-        chunks = events[: size - len(DONE_EVENT) if ended else size]
+        start = 0 if self._choices else self._read_first(events)
+        size = events.rfind(b"\n\n") + 2
+        if size <= max(start, 1) or not self._choices:
+            return Passage(start)
+        ended = events.endswith(DONE_EVENT, start, size)
+        chunks = events[start : size - len(DONE_EVENT) if ended else size]
         if not chunks:
             return Passage(size, ended=True)
         added = self._texts.read(chunks, self._head)
         if added is None or not self._add(added):
-            return UNREAD
+            return Passage(start)
         if not added.from_finish or not self.finished:
             return Passage(size, ended=ended)
         at = len(chunks)
         for _ in range(added.from_finish):
             at = chunks.rfind(b"\n\ndata: ", 0, at)
-        return Passage(size, at + 2 if at >= 0 else 0, ended)
+        return Passage(size, start + at + 2 if at >= 0 else start, ended)
+
+    def _read_first(self, events: bytes) -> int:
+        """Read the first chunk, which often has members that the others lack, and give its bytes; none where
+        clients act on it, or it is spelled unusually.
+        """
+        end = events.find(b"\n\n")
+        line = events[6:end] if end >= 0 and events.startswith(b"data: ") else b""
+        chunk = None if b"\n" in line or b"\r" in line else as_object(line)
+        if chunk is None:
+            return 0
+        for choice in as_mappings(chunk.get("choices")):
+            if choice.get("finish_reason") is not None or self._calls_tools(choice):
+                return 0
+        self._take(chunk)
+        return end + 2
 
     def _add(self, added: Addition) -> bool:
         """Take in what chunks add; False where they bring new members, whose order counts."""
@@ -131,7 +148,9 @@ class ChatAnswer(ChoicesAnswer[ChatChoice]):
             _read_logprobs(choice, as_mapping(raw["logprobs"]).get("content"))
 
     def _message_members(self, choice: ChatChoice) -> dict[str, Any]:
-        message: dict[str, Any] = {"role": "assistant", "content": None, **_join_pieces(choice.message)}
+        message: dict[str, Any] = {"role": "assistant", "content": None}
+        for name, value in choice.message.items():
+            message[name] = "".join(value) if type(value) is _Pieces else _join_pieces(value)
         calls = [_join_pieces(call) for _, call in sorted(choice.calls.items())]
         return {"message": message | {"tool_calls": calls} if calls else message}
 
