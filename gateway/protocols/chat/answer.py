@@ -8,6 +8,7 @@ from typing import Any
 
 from crosswind.gateway.http.sse import DONE_EVENT, SseEvent
 from crosswind.gateway.protocols.answer import UNREAD, Chunk, Passage
+from crosswind.gateway.protocols.chat.plain_answer import read_plain
 from crosswind.gateway.protocols.chat.text_deltas import Addition, TextDeltas
 from crosswind.gateway.protocols.chat.token_chunks import HEAD, TokenChunks
 from crosswind.gateway.protocols.choices import ChoicesAnswer
@@ -44,6 +45,24 @@ class ChatAnswer(ChoicesAnswer[ChatChoice]):
         alone = captured and choices == 1 and asked.isdisjoint(("logprobs", "token_ids"))
         self._tokens = TokenChunks(0) if alone else None
         self._texts = TextDeltas()
+        self._skimmed = False
+        """The messages of a plain answer weren't read."""
+
+    def read_body(self, body: bytes) -> bytes:
+        answer = None if self._captured else read_plain(body)
+        if answer is None:
+            return super().read_body(body)
+        self._plain, self._skimmed = body, True
+        if answer.usage is not None:
+            self._usage = answer.usage
+        for name, text in (("id", answer.id), ("model", answer.model)):
+            if text is not None:
+                self._head[name] = text
+        for raw in answer.choices:
+            choice = self._choices.setdefault(raw.index, ChatChoice())
+            if raw.finish_reason is not None:
+                choice.finish_reason = raw.finish_reason
+        return body
 
     def read_event(self, event: SseEvent) -> Chunk:
         # Once the answer's head is known, chunks with tokens are kept and read together.
@@ -158,6 +177,10 @@ class ChatAnswer(ChoicesAnswer[ChatChoice]):
         """The first choice's text."""
         if self._unread:
             self._catch_up()
+        if self._skimmed and self._plain is not None:
+            self._skimmed = False
+            for raw in as_mappings((as_object(self._plain) or {}).get("choices")):
+                self._grow(self._choices[raw.get("index", 0)], raw)
         choice = self._choices.get(0)
         content = choice.message.get("content") if choice else None
         return "".join(content) if isinstance(content, _Pieces) else None
