@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from crosswind.gateway.http.sse import DONE, SseEvent, replace_event_data
 from crosswind.gateway.protocols.answer import AnswerReader, Chunk
-from crosswind.gateway.protocols.json_values import as_mappings, as_object, encode, text_or_none
+from crosswind.gateway.protocols.json_values import as_mappings, as_object, encode
 from crosswind.gateway.protocols.sampled_tokens import (
     SampledChoice,
     make_completion,
@@ -184,7 +184,8 @@ class ChoicesAnswer(AnswerReader, Generic[ChoiceT]):
         return encode(head | {"usage": self._usage} if self._usage else head)
 
     def head_text(self, name: str) -> str | None:
-        return text_or_none(self._head.get(name))
+        value = self._head.get(name)
+        return value if isinstance(value, str) else None
 
     def completions(self) -> tuple[Completion, ...]:
         if self._unread:

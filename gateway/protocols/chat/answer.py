@@ -129,7 +129,9 @@ class ChatAnswer(ChoicesAnswer[ChatChoice]):
         if chunk is None:
             return 0
         for choice in as_mappings(chunk.get("choices")):
-            if choice.get("finish_reason") is not None or self._calls_tools(choice):
+            delta = choice.get("delta")
+            calls = isinstance(delta, dict) and delta.get("tool_calls")
+            if calls or choice.get("finish_reason") is not None:
                 return 0
         self._take(chunk)
         return end + 2
@@ -155,8 +157,8 @@ class ChatAnswer(ChoicesAnswer[ChatChoice]):
 
     def _grow(self, choice: ChatChoice, raw: Mapping[str, Any]) -> None:
         message = choice.message
-        part = as_mapping(raw.get("delta") if "delta" in raw else raw.get("message"))
-        for name, value in part.items():
+        part = raw.get("delta") if "delta" in raw else raw.get("message")
+        for name, value in part.items() if isinstance(part, dict) else ():
             if name == "tool_calls" and isinstance(value, list):
                 _read_calls(choice, value)
             elif name == "role" or value is None:
