@@ -74,7 +74,7 @@ class StoredDraws:
         return None
 
     def recall(self, slot: str, anchor: str) -> StoredDraw | None:
-        """What was drawn at the slot for the text with this anchor; None: nothing that is on record."""
+        """What was drawn at the slot for the text with this anchor; None: nothing, so that nothing acts."""
         return self._draws.get((slot, anchor))
 
 

@@ -72,7 +72,10 @@ def apply_rule(
     `slot` keys the random stream. `check` is the guard. `full` says why there is no room for an injection,
     if there is none. `texts` are a model's, for operators that may have one write.
     """
-    if isinstance(texts, StoredDraws) and (stored := texts.recall(slot, anchor)) is not None:
+    if isinstance(texts, StoredDraws):
+        stored = texts.recall(slot, anchor)
+        if stored is None:
+            return None
         return conclude(active, slot, anchor, _recall(active, target, stored), logical_call)
     attempt = attempt_rule(active, target, slot, check, full=full, texts=texts)
     return None if attempt is None else conclude(active, slot, anchor, attempt, logical_call)
