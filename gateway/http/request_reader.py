@@ -17,7 +17,8 @@ from crosswind.gateway.http.headers import Headers
 
 _TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _TEXT = rb"[\t\x20-\x7e\x80-\xff]*"
-_REQUEST_LINE = re.compile(rb"(%b) ([\x21-\x7e]+) HTTP/(\d)\.(\d)\r\n" % _TOKEN)
+# Methods in capitals: whatever an upstream takes `post` for, it would pass the gateway by as another method.
+_REQUEST_LINE = re.compile(rb"([A-Z][A-Z-]*) ([\x21-\x7e]+) HTTP/(\d)\.(\d)\r\n")
 _FIELDS = re.compile(rb"(?:%b+:%b+\r\n)*+" % (_TOKEN, _TEXT))
 _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})(?:;%b)?" % _TEXT)
 _ABSOLUTE = re.compile(rb"([Hh][Tt][Tt][Pp][Ss]?://[^/?#]+)(?:[/?].*)?")
