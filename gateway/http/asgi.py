@@ -228,6 +228,7 @@ class AsgiConnection(HttpToolsProtocol):
             write_error(self.transport, error)
         if self._due:
             self.cycle.disconnected = True
+            self.cycle.waiting_for_100_continue = False  # it can't be written any more
             self.cycle.message_event.set()
         self.flow.resume_reading()  # and drop what comes: unread, it would cost the client the answer
         self.deadline = self.loop.time() + self.table.timeouts.linger
