@@ -38,8 +38,9 @@ print(json.dumps({
     "imported": sorted(imported),
     "heavy": [name for name in sys.argv[1:] if importlib.util.find_spec(name)],
     "migrations": [
-        one.name for one in (files("crosswind.gateway.trajectory.sqlite") / "migrations").iterdir()
+        one.name for one in (files("crosswind.gateway.trajectory.sqlite_blocks") / "migrations").iterdir()
     ],
+    "schema": files("crosswind.gateway.trajectory.sqlite").joinpath("schema.sql").is_file(),
     "page": files("crosswind.studies.report").joinpath("page.html.jinja").is_file(),
     "profiles": [one.name for one in files("crosswind.injectors").joinpath("profiles/builtin").iterdir()],
     "policy": [one.name for one in files("crosswind.policies").joinpath("pretrained", "retail").iterdir()],
@@ -110,7 +111,12 @@ async def test_the_light_core_serves_and_answers_without_torch(
     packed = json.loads(children.run("-c", ASKED, *HEAVY, command=python, **outside))
     assert packed["imported"] == ["crosswind"], "`import crosswind` imports a third party"
     assert packed["heavy"] == [] and Path(packed["where"]).is_relative_to(light.parent)
-    assert "0001_trajectories.sql" in packed["migrations"] and packed["page"] and packed["typed"]
+    assert (
+        "0001_trajectories.sql" in packed["migrations"]
+        and packed["schema"]
+        and packed["page"]
+        and packed["typed"]
+    )
     assert {"noisyagent.yaml", "everything.yaml", "chaos"} <= set(packed["profiles"])
     assert {"model.safetensors", "crosswind.json", "tokenizer.json"} <= set(packed["policy"])
 
