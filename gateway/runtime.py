@@ -27,6 +27,7 @@ from crosswind.gateway.noise.limits import AbortWatch, FaultsInFlight
 from crosswind.gateway.noise_model.generation import TextGenerator
 from crosswind.gateway.noise_model.preparation import TextPreparation
 from crosswind.gateway.peers.peers import Peers
+from crosswind.gateway.protocols.codec import write_refusal
 from crosswind.gateway.proxy.models import ModelList
 from crosswind.gateway.proxy.passthrough import PassThrough
 from crosswind.gateway.proxy.provider_ownership import ProviderOwnership
@@ -108,6 +109,7 @@ class Gateway:
         self.data_connections, self.control_connections = (
             ConnectionTable(plane, settings.limits, settings.timeouts, budget) for plane in Plane
         )
+        self.data_connections.error_body = write_refusal
         # A reload replaces the upstreams.
         self.metrics = Metrics(
             self.recorder.state,

@@ -325,7 +325,7 @@ class ClientConnection(asyncio.Protocol):
 
     def _refuse(self, error: ServiceError) -> None:
         """Answer with an error, and close."""
-        write_error(self.transport, error)
+        write_error(self.transport, error, self.table.error_body(self._reader.refused, error))
         self._linger()
 
     # Deadlines
@@ -375,9 +375,9 @@ class ClientConnection(asyncio.Protocol):
         websocket.accept(self.transport, self.table, self._address, subprotocol, self._reader.rest())
 
 
-def write_error(transport: asyncio.Transport, error: ServiceError) -> None:
-    """Answer with an error, after which the connection is closed."""
-    body = error.body()
+def write_error(transport: asyncio.Transport, error: ServiceError, body: bytes | None = None) -> None:
+    """Answer with an error, in OpenAI's shape unless a `body` is given, and close the connection."""
+    body = error.body() if body is None else body
     headers = [*JSON, *error.headers, (b"content-length", b"%d" % len(body)), (b"connection", b"close")]
     lines = b"".join([b"%b: %b\r\n" % field for field in headers])
     transport.write(b"%b%b\r\n%b" % (status_line(error.status), lines, body))

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import resource
 from collections import Counter
+from collections.abc import Callable
 from enum import StrEnum
 from math import inf
 from typing import Any, Protocol
@@ -100,6 +101,8 @@ class ConnectionTable:
     def __init__(self, plane: Plane, limits: Limits, timeouts: Timeouts, budget: MemoryBudget) -> None:
         self.plane = plane
         self.budget = budget
+        self.error_body: Callable[[bytes, ServiceError], bytes] = lambda _, error: error.body()
+        """Writes an error for the client whose request begins so."""
         self.open: set[OpenConnection] = set()
         self.half_open = 0
         """Connections without a complete request so far, and with part of one."""

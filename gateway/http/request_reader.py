@@ -41,6 +41,10 @@ class ReadLimits(msgspec.Struct, frozen=True):
     lines: int
 
 
+_SHOWN = 4096
+"""How much of a refused request is kept, to tell by it how its client understands errors."""
+
+
 class RequestHead(msgspec.Struct, frozen=True, gc=False):
     """A request's line and headers, which were found to be in order."""
 
@@ -91,7 +95,7 @@ class RequestReader:
 
     __slots__ = (
         *("_at", "_data", "_keep_alive", "_left", "_line_ended", "_searched", "_state"),
-        *("error", "limits", "waiting"),
+        *("error", "limits", "refused", "waiting"),
     )
 
     def __init__(self, limits: ReadLimits) -> None:
@@ -111,6 +115,8 @@ class RequestReader:
         """Bytes that came and weren't read."""
         self.error: ServiceError | None = None
         """Why nothing more can be read: the connection has to be closed."""
+        self.refused = b""
+        """The beginning of the request that was refused."""
 
     def read(self, data: bytes = b"") -> list[Event]:
         """Take bytes as they came; give what they complete of a request, at most up to its end. What follows
@@ -127,6 +133,7 @@ class RequestReader:
                     break
         except ServiceError as error:
             self.error = error
+            self.refused = bytes(memoryview(self._data)[self._at : self._at + _SHOWN])
             self.rest()
         self.waiting = len(self._data) - self._at
         return events
@@ -178,9 +185,9 @@ class RequestReader:
             self._check_beginning()
             return None
         raw = bytes(data[self._at : end + 2])
+        head = parse_head(raw, self.limits)
         self._advance(end + 4)
         self._searched, self._line_ended = 0, False
-        head = parse_head(raw, self.limits)
         self._keep_alive, self._left = head.keep_alive, head.length
         self._state = _State.CHUNKS if head.chunked else _State.BODY
         return head

@@ -185,6 +185,13 @@ def codec_of_client(headers: Mapping[bytes, bytes], path: str) -> Codec | None:
     return next(sent, None) or codec_of_resource(path)
 
 
+def write_refusal(head: bytes, error: ServiceError) -> bytes:
+    """An error's body for the client whose request begins so, as far as its headers tell its protocol."""
+    names = {line.partition(b":")[0].strip().lower(): b"" for line in head.split(b"\r\n")[1:]}
+    codec = codec_of_client(names, "")
+    return error.body() if codec is None else codec.error_body(error)
+
+
 def codec_named(name: str) -> Codec | None:
     """The codec that a turn's record names."""
     return codecs().get(name)

@@ -22,6 +22,17 @@ _readable = json.JSONEncoder(
 _ascii = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=_to_dict).encode
 
 
+_with_infinities = json.JSONEncoder(separators=(",", ":"), default=_to_dict).encode
+
+
+def to_json_with_infinities(value: Any) -> str:
+    """JSON text of plain data that may hold infinite numbers, such as log-probabilities."""
+    try:
+        return to_json(value)
+    except ValueError:
+        return _with_infinities(value)
+
+
 def to_json(value: Any) -> str:
     """JSON text of plain data. NaN and infinity are refused: null would be another value."""
     if not value:

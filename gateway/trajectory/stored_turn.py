@@ -9,7 +9,13 @@ import msgspec
 
 from crosswind.gateway.errors import UpstreamAttempt
 from crosswind.gateway.trajectory.content import pack, unpack
-from crosswind.gateway.trajectory.json_text import from_json, storable, text, to_json
+from crosswind.gateway.trajectory.json_text import (
+    from_json,
+    storable,
+    text,
+    to_json,
+    to_json_with_infinities,
+)
 from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
 from crosswind.gateway.trajectory.likelihood import pack_top, unpack_top
 from crosswind.gateway.trajectory.record import Completion, InnerRound, Turn, VersionSpan
@@ -43,7 +49,7 @@ def encode_turn(turn: Turn, content: ContentWriter) -> bytes:
         None if _is_bare(turn) else [_encode_completion(one) for one in turn.completions],
         to_json(turn.usage) if turn.usage else "{}",
         to_json(turn.usage_injected) if turn.usage_injected else "{}",
-        to_json(msgspec.to_builtins(turn.inner)) if turn.inner else None,
+        to_json_with_infinities(msgspec.to_builtins(turn.inner)) if turn.inner else None,
         turn.error.message if turn.error is not None else None,
         turn.spared,
     )

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from crosswind.gateway.trajectory.content import Chain, View, content_key, pack
-from crosswind.gateway.trajectory.json_text import storable, to_json
+from crosswind.gateway.trajectory.json_text import storable, to_json, to_json_with_infinities
 from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
 from crosswind.gateway.trajectory.likelihood import pack_top
 from crosswind.gateway.trajectory.record import Completion, Delivery, Row, Session, Turn
@@ -116,7 +116,7 @@ class _Writer:
                 "usage_json": to_json(row.usage),
                 "usage_injected_json": to_json(row.usage_injected),
                 "error_json": None if row.error is None else to_json(msgspec.to_builtins(row.error)),
-                "inner_json": to_json(msgspec.to_builtins(row.inner)) if row.inner else "[]",
+                "inner_json": to_json_with_infinities(msgspec.to_builtins(row.inner)) if row.inner else "[]",
                 "request": None if row.request is None else bytes.fromhex(row.request),
                 "bare_choice": 1 if bare else None,
                 "arrival": self._arrival,

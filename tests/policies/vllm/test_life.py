@@ -100,7 +100,10 @@ def test_a_port_that_is_taken(vllm: VllmServed) -> None:
 def test_a_missing_environment_or_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CROSSWIND_VLLM_ENV", str(tmp_path / "none"))
     result = _serve("retail")
-    assert (result.exit_code, result.output) == (2, f"no vLLM in {tmp_path / 'none'}: run `make vllm`\n")
+    assert (result.exit_code, result.output) == (
+        2,
+        f"crosswind: no vLLM in {tmp_path / 'none'}: run `make vllm`\n",
+    )
     assert "--engine nothing: the kinds are embedded, vllm" in _serve("retail", "--engine", "nothing").output
     for option in ("--attach", "--control"):
         assert f"{option}: the embedded engine" in _serve("retail", "--embedded", option, "http://x").output

@@ -68,7 +68,7 @@ async def test_tools_are_classed_as_in_traffic(tmp_path: Path) -> None:
     result = await asyncio.to_thread(check, file, f"sqlite:///{tmp_path}/store.db", "--seeds", 1, "--json")
     [found] = json.loads(result.stdout)["operators"]
     assert (found["injected"], found["withheld"]) == (3 / 5, 2 / 5)
-    assert all("of class unknown" in why for why in found["reasons"])
+    assert all("its call may have changed something" in why for why in found["reasons"])
 
 
 def calling(tool: str, description: str) -> dict[str, Any]:

@@ -223,6 +223,8 @@ async def test_a_preview_shows_what_a_session_meets_in_each_protocol(
         for told in ("operator", "anchor", "logical_call", "severity", "draw", "recovery"):
             assert decision[told] == event[told], (slot, told)
         after = event["after"]
+        if event["note"] == "Withheld: another fault had ended the exchange.":
+            continue  # A preview can't know how the exchange went on.
         if decision["site"] in ("transport", "model_response") and after is not None:
             after = json.dumps(json.loads(after))
         assert one["after"] == after, slot

@@ -94,7 +94,10 @@ def test_a_rollout_that_met_an_outage_is_counted_and_the_step_is_taken(
 ) -> None:
     play_groups(store, policy, range(2))
     with closing(sqlite3.connect(store.path)) as connection, connection:
-        connection.execute("UPDATE turn SET fitness = 'upstream_error' WHERE session_id = 'g0-0'")
+        connection.execute(
+            "UPDATE turn SET fitness = 'upstream_error' "
+            "WHERE session = (SELECT number FROM session WHERE id = 'g0-0')"
+        )
     said = StringIO()
     state = train(
         make_run(
