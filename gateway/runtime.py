@@ -105,11 +105,7 @@ class Gateway:
         self.sessions = Sessions(
             settings, store, profiles, self._inference, ResponseLookup(store, self.recorder), self.worker_sync
         )
-        budget = MemoryBudget(settings.limits.bodies)
-        self.data_connections, self.control_connections = (
-            ConnectionTable(plane, settings.limits, settings.timeouts, budget) for plane in Plane
-        )
-        self.data_connections.error_body = write_refusal
+        self.data_connections, self.control_connections = _make_connection_tables(settings)
         # A reload replaces the upstreams.
         self.metrics = Metrics(
             self.recorder.state,
@@ -122,11 +118,7 @@ class Gateway:
         self._watch = AbortWatch(settings.abort, self._stop_noise, time.monotonic)
         self._faults_in_flight = FaultsInFlight(settings.dose.faults_in_flight, settings.workers)
         self._shared_calls = SharedCalls(settings.retry_grace)
-        self._ownership = (
-            ProviderOwnership(store, self.recorder, settings.durability_wait)
-            if settings.auth == "keys"
-            else None
-        )
+        self._ownership = _build_ownership(settings, store, self.recorder)
         self._tracing = open_tracing(settings.telemetry)
         self._preparation = _build_preparation(settings, store, self.recorder, self.metrics)
         self._confinement = _build_confinement(settings, self.metrics)
@@ -407,6 +399,20 @@ def _tell_late_search(pattern: str, times: int) -> None:
     left = LIMIT.failures - times
     then = f"{left} more, and its rule doesn't act any more" if left > 0 else "its rule doesn't act any more"
     _log.warning("a search for a profile's expression took too long", expression=pattern, then=then)
+
+
+def _make_connection_tables(settings: Settings) -> tuple[ConnectionTable, ConnectionTable]:
+    """The connections of the data plane and of the control plane, with one budget of memory."""
+    budget = MemoryBudget(settings.limits.bodies)
+    data, control = (ConnectionTable(plane, settings.limits, settings.timeouts, budget) for plane in Plane)
+    data.error_body = write_refusal
+    return data, control
+
+
+def _build_ownership(settings: Settings, store: Store, recorder: Recorder) -> ProviderOwnership | None:
+    if settings.auth != "keys":
+        return None
+    return ProviderOwnership(store, recorder, settings.durability_wait)
 
 
 def _build_preparation(

@@ -64,7 +64,7 @@ class StoredDraw:
 
 
 class StoredDraws:
-    """`Texts` that know the draws, too, as they were recorded: these are applied, not judged anew."""
+    """`Texts` that hold the recorded draws too. They are applied, and the guard does not judge them again."""
 
     def __init__(self, draws: Mapping[tuple[str, str], StoredDraw]) -> None:
         self._draws = draws

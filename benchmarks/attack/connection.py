@@ -32,7 +32,7 @@ class Response:
 
 
 class Connection:
-    """One connection to a port on loopback; it connects on first use, and anew after a break."""
+    """One connection to a port on loopback; it connects on first use, and again after a break."""
 
     def __init__(self, port: int) -> None:
         self._port = port

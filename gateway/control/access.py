@@ -94,12 +94,12 @@ class Access:
             )
         role = needed_role(method, path)
         if not visitor.may(role):
-            raise _forbidden(
+            raise _make_role_error(
                 f"{method} {path} needs a key of the role {role.value!r}; "
                 f"this one's is {visitor.role.value!r}"
             )
         if visitor.tenant is not None and not _concerns_one_tenant(method, path):
-            raise _forbidden(f"{method} {path} concerns all tenants; use a key without a tenant")
+            raise _make_role_error(f"{method} {path} concerns all tenants; use a key without a tenant")
         return visitor
 
     def _identify(self, headers: Mapping[bytes, bytes]) -> Visitor:
@@ -141,5 +141,5 @@ def _concerns_one_tenant(method: str, path: str) -> bool:
     return method in ("GET", "HEAD") and path.startswith(shared)
 
 
-def _forbidden(message: str) -> ServiceError:
+def _make_role_error(message: str) -> ServiceError:
     return ServiceError(403, message, kind="permission_error", code="control_key_not_allowed")

@@ -24,7 +24,7 @@ from crosswind.gateway.http.connection_table import (
     ConnectionTable,
     Refusal,
     drain_deadline,
-    late,
+    make_late_error,
     peer_address,
     refuse_connection,
 )
@@ -249,7 +249,7 @@ class AsgiConnection(HttpToolsProtocol):
         else:
             refusal = Refusal.HEADER_TIME if self._half_open else Refusal.BODY_TIME
             self.table.count_refused(refusal)
-            self._refuse(late(refusal))
+            self._refuse(make_late_error(refusal))
 
     def abort(self) -> None:
         self.transport.abort()

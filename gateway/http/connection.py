@@ -16,7 +16,7 @@ from crosswind.gateway.http.connection_table import (
     ConnectionTable,
     Refusal,
     drain_deadline,
-    late,
+    make_late_error,
     peer_address,
     refuse_connection,
 )
@@ -197,7 +197,7 @@ class ClientConnection(asyncio.Protocol):
         """Nothing is due: wait for the next request, or for the rest of its head."""
         partial = self._reader.waiting > 0
         if partial and not self._partial:
-            # The time for a head begins with its first byte, and doesn't begin anew with each.
+            # The time for a head runs from its first byte; later bytes don't restart it.
             if self._served:
                 self.deadline = self._loop.time() + self.table.timeouts.header
             self._set_half_open(True)
@@ -308,7 +308,7 @@ class ClientConnection(asyncio.Protocol):
         self.table.count_refused(Refusal.MEMORY)
 
     def _refuse_request(self, error: ServiceError) -> None:
-        """Refuse what was read: with an answer, unless it would stand in the midst of another."""
+        """Refuse what was read: with an answer, unless another answer is being sent."""
         self.table.count_refused(Refusal(error.code))
         if self._request is None:
             self._refuse(error)
@@ -337,14 +337,14 @@ class ClientConnection(asyncio.Protocol):
             self.transport.close()
         elif request is None and self._partial:
             self.table.count_refused(Refusal.HEADER_TIME)
-            self._refuse(late(Refusal.HEADER_TIME))
+            self._refuse(make_late_error(Refusal.HEADER_TIME))
         elif request is None or request.complete:
             if not self._served and not self.table.draining:
                 self.table.count_refused(Refusal.HEADER_TIME)
             self._close()
         else:
             self.table.count_refused(Refusal.BODY_TIME)
-            self._fail(request, late(Refusal.BODY_TIME))
+            self._fail(request, make_late_error(Refusal.BODY_TIME))
 
     def drain(self, now: float) -> None:
         if self.closing or (self._request is None and not self._partial):

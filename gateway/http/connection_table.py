@@ -215,7 +215,7 @@ def refuse_connection(refusal: Refusal) -> ServiceError:
     )
 
 
-def late(refusal: Refusal) -> ServiceError:
+def make_late_error(refusal: Refusal) -> ServiceError:
     """The answer to a request that comes too slowly."""
     part, setting = ("body", "body") if refusal is Refusal.BODY_TIME else ("head", "header")
     return ServiceError(

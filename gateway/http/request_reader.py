@@ -197,14 +197,14 @@ class RequestReader:
         data, limits, size = self._data, self.limits, self._size()
         if not self._line_ended and size > limits.url + _LONGEST_LINE_REST:
             if data.find(b"\r\n", self._at, self._at + limits.url + _LONGEST_LINE_REST) < 0:
-                raise _url_too_long(limits)
+                raise _make_url_error(limits)
             self._line_ended = True
         if size > limits.url + _LONGEST_LINE_REST + limits.header:
-            raise _headers_too_large(limits)
+            raise _make_headers_error(limits)
         if size and data[self._at] not in _BEGIN:
-            raise _malformed("it doesn't begin with a method")
+            raise _make_syntax_error("it doesn't begin with a method")
         if _BARE_LINE_FEED.search(data, max(self._at, self._searched)):
-            raise _malformed("it has a line feed without a carriage return")
+            raise _make_syntax_error("it has a line feed without a carriage return")
         self._searched = max(len(data) - 3, self._at)
 
     def _size(self) -> int:
@@ -264,19 +264,19 @@ class RequestReader:
             if self._size() < 2:
                 return False
             if not self._data.startswith(b"\r\n", self._at):
-                raise _malformed("a chunk is longer than it says")
+                raise _make_syntax_error("a chunk is longer than it says")
             self._advance(self._at + 2)
             self._state = _State.CHUNKS
         end = self._data.find(b"\r\n", self._at, self._at + _LONGEST_CHUNK_LINE)
         if end < 0:
             if self._size() >= _LONGEST_CHUNK_LINE:
-                raise _malformed("a chunk's first line is too long")
+                raise _make_syntax_error("a chunk's first line is too long")
             if _BARE_LINE_FEED.search(self._data, self._at):
-                raise _malformed("a chunk's first line can't be read")
+                raise _make_syntax_error("a chunk's first line can't be read")
             return False
         found = _CHUNK_LINE.fullmatch(self._data, self._at, end)
         if found is None:
-            raise _malformed("a chunk's first line can't be read")
+            raise _make_syntax_error("a chunk's first line can't be read")
         self._left = int(found[1], 16)
         self._advance(end + 2)
         if self._left == 0:
@@ -290,10 +290,12 @@ class RequestReader:
             return self._end_message()
         end = self._data.find(_END, max(self._at, self._searched))
         if (self._size() if end < 0 else end - self._at) > self.limits.header:
-            raise _headers_too_large(self.limits)
+            raise _make_headers_error(self.limits)
         if end < 0:
             if _BARE_LINE_FEED.search(self._data, max(self._at, self._searched)):
-                raise _malformed("a line behind its last chunk has a line feed without a carriage return")
+                raise _make_syntax_error(
+                    "a line behind its last chunk has a line feed without a carriage return"
+                )
             self._searched = max(len(self._data) - 3, self._at)
             return None
         _check_fields(bytes(self._data[self._at : end + 2]), self.limits)
@@ -306,14 +308,14 @@ def parse_head(raw: bytes, limits: ReadLimits) -> RequestHead:
     """Read a head: the request line and the headers, without the empty line. ServiceError if it can't be."""
     line = _REQUEST_LINE.match(raw)
     if line is None:
-        raise _malformed("its first line isn't `METHOD TARGET HTTP/1.1`")
+        raise _make_syntax_error("its first line isn't `METHOD TARGET HTTP/1.1`")
     method, target, major, minor = line.groups()
     if (major, minor) not in ((b"1", b"1"), (b"1", b"0")):
         raise ServiceError(
             505, "the request isn't in HTTP/1.1 or HTTP/1.0; send it so", code="http_version_not_supported"
         )
     if len(target) > limits.url:
-        raise _url_too_long(limits)
+        raise _make_url_error(limits)
     block = raw[line.end() :]
     _check_fields(block, limits)
     headers: Headers = []
@@ -326,7 +328,7 @@ def parse_head(raw: bytes, limits: ReadLimits) -> RequestHead:
     old = minor == b"0"
     length, chunked = _read_framing(first, old)
     if not old and b"host" not in first:
-        raise _malformed("it has no `Host`")
+        raise _make_syntax_error("it has no `Host`")
     path, _, query = _find_path(method, target).partition(b"?")
     usual = first.get(b"connection", b"keep-alive") == b"keep-alive" and len(first) == len(headers)
     keep_alive = not old and (usual or b"close" not in _tokens(headers))
@@ -348,26 +350,26 @@ def _find_path(method: bytes, target: bytes) -> bytes:
     if not target.startswith(b"/"):
         where = _ABSOLUTE.fullmatch(target)
         if where is None:
-            raise _malformed("its target is no path")
+            raise _make_syntax_error("its target is no path")
         target = b"/" + target[where.end(1) :].removeprefix(b"/")
     if b"#" in target or method == b"CONNECT":
-        raise _malformed("its target is no path")
+        raise _make_syntax_error("its target is no path")
     return target
 
 
 def _check_fields(block: bytes, limits: ReadLimits) -> None:
     """Raise ServiceError unless the lines are header fields, few and small enough."""
     if len(block) > limits.header or block.count(b"\n") > limits.lines:
-        raise _headers_too_large(limits)
+        raise _make_headers_error(limits)
     if _FIELDS.fullmatch(block) is None:
-        raise _malformed("one of its header lines isn't `Name: value`, or has a control character")
+        raise _make_syntax_error("one of its header lines isn't `Name: value`, or has a control character")
 
 
 def _check_repeated(headers: Headers) -> None:
     names = [name for name, _ in headers]
     for name in _ONLY_ONCE:
         if names.count(name) > 1:
-            raise _malformed(f"it has more than one `{name.decode().title()}`")
+            raise _make_syntax_error(f"it has more than one `{name.decode().title()}`")
 
 
 def _read_framing(first: dict[bytes, bytes], old: bool) -> tuple[int, bool]:
@@ -375,14 +377,14 @@ def _read_framing(first: dict[bytes, bytes], old: bool) -> tuple[int, bool]:
     coding, length = first.get(b"transfer-encoding"), first.get(b"content-length")
     if coding is not None:
         if old or length is not None or coding.lower() != b"chunked":
-            raise _malformed(
+            raise _make_syntax_error(
                 "`Transfer-Encoding` isn't `chunked` alone, without `Content-Length`, in HTTP/1.1"
             )
         return 0, True
     if length is None:
         return 0, False
     if _LENGTH.fullmatch(length) is None:
-        raise _malformed("its `Content-Length` is no number")
+        raise _make_syntax_error("its `Content-Length` is no number")
     return int(length), False
 
 
@@ -392,11 +394,11 @@ def _tokens(headers: Headers) -> set[bytes]:
     return {token.strip(b" \t").lower() for value in values for token in value.split(b",")}
 
 
-def _malformed(why: str) -> ServiceError:
+def _make_syntax_error(why: str) -> ServiceError:
     return ServiceError(400, f"the request can't be read: {why}", code="malformed_request")
 
 
-def _url_too_long(limits: ReadLimits) -> ServiceError:
+def _make_url_error(limits: ReadLimits) -> ServiceError:
     return ServiceError(
         414,
         f"the URL is longer than {limits.url} bytes; shorten it, or raise limits.url",
@@ -404,7 +406,7 @@ def _url_too_long(limits: ReadLimits) -> ServiceError:
     )
 
 
-def _headers_too_large(limits: ReadLimits) -> ServiceError:
+def _make_headers_error(limits: ReadLimits) -> ServiceError:
     return ServiceError(
         431,
         f"the request's headers are more than {limits.lines} lines or {limits.header} bytes; "

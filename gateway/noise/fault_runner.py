@@ -101,16 +101,16 @@ class Faults:
             for action in _ask(one, one.fault.before_answer, []):
                 yield one.operator, action
 
-    def acting_on_plain(self, body: bytes, headers: Headers) -> set[str]:
+    def find_faults_on_body(self, body: bytes, headers: Headers) -> set[str]:
         """The operators whose faults do something to a plain answer that is passed on whole."""
-        acting = self.acting_on_head(headers)
+        acting = self.find_faults_on_head(headers)
         for one in self.at("response"):
             actions = _pass_through(one, one.fault.pass_body, [Send(body)])
             if body and not _is_as_given(actions, [Send(body)]):
                 acting.add(one.operator)
         return acting
 
-    def acting_on_head(self, headers: Headers) -> set[str]:
+    def find_faults_on_head(self, headers: Headers) -> set[str]:
         """The operators whose faults do something once an answer has begun."""
         return {
             one.operator

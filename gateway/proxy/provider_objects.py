@@ -150,7 +150,7 @@ def _walk(value: Any, *, top: bool = False) -> Iterator[str]:
         called = not top and any(isinstance(kind, str) and kind.endswith("tool_use") for kind in kinds)
         for name, member in value:
             if name in _REFERENCES and not (name == "skill_id" and kinds == [_BUILT_IN]):
-                yield from _named(member)
+                yield from _list_ids(member)
             if name not in _CLIENTS_OWN and not (called and name == "input"):
                 yield from _walk(member)
     elif isinstance(value, list):
@@ -158,11 +158,11 @@ def _walk(value: Any, *, top: bool = False) -> Iterator[str]:
             yield from _walk(one)
 
 
-def _named(value: Any) -> Iterator[str]:
+def _list_ids(value: Any) -> Iterator[str]:
     if isinstance(value, _Members):
         yield from (one for name, one in value if name == "id" and isinstance(one, str))
     elif isinstance(value, list):
         for one in value:
-            yield from _named(one)
+            yield from _list_ids(one)
     elif isinstance(value, str) and value not in _NO_OBJECTS:
         yield value

@@ -92,7 +92,7 @@ class FaultySink:
         return self._sink.started
 
     async def start(self, status: int, headers: Headers, *, follows: bool = False) -> None:
-        acting = self._faults.acting_on_head(headers)
+        acting = self._faults.find_faults_on_head(headers)
         self._exchange.noise.acted |= acting
         if any(one.destroys and one.operator in acting for one in self._faults.at("response")):
             await self._exchange.announce_failure()
@@ -254,7 +254,7 @@ def shape_answer(exchange: Exchange, body: bytes, headers: Headers) -> bytes:
         return body
     for one in noise.faults.in_streams_only:
         noise.withhold(one.operator, "the upstream's answer was no stream")
-    noise.acted |= noise.faults.acting_on_plain(body, headers)
+    noise.acted |= noise.faults.find_faults_on_body(body, headers)
     _shape_head(exchange)
     body = _shape_whole(exchange, body, streamed=False)
     noise.withhold_rest(_NOTHING_TO_ACT_ON)

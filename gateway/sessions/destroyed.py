@@ -65,7 +65,7 @@ _CHANGING = re.compile(
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b",
     re.IGNORECASE,
 )
-"""What a prompt may tell anew each time: numbers, ids, days and months."""
+"""What differs between prompts that are otherwise equal: numbers, ids, days and months."""
 _PRUNE = "DELETE FROM destroyed WHERE id <= ?"
 
 

@@ -34,6 +34,38 @@ OverProcesses = Literal["livesum", "livemax", "livemin"]
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 
 
+class _ClientMetrics:
+    """Connections of clients, and what their requests take, sampled from the tables of both planes."""
+
+    def __init__(self, metrics: Metrics, tables: Sequence[ConnectionTable]) -> None:
+        self._tables = tables
+        self._open = metrics.gauge("crosswind_clients", "Open connections of clients", "plane")
+        self._half_open = metrics.gauge(
+            "crosswind_clients_half_open",
+            "Connections whose request isn't there to the end of its head",
+            "plane",
+        )
+        self._refused = metrics.counter(
+            "crosswind_clients_refused",
+            "Connections and requests refused before they were served",
+            "plane",
+            "reason",
+        )
+        self._body_bytes = metrics.gauge(
+            "crosswind_body_bytes", "Bytes that the bodies of requests take in memory"
+        )
+
+    def sample(self) -> None:
+        """Take over what the tables hold now."""
+        for table in self._tables:
+            self._open.labels(table.plane.value).set(len(table.open))
+            self._half_open.labels(table.plane.value).set(table.half_open)
+            self._body_bytes.set(table.budget.held)
+            while table.refused:
+                refusal, count = table.refused.popitem()
+                self._refused.labels(table.plane.value, refusal.value).inc(count)
+
+
 class Metrics:
     """One registry per gateway, so that several can live in one process."""
 
@@ -46,48 +78,48 @@ class Metrics:
         connections: Sequence[ConnectionTable] = (),
     ) -> None:
         self.registry = CollectorRegistry()
-        requests = self._counter("crosswind_requests", "Requests on the data plane", "route", "status")
+        requests = self.counter("crosswind_requests", "Requests on the data plane", "route", "status")
         # Cached: looking up a child by its labels takes longer than counting.
         self._requests_of = cache(requests.labels)
-        self._turns_of = cache(self._counter("crosswind_turns", "Turns recorded", "fitness").labels)
-        self.events = self._counter("crosswind_events", "Noise that was injected", "operator")
-        self.withdrawals = self._counter("crosswind_withdrawals", "Noise that was withheld", "operator")
-        self.faults_withheld = self._counter(
+        self._turns_of = cache(self.counter("crosswind_turns", "Turns recorded", "fitness").labels)
+        self.events = self.counter("crosswind_events", "Noise that was injected", "operator")
+        self.withdrawals = self.counter("crosswind_withdrawals", "Noise that was withheld", "operator")
+        self.faults_withheld = self.counter(
             "crosswind_noise_withheld",
             "Noise on tools and texts that was withheld, by the reason and the tool's class",
             "reason",
             "tool_class",
         )
-        self.operator_failures = self._counter(
+        self.operator_failures = self.counter(
             "crosswind_operator_failures",
             "What third parties' operators did wrong: raised, stalled, ended, contract",
             "operator",
             "kind",
         )
-        self.operators_off = self._gauge(
+        self.operators_off = self.gauge(
             "crosswind_operators_off",
             "Processes in which a third party's operator is switched off",
             "operator",
         )
-        self.not_durable = self._counter(
+        self.not_durable = self.counter(
             "crosswind_turns_released_before_durable", "Turns released late or lost", "durable"
         )
-        self.upstream_errors = self._counter("crosswind_upstream_errors", "Failures of the upstream", "code")
-        self.sessions_pruned = self._counter("crosswind_sessions_pruned", "Sessions deleted by the retention")
-        self.rewards_expired = self._counter("crosswind_rewards_expired", "Rewards that did not come")
+        self.upstream_errors = self.counter("crosswind_upstream_errors", "Failures of the upstream", "code")
+        self.sessions_pruned = self.counter("crosswind_sessions_pruned", "Sessions deleted by the retention")
+        self.rewards_expired = self.counter("crosswind_rewards_expired", "Rewards that did not come")
         self.seconds = Histogram(
             "crosswind_turn_seconds",
             "Turns, from request to release",
             buckets=_SECONDS,
             registry=self.registry,
         )
-        self.aborts = self._counter("crosswind_noise_stopped_by_itself", "Abort conditions that were met")
-        self.texts = self._counter(
+        self.aborts = self.counter("crosswind_noise_stopped_by_itself", "Abort conditions that were met")
+        self.texts = self.counter(
             "crosswind_noise_texts", "Texts that the noise model was asked for", "outcome"
         )
-        self.in_flight = self._gauge("crosswind_requests_in_flight", "Requests being served")
+        self.in_flight = self.gauge("crosswind_requests_in_flight", "Requests being served")
         self._upstreams = upstreams
-        self._upstream_up = self._gauge(
+        self._upstream_up = self.gauge(
             "crosswind_upstream_up",
             "1 while a replica is held to be up, by every process that asks it",
             "upstream",
@@ -98,27 +130,12 @@ class Metrics:
         self._sampled_gauges = self._make_sampled_gauges(recorder, live_sessions, trust)
         self._sampled_totals = self._make_sampled_totals(recorder)
         self._totals: dict[Counter, int] = defaultdict(int)
-        self._connections = connections
-        self._clients = self._gauge("crosswind_clients", "Open connections of clients", "plane")
-        self._clients_half_open = self._gauge(
-            "crosswind_clients_half_open",
-            "Connections whose request isn't there to the end of its head",
-            "plane",
-        )
-        self._clients_refused = self._counter(
-            "crosswind_clients_refused",
-            "Connections and requests refused before they were served",
-            "plane",
-            "reason",
-        )
-        self._body_bytes = self._gauge(
-            "crosswind_body_bytes", "Bytes that the bodies of requests take in memory"
-        )
+        self._clients = _ClientMetrics(self, connections)
 
-    def _counter(self, name: str, about: str, *labels: str) -> Counter:
+    def counter(self, name: str, about: str, *labels: str) -> Counter:
         return Counter(name, about, labels, registry=self.registry)
 
-    def _gauge(self, name: str, about: str, *labels: str, over_processes: OverProcesses = "livesum") -> Gauge:
+    def gauge(self, name: str, about: str, *labels: str, over_processes: OverProcesses = "livesum") -> Gauge:
         """A gauge of this process. `over_processes`: which value counts if there are several."""
         return Gauge(name, about, labels, registry=self.registry, multiprocess_mode=over_processes)
 
@@ -127,20 +144,20 @@ class Metrics:
     ) -> Sequence[tuple[Gauge, Callable[[], float]]]:
         def doubt(name: str, about: str) -> Gauge:
             # Every process hears of every doubt, so the highest value is the latest.
-            return self._gauge(name, about, over_processes="livemax")
+            return self.gauge(name, about, over_processes="livemax")
 
         return (
-            (self._gauge("crosswind_sessions_live", "Sessions in memory"), live_sessions),
+            (self.gauge("crosswind_sessions_live", "Sessions in memory"), live_sessions),
             (
-                self._gauge("crosswind_recorder_queue_rows", "Rows waiting for the store"),
+                self.gauge("crosswind_recorder_queue_rows", "Rows waiting for the store"),
                 lambda: recorder().queued,
             ),
             (
-                self._gauge("crosswind_recorder_queue_bytes", "Bytes waiting for the store"),
+                self.gauge("crosswind_recorder_queue_bytes", "Bytes waiting for the store"),
                 lambda: recorder().queued_bytes,
             ),
             (
-                self._gauge("crosswind_recorder_down", "Processes whose store can't be written"),
+                self.gauge("crosswind_recorder_down", "Processes whose store can't be written"),
                 lambda: recorder().down,
             ),
             (
@@ -168,14 +185,14 @@ class Metrics:
         self, recorder: Callable[[], RecorderState]
     ) -> Sequence[tuple[Counter, Callable[[], int]]]:
         return (
-            (self._counter("crosswind_recorder_rows_written", "Rows on disk"), lambda: recorder().written),
+            (self.counter("crosswind_recorder_rows_written", "Rows on disk"), lambda: recorder().written),
             (
-                self._counter("crosswind_recorder_rows_lost", "Rows refused or dropped"),
+                self.counter("crosswind_recorder_rows_lost", "Rows refused or dropped"),
                 lambda: recorder().refused + recorder().dropped,
             ),
-            (self._counter("crosswind_recorder_commits", "Commits"), lambda: recorder().commits),
+            (self.counter("crosswind_recorder_commits", "Commits"), lambda: recorder().commits),
             (
-                self._counter("crosswind_recorder_commit_failures", "Commits that failed"),
+                self.counter("crosswind_recorder_commit_failures", "Commits that failed"),
                 lambda: recorder().failures,
             ),
         )
@@ -214,22 +231,13 @@ class Metrics:
             total = read_total()
             counter.inc(total - self._totals[counter])
             self._totals[counter] = total
-        self._sample_connections()
+        self._clients.sample()
         states = self._upstreams()
         up = {(name, base): state.up for name, bases in states.items() for base, state in bases.items()}
         for labels in self._replicas | up.keys():
             # A replica that is no longer configured has no value.
             self._upstream_up.labels(*labels).set(up.get(labels, math.nan))
         self._replicas |= up.keys()
-
-    def _sample_connections(self) -> None:
-        for table in self._connections:
-            self._clients.labels(table.plane.value).set(len(table.open))
-            self._clients_half_open.labels(table.plane.value).set(table.half_open)
-            self._body_bytes.set(table.budget.held)
-            while table.refused:
-                refusal, count = table.refused.popitem()
-                self._clients_refused.labels(table.plane.value, refusal.value).inc(count)
 
     def text(self) -> bytes:
         """The metrics of this process in Prometheus' text format."""

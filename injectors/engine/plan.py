@@ -130,7 +130,7 @@ class Plan(StoredData):
     expected_turns: int = 12
     user_can_answer: bool = True
     evidence: bool = False
-    """Whether tools are classed by all that they say; in plans of older stores the first word decides."""
+    """Whether all evidence decides a tool's class. In plans of older stores its first word does."""
 
     def class_of(self, tool: str, schemas: Iterable[ToolSchema] = ()) -> ToolClass:
         """The class of a tool that is declared by these schemas, if by any."""

@@ -48,12 +48,14 @@ class Block:
         elif kind == "citations_delta":
             self.members["citations"] = [*as_list(self.members.get("citations")), delta.get("citation")]
         else:
-            self.members = self._grown() | {name: value for name, value in delta.items() if name != "type"}
+            self.members = self._join_pieces() | {
+                name: value for name, value in delta.items() if name != "type"
+            }
             self.said.clear()
 
     def whole(self) -> dict[str, Any]:
         """The block as a plain answer has it. Arguments that are no JSON are kept as text."""
-        members, given = self._grown(), "".join(self.input)
+        members, given = self._join_pieces(), "".join(self.input)
         if not given:
             return members
         try:
@@ -61,7 +63,7 @@ class Block:
         except ValueError:
             return {**members, "input": given}
 
-    def _grown(self) -> dict[str, Any]:
+    def _join_pieces(self) -> dict[str, Any]:
         return self.members | {name: "".join(pieces) for name, pieces in self.said.items()}
 
 

@@ -143,7 +143,7 @@ class Batch:
         """Insert everything, within the caller's transaction of that time.
 
         Raises RowRefused for a row that can't be stored, or whose session isn't there: also for a session
-        that was deleted of late, which a request in flight must not bring back.
+        that was deleted recently, which a request in flight must not bring back.
         """
         rows = self._rows
         if opened := rows.get(Session):
