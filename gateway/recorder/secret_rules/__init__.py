@@ -10,11 +10,12 @@ import math
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+from ahocorasick_rs import BytesAhoCorasick, Implementation
 
 from crosswind.gateway.recorder.secret_rules.reading import Readable
 
@@ -46,10 +47,10 @@ beside such a run. Rules that hold `anywhere` need none.
 """
 _PARTS = ("microsoft-teams-webhook", "jwt-base64")
 """Rules whose groups are parts of the secret only."""
-_BEGINNING = 4
-"""By how many of their first bytes keywords are looked up."""
-_NAME = 80
-"""How many bytes before a run the name may begin that gives it its meaning."""
+_NEAR = (80, 4)
+"""How many bytes before and behind a run the keyword of a rule may stand."""
+_PIECE = 64 << 10
+"""How many bytes are searched for keywords at a time: each occurrence takes memory."""
 _DIGIT = re.compile(rb"[0-9]")
 
 
@@ -57,9 +58,8 @@ class SecretRules:
     """The rules, by their keywords."""
 
     def __init__(self, documents: tuple[Mapping[str, Any], ...]) -> None:
-        self._rules: dict[str, _Rule] = {}
-        beside: dict[bytes, list[str]] = {}
-        anywhere: dict[bytes, list[str]] = {}
+        beside: dict[bytes, list[_Rule]] = {}
+        anywhere: dict[bytes, list[_Rule]] = {}
         allowed = _compile_all(documents[0].get("allowlist", {}).get("regexes", ()))
         stopwords = tuple(word.encode() for word in documents[0].get("allowlist", {}).get("stopwords", ()))
         exempt = _compile_all([one for document in documents for one in document.get("exempt", ())])
@@ -68,12 +68,11 @@ class SecretRules:
                 name = given["id"]
                 if "regex" not in given or "path" in given or (number == 0 and name in _SPARED[1:]):
                     continue
-                self._rules[name] = _Rule(given, allowed, stopwords, exempt if name == _GENERIC else ())
+                rule = _Rule(given, allowed, stopwords, exempt if name == _GENERIC else ())
                 for keyword in given["keywords"]:
                     keywords = anywhere if given.get("anywhere") else beside
-                    keywords.setdefault(keyword.lower().encode(), []).append(name)
-        self._beside = _Keywords(beside)
-        self._anywhere = tuple((keyword, tuple(names)) for keyword, names in anywhere.items())
+                    keywords.setdefault(keyword.lower().encode(), []).append(rule)
+        self._keywords = _Keywords(beside, anywhere)
 
     def find(self, segment: bytes, *, named: bool = True) -> list[Span]:
         """The spans of the secrets in a segment, in order and apart. It may be JSON, or a part of JSON.
@@ -83,41 +82,57 @@ class SecretRules:
         readable = Readable(segment)
         text = readable.text
         found = _find_private_keys(text) if b"PRIVATE KEY" in text else []
-        if runs := _find_runs(text):
-            windows = _widen(runs, len(text))
-            for rule in self._chosen(self._beside.find(text, runs), named=named):
-                for window in windows:
-                    found += rule.find(text, window)
-        if named:
-            lower = text.lower()
-            names = [names for keyword, names in self._anywhere if keyword in lower]
-            for rule in self._chosen({name for one in names for name in one}, named=True):
-                found += rule.find(text, (0, len(text)))
+        lower = text.lower()
+        numbers = self._keywords.find(lower)
+        if numbers and (beside := self._keywords.beside(numbers)) and (runs := _find_runs(text)):
+            # Only a keyword in or before a run counts.
+            before, behind = _NEAR
+            near = _join([(max(0, begin - before), end + behind) for begin, end in runs])
+            joined = b"\0".join([lower[begin:end] for begin, end in near])
+            if beside := self._keywords.beside(self._keywords.find(joined)):
+                found += _apply(beside, text, _widen(runs, len(text)), named=named)
+        if numbers and named and (anywhere := self._keywords.anywhere(numbers)):
+            found += _apply(anywhere, text, [(0, len(text))], named=True)
         return readable.locate(_join(found)) if found else []
 
-    def _chosen(self, names: AbstractSet[str], *, named: bool) -> list[_Rule]:
-        rules = [self._rules[name] for name in sorted(names)]
-        return [rule for rule in rules if named or not rule.by_name]
+
+def _apply(rules: Iterable[_Rule], text: bytes, windows: Sequence[Span], *, named: bool) -> Iterator[Span]:
+    """What the rules find in the windows of a text."""
+    for rule in rules:
+        if named or not rule.by_name:
+            for window in windows:
+                yield from rule.find(text, window)
 
 
 class _Keywords:
-    """Find the rules of which a keyword stands in or before a long run of key characters."""
+    """Find the keywords of all rules by one pass over a text."""
 
-    def __init__(self, names: Mapping[bytes, Sequence[str]]) -> None:
-        self._short = [(keyword, names) for keyword, names in names.items() if len(keyword) < _BEGINNING]
-        self._long: dict[bytes, list[tuple[bytes, Sequence[str]]]] = {}
-        for keyword, of_rules in names.items():
-            if len(keyword) >= _BEGINNING:
-                self._long.setdefault(keyword[:_BEGINNING], []).append((keyword, of_rules))
+    def __init__(
+        self, beside: Mapping[bytes, Sequence[_Rule]], anywhere: Mapping[bytes, Sequence[_Rule]]
+    ) -> None:
+        keywords = [*(beside.keys() | anywhere.keys())]
+        self._beside = {n: rules for n, one in enumerate(keywords) if (rules := beside.get(one))}
+        self._anywhere = {n: rules for n, one in enumerate(keywords) if (rules := anywhere.get(one))}
+        self._search = BytesAhoCorasick(keywords, implementation=Implementation.DFA)
+        self._overlap = max(map(len, keywords)) - 1
 
-    def find(self, text: bytes, runs: Sequence[Span]) -> set[str]:
-        places = _join([(max(0, begin - _NAME), end + _BEGINNING) for begin, end in runs])
-        near = b"\0".join([text[begin:end] for begin, end in places]).lower()
-        found = [names for keyword, names in self._short if keyword in near]
-        beginnings = {near[at : at + _BEGINNING] for at in range(len(near) - _BEGINNING + 1)}
-        for beginning in self._long.keys() & beginnings:
-            found += [names for keyword, names in self._long[beginning] if keyword in near]
-        return {name for names in found for name in names}
+    def find(self, text: bytes) -> set[int]:
+        """The numbers of the keywords in a text of lower-case letters."""
+        if len(text) <= _PIECE:
+            return {one for one, _, _ in self._search.find_matches_as_indexes(text, True)}
+        found: set[int] = set()
+        for at in range(0, len(text), _PIECE):
+            piece = text[at : at + _PIECE + self._overlap]
+            found.update([one for one, _, _ in self._search.find_matches_as_indexes(piece, True)])
+        return found
+
+    def beside(self, numbers: Iterable[int]) -> set[_Rule]:
+        """The rules whose keyword stands beside a run."""
+        return {rule for number in numbers for rule in self._beside.get(number, ())}
+
+    def anywhere(self, numbers: Iterable[int]) -> set[_Rule]:
+        """The rules whose keyword may stand anywhere."""
+        return {rule for number in numbers for rule in self._anywhere.get(number, ())}
 
 
 class _Rule:
