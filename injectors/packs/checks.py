@@ -18,7 +18,14 @@ from crosswind.injectors.packs.parts import (
     Language,
     Part,
 )
-from crosswind.injectors.packs.words import opening, runs, split_words, stop_words, value_words
+from crosswind.injectors.packs.words import (
+    find_addresses,
+    opening,
+    runs,
+    split_words,
+    stop_words,
+    value_words,
+)
 
 Row = tuple[int, Entry, Part]
 
@@ -107,6 +114,16 @@ def check_values(rows: Sequence[Row], language: Language) -> Iterator[Problem]:
             yield Problem(line, f"word {word!r} could be taken for a value: leave it out, or use a slot")
 
 
+def check_addresses(rows: Sequence[Row], language: Language) -> Iterator[Problem]:
+    """A phrase that addresses its reader says how, so that no message mixes two ways."""
+    for line, entry, part in rows:
+        if part.form is Form.PHRASE:
+            for found in find_addresses(SLOT.sub("x", entry.text), language):
+                if found is not entry.address:
+                    fix = f'write "address": "{found}", or word it otherwise'
+                    yield Problem(line, f"text {entry.text!r} addresses its reader: {fix}")
+
+
 def check_duplicates(rows: Sequence[Row], _: Language) -> Iterator[Problem]:
     """No id, no text and, within a part, no key twice."""
     seen: dict[tuple[str, ...], int] = {}
@@ -183,6 +200,7 @@ _CHECKS: tuple[Callable[[Sequence[Row], Language], Iterable[Problem]], ...] = (
     check_fields,
     check_slots,
     check_values,
+    check_addresses,
     check_duplicates,
     check_openings,
     check_runs,

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import msgspec
 
-from crosswind.injectors.packs.parts import Domain, Half, Language, ValueType
+from crosswind.injectors.packs.parts import Address, Domain, Half, Language, ValueType
 
 SLOT = re.compile(r"\{([^{}]*)\}")
 Filled = Annotated[str, msgspec.Meta(pattern=r"\S")]
@@ -48,6 +48,8 @@ class Entry(
     """It is used only where the conversation or its tools have one of these stems; none: everywhere."""
     served_by: tuple[str, ...] = ()
     """It isn't used where a tool's name or description has one of these stems."""
+    address: Address | None = None
+    """How it addresses its reader; None: it doesn't, or its language has one way only."""
 
     @property
     def slots(self) -> list[str]:

@@ -41,6 +41,13 @@ class Half(StrEnum):
     TEST = "test"
 
 
+class Address(StrEnum):
+    """How a phrase addresses its reader, in languages that have two ways: German "du" and "Sie"."""
+
+    INFORMAL = "informal"
+    FORMAL = "formal"
+
+
 class ValueType(StrEnum):
     """The types of value that the slot `{value}` of an entry may have."""
 
@@ -134,7 +141,7 @@ OPERATORS = tuple(dict.fromkeys(part.operator for part in PARTS.values()))
 _FOUR = (Domain.GENERAL, Domain.SHOPPING, Domain.TRAVEL, Domain.MESSAGING)
 WANTED_DOMAINS: dict[Language, tuple[Domain, ...]] = {
     Language.EN: tuple(Domain),
-    Language.DE: _FOUR,
+    Language.DE: (Domain.GENERAL, Domain.SHOPPING, Domain.TRAVEL, Domain.SUPPORT),
     Language.ES: _FOUR,
     Language.ZH: _FOUR,
     Language.FR: (Domain.GENERAL,),

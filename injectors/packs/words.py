@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from crosswind.injectors.packs.parts import Language
+from crosswind.injectors.packs.parts import Address, Language
 
 _TOKEN = re.compile(r"\{[^{}]*\}|[^\W_]+(?:['’][^\W_]+)?")
 _SIGN = re.compile(r"\{[^{}]*\}|[^\W_]")
@@ -24,6 +24,23 @@ _STOP_WORDS = {
         will with won't would wouldn't yet you you'd you'll you're you've your yours
         """.split()  # noqa: SIM905
     ),
+    Language.DE: frozenset(
+        """
+        aber alle allem allen aller alles als also am an andere anderen anderer anderes auch auf aus bei
+        beim bin bis bist da dabei dafür damit dann daran darauf darf darum das dass davon dazu dein deine
+        deinem deinen deiner dem den denen denn der deren des dich die dies diese diesem diesen dieser
+        dieses dir doch dort du durch ein eine einem einen einer eines er erst es etwas euch euer eure für
+        gegen geht gibt habe haben habt halt hat hatte hätte hier hin ich ihm ihn ihnen ihr ihre ihrem ihren
+        ihrer im immer in ins irgendwann irgendwas irgendwo ist ja jede jedem jeden jeder jedes jetzt kann
+        kannst kein keine keinem keinen keiner können könnte könnten könntest lassen lässt mache machen
+        macht mal man mehr mein meine meinem meinen meiner meines mich mir mit muss nach nein nicht nichts
+        noch nun nur ob oder ohne schon sehr sein seine seinem seinen seiner seit selbst sich sie sind so
+        soll sollte sonst statt über um und uns unser unsere unserem unseren unserer unter viel vom von vor
+        wann war wäre waren warum was weg weil weiter welche welcher welches wem wen wenig wenn wer werde
+        werden wie wieder will wir wird wirst wo wohl wollen wollte würde würden würdest zu zum zur zwar
+        zwischen
+        """.split()  # noqa: SIM905
+    ),
 }
 _VALUE_WORDS = {
     Language.EN: frozenset(
@@ -33,8 +50,24 @@ _VALUE_WORDS = {
         january february april june july august september october november december
         """.split()  # noqa: SIM905
     ),
+    Language.DE: frozenset(
+        """
+        zwei drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig dreissig hundert tausend dutzend
+        montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag
+        montags dienstags mittwochs donnerstags freitags samstags sonnabends sonntags
+        heute gestern vorgestern morgen übermorgen
+        januar februar märz april mai juni juli august september oktober november dezember
+        """.split()  # noqa: SIM905
+    ),
 }
-"""Numbers and days in words. "March" and "May" mean too much else."""
+"""Numbers and days in words, "ß" as "ss". "March" and "May" mean too much else."""
+_ADDRESSES = {
+    Language.DE: {
+        Address.INFORMAL: re.compile(r"(?i:\b(?:du|dir|dich|dein(?:e[mnrs]?|s)?|euch|euer|eure[mnrs]?)\b)"),
+        Address.FORMAL: re.compile(r"(?<=[^\W_]|[,;–]) (?:Sie|Ihnen|Ihre?[mnrs]?)\b"),
+    },
+}
+"""The words that surely address the reader. At a sentence's start "Sie" may be "they"."""
 
 
 def value_words(language: Language) -> frozenset[str]:
@@ -44,6 +77,11 @@ def value_words(language: Language) -> frozenset[str]:
 def stop_words(language: Language) -> frozenset[str] | None:
     """The words that any text repeats; None where we have no list, so that no use of words is checked."""
     return _STOP_WORDS.get(language)
+
+
+def find_addresses(text: str, language: Language) -> list[Address]:
+    """The ways in which a text addresses its reader, as far as single words show it."""
+    return [address for address, words in _ADDRESSES.get(language, {}).items() if words.search(text)]
 
 
 def split_words(text: str, language: Language) -> list[str]:

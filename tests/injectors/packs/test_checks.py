@@ -139,6 +139,45 @@ def test_a_word_that_is_a_habit() -> None:
     assert "word 'planes' is in 4 of 4 entries of user.topic_drift/question: 3 may" in problem.what
 
 
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("Geht das auch für zwei Leute?", "word 'zwei' could be taken for a value"),
+        ("Oder erst übermorgen?", "word 'übermorgen' could be taken for a value"),
+        ("Warum wird man mit dreißig so müde?", "word 'dreissig' could be taken for a value"),
+        ("Weißt du, warum Flugzeuge weiß sind?", "informal"),
+        ("Können Sie mir das erklären?", "formal"),
+        ("Haben eure Flugzeuge Namen?", "informal"),
+        ("Nur eine Frage, Ihre Flugzeuge sind weiß, warum?", "formal"),
+    ],
+)
+def test_german_numbers_days_and_addresses(text: str, what: str) -> None:
+    (problem,) = problems({**DRIFT, "half": "train", "text": text}, name="de/travel")
+    assert what in problem.what
+    assert problems({**DRIFT, "half": "train", "text": text}, name="fr/travel") == []
+
+
+def test_german_that_addresses_nobody_or_says_whom() -> None:
+    entries = [
+        {**DRIFT, "half": "train", "text": "Die Piloten, sagen sie das im Mai? Sie wissen es ja."},
+        {**DRIFT, "half": "test", "text": "Ihr Flug war ruhig, meint meine Mutter."},
+        {**DRIFT, "half": "train", "text": "weißt du das", "address": "informal"},
+        {**DRIFT, "half": "test", "text": "Das wissen Sie bestimmt.", "address": "formal"},
+    ]
+    assert [problem.what for problem in problems(*entries, name="de/travel")] == [
+        "word 'mai' could be taken for a value: leave it out, or use a slot"
+    ]
+
+
+def test_german_words_that_are_a_habit() -> None:
+    texts = ["Übrigens, die Züge.", "Ist das übrigens weit?", "Übrigens weg.", "übrigens, was ist das"]
+    entries = [
+        {**DRIFT, "half": half, "text": text} for half, text in zip(["train", "test"] * 2, texts, strict=True)
+    ]
+    (problem,) = problems(*entries, name="de/general")
+    assert "word 'übrigens' is in 4 of 4" in problem.what
+
+
 def test_halves_of_unequal_size() -> None:
     entries = [{**DRIFT, "half": "train", "text": text} for text in ("red", "green", "blue", "pink")]
     (problem,) = problems(*entries)
