@@ -51,6 +51,12 @@ def operators() -> Mapping[str, Registered]:
     return registered_operators()
 
 
+def is_ours(name: str) -> bool:
+    """Whether an operator is installed, and no third party's."""
+    entry = operators().get(name)
+    return entry is not None and not entry.origin
+
+
 def aliases() -> dict[str, str]:
     """Other people's names for our operators (the papers' code and display names), to our names."""
     found: dict[str, str] = {}

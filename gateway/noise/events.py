@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from crosswind.gateway.protocols.history import HistoryStep
 from crosswind.gateway.protocols.json_values import encode
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.ledger import clean_hash
 from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Event
-from crosswind.injectors.conversation import Site
-from crosswind.injectors.engine.decision import Decision
+from crosswind.injectors.conversation import InstructionText, Site
+from crosswind.injectors.engine.decision import Decision, Injection, NewText
 from crosswind.injectors.identity import is_digest
+from crosswind.injectors.registry import is_ours
+from crosswind.injectors.wording import WORDING
 
 NO_TURN = -1
 """The turn index of events outside turns."""
@@ -31,40 +35,62 @@ class EventBuilder(msgspec.Struct):
     now_us: int
     redactor: Redactor
     ordinal: int = 0
+    _tools: dict[str, str] = {}
+    """The names of tools, each as it may be stored."""
 
-    def build(
-        self,
-        decision: Decision,
-        before: str,
-        after: str | None,
-        note: str,
-        *,
-        tool: str | None = None,
-        tool_class: str | None = None,
-    ) -> Event:
+    def build(self, one: Injection) -> Event:
+        """The event of an injection that may hold a secret."""
+        decision, after = one.decision, one.after
         mask, name = self.redactor.mask_text, self.redactor.mask_name
-        ordinal, self.ordinal = self.ordinal, self.ordinal + 1
-        return Event(
-            session_id=self.session_id,
-            turn_index=self.place.index,
-            ordinal=ordinal,
-            operator=decision.operator,
-            site=decision.site,
+        return replace(
+            self.build_clean(one, clean_hash(one.before)),
             # Only a tool's name can bring a secret into it.
             slot=name(decision.slot) if decision.site == Site.TOOL_SCHEMA else decision.slot,
             anchor=decision.anchor if is_digest(decision.anchor) else name(decision.anchor),
-            logical_call=decision.logical_call,
-            severity=decision.severity,
             draw=self._draw(decision),
-            clean_hash=clean_hash(before),
-            before=mask(before),
+            before=mask(one.before),
             after=None if after is None else mask(after),
-            recovery=decision.recovery,
-            note=mask(note),
-            tool=None if tool is None else name(tool),
-            tool_class=tool_class,
-            attempt=self.place.attempt,
-            created_us=self.now_us,
+            note=mask(one.note),
+        )
+
+    def build_clean(self, one: Injection, said: str) -> Event:
+        """The event of an injection without a secret (`is_clean`). `said`: the hash of the text before."""
+        decision, tool = one.decision, one.tool
+        ordinal, self.ordinal = self.ordinal, self.ordinal + 1
+        if tool is not None and tool not in self._tools:
+            self._tools[tool] = self.redactor.mask_name(tool)
+        return Event(
+            self.session_id,
+            self.place.index,
+            ordinal,
+            decision.operator,
+            decision.site,
+            decision.slot,
+            decision.anchor,
+            decision.logical_call,
+            decision.severity,
+            decision.draw,
+            said,
+            one.before,
+            one.after,
+            decision.recovery,
+            one.note,
+            tool if tool is None else self._tools[tool],
+            one.tool_class,
+            self.place.attempt,
+            self.now_us,
+        )
+
+    def is_clean(self, new: NewText, steps: Sequence[HistoryStep]) -> bool:
+        """Whether neither a text nor its noise can hold a secret: none was found in its message when that was
+        read, its session has shown none that noise could repeat, and operators of ours bring none along.
+        `steps` are the history's messages.
+        """
+        item, redactor = new.item, self.redactor
+        if redactor.mode != "redact" or redactor.has_seen_secrets or isinstance(item, InstructionText):
+            return False
+        return not steps[item.ref.message].masked and all(
+            WORDING not in one.decision.draw and is_ours(one.decision.operator) for one in new.injections
         )
 
     def _draw(self, decision: Decision) -> Mapping[str, Any]:

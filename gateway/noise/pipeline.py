@@ -19,11 +19,12 @@ from crosswind.gateway.protocols.hidden_tools import HistoryEdits
 from crosswind.gateway.protocols.json_values import encode
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import Redactor
+from crosswind.gateway.sessions.ledger import clean_hash
 from crosswind.gateway.sessions.profiles import FAULT_SITES
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.gateway.trajectory.fitness import Fitness
-from crosswind.gateway.trajectory.ledger_rows import NameMap
+from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
 from crosswind.gateway.trajectory.record import Event, Row, SessionMarked
 from crosswind.injectors.conversation import Ref
 from crosswind.injectors.engine.decision import Injection, NewText
@@ -162,10 +163,11 @@ def _record(
         _record_tools(noise, decided.tools, session, place, events)
     for new in noise.new:
         shown = session.ledger.add(new, session.record.id, place)
-        if events.storable(shown):
+        clean = events.is_clean(new, request.history.steps)
+        if clean or events.storable(shown):
             noise.rows.append(shown)
         if new.injections:
-            _record_injections(noise, new.injections, events)
+            _record_injections(noise, new.injections, events, shown if clean else None)
     if request.in_background:
         noise.events.append(events.no_operator("No noise: the response runs in the background."))
     _record_faults(noise, decided, session, place, events)
@@ -188,12 +190,20 @@ def _record_tools(
     _record_injections(noise, tools.shown.injections, events)
 
 
-def _record_injections(noise: Noise, injections: Sequence[Injection], events: EventBuilder) -> None:
-    noise.withheld += [one for one in injections if one.withheld is not None]
-    noise.events += [
-        events.build(one.decision, one.before, one.after, one.note, tool=one.tool, tool_class=one.tool_class)
-        for one in injections
-    ]
+def _record_injections(
+    noise: Noise, injections: Sequence[Injection], events: EventBuilder, clean: Shown | None = None
+) -> None:
+    """Build the events of what was done to a text. `clean` is its row where none of it holds a secret."""
+    for one in injections:
+        if one.withheld is not None:
+            noise.withheld.append(one)
+        if clean is None:
+            event = events.build(one)
+        elif one is injections[0]:
+            event = events.build_clean(one, clean.clean_hash)
+        else:
+            event = events.build_clean(one, clean_hash(one.before))
+        noise.events.append(event)
 
 
 def _record_faults(
@@ -201,7 +211,7 @@ def _record_faults(
 ) -> None:
     for decision, fault, note in decided.faults:
         after = None if fault is None else encode(fault.settings()).decode()
-        noise.events.append(events.build(decision, "", after, note))
+        noise.events.append(events.build(Injection(decision, "", after, note)))
     if decided.faults:
         noise.faults = Faults.of(decided.faults)
         session.turns.add_injections(place, len(noise.faults.injected))
