@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -30,7 +30,7 @@ class Frame:
         self._values: dict[str, Any] = {}
         self._pieces: Pieces = ()
         self._key = b""
-        self._edited: tuple[dict[str, bytes | None], Pieces] = ({}, ())
+        self._edited: tuple[dict[str, bytes | None], Pieces, bytes] = ({}, (), b"")
 
     def __contains__(self, name: object) -> bool:
         return name in self._document.members
@@ -43,7 +43,7 @@ class Frame:
     @property
     def size(self) -> int:
         """Its bytes in memory."""
-        return 4 * (len(self.head) + len(self.tail))
+        return 5 * (len(self.head) + len(self.tail))
 
     def document(self, body: bytes) -> Document:
         """The whole body, which has this frame and an array of messages, as a document."""
@@ -84,11 +84,21 @@ class Frame:
 
     def with_edits(self, edits: Edits) -> Pieces:
         """The pieces with other values of some members."""
-        known, pieces = self._edited
+        known, pieces, _ = self._edited
         if not pieces or known != edits:
             pieces = self._split(edits, self._member)
-            self._edited = dict(edits), pieces
+            self._edited = dict(edits), pieces, b"".join([piece for piece in pieces if piece is not None])
         return pieces
+
+    def masked(self, edits: Edits, mask: Callable[[bytes], bytes]) -> Pieces:
+        """The pieces with edits, for the store. They are masked one by one only where their text, the same
+        object from turn to turn, has something to hide.
+        """
+        pieces = self.with_edits(edits) if edits else self.pieces
+        text = self._edited[2] if edits else self._document.body
+        if mask(text) is text:
+            return pieces
+        return tuple([None if piece is None else mask(piece) for piece in pieces])
 
     def with_history(self, history: bytes, edits: Edits, member: str) -> bytes:
         """A whole body, with another value of the member that holds the messages."""

@@ -46,6 +46,7 @@ class HistoryStep(msgspec.Struct, eq=False, gc=False):
     items: tuple[Item, ...]
     received: Chain
     masked: bool
+    """Whether a secret is hidden in it, or in a message before it in its chain."""
     policy_anchor: str | None
     """The anchor of a message that the policy made: by its first call's id, else by its text."""
     rewritten: dict[Replacements, bytes] = {}
@@ -117,7 +118,8 @@ class History:
         parent = self.steps[-1].received if len(self.steps) > self.held else None
         received = Chain(parent, stored)
         received.says = _says(parent.says if parent else b"", read)
-        step = HistoryStep(raw, lead, read, items, received, stored is not raw, self._policy_anchor(read))
+        masked = stored is not raw or (parent is not None and self.steps[-1].masked)
+        step = HistoryStep(raw, lead, read, items, received, masked, self._policy_anchor(read))
         self._append(step)
         return step
 

@@ -186,7 +186,7 @@ class Request(msgspec.Struct, eq=False):
     def stored_view(self, mask: Mask) -> View:
         """The body as received, for the store."""
         if self._received is None:
-            self._received = View(_mask_pieces(self.frame.pieces, mask), self.chain)
+            self._received = View(self.frame.masked({}, mask), self.chain)
         return self._received
 
     def write(
@@ -212,7 +212,7 @@ class Request(msgspec.Struct, eq=False):
         parts: list[bytes] = []
         for piece in pieces:
             parts += segments if piece is None else (piece,)
-        stored = _mask_pieces(pieces, mask) if edits else self.stored_view(mask).frame
+        stored = frame.masked(edits, mask) if edits else self.stored_view(mask).frame
         return b"".join(parts), View(stored, chain)
 
     def write_round(
@@ -327,7 +327,3 @@ def _sent_chain(
         step.sent_raw = raw
         parent = step.sent
     return parent
-
-
-def _mask_pieces(pieces: tuple[bytes | None, ...], mask: Mask) -> tuple[bytes | None, ...]:
-    return tuple([None if piece is None else mask(piece) for piece in pieces])

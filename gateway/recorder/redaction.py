@@ -9,10 +9,8 @@ session has shown.
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Iterable
 from functools import lru_cache
-from threading import Lock
 from urllib.parse import quote
 
 from crosswind.gateway.config.sections import Secrets
@@ -63,7 +61,7 @@ class Redactor:
 
     def mask(self, segment: bytes) -> bytes:
         """Mask the segment for storage; return the same object if it has no secret."""
-        if len(segment) < SHORTEST or self._is_part(segment):
+        if len(segment) < SHORTEST or (segment in self._clear and not self._remains):
             return segment
         masked = segment
         for credential in self._known:
@@ -73,23 +71,23 @@ class Redactor:
                     self._remains.add((credential,))
         if self.mode != "redact":
             return masked
-        masked = self._mask_remains(self._mask_shaped(masked))
+        if masked not in self._clean:
+            masked = self._mask_shaped(masked)
+        if self._remains:
+            masked = self._mask_remains(masked)
         if masked is segment and len(self._clear) < _MOST_CLEAR:
             self._clear += b"\0" + segment
         return masked
 
     def _is_name_of_parts(self, name: bytes) -> bool:
         """Whether it is a text's part, or made of some, as anchors are: `call:` and a call's id."""
-        parts = name.replace(b"#", b":").split(b":")
-        return all(len(part) < _SHORT_PART or self._is_part(part) for part in parts)
-
-    def _is_part(self, segment: bytes) -> bool:
-        """Whether it is a part of a text of this turn that has no secret."""
-        return segment in self._clear and not self._remains
+        clear = b"" if self._remains else self._clear
+        parts = (name,) if name in clear else name.replace(b"#", b":").split(b":")
+        return all(len(part) < _SHORT_PART or part in clear for part in parts)
 
     def mask_text(self, text: str) -> str:
         raw = text.encode("utf-8", "surrogatepass")
-        if self._clear and self._is_part(_written_in_json(raw)):
+        if self._clear and not self._remains and _written_in_json(raw) in self._clear:
             return text
         masked = self.mask(raw)
         return text if masked is raw else masked.decode("utf-8", "surrogatepass")
@@ -121,11 +119,11 @@ class Redactor:
 
     def contains_secret(self, segment: bytes) -> bool:
         """Whether the segment contains a secret, in any mode."""
-        return any(one in segment for one in self._known) or self._mask_shaped(segment) is not segment
+        return any(one in segment for one in self._known) or (
+            segment not in self._clean and self._mask_shaped(segment) is not segment
+        )
 
     def _mask_shaped(self, segment: bytes) -> bytes:
-        if segment in self._clean:
-            return segment
         spans = load_rules().find(segment)
         if not spans:
             self._clean.add(segment)
@@ -135,7 +133,7 @@ class Redactor:
         return replace_spans(segment, spans)
 
     def _mask_remains(self, segment: bytes) -> bytes:
-        if self._remains is None or not self._remains:
+        if not self._remains:
             return segment
         spans = self._remains.find(segment)
         return replace_spans(segment, spans) if spans else segment
@@ -183,30 +181,29 @@ def _spellings(secrets: tuple[str, ...]) -> tuple[bytes, ...]:
 
 
 class _Clean:
-    """Segments recently found clean: tools, system prompts and message frames occur again and again."""
+    """Segments recently found clean: tools, system prompts and message frames occur again and again. When
+    half of what is remembered is new, the rest is dropped.
+    """
+
+    __slots__ = ("_bytes", "_new", "_old")
 
     def __init__(self) -> None:
-        self._segments: OrderedDict[bytes, None] = OrderedDict()
+        self._new: set[bytes] = set()
+        self._old: set[bytes] = set()
         self._bytes = 0
-        self._lock = Lock()
 
     def __contains__(self, segment: bytes) -> bool:
-        if len(segment) not in _WORTH_REMEMBERING:
+        if segment in self._new:
+            return True
+        if segment not in self._old:
             return False
-        try:
-            self._segments.move_to_end(segment)
-        except KeyError:  # Not there, or another thread has just dropped it.
-            return False
+        self.add(segment)
         return True
 
     def add(self, segment: bytes) -> None:
-        """Remember a segment; drop the least recently used ones."""
         if len(segment) not in _WORTH_REMEMBERING:
             return
-        with self._lock:
-            if segment in self._segments:
-                return
-            self._segments[segment] = None
-            self._bytes += len(segment) + _ENTRY_BYTES
-            while self._bytes > _REPEATED_BYTES:
-                self._bytes -= len(self._segments.popitem(last=False)[0]) + _ENTRY_BYTES
+        self._new.add(segment)
+        self._bytes += len(segment) + _ENTRY_BYTES
+        if self._bytes > _REPEATED_BYTES // 2:
+            self._old, self._new, self._bytes = self._new, set(), 0

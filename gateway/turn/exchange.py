@@ -277,12 +277,7 @@ class Exchange(msgspec.Struct, eq=False):
                 redactor.contains_secret(body)
                 for body in (self.received.bytes(), self.sent.bytes(), produced or b"")
             )
-        return (
-            hidden
-            or any(step.masked for step in self.request.steps)
-            or any(
-                piece is not None and MASK in piece
-                for view in (self.received, self.sent)
-                for piece in view.frame
-            )
-        )
+        if hidden or (self.request.steps and self.request.steps[-1].masked):
+            return True
+        frame = self.received.frame + self.sent.frame
+        return any(MASK in piece for piece in frame if piece is not None)
