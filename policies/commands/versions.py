@@ -71,7 +71,8 @@ TOLERANCE = click.option(
     default=DEFAULT_TOLERANCE,
     show_default=True,
     callback=_finite,
-    help="Largest difference of log-probabilities: 1e-3 is ample for float32, bfloat16 needs 0.1.",
+    help="Difference of log-probabilities, on average and at the 99th percentile, that is rounding: 1e-3 is "
+    "ample for float32, bfloat16 needs 0.1.",
 )
 
 
@@ -122,9 +123,9 @@ def publish(
 
 
 def _describe_confirmation(done: DeployedVersion) -> str:
-    if not done.tokens:
+    if not done.difference.tokens:
         return "it was not confirmed"
-    return f"log-probabilities agree within {done.max_difference:.2g} over {done.tokens} tokens"
+    return done.difference.describe_agreement()
 
 
 @click.command(
@@ -223,17 +224,14 @@ def verify(
     probe_of = load_reference()
     with open_deployment(registry, engine, control, tolerance, engine_timeout) as deployment:
         found = deployment.confirm(wanted, probe_of)
-        if found.max_difference > tolerance:
+        if not found.difference.is_rounding(tolerance):
             outcome = "it serves other weights"
             if back:
                 outcome = deployment.roll_back_to(find_last_good(registry, wanted), probe_of)
             print_problems(deployment.unreported)
             fail(f"{wanted.version}: {describe_difference(found, tolerance)}; {outcome}")
         print_problems([*describe_missed(wanted.version, found.away), *deployment.unreported])
-        click.echo(
-            f"{wanted.version} is what {engine} serves: log-probabilities agree within "
-            f"{found.max_difference:.2g} over {found.tokens} tokens"
-        )
+        click.echo(f"{wanted.version} is what {engine} serves: {found.difference.describe_agreement()}")
 
 
 def find_version(version: Path, versions: Path | None) -> tuple[Registry, PolicyVersion]:

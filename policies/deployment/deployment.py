@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from crosswind.policies.deployment.confirmation import Confirmation, Probe, confirm
+from crosswind.policies.deployment.confirmation import (
+    Confirmation,
+    Difference,
+    Probe,
+    confirm,
+    measure_difference,
+)
 from crosswind.policies.engine import Engine, EngineError, EngineHealth, PublishedVersion
 from crosswind.policies.versions.journal import BAD, CONFIRMED, GOOD, PUBLISHED, JournalError, VersionJournal
 from crosswind.policies.versions.version import PolicyVersion, Registry, VersionError, verify
@@ -58,7 +64,8 @@ class JournalObserver(DeploymentObserver):
         status = self.journal.read_statuses().get(version)
         if status is not None and status.bad is not None:
             self.journal.append(GOOD, version, engine=self.engine)
-        figures = {"max_difference": confirmation.max_difference, "tokens": confirmation.tokens}
+        difference = confirmation.difference
+        figures = {"max_difference": difference.largest, "tokens": difference.tokens}
         self.journal.append(CONFIRMED, version, engine=self.engine, **figures)
 
     def on_doubted(self, version: str, reason: str) -> None:
@@ -67,12 +74,11 @@ class JournalObserver(DeploymentObserver):
 
 @dataclass(frozen=True, slots=True)
 class DeployedVersion:
-    """A version that the engine serves, confirmed on `tokens` tokens (0: with nothing)."""
+    """A version that the engine serves, and how far it was from the trainer's (over 0 tokens: not looked)."""
 
     version: str
     swap_ms: float
-    max_difference: float
-    tokens: int
+    difference: Difference
     unreported: tuple[str, ...] = ()
     """Observers that couldn't be notified, and why."""
     away: Mapping[str, str] = field(default_factory=dict)
@@ -86,7 +92,7 @@ class DeployedVersion:
 
 @dataclass(slots=True)
 class Deployment:
-    """Deploys versions to one engine. `tolerance` is the largest difference that counts as rounding."""
+    """Deploys versions to one engine. `tolerance` is what counts as rounding."""
 
     engine: Engine
     observers: Sequence[DeploymentObserver]
@@ -107,12 +113,10 @@ class Deployment:
         if not is_serving(self.engine.health(), version):
             done = self._publish(version)
         found = self.confirm(version, probe_of)
-        if found.max_difference <= self.tolerance:
+        if found.difference.is_rounding(self.tolerance):
             unreported, self.unreported = tuple(self.unreported), []
             away = {**done.away, **found.away}
-            return DeployedVersion(
-                version.version, done.swap_ms, found.max_difference, found.tokens, unreported, away
-            )
+            return DeployedVersion(version.version, done.swap_ms, found.difference, unreported, away)
         reason = describe_difference(found, self.tolerance)
         outcome = self.roll_back_to(previous, probe_of)
         raise NotConfirmed("; ".join([f"version {version.version!r}: {reason}", outcome, *self.unreported]))
@@ -121,9 +125,9 @@ class Deployment:
         """Compare the engine with the trainer and notify all observers. Raises EngineError."""
         probe = probe_of(version)
         if not probe.prompts:
-            return Confirmation(version.version, 0.0, 0)
+            return Confirmation(version.version, measure_difference([], []))
         found = confirm(self.engine, version.version, probe)
-        if found.max_difference <= self.tolerance:
+        if found.difference.is_rounding(self.tolerance):
             self._notify(lambda observer: observer.on_confirmed(version.version, found))
             if found.away:
                 self._notify(lambda observer: observer.on_missed(version.version, found.away))
@@ -146,10 +150,10 @@ class Deployment:
             found = self.confirm(previous, probe_of)
         except (EngineError, VersionError) as error:
             return f"going back to {previous.version!r} failed: {error}"
-        if found.max_difference > self.tolerance:
+        if not found.difference.is_rounding(self.tolerance):
             return (
                 f"rolled back to {previous.version!r}, which the engine doesn't serve correctly either (by "
-                f"up to {found.max_difference:.3g}): restart the engine; what it samples is not trained on"
+                f"{found.difference}): restart the engine; what it samples is not trained on"
             )
         return f"rolled back to {previous.version!r}"
 
@@ -199,8 +203,8 @@ def describe_missed(version: str, away: Mapping[str, str]) -> list[str]:
 
 def describe_difference(found: Confirmation, tolerance: float) -> str:
     return (
-        f"the engine's log-probabilities differ from the trainer's by up to {found.max_difference:.3g} over "
-        f"{found.tokens} tokens, above the tolerance of {tolerance:g}"
+        f"the engine's log-probabilities differ from the trainer's by {found.difference}: more than the "
+        f"tolerance of {tolerance:g}"
     )
 
 

@@ -38,7 +38,7 @@ class GatewayObserver(DeploymentObserver):
 
     def on_confirmed(self, version: str, confirmation: Confirmation) -> None:
         there = [one for one in self._engines if one not in confirmation.away]
-        said = {"trusted": True, "max_difference": confirmation.max_difference}
+        said = {"trusted": True, "max_difference": confirmation.difference.largest}
         self._put(version, said | {"engines": there})
 
     def on_missed(self, version: str, away: Mapping[str, str]) -> None:

@@ -106,7 +106,7 @@ def load_probe() -> ProbeOf:
     return probe
 
 
-def load_module(directory: Path, dtype: str = "float32", attention: str | None = None) -> Any:
+def load_module(directory: Path, dtype: str = "float32") -> Any:
     """The causal language model in a directory. Raises VersionError where it holds none."""
     import torch
     from transformers import AutoModelForCausalLM
@@ -115,7 +115,7 @@ def load_module(directory: Path, dtype: str = "float32", attention: str | None =
     transformers_logging.disable_progress_bar()
     try:
         return AutoModelForCausalLM.from_pretrained(
-            directory, dtype=getattr(torch, dtype), attn_implementation=attention, local_files_only=True
+            directory, dtype=getattr(torch, dtype), local_files_only=True
         )
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise VersionError(

@@ -48,12 +48,11 @@ class CaptureGuard:
             return
         for trouble in deployment.unreported:
             self._say(trouble)
-        if found.max_difference > self._tolerance:
+        if not found.difference.is_rounding(self._tolerance):
             told = describe_difference(found, self._tolerance)
             self._say(f"{url}: {told}; capture for training is stopped")
         else:
-            within = f"within {found.max_difference:.2g} over {found.tokens} tokens"
-            self._say(f"{version.version} is confirmed at {url} ({within})")
+            self._say(f"{version.version} is confirmed at {url} ({found.difference.describe_agreement()})")
 
     def _probe(self, version: PolicyVersion) -> Probe:
         """For one server at a time: torch is to take one core, not one for each."""

@@ -100,6 +100,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "loss": {"clip_low": 0.2, "clip_high": 0.28, "dual_clip": 3.0, "aggregation": "rollout"},
         "advantages": "per_arm",
         "whitening": "none",
-        "curriculum": {"kind": "gap", "profile": "noisyagent"},
+        "curriculum": {"kind": "gap", "profile": "noisyagent", "gap": {"gap_rule": "point"}},
     },
 }

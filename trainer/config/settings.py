@@ -13,6 +13,7 @@ from crosswind.trainer.errors import RunRefused
 from crosswind.trainer.objectives.objective import ObjectiveSettings
 
 SeedScope = Literal["session", "group", "task"]
+AdvantageScope = Literal["per_arm", "group"]
 
 
 class SettingsError(RunRefused):
@@ -63,8 +64,9 @@ class GapSettings(_Settings):
 
     theta: float = Field(default=0.05, gt=0, lt=1)
     """A type is adapted to where its gap is below this (NoisyAgent: 0.05)."""
-    gap_rule: Literal["point", "upper"] = "point"
-    """`point`: Δ itself, as printed. `upper`: Δ's one-sided 95 % upper bound."""
+    gap_rule: Literal["point", "upper"] = "upper"
+    """`upper`: Δ's one-sided 95 % upper bound. `point`: Δ itself, as NoisyAgent prints it; looked at after
+    every step, it falls below θ by chance before long, whatever the true gap."""
     minimum_rollouts: int = Field(default=24, ge=1)
     """Noisy rollouts of a type at its present level, before its gap is looked at."""
     decay: float = Field(default=0.8, gt=0, le=1)
@@ -110,7 +112,7 @@ class TrainConfig(_Settings):
     optimiser: OptimiserSettings = OptimiserSettings()
     lora: LoraSettings = LoraSettings()
     curriculum: CurriculumSettings = CurriculumSettings()
-    advantages: Literal["per_arm", "group"] = "per_arm"
+    advantages: AdvantageScope = "per_arm"
     """`per_arm`: NoisyAgent eq. 9. `group`: over both arms together."""
     whitening: Literal["none", "batch", "buffer"] = "none"
     """Normalise the advantages once more, over an optimiser step's groups or over the whole training step's.
@@ -126,8 +128,8 @@ class TrainConfig(_Settings):
     max_sequence: int = Field(default=40_960, ge=2)
     """Tokens; a rollout with a longer sequence doesn't train."""
     logprob_tolerance: float = Field(default=1e-3, gt=0)
-    """Largest difference between the engine's log-probabilities and ours. float32: 1e-3 is ample; bfloat16:
-    0.1.
+    """How far the engine's log-probabilities may be from ours, on average and at the 99th percentile.
+    float32: 1e-3 is ample; bfloat16: 0.1.
     """
     probe_rollouts: int = Field(default=8, ge=1)
     """How many of a step's rollouts a new version is confirmed with."""

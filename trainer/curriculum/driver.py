@@ -10,7 +10,7 @@ from typing import Any
 from crosswind.gateway.client import Client, GatewayError
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.injectors.profiles import load as profiles
-from crosswind.trainer.config.settings import CurriculumSettings
+from crosswind.trainer.config.settings import AdvantageScope, CurriculumSettings
 from crosswind.trainer.curriculum import gap
 from crosswind.trainer.rollouts.groups import Group
 
@@ -23,9 +23,15 @@ class CurriculumDriver:
     it is.
     """
 
-    def __init__(self, settings: CurriculumSettings, stored: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        settings: CurriculumSettings,
+        advantages: AdvantageScope,
+        stored: Mapping[str, Any] | None = None,
+    ) -> None:
         """Go on from a stored state, or begin. Raises ValueError where the profile or a level isn't there."""
         self.settings = settings
+        self.advantages = advantages
         self.state: gap.GapState | None = None
         if settings.kind == "gap":
             self.state = gap.GapState.from_json(stored) if stored else _begin(settings)
@@ -48,7 +54,7 @@ class CurriculumDriver:
         if sink is None or self.state is None:
             return None
         try:
-            sink.put_curriculum(gap.curriculum(self.state, self.settings).to_json())
+            sink.put_curriculum(gap.curriculum(self.state, self.settings, self.advantages).to_json())
         except GatewayError as error:
             return str(error)
         return None

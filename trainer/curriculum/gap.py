@@ -18,7 +18,7 @@ import msgspec
 
 from crosswind.gateway.trajectory.record import Arm
 from crosswind.injectors.engine.curriculum import Curriculum, TypeState
-from crosswind.trainer.config.settings import CurriculumSettings, GapSettings
+from crosswind.trainer.config.settings import AdvantageScope, CurriculumSettings, GapSettings
 from crosswind.trainer.rollouts.groups import Group
 
 
@@ -129,14 +129,14 @@ def advance(state: GapState, groups: Sequence[Group], settings: GapSettings) -> 
     return reached, changes
 
 
-def curriculum(state: GapState, settings: CurriculumSettings) -> Curriculum:
+def curriculum(state: GapState, settings: CurriculumSettings, advantages: AdvantageScope) -> Curriculum:
     """The curriculum by which the gateway plans new sessions."""
     return Curriculum(
         version=state.version,
         profile=state.profile,
         rho=state.rho,
         group_share=settings.group_share,
-        advantages="per_arm",
+        advantages=advantages,
         seed_scope=settings.seed_scope,
         types={
             name: TypeState(level=window.level, share=window.share) for name, window in state.types.items()

@@ -9,9 +9,10 @@ from math import isfinite
 import torch
 from torch import Tensor
 
-from crosswind.policies.deployment.confirmation import Probe
-from crosswind.trainer.config.settings import OptimiserSettings, TrainConfig
+from crosswind.policies.deployment.confirmation import Difference, Probe, measure_difference
+from crosswind.trainer.config.settings import TrainConfig
 from crosswind.trainer.learning.model import Policy
+from crosswind.trainer.learning.optimiser import list_parameters, make_optimiser
 from crosswind.trainer.objectives.objective import (
     LossScale,
     Objective,
@@ -43,11 +44,8 @@ class Measurement:
     entropy: float
     """Mean over the sampled tokens, in nats."""
     tokens: int
-    engine_gap: float | None
-    """Largest |log π_old - log π_engine| over tokens that the newest version sampled; None: there were none.
-    """
-    current_tokens: int
-    """How many tokens those are."""
+    engine_gap: Difference | None
+    """|log π_old - log π_engine| over tokens that the newest version sampled; None: there were none."""
     drift: float
     """Mean of log π_engine - log π_old over all tokens: how far off-policy they are."""
 
@@ -68,16 +66,6 @@ class UpdateResult:
     losses: list[float] = field(default_factory=list)
 
 
-def make_optimiser(policy: Policy, settings: OptimiserSettings) -> torch.optim.AdamW:
-    return torch.optim.AdamW(
-        policy.trainable_parameters(),
-        lr=settings.learning_rate,
-        betas=(settings.beta1, settings.beta2),
-        eps=settings.epsilon,
-        weight_decay=settings.weight_decay,
-    )
-
-
 class Learner:
     """A policy with its optimiser and objective. `reference` is the policy of the KL term, where there is
     one.
@@ -87,12 +75,12 @@ class Learner:
         self.policy = policy
         self.config = config
         self.reference = reference
-        self.optimiser = make_optimiser(policy, config.optimiser)
+        self.optimiser = make_optimiser(policy.trainable_parameters(), config.optimiser)
         self.objective: Objective = resolve(config.objective)
 
     def measure(self, material: TrainingBatch) -> Measurement:
         """Score everything with the weights as they are."""
-        before = Measurement([], entropy=0.0, tokens=0, engine_gap=None, current_tokens=0, drift=0.0)
+        before = Measurement([], entropy=0.0, tokens=0, engine_gap=None, drift=0.0)
         for mini_batch in material.mini_batches:
             measured = []
             for batch in micro_batches(
@@ -101,10 +89,13 @@ class Learner:
                 old, entropy = self._score(self.policy, batch)
                 reference = self._score(self.reference, batch)[0] if self.reference is not None else None
                 measured.append(ScoredBatch(batch, old, reference))
-                _take_in(before, batch, old, entropy)
+                before.entropy += float(entropy.sum())
+                before.drift += float((batch.engine - old).sum())
+                before.tokens += batch.targets.shape[0]
             before.mini_batches.append((measured, mini_batch.scale))
         before.entropy /= max(before.tokens, 1)
         before.drift /= max(before.tokens, 1)
+        before.engine_gap = _measure_engine_gap(before)
         return before
 
     def update(self, before: Measurement, step: int) -> UpdateResult:
@@ -148,9 +139,7 @@ class Learner:
             outcome.loss.backward()
             outcomes.append(outcome)
         norm = float(
-            torch.nn.utils.clip_grad_norm_(
-                self.policy.trainable_parameters(), self.config.optimiser.clip_norm
-            )
+            torch.nn.utils.clip_grad_norm_(list_parameters(self.optimiser), self.config.optimiser.clip_norm)
         )
         if isfinite(norm):
             self.optimiser.step()
@@ -162,12 +151,14 @@ class Learner:
         return outcomes
 
     def divergence(self, before: Measurement) -> float:
-        """KL(π_θ ‖ π_old) per token, by DeepSeekMath's estimator, on the first micro-batch: how far a step
-        went.
-        """
-        each = before.mini_batches[0][0][0]
-        logprobs, _ = self._score(self.policy, each.batch)
-        return float(divergence(logprobs, each.old).mean())
+        """KL(π_old ‖ π_θ) per token, estimated on all of the step's sampled tokens: how far the step went."""
+        total, tokens = 0.0, 0
+        for measured, _ in before.mini_batches:
+            for each in measured:
+                logprobs, _ = self._score(self.policy, each.batch)
+                total += float(divergence(each.old, logprobs).sum())
+                tokens += each.old.shape[0]
+        return total / max(tokens, 1)
 
     def probe(self, samples: Sequence[Sample]) -> Probe:
         """What the weights say of these rollouts' sequences, for an engine to agree with.
@@ -198,11 +189,11 @@ class Learner:
             return policy.score(batch, self.config.temperature)
 
 
-def _take_in(before: Measurement, batch: MicroBatch, old: Tensor, entropy: Tensor) -> None:
-    gap = batch.engine - old
-    before.entropy += float(entropy.sum())
-    before.drift += float(gap.sum())
-    before.tokens += batch.targets.shape[0]
-    before.current_tokens += int(batch.current.sum())
-    if bool(batch.current.any()):
-        before.engine_gap = max(before.engine_gap or 0.0, float(gap[batch.current].abs().max()))
+def _measure_engine_gap(before: Measurement) -> Difference | None:
+    ours: list[float] = []
+    engine: list[float] = []
+    for measured, _ in before.mini_batches:
+        for each in measured:
+            ours += each.old[each.batch.current].tolist()
+            engine += each.batch.engine[each.batch.current].tolist()
+    return measure_difference(ours, engine) if ours else None

@@ -55,12 +55,18 @@ class Policy:
         """Log-probabilities of the sampled tokens at a temperature, with gradient, and entropies: [N] and
         [N], float32.
 
-        The vocabulary is projected at sampled positions only: of a tool-calling episode that is about a
-        fifth.
+        The model's own forward is used, since models scale or cap their logits. It projects the vocabulary
+        at the sampled positions only: of a tool-calling episode that is about a fifth.
         """
-        trunk, head = self.module.base_model, self.module.get_output_embeddings()
-        hidden = trunk(input_ids=batch.input_ids, use_cache=False).last_hidden_state  # [B, T, H]
-        logits = head(hidden[batch.rows, batch.columns]).float() / temperature  # [N, V]
+        head = self.module.get_output_embeddings()
+        selection = head.register_forward_pre_hook(
+            lambda _, hidden: (hidden[0][batch.rows, batch.columns],)  # [B, T, H] to [N, H]
+        )
+        try:
+            logits = self.module(input_ids=batch.input_ids, use_cache=False).logits.float()  # [N, V]
+        finally:
+            selection.remove()
+        logits = logits / temperature
         everything = torch.log_softmax(logits, dim=-1)  # [N, V]
         logprobs = everything.gather(-1, batch.targets.unsqueeze(-1)).squeeze(-1)  # [N]
         with torch.no_grad():
@@ -110,7 +116,7 @@ def load(
     Dropout stays off: a probability ratio must not measure it.
     """
     try:
-        module = load_module(directory, dtype, "sdpa")
+        module = load_module(directory, dtype)
     except VersionError as error:
         raise ModelError(f"policy: {error}") from None
     try:
@@ -119,6 +125,11 @@ def load(
         raise ModelError(
             f"device: {device!r} can't be used: {read_first_line(error)}; name cpu, or one that torch has"
         ) from None
+    if module.get_output_embeddings() is None:
+        raise ModelError(
+            f"policy: {directory}: {type(module).__name__} names no layer that projects the vocabulary "
+            "(get_output_embeddings), where the positions to score are chosen; it can't be trained"
+        )
     files = {name: (directory / name).read_bytes() for name in COPIED if (directory / name).is_file()}
     policy = Policy(module, directory, files, device)
     if weights is not None:

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from math import fsum, sqrt
+from math import fsum, isclose, sqrt
+
+RELATIVE_TOLERANCE = 1e-6
+ABSOLUTE_TOLERANCE = 1e-9
+"""Rewards that differ by less are equal: sums of components and means of judges are right up to rounding
+only, and a division by their σ would make a full advantage of it.
+"""
+
+
+def are_equal(rewards: Sequence[float]) -> bool:
+    """Whether all rewards are equal, up to rounding: nothing distinguishes their rollouts."""
+    return len(rewards) < 2 or isclose(
+        min(rewards), max(rewards), rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE
+    )
 
 
 def normalise(rewards: Sequence[float]) -> list[float]:
@@ -24,7 +37,7 @@ def centre(rewards: Sequence[float]) -> list[float]:
     """r - μ over the rewards: a baseline only, for advantages that are whitened over more than a group
     afterwards.
     """
-    if len(rewards) < 2 or min(rewards) == max(rewards):
+    if are_equal(rewards):
         return [0.0] * len(rewards)
     mean = fsum(rewards) / len(rewards)
     return [reward - mean for reward in rewards]

@@ -14,6 +14,7 @@ import orjson
 
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Arm, RewardState, Session, SessionStatus, Trajectory, Turn
+from crosswind.trainer.rollouts.advantages import are_equal
 from crosswind.trainer.rollouts.sequences import find_unfit_round, sampling_versions
 
 
@@ -84,7 +85,7 @@ class Group:
         """All rewards are equal, over both arms: nothing to learn, the group is filtered (NoisyAgent
         §A.6).
         """
-        return len(set(self.rewards)) < 2
+        return are_equal(self.rewards)
 
     @property
     def trainable(self) -> list[int]:
@@ -101,7 +102,7 @@ class Group:
         arms: dict[Arm, list[float]] = {}
         for rollout in self.rollouts:
             arms.setdefault(rollout.arm, []).append(rollout.reward)
-        return sum(len(rewards) < 2 or len(set(rewards)) < 2 for rewards in arms.values())
+        return sum(map(are_equal, arms.values()))
 
 
 def read_group(group_id: str, trajectories: Sequence[Trajectory], admission: Admission) -> Group:

@@ -59,7 +59,7 @@ def train(run: Run) -> RunState:
     config = run.config
     torch.set_num_threads(config.threads)
     learner, state = begin_or_resume(run)
-    driver = CurriculumDriver(config.curriculum, state.curriculum)
+    driver = CurriculumDriver(config.curriculum, config.advantages, state.curriculum)
     source = run.source()
     finish_interrupted(run, learner, state)
     if state.step == 0:
@@ -184,14 +184,15 @@ def _compare_with_engine(run: Run, state: RunState, before: Measurement) -> None
     if state.step == 0:
         run.progress.note(
             "before the first update: the trainer's log-probabilities differ from those that the engine "
-            f"recorded by {gap:.3g} at most, over {before.current_tokens} tokens",
-            max_difference=gap,
-            tokens=before.current_tokens,
+            f"recorded by {gap}",
+            max_difference=gap.largest,
+            mean_difference=gap.mean,
+            tokens=gap.tokens,
         )
-    if not gap <= tolerance:
+    if not gap.is_rounding(tolerance):
         reason = (
             f"the engine recorded log-probabilities for version {state.version!r} that differ from the "
-            f"trainer's by up to {gap:.3g} (logprob_tolerance is {tolerance:g}): it serves other weights, or "
+            f"trainer's by {gap} (logprob_tolerance is {tolerance:g}): it serves other weights, or "
             f"samples at another temperature than {run.config.temperature:g}"
         )
         raise EngineMismatch(f"{reason}; nothing was trained on it; {roll_back(run, state, reason)}")

@@ -10,6 +10,7 @@ from typing import Any, TextIO
 import orjson
 
 from crosswind.policies.bench import BenchError, run_bench
+from crosswind.policies.deployment.confirmation import Difference
 from crosswind.policies.deployment.deployment import DeployedVersion
 from crosswind.trainer.learning.learner import Measurement, UpdateResult
 from crosswind.trainer.rollouts.assembly import TrainingBatch, count_refusals
@@ -106,8 +107,17 @@ def update_figures(learned: UpdateResult, before: Measurement, moved: float) -> 
         "optimiser_steps": learned.optimiser_steps,
         "not_finite": learned.not_finite,
         "entropy": before.entropy,
-        "engine_gap": before.engine_gap,
+        **_engine_gap_figures(before.engine_gap),
         "drift": before.drift,
+    }
+
+
+def _engine_gap_figures(gap: Difference | None) -> dict[str, float | None]:
+    """How far the engine's log-probabilities were from the trainer's; None where no token tells."""
+    return {
+        "engine_gap": gap.largest if gap else None,
+        "engine_gap_mean": gap.mean if gap else None,
+        "engine_gap_percentile_99": gap.percentile_99 if gap else None,
     }
 
 
@@ -117,8 +127,8 @@ def publication_figures(publication: DeployedVersion | None) -> dict[str, Any]:
         return {}
     return {
         "swap_ms": publication.swap_ms,
-        "confirmed_difference": publication.max_difference,
-        "confirmed_tokens": publication.tokens,
+        "confirmed_difference": publication.difference.largest,
+        "confirmed_tokens": publication.difference.tokens,
     }
 
 

@@ -81,7 +81,7 @@ class _Scores(HostedModel):
 
 def test_a_number_that_is_none_is_never_within_tolerance() -> None:
     probe = Probe([[1], [2]], [[3, 4], [5]], [[-1.0, -2.0], [-3.0]])
-    assert confirm(_Scores([[-1.0, -2.5], [-3.25]]), "v", probe).max_difference == 0.5
-    assert confirm(_Scores([[-1.0, float("nan")], [-3.0]]), "v", probe).max_difference == float("inf")
+    assert confirm(_Scores([[-1.0, -2.5], [-3.25]]), "v", probe).difference.largest == 0.5
+    assert confirm(_Scores([[-1.0, float("nan")], [-3.0]]), "v", probe).difference.largest == float("inf")
     with pytest.raises(EngineError, match="2 log-probabilities for 3 tokens"):
         confirm(_Scores([[-1.0], [-3.0]]), "v", probe)

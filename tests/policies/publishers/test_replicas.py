@@ -41,7 +41,7 @@ def test_all_are_published_to_in_turn(served: Served, both: tuple[Engine, Engine
     scored = together.score([[1, 2, 3]], [[4, 5]])
     assert scored.version == "random-1"
     probe = Probe([[1, 2, 3]], [[4, 5]], first.score([[1, 2, 3]], [[4, 5]]).logprobs)
-    assert confirm(together, "random-1", probe).max_difference == 0.0
+    assert confirm(together, "random-1", probe).difference.largest == 0.0
 
 
 def test_replicas_that_part_are_seen(

@@ -15,7 +15,7 @@ from crosswind.policies.versions.journal import JournalError, VersionJournal
 from crosswind.policies.versions.version import NotWritten, Registry
 from crosswind.trainer.config.settings import OptimiserSettings
 from crosswind.trainer.learning import model
-from crosswind.trainer.learning.learner import make_optimiser
+from crosswind.trainer.learning.optimiser import make_optimiser
 from crosswind.trainer.run import checkpoint
 from crosswind.trainer.run.checkpoint import CheckpointError, RunState
 from tests.policies.conftest import Served, add_successor
@@ -52,7 +52,7 @@ def test_a_checkpoint_that_the_disk_doesnt_take_is_told_and_the_one_before_stays
     served: Served, tmp_path: Path
 ) -> None:
     policy = model.load(served.first.path)
-    optimiser = make_optimiser(policy, OptimiserSettings())
+    optimiser = make_optimiser(policy.trainable_parameters(), OptimiserSettings())
     checkpoint.save(tmp_path, policy, optimiser, RunState("run", "c", step=1))
     with no_file_above(200_000), pytest.raises(CheckpointError, match=r"step-000002.*can't be written"):
         checkpoint.save(tmp_path, policy, optimiser, RunState("run", "c", step=2))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from crosswind.gateway.trajectory.record import Arm
 from crosswind.injectors.engine.curriculum import Curriculum, assign
-from crosswind.trainer.config.settings import CurriculumSettings, GapSettings
+from crosswind.trainer.config.settings import CurriculumSettings, GapSettings, configure
 from crosswind.trainer.curriculum.gap import (
     GapState,
     TypeWindow,
@@ -25,6 +25,7 @@ from crosswind.trainer.rollouts.groups import Group
 
 TYPES = ("tool.timeout", "user.typos")
 SETTINGS = GapSettings(
+    gap_rule="point",
     minimum_rollouts=8,
     rho_step=0.2,
     share_step=0.05,
@@ -65,7 +66,7 @@ def play(
 
 
 def declare(state: GapState) -> Curriculum:
-    return curriculum(state, CurriculumSettings())
+    return curriculum(state, CurriculumSettings(), "per_arm")
 
 
 def next_state(state: GapState, seen: list[Group], chosen: GapSettings) -> GapState:
@@ -198,3 +199,38 @@ def test_a_start_level_that_the_profile_lacks_is_refused() -> None:
         ValueError, match=r"curriculum\.start_level: profile 'noisyagent' has levels 1 to 3, not 4"
     ):
         begin("noisyagent", TYPES, 3, GapSettings(start_level=4))
+
+
+def test_the_declared_curriculum_says_how_advantages_are_taken() -> None:
+    state = begin("noisyagent", TYPES, 5, SETTINGS)
+    assert curriculum(state, CurriculumSettings(), "group").advantages == "group"
+
+
+def test_the_default_rule_takes_no_chance_for_a_gap_below_theta() -> None:
+    """16 noisy and 16 clean rollouts a step, a look after every one: the rule of the paper rises by chance
+    in most runs at twice θ, ours in next to none, and both rise where there is no gap to speak of.
+    """
+    point, upper = (configure(preset, {}).curriculum.gap for preset in ("noisyagent/ours", "demo"))
+    assert (point.gap_rule, upper.gap_rule) == ("point", "upper")
+    rises = {
+        (rule, gap): sum(_steps_to_rise(settings, gap, seed) is not None for seed in range(60)) / 60
+        for rule, settings in (("point", point), ("upper", upper))
+        for gap in (0.02, 0.1)
+    }
+    assert rises["point", 0.1] > 0.5
+    assert rises["upper", 0.1] <= 0.1
+    assert rises["point", 0.02] == 1.0 and rises["upper", 0.02] >= 0.8
+
+
+def _steps_to_rise(settings: GapSettings, gap: float, seed: int) -> int | None:
+    """After how many of 60 steps the level rises, where noise costs `gap` of a clean success of 0.95."""
+    rng, window = random.Random(f"{seed}|{gap}"), TypeWindow(1)
+    settings = settings.model_copy(update={"minimum_rollouts": 16, "warmup_steps": 1, "decay": 0.8})
+    state = GapState("noisyagent", 5, {"user.typos": window})
+    for step in range(60):
+        rollouts = [(float(rng.random() < 0.95), None, None) for _ in range(16)]
+        noisy = [(float(rng.random() < 0.95 - gap), "user.typos", 1) for _ in range(16)]
+        state, _ = advance(state, [group(str(step), *rollouts, *noisy)], settings)
+        if state.types["user.typos"].level > 1:
+            return step + 1
+    return None

@@ -73,3 +73,16 @@ def test_whitening_normalises_over_all_groups_and_keeps_their_shape(groups: dict
 def test_arms_must_match_rewards() -> None:
     with pytest.raises(ValueError, match="an arm for each reward, not 1 for 2"):
         normalise_per_arm([1.0, 0.0], ["clean"])
+
+
+@pytest.mark.parametrize(
+    "equal", [[0.1 + 0.2, 0.3, 0.3], [1e-10, 0.0, 0.0], [1e6 + 1e-3, 1e6, 1e6], [-(0.1 + 0.2), -0.3]]
+)
+def test_rewards_that_are_equal_up_to_rounding_have_no_advantage(equal: list[float]) -> None:
+    assert normalise(equal) == centre(equal) == [0.0] * len(equal)
+    assert normalise_per_arm(equal, ["noisy"] * len(equal)) == [0.0] * len(equal)
+
+
+def test_small_rewards_that_differ_have_advantages() -> None:
+    assert normalise([1e-3, 0.0]) == [1.0, -1.0]
+    assert normalise([1000.01, 1000.0])[0] == pytest.approx(1.0)

@@ -42,7 +42,7 @@ class Told(DeploymentObserver):
         self.news.append(f"published {version.version}")
 
     def on_confirmed(self, version: str, confirmation: Confirmation) -> None:
-        assert confirmation.tokens > 0 and confirmation.max_difference < 1e-4
+        assert confirmation.difference.tokens > 0 and confirmation.difference.largest < 1e-4
         self.news.append(f"confirmed {version}")
 
     def on_doubted(self, version: str, reason: str) -> None:
