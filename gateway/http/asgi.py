@@ -29,7 +29,8 @@ from crosswind.gateway.http.connection_table import (
     refuse_connection,
 )
 from crosswind.gateway.http.memory_budget import out_of_memory_budget
-from crosswind.gateway.http.request_reader import Event, RequestHead, RequestReader
+from crosswind.gateway.http.request_head import RequestHead
+from crosswind.gateway.http.request_reader import Event, RequestReader
 
 _LEFT_OUT = (b"upgrade", b"connection")
 _LOOK_EVERY_S = 0.05
@@ -107,7 +108,7 @@ class AsgiConnection(HttpToolsProtocol):
         super().__init__(**given)
         self.table = table
         self.deadline = self.send_deadline = inf
-        self._reader = RequestReader(table.read_limits)
+        self._reader = RequestReader(table.heads)
         self._address = ""
         self._half_open = False
         self._closing = False
@@ -185,7 +186,7 @@ class AsgiConnection(HttpToolsProtocol):
     def _pass_on(self, event: Event) -> bool:
         """Give uvicorn what was read, in its own framing; return whether there was room for it."""
         if isinstance(event, RequestHead):
-            self._arrived, self._chunked, self._timed = False, event.chunked, 0
+            self._arrived, self._chunked, self._timed = False, event.template.chunked, 0
             self._set_half_open(False)
             self.deadline = self.loop.time() + self.table.timeouts.body
             super().data_received(_without_offers(event))
@@ -267,7 +268,7 @@ def _without_offers(head: RequestHead) -> bytes:
         return head.raw + b"\r\n"
     lines = [head.raw.partition(b"\r\n")[0]]
     lines += [b"%b: %b" % field for field in head.headers if field[0] not in _LEFT_OUT]
-    if not head.keep_alive:
+    if not head.template.keep_alive:
         lines.append(b"connection: close")
     return b"\r\n".join([*lines, b"", b""])
 

@@ -22,7 +22,8 @@ from crosswind.gateway.http.connection_table import (
 )
 from crosswind.gateway.http.headers import status_line
 from crosswind.gateway.http.request import JSON, ClientGone, HttpRequest
-from crosswind.gateway.http.request_reader import RequestHead, RequestReader
+from crosswind.gateway.http.request_head import RequestHead
+from crosswind.gateway.http.request_reader import RequestReader
 from crosswind.gateway.http.websocket import WebSocketConnection
 
 _log = structlog.get_logger("crosswind.http")
@@ -67,7 +68,7 @@ class ClientConnection(asyncio.Protocol):
         self.budget = table.budget
         self._handle = handle
         self._loop = asyncio.get_running_loop()
-        self._reader = RequestReader(table.read_limits)
+        self._reader = RequestReader(table.heads)
         self._request: HttpRequest | None = None
         """The request that is read or answered."""
         self._task: asyncio.Task[None] | None = None
@@ -127,6 +128,8 @@ class ClientConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self.closing:
             return
+        if self._request is None and (whole := self._reader.read_whole(data)) is not None:
+            return self._begin(*whole)
         if self._request is None or not self._request.arrived:
             self._read(data)
         else:
@@ -168,12 +171,17 @@ class ClientConnection(asyncio.Protocol):
         if self._request is None and not self.closing:
             self._wait_for_request()
 
-    def _begin(self, head: RequestHead) -> None:
+    def _begin(self, head: RequestHead, body: bytes | None = None) -> None:
+        """Serve the request of this head. `body`: the whole of it, if it is here."""
         self._served, self._partial, self._timed = True, False, 0
         self._set_half_open(False)
         self._request = request = HttpRequest(self, head)
-        bodiless = not (head.length or head.chunked)
-        self.deadline = inf if bodiless else self._loop.time() + self.table.timeouts.body
+        if body is not None:
+            self.deadline = inf
+            request.receive(body, last=True)
+        else:
+            bodiless = not (head.length or head.template.chunked)
+            self.deadline = inf if bodiless else self._loop.time() + self.table.timeouts.body
         self._task = self._loop.create_task(self._handle(request))
         self._task.add_done_callback(self._end_task)
 
@@ -258,7 +266,7 @@ class ClientConnection(asyncio.Protocol):
         """The request is here, and its answer is written."""
         request, self._request = self._request, None
         assert request is not None, "an exchange ends after it began"
-        if b"content-encoding" in request.first:
+        if b"content-encoding" in request.head.template.first:
             self.budget.release_all(request)
         elif request.held:
             self.budget.received -= request.held

@@ -16,7 +16,7 @@ import structlog
 from crosswind.gateway.config.sections import Limits, Timeouts
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.memory_budget import MemoryBudget
-from crosswind.gateway.http.request_reader import ReadLimits
+from crosswind.gateway.http.request_head import HeadReader, ReadLimits
 
 _log = structlog.get_logger("crosswind.http")
 
@@ -116,7 +116,7 @@ class ConnectionTable:
     def configure(self, limits: Limits, timeouts: Timeouts) -> None:
         """Take other limits; open connections stay."""
         self.limits, self.timeouts = limits, timeouts
-        self.read_limits = ReadLimits(limits.url, limits.header, limits.header_lines)
+        self.heads = HeadReader(ReadLimits(limits.url, limits.header, limits.header_lines))
         self.budget.configure(limits.bodies)
         files = _count_allowed_files()
         reserved = min(_MOST_RESERVED, files // 4)

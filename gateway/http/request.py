@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.headers import Headers, WrittenHeaders
 from crosswind.gateway.http.memory_budget import out_of_memory_budget
-from crosswind.gateway.http.request_reader import RequestHead
+from crosswind.gateway.http.request_head import RequestHead
 from crosswind.gateway.http.websocket import WebSocketConnection
 
 if TYPE_CHECKING:
@@ -32,83 +32,75 @@ class ClientGone(Exception):
 class HttpRequest:
     """A request and its answer, of which `started` and `complete` say how far it was sent."""
 
-    __slots__ = (
-        "_asked",
-        "_body",
-        "_chunked",
-        "_connection",
-        "_failure",
-        "_in_use",
-        "_left",
-        "_most",
-        "_out",
-        "_size",
-        "_waiter",
-        "_watched",
-        "arrived",
-        "broken",
-        "complete",
-        "decoded",
-        "first",
-        "gone",
-        "head",
-        "headers",
-        "held",
-        "method",
-        "offers_websocket",
-        "over",
-        "query",
-        "raw_path",
-        "read",
-        "started",
-    )
+    # Most requests have these values to their end.
+    started = complete = False
+    gone = False
+    broken = False
+    """We closed the client's connection before the answer's end."""
+    read = False
+    """The request's body was read to its end."""
+    arrived = False
+    """The request's body is here to its end."""
+    held = decoded = 0
+    """How much of the memory budget is taken for it."""
+    over = False
+    _body: bytes | bytearray = b""
+    """What arrived of the body and wasn't read."""
+    _size = 0
+    """How much of the body arrived."""
+    _in_use: Callable[[], bool] | None = None
+    """Whether the request is for a session in use, which is refused last."""
+    _asked = False
+    """The client was asked for the body by an answer 100."""
+    _most = _HIGH_WATER
+    """Beyond this size the body's reader is woken."""
+    _failure: ServiceError | None = None
+    """Why no more of the body comes."""
+    _waiter: asyncio.Future[None] | None = None
+    _watched: asyncio.Task[Any] | None = None
+    """The task to cancel when the client leaves."""
+    _out = b""
+    """The answer's head, while it is to be sent with what follows."""
+    _chunked = False
+    _left = 0
+    """How many announced bytes of the answer are not yet written; _UNTIL_CLOSE if none were announced."""
 
     def __init__(self, connection: ClientConnection, head: RequestHead) -> None:
-        self.method = head.method
-        self.raw_path = head.path
-        self.query = head.query
-        self.headers = head.headers
-        self.offers_websocket = head.offers_websocket
-        self.first = head.first
-        """The headers by name; the first of equal names counts."""
-        self.started = self.complete = False
-        self.gone = False
-        self.broken = False
-        """We closed the client's connection before the answer's end."""
-        self.read = False
-        """The request's body was read to its end."""
-        self.arrived = False
-        """The request's body is here to its end."""
         self.head = head
         self._connection = connection
-        self._body: bytes | bytearray = b""
-        """What arrived of the body and wasn't read."""
-        self._size = 0
-        """How much of the body arrived."""
-        self.held = self.decoded = 0
-        """How much of the memory budget is taken for it."""
-        self.over = False
-        self._in_use: Callable[[], bool] = _yes
-        """Whether the request is for a session in use, which is refused last."""
-        self._asked = False
-        """The client was asked for the body by an answer 100."""
-        self._most = _HIGH_WATER
-        """Beyond this size the body's reader is woken."""
-        self._failure: ServiceError | None = None
-        """Why no more of the body comes."""
-        self._waiter: asyncio.Future[None] | None = None
-        self._watched: asyncio.Task[Any] | None = None
-        """The task to cancel when the client leaves."""
-        self._out = b""
-        """The answer's head, while it is to be sent with what follows."""
-        self._chunked = False
-        self._left = 0
-        """How many announced bytes of the answer are not yet written; _UNTIL_CLOSE if none were announced."""
+
+    @property
+    def method(self) -> str:
+        return self.head.template.method
+
+    @property
+    def raw_path(self) -> bytes:
+        return self.head.template.path
+
+    @property
+    def query(self) -> bytes:
+        return self.head.template.query
+
+    @property
+    def headers(self) -> Headers:
+        """Their names are in lower case."""
+        return self.head.headers
+
+    @property
+    def first(self) -> dict[bytes, bytes]:
+        """The headers by name; the first of equal names counts."""
+        return self.head.first
+
+    @property
+    def offers_websocket(self) -> bool:
+        return self.head.offers_websocket
 
     def header(self, name: bytes) -> str | None:
         """The first value of a header (its name in lower case)."""
-        value = self.first.get(name)
-        return None if value is None else value.decode("latin-1").strip()
+        value = self.head.template.first.get(name)
+        if value is None and (value := self.head.own.get(name)) is None:
+            return None
+        return value.decode("latin-1").strip()
 
     # The body
 
@@ -132,7 +124,7 @@ class HttpRequest:
         """
         if self.head.length > limit:
             raise _too_large(limit)
-        self._in_use = in_use or _yes
+        self._in_use = in_use
         if self.held and not self._has_room(0):
             self.fail(self.refuse_body())
         self._ask_for_body()
@@ -154,10 +146,10 @@ class HttpRequest:
     @property
     def awaits_continue(self) -> bool:
         """Whether the client waits for an answer 100 before it sends the body."""
-        return self.head.expects_continue and not (self._asked or self._size or self.arrived)
+        return self.head.template.expects_continue and not (self._asked or self._size or self.arrived)
 
     def _ask_for_body(self) -> None:
-        if self.head.expects_continue and self.awaits_continue and not self.started:
+        if self.head.template.expects_continue and self.awaits_continue and not self.started:
             self._asked = True
             self._connection.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
@@ -218,7 +210,10 @@ class HttpRequest:
         """Whether the memory budget has room for so many bytes more."""
         budget = self._connection.budget
         held = budget.received + budget.decoded + size
-        return held <= budget.limit_of_new or (held <= budget.limit and self._in_use())
+        return held <= budget.limit_of_new or (held <= budget.limit and self._is_in_use())
+
+    def _is_in_use(self) -> bool:
+        return self._in_use is None or self._in_use()
 
     def refuse_body(self) -> ServiceError:
         """The error of a request whose body finds no room in the memory budget."""
@@ -229,7 +224,7 @@ class HttpRequest:
         """Take so much of the memory budget until the request is over; False if there is no room. In any
         thread.
         """
-        return self._connection.budget.take_decoded(self, count, in_use=self._in_use())
+        return self._connection.budget.take_decoded(self, count, in_use=self._is_in_use())
 
     # A client that leaves
 
@@ -318,7 +313,7 @@ class HttpRequest:
             or connection.closes
             or unsure
             or connection.table.draining
-            or not self.head.keep_alive
+            or not self.head.template.keep_alive
         ):
             connection.closes = True
             if not head.closes:
@@ -329,7 +324,7 @@ class HttpRequest:
             self._left = 0  # a 304 may announce the length of the body that it leaves out
         elif head.length is not None:
             self._left = head.length
-        elif self.head.http_1_0:
+        elif self.head.template.http_1_0:
             self._left = _UNTIL_CLOSE  # HTTP/1.0 has no chunks, and closes its connections
         else:
             self._chunked = True
@@ -385,10 +380,6 @@ class HttpRequest:
         """Answer the handshake, and hand the connection over."""
         self.started = self.complete = True
         self._connection.upgrade(websocket, subprotocol)
-
-
-def _yes() -> bool:
-    return True
 
 
 def _too_large(limit: int) -> ServiceError:

@@ -16,7 +16,7 @@ from websockets.http11 import Request, Response
 from websockets.server import ServerProtocol
 
 from crosswind.gateway.errors import ServiceError
-from crosswind.gateway.http.request_reader import RequestHead
+from crosswind.gateway.http.request_head import RequestHead
 
 if TYPE_CHECKING:
     from crosswind.gateway.http.connection_table import ConnectionTable

@@ -16,7 +16,7 @@ import structlog
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError, UpstreamError
-from crosswind.gateway.http.auth import Authenticator, Caller, find_secrets
+from crosswind.gateway.http.auth import Authenticator, Caller
 from crosswind.gateway.http.body import read_body
 from crosswind.gateway.http.headers import VIA
 from crosswind.gateway.http.request import JSON, ClientGone, HttpRequest
@@ -29,7 +29,7 @@ from crosswind.gateway.proxy.provider_ownership import ProviderOwnership
 from crosswind.gateway.proxy.relay import ResponseRelay
 from crosswind.gateway.proxy.request_builder import RequestBuilder
 from crosswind.gateway.proxy.response_sink import ResponseSink, judge_delivery
-from crosswind.gateway.proxy.routes import HEALTH, IncomingCall, Route, find_route, read_claim
+from crosswind.gateway.proxy.routes import HEALTH, Entry, IncomingCall, read_claim
 from crosswind.gateway.proxy.shared_calls import SharedCalls
 from crosswind.gateway.proxy.short_circuit import ShortCircuit
 from crosswind.gateway.proxy.transparent import TransparentTurns
@@ -47,7 +47,6 @@ from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.recording import Recording
-from crosswind.gateway.upstreams.request import UpstreamRequest
 from crosswind.gateway.upstreams.response import UpstreamResponse
 from crosswind.gateway.upstreams.upstreams import Upstreams
 from crosswind.injectors.faults import Resend, Wait
@@ -86,21 +85,25 @@ class Proxy:
 
     async def serve(self, http: HttpRequest) -> None:
         """Answer a request."""
-        if http.offers_websocket:
+        template = http.head.template
+        if template.offers_websocket and http.offers_websocket:
             return await self.websockets.serve(http)
-        route = find_route(http)
+        entry = template.entry
+        if entry is None or entry.owner is not self:
+            entry = template.entry = Entry.read(http, self)
+        route = entry.route
         status, started = "gone", time.monotonic()
         bind_log_context(request=next(_numbers))
         self.metrics.in_flight.inc()
         try:
-            status = str(await self._serve(http, route))
+            status = str(await self._serve(http, entry))
         except ServiceError as error:
             status = str(error.status)
             self.metrics.count_failure(error)
-            error.message = self._redactor(http).mask_name(error.message)
+            error.message = self._redactor(entry).mask_name(error.message)
             await self._answer_error(http, route.shape, error)
         except ClientGone:
-            _log.debug("the client went away", path=self._redactor(http).mask_name(route.path or ""))
+            _log.debug("the client went away", path=self._redactor(entry).mask_name(route.path or ""))
         except asyncio.CancelledError:
             # The server cuts the requests that last longer than its drain, and waits for this answer.
             if not http.gone:
@@ -108,7 +111,7 @@ class Proxy:
                 await self._answer_cut(http, route.shape)
         except Exception:
             status = "500"
-            _log.exception("a defect of the gateway", path=self._redactor(http).mask_name(route.path or ""))
+            _log.exception("a defect of the gateway", path=self._redactor(entry).mask_name(route.path or ""))
             defect = ServiceError(500, _DEFECT, kind="server_error", code="internal")
             await self._answer_error(http, route.shape, defect)
         finally:
@@ -126,11 +129,12 @@ class Proxy:
         self.metrics.count_failure(cut)
         await self._answer_error(http, shape, cut)
 
-    def _redactor(self, http: HttpRequest, remains: Remains | None = None) -> Redactor:
+    def _redactor(self, entry: Entry, remains: Remains | None = None) -> Redactor:
         """The redactor that knows the request's own credentials."""
-        return self.redactor.of_turn(find_secrets(http.headers, http.query), remains)
+        return self.redactor.of_turn(entry.secrets, remains)
 
-    async def _serve(self, http: HttpRequest, route: Route) -> int:
+    async def _serve(self, http: HttpRequest, entry: Entry) -> int:
+        route = entry.route
         if route.kind == HEALTH:
             await http.answer(200, b'{"status":"ok"}')
             return 200
@@ -138,14 +142,17 @@ class Proxy:
             roots = ", ".join(sorted(api_roots()))
             path = unquote(http.raw_path.decode("latin-1"))
             raise ServiceError(404, f"no route {path!r}; the API is under {roots}", code="not_found")
-        self.upstreams.refuse_own(http.first.get(VIA))
-        caller = self.authenticator.identify(http.first, http.query.decode("latin-1"))
+        if (caller := entry.caller) is None:
+            first = http.first
+            self.upstreams.refuse_own(first.get(VIA))
+            caller = entry.caller = self.authenticator.identify(first, http.query.decode("latin-1"))
         if route.codec is not None:
-            return await self._turn(http, route, route.codec, caller)
+            return await self._turn(http, entry, route.codec, caller)
         return await self.passthrough.forward(http, route, caller)
 
-    async def _turn(self, http: HttpRequest, route: Route, codec: Codec, caller: Caller) -> int:
+    async def _turn(self, http: HttpRequest, entry: Entry, codec: Codec, caller: Caller) -> int:
         """Protocol and session: read the body, and find its session."""
+        route = entry.route
         claim = read_claim(http, route, caller, self.settings)
         in_use = partial(self.sessions.is_in_use, claim)
         body = await read_body(http, self.settings.limits.body, in_use)
@@ -160,7 +167,7 @@ class Proxy:
         named = claim.session_id is not None or caller.session_key is not None
         if not split.converses and not named:
             return await self.passthrough.forward(http, route, caller, body)
-        call = IncomingCall(http, route, codec, caller, self.upstreams.choose(codec.name, split.model), body)
+        call = IncomingCall(http, entry, codec, caller, self.upstreams.choose(codec.name, split.model), body)
         hints = SessionHints() if named else call.hints(split)
         session, beginning = await self.sessions.find(claim, hints)
         add_session_to_log_context(session.record.id)
@@ -179,18 +186,19 @@ class Proxy:
     ) -> int:
         """One turn: find its place, build the request, and make the exchange, which a retry may join."""
         http, codec = call.http, call.codec
-        redactor = self._redactor(http, session.remains)
+        redactor = self._redactor(call.entry, session.remains)
         certain = await self.sessions.histories.restore(session, codec, split)
         request = codec.read(split, session.reader(codec), redactor.mask)
         request.certain = certain
         digest = request.digest()
-        key, retry = (session.record.id, digest), call.counted_retry
-        joins = retry or session.turns.is_repeat(call.idempotency_key, digest)
+        key, retry = (session.record.id, digest), call.entry.counted_retry
+        joins = retry or session.turns.is_repeat(call.entry.idempotency_key, digest)
         if joins and (shared := self.shared.find(key)) is not None:
             http.cancel_when_gone()
             return await self.shared.join(key, shared, http)
         retry = retry or (beginning is not None and beginning.retried is not None)
-        turn = TurnRequest(request.chain, digest, retry, request.previous_response, call.idempotency_key)
+        named = call.entry.idempotency_key
+        turn = TurnRequest(request.chain, digest, retry, request.previous_response, named)
         place = await self.sessions.place(session, turn)
         exchange, body = await self.builder.build(call, session, request, place, redactor)
         exchange.begin(beginning)
@@ -264,17 +272,9 @@ class Proxy:
                 await asyncio.sleep(action.seconds)
 
     async def _send(self, call: IncomingCall, exchange: Exchange, body: bytes) -> UpstreamResponse:
-        http, upstream = call.http, call.upstream
-        faults = exchange.noise.faults
-        body, changes = call.body.to_send(body)
-        if exchange.edited or (faults.injected and faults.on_answer):
-            changes[b"accept-encoding"] = b"identity"
-        outgoing = UpstreamRequest(
-            "POST",
-            upstream.path(str(call.route.path), http.query.decode("latin-1"), call.caller),
-            upstream.headers(http.headers, call.caller, changes),
-            body,
-        )
+        upstream, faults = call.upstream, exchange.noise.faults
+        plain = exchange.edited or bool(faults.injected and faults.on_answer)
+        outgoing = call.write(body, plain=plain)
         exchange.mark_sent()
         for operator, action in faults.before_request() if faults.injected else ():
             if isinstance(action, Resend):

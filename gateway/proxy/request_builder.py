@@ -112,7 +112,7 @@ class RequestBuilder:
         return noise
 
     def _circumstances(self, call: IncomingCall, request: Request) -> Circumstances:
-        spared = self.settings.steering and call.http.header(b"x-crosswind-noise") == "off"
+        spared = self.settings.steering and call.entry.spared
         duplicates = call.upstream.dialect.duplicate_tool_names
         return Circumstances(self.switch.enabled, not spared, request.stream, now_us(), duplicates)
 
@@ -155,7 +155,7 @@ class RequestBuilder:
             redactor,
             trace=call.trace if self.settings.telemetry.endpoint else (),
             edits=edits,
-            idempotency=call.idempotency_key,
+            idempotency=call.entry.idempotency_key,
         )
         return exchange, body
 

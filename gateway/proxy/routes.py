@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
 import msgspec
@@ -11,7 +12,7 @@ import structlog
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError
-from crosswind.gateway.http.auth import Caller
+from crosswind.gateway.http.auth import Caller, find_secrets
 from crosswind.gateway.http.body import RequestBody
 from crosswind.gateway.http.control_characters import has_control_characters
 from crosswind.gateway.http.request import HttpRequest
@@ -22,6 +23,7 @@ from crosswind.gateway.recorder.redaction import SHORTEST, holds_secret
 from crosswind.gateway.sessions.inference import SessionHints, read_hints
 from crosswind.gateway.sessions.session import SessionClaim
 from crosswind.gateway.trajectory.content import content_key
+from crosswind.gateway.upstreams.request import UpstreamRequest, write_lines
 from crosswind.gateway.upstreams.upstream import Upstream
 from crosswind.injectors.identity import digest
 
@@ -29,7 +31,7 @@ PASS = "pass_through"
 HEALTH = "health"
 NONE = "none"
 
-_STEERING = tuple(b"x-crosswind-" + name for name in (b"profile", b"seed", b"task", b"group", b"noise"))
+_STEERING = frozenset(b"x-crosswind-" + name for name in (b"profile", b"seed", b"task", b"group", b"noise"))
 _log = structlog.get_logger("crosswind.proxy")
 _ROUTE = re.compile(r"(?:/s/(?P<session>[^/]+))?(?P<root>/[^/]+)(?P<path>/.*)?\Z", re.DOTALL)
 _DOTS = re.compile(rb"[/\\]\.{1,2}(?:[/\\;]|\Z)")
@@ -73,17 +75,9 @@ def read_claim(http: HttpRequest, route: Route, caller: Caller, settings: Settin
 
     ServiceError 400 for an id that can't be one, 403 for a profile beyond the operator's cap.
     """
-    session_id = _name(route.session_id or http.header(b"x-crosswind-session"), caller)
-    unusable = session_id is not None and (
-        has_control_characters(session_id) or not _SESSION_ID.match(session_id)
-    )
-    if unusable:
-        raise ServiceError(
-            400,
-            # Not the id itself, since it may be a credential that came to stand in its place.
-            "this session id can't be used; give 1 to 200 characters, without slashes and control characters",
-            code="invalid_session_id",
-        )
+    session_id = route.session_id or http.header(b"x-crosswind-session")
+    if session_id is not None:
+        _check_session_id(session_id, caller.credential)
     identity = "path" if route.session_id else "header"
     if not settings.steering:
         _tell_ignored(http)
@@ -99,26 +93,71 @@ def read_claim(http: HttpRequest, route: Route, caller: Caller, settings: Settin
     )
 
 
+@lru_cache(4096)
+def _check_session_id(session_id: str, key: str | None) -> None:
+    """Raise ServiceError 400 for an id that can't be one. Each comes many times."""
+    _check_name(session_id, key)
+    if has_control_characters(session_id) or not _SESSION_ID.match(session_id):
+        raise ServiceError(
+            400,
+            # Not the id itself, since it may be a credential that came to stand in its place.
+            "this session id can't be used; give 1 to 200 characters, without slashes and control characters",
+            code="invalid_session_id",
+        )
+
+
 def _tell_ignored(http: HttpRequest) -> None:
-    if ignored := [name.decode() for name in _STEERING if name in http.first]:
+    head = http.head
+    if not (_STEERING.isdisjoint(head.template.first) and _STEERING.isdisjoint(head.own)):
+        ignored = sorted(name.decode() for name in _STEERING & head.first.keys())
         _log.warning("headers that steer noise are ignored; set steering: true to heed them", headers=ignored)
 
 
-class IncomingCall(msgspec.Struct, frozen=True):
-    """A request as received, before its session is known."""
+class Entry(msgspec.Struct, eq=False):
+    """What requests of one head have in common, found out for the first of them."""
+
+    owner: object
+    """Who found it out: another configuration may find something else."""
+    route: Route
+    caller: Caller | None = None
+    """None: such a request wasn't let in so far."""
+    secrets: tuple[str, ...] = ()
+    """The request's own credentials."""
+    counted_retry: bool = False
+    """Whether the client marks the request as a retry."""
+    idempotency_key: str | None = None
+    spared: bool = False
+    """Whether the client asks for no noise."""
+    sent: dict[tuple[Upstream, bool, bool], tuple[str, bytes]] = {}
+    """Paths and headers for upstreams, by what is said of the bodies."""
+
+    @classmethod
+    def read(cls, http: HttpRequest, owner: object) -> Entry:
+        retries = http.header(b"x-stainless-retry-count") or ""
+        key = http.header(b"idempotency-key")
+        return cls(
+            owner,
+            find_route(http),
+            secrets=find_secrets(http.headers, http.query),
+            counted_retry=retries.isdecimal() and retries.strip("0") != "",
+            idempotency_key=None if key is None else digest(key),
+            spared=http.header(b"x-crosswind-noise") == "off",
+        )
+
+
+class IncomingCall(msgspec.Struct, frozen=True, eq=False):
+    """A turn's request as received, before its session is known."""
 
     http: HttpRequest
-    route: Route
+    entry: Entry
     codec: Codec
     caller: Caller
     upstream: Upstream
     body: RequestBody
 
     @property
-    def counted_retry(self) -> bool:
-        """Whether the client marks the request as a retry."""
-        retries = self.http.first.get(b"x-stainless-retry-count", b"")
-        return retries.isdigit() and retries.strip(b"0") != b""
+    def route(self) -> Route:
+        return self.entry.route
 
     @property
     def trace(self) -> tuple[tuple[str, str], ...]:
@@ -126,41 +165,58 @@ class IncomingCall(msgspec.Struct, frozen=True):
         found = ((name, self.http.header(name.encode())) for name in ("traceparent", "tracestate"))
         return tuple((name, value) for name, value in found if value is not None)
 
-    @property
-    def idempotency_key(self) -> str | None:
-        key = self.http.first.get(b"idempotency-key")
-        return None if key is None else digest(key.decode("latin-1").strip())
+    def write(self, body: bytes, *, plain: bool) -> UpstreamRequest:
+        """The request to the upstream, with this body. `plain`: the answer mustn't come encoded."""
+        given = self.body
+        unchanged = body is given.body
+        decoded = not unchanged and given.raw is not given.body
+        known = self.entry.sent.get((self.upstream, plain, decoded))
+        path, lines = known or self._write_head(plain=plain, decoded=decoded)
+        return UpstreamRequest("POST", path, (), given.raw if unchanged else body, lines)
+
+    def _write_head(self, *, plain: bool, decoded: bool) -> tuple[str, bytes]:
+        upstream, http = self.upstream, self.http
+        changes: dict[bytes, bytes | None] = {b"content-length": None}
+        if decoded:
+            changes[b"content-encoding"] = None
+        if plain:
+            changes[b"accept-encoding"] = b"identity"
+        path = upstream.path(str(self.entry.route.path), http.query.decode("latin-1"), self.caller)
+        lines = write_lines(upstream.headers(http.headers, self.caller, changes))
+        self.entry.sent[upstream, plain, decoded] = path, lines
+        return path, lines
 
     def hints(self, split: SplitBody) -> SessionHints:
         """The hints by which its session is inferred. A retry may come under the same idempotency key."""
-        named, body = self.idempotency_key, self.body.body
+        named, body = self.entry.idempotency_key, self.body.body
         key = content_key(body if named is None else b"%b\0%b" % (named.encode(), body))
-        return read_hints(split, self.codec, key, counted=self.counted_retry, keyed=named is not None)
+        return read_hints(split, self.codec, key, counted=self.entry.counted_retry, keyed=named is not None)
 
 
-def _name(given: str | None, caller: Caller) -> str | None:
-    """A name as given. ServiceError 400 where the caller's key is in it: names are stored and logged."""
-    if given is None or len(given) < SHORTEST:
-        return given
-    key = caller.credential
+def _check_name(given: str, key: str | None) -> None:
+    """Raise ServiceError 400 where the caller's key is in a name: names are stored and logged."""
+    if len(given) < SHORTEST:
+        return
     if (key is not None and len(key) >= SHORTEST and key in given) or holds_secret(given):
         raise ServiceError(
             400,
             "the name of a session, task or group has a key in it; give a name that is no secret",
             code="secret_in_name",
         )
-    return given
 
 
 def _label(given: str | None, caller: Caller) -> str | None:
-    """The name of a task or a group. ServiceError 400 as for `_name`, and for control characters."""
-    if given is not None and has_control_characters(given):
+    """The name of a task or a group. ServiceError 400 as for `_check_name`, and for control characters."""
+    if given is None:
+        return None
+    if has_control_characters(given):
         raise ServiceError(
             400,
             "the name of a task or group has a control character in it; leave it out",
             code="invalid_name",
         )
-    return _name(given, caller)
+    _check_name(given, caller.credential)
+    return given
 
 
 def _profile(http: HttpRequest, settings: Settings) -> str | None:

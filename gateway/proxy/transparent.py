@@ -19,7 +19,6 @@ from crosswind.gateway.proxy.routes import IncomingCall
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.trajectory.record import Durable
 from crosswind.gateway.turn.recording import Recording
-from crosswind.gateway.upstreams.request import UpstreamRequest
 from crosswind.gateway.upstreams.response import UpstreamResponse
 
 _log = structlog.get_logger("crosswind.answering")
@@ -52,13 +51,7 @@ class TransparentTurns:
         http, upstream, started = call.http, call.upstream, time.monotonic()
         # Nothing of it waits for the store, so that the session may leave memory.
         session.unwritten = False
-        body, changes = call.body.to_send(call.body.body)
-        outgoing = UpstreamRequest(
-            "POST",
-            upstream.path(str(call.route.path), http.query.decode("latin-1"), call.caller),
-            upstream.headers(http.headers, call.caller, changes),
-            body,
-        )
+        outgoing = call.write(call.body.body, plain=False)
         http.cancel_when_gone()
         try:
             answer = await upstream.send(outgoing, session.record.id)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 
 import msgspec
 
-from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.upstreams.address import Address
 
 Body = bytes | Callable[[], AsyncIterator[bytes]] | None
@@ -23,8 +22,10 @@ class UpstreamRequest(msgspec.Struct, frozen=True):
 
     method: str
     path: str
-    headers: Headers
+    headers: Sequence[tuple[bytes, bytes]]
     body: Body
+    lines: bytes | None = None
+    """What stands for `headers`, where they were written already."""
 
     @property
     def repeatable(self) -> bool:
@@ -43,15 +44,16 @@ class UpstreamRequest(msgspec.Struct, frozen=True):
 
     def head(self, address: Address) -> bytes:
         """The bytes of the head. Raises ValueError if a header contains a line end."""
-        fields = [
-            b"%b %b%b HTTP/1.1\r\nHost: %b"
-            % (self.method.encode(), address.path, self.path.encode("latin-1"), address.host)
-        ]
-        fields += [b"%b: %b" % field for field in self.headers]
-        head = b"\r\n".join(fields)
-        if not head.count(b"\r") == head.count(b"\n") == len(fields):
-            raise ValueError("a header's value contains a line end; the request was not sent")
-        return b"%b%b\r\n\r\n" % (head, b"" if _LENGTH in head else self._format_framing())
+        if "\r" in self.path or "\n" in self.path:
+            raise ValueError("the path contains a line end; the request was not sent")
+        lines = write_lines(self.headers) if self.lines is None else self.lines
+        head = b"%b %b%b HTTP/1.1\r\nHost: %b%b" % (
+            *(self.method.encode(), address.path, self.path.encode("latin-1"), address.host),
+            lines,
+        )
+        if isinstance(self.body, bytes) and self.lines is not None:
+            return b"%b%b%d\r\n\r\n" % (head, _LENGTH, len(self.body))
+        return b"%b%b\r\n\r\n" % (head, b"" if _LENGTH in lines else self._format_framing())
 
     def _format_framing(self) -> bytes:
         """The header that delimits the body, if the client sent none."""
@@ -60,3 +62,11 @@ class UpstreamRequest(msgspec.Struct, frozen=True):
         if self.body is None and self.method in _BODILESS:
             return b""
         return b"%b%d" % (_LENGTH, len(self.body or b""))
+
+
+def write_lines(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
+    """Headers as they follow a line, without the end of the last. ValueError if one contains a line end."""
+    lines = b"".join([b"\r\n%b: %b" % field for field in headers])
+    if not lines.count(b"\r") == lines.count(b"\n") == len(headers):
+        raise ValueError("a header's value contains a line end; the request was not sent")
+    return lines

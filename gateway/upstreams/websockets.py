@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -12,7 +12,6 @@ from websockets.typing import Subprotocol
 
 from crosswind.gateway.config.sections import Timeouts
 from crosswind.gateway.errors import UpstreamError
-from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.upstreams.pool import (
     Pool,
     make_broken_error,
@@ -100,5 +99,5 @@ def _translate_error(base: str, error: Exception, timeouts: Timeouts) -> Upstrea
     return make_broken_error(base, error)
 
 
-def _to_text(headers: Headers) -> list[tuple[str, str]]:
+def _to_text(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
     return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]

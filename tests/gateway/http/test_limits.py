@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from crosswind.gateway.http.connection_table import Plane
-from crosswind.gateway.http.request_reader import Mark, ReadLimits, RequestReader
+from crosswind.gateway.http.request_head import HeadReader, ReadLimits
+from crosswind.gateway.http.request_reader import Mark, RequestReader
 from tests.gateway.dialogue import body, user
 from tests.gateway.http.serving import Wire, connected, served, table
 from tests.gateway.servers import Running, gateway, upstream, wait_until
@@ -115,7 +116,7 @@ def test_a_head_that_comes_byte_by_byte_is_searched_once() -> None:
             Counting.searched += (len(self) if end is None else end) - start
             return super().find(what, start, len(self) if end is None else end)
 
-    reader, size = RequestReader(ReadLimits(url=1 << 10, header=1 << 20, lines=256)), 100_000
+    reader, size = RequestReader(HeadReader(ReadLimits(url=1 << 10, header=1 << 20, lines=256))), 100_000
     reader._data = Counting(b"G")
     for byte in b"ET / HTTP/1.1\r\nhost: x\r\na: " + b"x" * size:
         assert reader.read(bytes([byte])) == []

@@ -77,6 +77,12 @@ _FIELDS = (
         b"host: y",
         b"Content-Length: 0",
     ),
+    *(
+        b"X-Crosswind-Session: a",
+        b"x-crosswind-session:b\x7f",
+        b"x-crosswind-Task: \tc d",
+        b"x-crosswind-task:",
+    ),
     *(b"transfer-encoding: chunked", b"Transfer_Encoding: chunked", b"content-length : 5"),
 )
 _ENDS = (b"\n", b"\r", b"\r\r\n", b"\n\r", b"")
