@@ -34,6 +34,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _LEAST_SHARE = 0.4
 """The smaller half of a part has at least this share."""
 _LONGEST_FIELD = 60
+_FINAL = tuple(".!?。！？؟")
 _OVERUSED = 0.1
 """A content word may be in this share of a part's entries, and in three at least."""
 
@@ -93,6 +94,8 @@ def check_slots(rows: Sequence[Row], _: Language) -> Iterator[Problem]:
                 yield Problem(line, f"slot {{{slot}}} can't be filled in {part.operator}/{part.name}")
         if lost := part.needs - set(entry.slots):
             yield Problem(line, f"text {entry.text!r}: {part.name} needs {{{'}, {'.join(sorted(lost))}}}")
+        if part.name == "same" and "thing" in entry.slots and not entry.text.endswith(_FINAL):
+            yield Problem(line, f"text {entry.text!r}: end it with a full stop; else it stands for {{value}}")
 
 
 def _is_known(slot: str) -> bool:

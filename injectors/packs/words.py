@@ -98,9 +98,10 @@ def opening(text: str, language: Language) -> tuple[str, ...]:
 
 
 def runs(text: str, language: Language) -> Iterator[tuple[str, ...]]:
-    """All runs of four words, or of eight characters, that have no slot within."""
+    """The text as a whole, and its runs of four words, or of eight characters, that have no slot within."""
     tokens = split_words(text, language)
     length = 8 if language in _UNSPACED else 4
+    yield tuple(tokens)
     for start in range(len(tokens) - length + 1):
         run = tuple(tokens[start : start + length])
         if not any(token.startswith("{") for token in run):

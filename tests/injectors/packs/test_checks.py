@@ -93,6 +93,7 @@ BAD: list[tuple[int, dict[str, Any], str]] = [
     (0, {"key": "x"}, "key 'x'"),
     (0, {"parameter": "x"}, "parameter 'x'"),
     (2, {"text": "{value} it is."}, "same needs {rival}"),
+    (2, {"text": "had {rival} as the {thing}, its {value}"}, "end it with a full stop"),
     (4, {"key": ""}, "fields and tools have one"),
     (4, {"key": "eTag"}, "snake_case"),
     (4, {"key": "shard"}, "key 'shard' is in line 6 too"),
@@ -203,6 +204,18 @@ def test_the_halves_of_two_packs_share_no_words() -> None:
     assert (
         at is general and "'why do planes fly' are in line 2 of en/travel, in the train half" in problem.what
     )
+
+
+def test_a_short_text_is_shared_whatever_its_punctuation() -> None:
+    train = {**SAME, "half": "train", "text": "{rival}, oops, {value}"}
+    test = {**SAME, "half": "test", "text": "{rival} (oops: {value})"}
+    assert any(
+        "words '{rival} oops {value}' are in line 2" in problem.what for problem in problems(train, test)
+    )
+    travel, general = read(train), read(test, name="en/general")
+    ((_, problem),) = check_between([travel, general])
+    assert "words '{rival} oops {value}' are in line 2 of en/travel, in the train half" in problem.what
+    assert list(check_between([travel, read(train, name="en/general")])) == []
 
 
 def test_the_shipped_packs_are_sound() -> None:
