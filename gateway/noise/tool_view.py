@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from crosswind.gateway.protocols.call_ids import MessageIds, find_true_ids
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall, HistoryEdits
-from crosswind.gateway.protocols.history import HistoryStep, policy_anchor_base
+from crosswind.gateway.protocols.history import policy_anchor_base
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.tool_mapping import AnswerAnchor, ToolMapping, WrittenTools
 from crosswind.gateway.protocols.tools import rename_tool_choice, tool_choice_names
@@ -118,8 +118,8 @@ def show_tools(
         view.members["tool_choice"] = rename_tool_choice(written, names)
     put_back = {
         index: put
-        for index, step in enumerate(request.steps if ledger.reinsertions else ())
-        if (put := ledger.reinsertion(codec.name, step.policy_anchor)) is not None
+        for index, anchor in enumerate(request.policy_anchors() if ledger.reinsertions else ())
+        if (put := ledger.reinsertion(codec.name, anchor)) is not None
     }
     ahead, ids = _pending(codec, ledger, request), _find_ids(codec, ledger, request)
     view.forward = HistoryEdits(mapping, names, put_back, ahead, ids)
@@ -154,18 +154,14 @@ def _find_ids(codec: Codec, ledger: Ledger, request: Request) -> Mapping[int, Me
     """The ids of calls that noise changed, by the message of this request's body."""
     if not ledger.changes_ids:
         return {}
-    found = find_true_ids(_read_steps(request), partial(ledger.true_ids, codec.name))
+    known = request.held + len(request.steps)
+    found = find_true_ids(request.history, known, partial(ledger.true_ids, codec.name))
     return {index - request.held: ids for index, ids in found.items() if index >= request.held}
-
-
-def _read_steps(request: Request) -> Sequence[HistoryStep]:
-    """The history that the request ends, with what the upstream holds of it."""
-    return request.history.steps[: request.held + len(request.steps)]
 
 
 def _pending(codec: Codec, ledger: Ledger, request: Request) -> tuple[str, ...]:
     """Results of inner calls that were never sent, of the response that a request continues."""
-    return pending_results(codec, ledger, request.previous_anchors) if ledger.reinsertions else ()
+    return pending_results(codec, ledger, request.previous_anchors()) if ledger.reinsertions else ()
 
 
 def pending_results(codec: Codec, ledger: Ledger, goes_on: Iterable[str | None]) -> tuple[str, ...]:
@@ -180,8 +176,6 @@ def delivered_anchor(request: Request, found: AnswerAnchor) -> str | None:
     base = policy_anchor_base(call_id, said)
     if base is None:
         return None
-    earlier = sum(
-        step.policy_anchor is not None and step.policy_anchor.startswith(base + "#")
-        for step in _read_steps(request)
-    )
+    known = request.history.policy_anchors(request.held + len(request.steps))
+    earlier = sum(anchor is not None and anchor.startswith(base + "#") for anchor in known)
     return f"{base}#{earlier + before}"

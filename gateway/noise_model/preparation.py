@@ -16,7 +16,6 @@ import structlog
 from crosswind.gateway.noise.decide import Circumstances, decide, may_decide
 from crosswind.gateway.noise_model.generation import TextGenerator, writes_for
 from crosswind.gateway.protocols.codec import Codec
-from crosswind.gateway.protocols.message_format import parse_message
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.session import LiveSession
@@ -177,7 +176,7 @@ def next_results(codec: Codec, conversation: Conversation, delivered: bytes) -> 
     calls = [
         call
         for raw in codec.tool_mapping.history_messages(delivered)
-        for call in parse_message(codec.message_format, raw).calls
+        for call in codec.message_format.read(raw).calls
     ]
     results = tuple(_results(conversation, calls))
     return replace(conversation, items=(*conversation.items, *results)) if results else None

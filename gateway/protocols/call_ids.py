@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from crosswind.gateway.protocols.history import HistoryStep
+from crosswind.gateway.protocols.history import History, HistoryStep
 from crosswind.gateway.protocols.message_format import ParsedMessage, ToolResultPart
 
 IdPairs = tuple[tuple[str, str], ...]
@@ -61,15 +61,17 @@ class _Answered:
 
 
 def find_true_ids(
-    steps: Sequence[HistoryStep], changed: Callable[[str], IdPairs]
+    history: History, length: int, changed: Callable[[str], IdPairs]
 ) -> Mapping[int, MessageIds]:
-    """The ids of the messages that must be changed, by the messages' indexes. `changed` gives the pairs of
-    the answer that begins with the policy's message of this anchor; empty where noise left its ids alone.
+    """The ids of the messages that must be changed, among the first `length`, by the messages' indexes.
+    `changed` gives the pairs of the answer that begins with the policy's message of this anchor; empty where
+    noise left its ids alone.
     """
+    steps = history.steps[:length]
     calls: dict[int, list[str]] = {}
     answers = [_Answered()]
-    for index, step in enumerate(steps):
-        pairs = changed(step.policy_anchor) if step.policy_anchor is not None and index not in calls else ()
+    for index, (step, anchor) in enumerate(zip(steps, history.policy_anchors(length), strict=True)):
+        pairs = changed(anchor) if anchor is not None and index not in calls else ()
         if pairs and (places := _find_calls(steps, index, pairs)):
             answers.append(_Answered())
             for place, (given, true) in zip(places, pairs, strict=True):

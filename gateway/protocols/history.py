@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import msgspec
 
@@ -19,7 +20,6 @@ from crosswind.gateway.protocols.message_format import (
     Replacements,
     TextPart,
     ToolResultPart,
-    parse_message,
 )
 from crosswind.gateway.protocols.text_transcript import read_transcript
 from crosswind.gateway.trajectory.content import Chain, content_key
@@ -30,6 +30,10 @@ Mask = Callable[[bytes], bytes]
 """Gives what may be stored of a segment: the same object if nothing had to be hidden."""
 
 Item = UserText | ToolResult
+
+_LONG = 512
+"""Calls with fewer characters of arguments keep their keys: an agent's sessions make many equal ones."""
+_key_of_call = lru_cache(4096)(logical_call)
 
 
 def hide_nothing(segment: bytes) -> bytes:
@@ -47,8 +51,6 @@ class HistoryStep(msgspec.Struct, eq=False, gc=False):
     received: Chain
     masked: bool
     """Whether a secret is hidden in it, or in a message before it in its chain."""
-    policy_anchor: str | None
-    """The anchor of a message that the policy made: by its first call's id, else by its text."""
     rewritten: dict[Replacements, bytes] = {}
     sent: Chain | None = None
     sent_raw: bytes = b""
@@ -85,9 +87,11 @@ class History:
         self._all_items: list[Item] = []
         self._ends: list[int] = []
         """The number of items up to and with each step."""
+        self._policy_anchors: list[str | None] = []
         self._format = messages
         self._known_items = items
         self._seen: dict[str, int] = {}
+        """How often each anchor came."""
         self._calls: dict[str, list[ToolCall]] = {}
         self._unnamed: deque[ToolCall] = deque()
         self._users = 0
@@ -106,28 +110,35 @@ class History:
 
     def extend(self, raw: bytes, lead: int, mask: Mask) -> HistoryStep:
         """Read one more message. One that can't be parsed has no items and is left alone."""
-        read = parse_message(self._format, raw[lead:])
+        before = self.steps[-1] if self.steps else None
+        read = self._format.read(raw[lead:])
         if read.reference:
             # Its texts are not in this body, but results in this body may answer its calls.
             known = self._known_items.get(read.reference, UNPARSED)
             read = ParsedMessage(calls=known.calls, own_text=known.own_text, own_id=known.own_id)
-        read = read_transcript(read, self.steps[-1].parsed.written_calls if self.steps else ())
-        items = self._items(len(self.steps), read)
+        if read.is_user or read.own_text:
+            read = read_transcript(read, before.parsed.written_calls if before is not None else ())
+        items = self._read_items(len(self.steps), read)
         stored = mask(raw)
         # The chain covers this body only: what the upstream holds was stored with earlier turns.
-        parent = self.steps[-1].received if len(self.steps) > self.held else None
+        parent = before.received if before is not None and len(self.steps) > self.held else None
         received = Chain(parent, stored)
-        received.says = _says(parent.says if parent else b"", read)
-        masked = stored is not raw or (parent is not None and self.steps[-1].masked)
-        step = HistoryStep(raw, lead, read, items, received, masked, self._policy_anchor(read))
+        received.says = _says(b"" if parent is None else parent.says, read)
+        masked = stored is not raw or (before is not None and parent is not None and before.masked)
+        step = HistoryStep(raw, lead, read, items, received, masked)
         self._append(step)
         return step
 
-    def _policy_anchor(self, read: ParsedMessage) -> str | None:
-        base = policy_anchor_base(read.calls[0].call_id if read.calls else read.own_id, read.own_text)
-        if base is None:
-            return None
-        return f"{base}#{self._count_equal(base)}"
+    def policy_anchors(self, length: int) -> Sequence[str | None]:
+        """Of each of the first `length` messages the anchor, if the policy made it: by its first call's id,
+        else by its text. Few requests need them.
+        """
+        known = self._policy_anchors
+        for step in self.steps[len(known) : length]:
+            read = step.parsed
+            base = policy_anchor_base(read.calls[0].call_id if read.calls else read.own_id, read.own_text)
+            known.append(None if base is None else f"{base}#{self._count_equal(base)}")
+        return known[:length]
 
     def _count_equal(self, anchor: str) -> int:
         """How many equal ones came before; one more from now on."""
@@ -162,33 +173,29 @@ class History:
             if call.call_id:
                 self._calls.setdefault(call.call_id, []).append(call)
 
-    def _items(self, index: int, read: ParsedMessage) -> tuple[Item, ...]:
+    def _read_items(self, index: int, read: ParsedMessage) -> tuple[Item, ...]:
         items: list[Item] = []
         for part in read.parts:
             if isinstance(part, TextPart):
-                items.append(self._user_text(index, part))
+                anchor = self._text_anchor(Site.USER_TEXT, part.text)
+                items.append(UserText(Ref(index, part.place), part.text, anchor, self._users))
             else:
-                items.extend(self._result(index, part))
-        self._users += read.is_user
+                self._read_result(index, part, items)
+        if read.is_user:
+            self._users += 1
         return tuple(items)
 
-    def _user_text(self, index: int, part: TextPart) -> UserText:
-        anchor = self._text_anchor(Site.USER_TEXT, part.text)
-        return UserText(Ref(index, part.place), part.text, anchor, self._users)
-
-    def _result(self, index: int, result: ToolResultPart) -> list[Item]:
-        call, occurrence = self._find_call(result)
-        key = logical_call(call.name, call.arguments)
-        items: list[Item] = []
+    def _read_result(self, index: int, result: ToolResultPart, items: list[Item]) -> None:
+        call, first = self._find_call(result)
+        key = (_key_of_call if len(call.arguments) < _LONG else logical_call)(call.name, call.arguments)
         for order, part in enumerate(result.texts):
-            if call.call_id:
-                anchor = call_anchor(call.call_id, occurrence) + (f".{order}" if order else "")
+            if first:
+                anchor = f"{first}.{order}" if order else first
                 self._count_equal(anchor)
             else:
                 anchor = self._text_anchor(Site.TOOL_RESULT, part.text)
             items.append(ToolResult(Ref(index, part.place), part.text, anchor, self._results, call, key))
         self._results += 1
-        return items
 
     def _text_anchor(self, site: Site, text: str) -> str:
         """The anchor of a text, by its occurrence among equal texts."""
@@ -196,22 +203,22 @@ class History:
         occurrence = self._count_equal(first)
         return text_anchor(site, text, occurrence) if occurrence else first
 
-    def _find_call(self, result: ToolResultPart) -> tuple[ToolCall, int]:
-        """The call that a result answers, and the result's occurrence among those for that id."""
+    def _find_call(self, result: ToolResultPart) -> tuple[ToolCall, str]:
+        """The call that a result answers, and the result's anchor by that call's id, if it has one."""
         call_id = result.call_id
         if result.call is not None:
-            return result.call, 0
+            call_id = result.call.call_id
+            return result.call, call_anchor(call_id, 0) if call_id else ""
         if not call_id:
             # Without an id, results answer the calls without an id in order.
-            call = self._unnamed.popleft() if self._unnamed else ToolCall("", "", "{}")
-            return call, 0
+            return self._unnamed.popleft() if self._unnamed else ToolCall("", "", "{}"), ""
         occurrence = 0
-        while call_anchor(call_id, occurrence) in self._seen:
+        while (anchor := call_anchor(call_id, occurrence)) in self._seen:
             occurrence += 1
-        calls = self._calls.get(call_id, [])
-        if not calls:
-            return ToolCall(call_id, result.name, "{}"), occurrence
-        return calls[min(occurrence, len(calls) - 1)], occurrence
+        calls = self._calls.get(call_id)
+        if calls is None:
+            return ToolCall(call_id, result.name, "{}"), anchor
+        return calls[min(occurrence, len(calls) - 1)], anchor
 
     def _count(self, step: HistoryStep) -> None:
         """Count a step as reading it did."""
@@ -224,15 +231,15 @@ class History:
         for item in step.items:
             named = item.anchor.startswith("call:")
             self._count_equal(item.anchor if named else item.anchor.rpartition("#")[0] + "#0")
-        if step.policy_anchor is not None:
-            self._count_equal(step.policy_anchor.rpartition("#")[0])
 
 
 def _says(before: bytes, read: ParsedMessage) -> bytes:
     """The key of all that a history says, up to and with this message, whatever its markers, blocks and
     spaces.
     """
-    said = [read.own_text or "", *[call.call_id for call in read.calls]]
+    said = [read.own_text or ""]
+    if read.calls:
+        said += [call.call_id for call in read.calls]
     for part in read.parts:
         if isinstance(part, TextPart):
             said += ("", part.text.strip())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -74,23 +75,22 @@ UNPARSED = ParsedMessage()
 """A message that is left alone."""
 
 
-class MessageFormat(Protocol):
-    """A protocol's messages. Both methods are pure."""
+class MessageFormat(ABC):
+    """A protocol's messages. All methods are pure."""
 
+    @abstractmethod
     def parse(self, message: Any) -> ParsedMessage:
         """Parse a decoded message, whatever it is; never raises."""
-        ...
 
+    @abstractmethod
     def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
         """The message with texts replaced at places that `parse` gave. Everything else keeps its bytes as far
         as JSON allows.
         """
-        ...
 
-
-def parse_message(messages: MessageFormat, raw: bytes) -> ParsedMessage:
-    """Parse a message of a body; one that can't be decoded is left alone."""
-    try:
-        return messages.parse(decode(raw))
-    except ValueError:
-        return UNPARSED
+    def read(self, raw: bytes) -> ParsedMessage:
+        """Parse a message of a body; one that can't be decoded is left alone."""
+        try:
+            return self.parse(decode(raw))
+        except ValueError:
+            return UNPARSED

@@ -17,7 +17,7 @@ from crosswind.gateway.protocols.hidden_tools import HistoryEdits
 from crosswind.gateway.protocols.history import History, HistoryStep, Mask, SentHistory
 from crosswind.gateway.protocols.history_cache import HistoryCache, KnownPrefix
 from crosswind.gateway.protocols.json_values import text_or_none
-from crosswind.gateway.protocols.message_format import MessageFormat, Replacements, TextPart, parse_message
+from crosswind.gateway.protocols.message_format import MessageFormat, Replacements, TextPart
 from crosswind.gateway.protocols.text_transcript import read_transcript, write_message
 from crosswind.gateway.trajectory.content import Chain, View, content_key
 from crosswind.injectors.conversation import Conversation, Ref
@@ -123,7 +123,7 @@ class SplitBody(msgspec.Struct):
         """The first user message's texts, by which an unlabelled session is told from others."""
         for start, end in self.spans:
             raw = self.body[start:end]
-            read = read_transcript(parse_message(messages, raw))
+            read = read_transcript(messages.read(raw))
             if read.is_user:
                 texts = [part.text for part in read.parts if isinstance(part, TextPart)]
                 return "\n".join(texts) if texts else raw.decode("utf-8", "replace")
@@ -146,8 +146,8 @@ class Request(msgspec.Struct, eq=False):
     """Which of `logprobs`, `token_ids` and `usage` (of a stream) the client itself asked for."""
     held: int = 0
     """How many messages of the history the upstream holds: `steps` come after them."""
-    previous_anchors: tuple[str | None, ...] = ()
-    """The anchors of the messages answered just before, if the upstream holds them."""
+    answered: int = 0
+    """How many of the held messages are the answer just before."""
     previous_response: str | None = None
     """The id of the response that this request continues, if it says so."""
     on_answer: Callable[[Mapping[str, Any], str | None], None] | None = None
@@ -169,6 +169,14 @@ class Request(msgspec.Struct, eq=False):
     @property
     def frame(self) -> Frame:
         return self.split.frame
+
+    def policy_anchors(self) -> Sequence[str | None]:
+        """The anchors of its own messages that the policy made; None for the others."""
+        return self.history.policy_anchors(self.held + len(self.steps))[self.held :]
+
+    def previous_anchors(self) -> Sequence[str | None]:
+        """The anchors of the messages answered just before, if the upstream holds them."""
+        return self.history.policy_anchors(self.held)[self.held - self.answered :]
 
     @property
     def chain(self) -> Chain | None:

@@ -148,7 +148,7 @@ class StoredResponses:
         history = held.continuation()
         steps = history.steps
         changed: dict[JsonPath, Any] = {("previous_response_id",): held.upstream_id}
-        made = [step.policy_anchor for step in steps[len(steps) - held.answer :]]
+        made = history.policy_anchors(len(steps))[len(steps) - held.answer :]
         if (restored := _restore_ids(session, history.fork(len(steps)), given)) is not None:
             changed["input",] = given = restored
         if owed := pending_results(codec, session.ledger, made):
@@ -225,7 +225,7 @@ def _restore_ids(session: LiveSession, history: History, given: Any) -> list[Any
     items = [encode(item) for item in given]
     for item in items:
         history.extend(item, 0, hide_nothing)
-    ids = find_true_ids(history.steps, partial(session.ledger.true_ids, codec.name))
+    ids = find_true_ids(history, len(history.steps), partial(session.ledger.true_ids, codec.name))
     if not any(index >= before for index in ids):
         return None
     known = [(item, ids.get(index)) for index, item in enumerate(items, before)]

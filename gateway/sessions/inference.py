@@ -17,7 +17,7 @@ import msgspec
 import structlog
 
 from crosswind.gateway.protocols.codec import Codec
-from crosswind.gateway.protocols.message_format import ParsedMessage, ToolResultPart, parse_message
+from crosswind.gateway.protocols.message_format import ParsedMessage, ToolResultPart
 from crosswind.gateway.protocols.request import SplitBody
 from crosswind.gateway.protocols.text_transcript import read_transcript
 from crosswind.gateway.sessions.destroyed import (
@@ -90,7 +90,7 @@ def read_hints(split: SplitBody, codec: Codec, body: bytes, *, counted: bool, ke
     said: list[str] = []
     begun = False
     for start, end in reversed(split.spans):
-        read = read_transcript(parse_message(codec.message_format, split.body[start:end]))
+        read = read_transcript(codec.message_format.read(split.body[start:end]))
         begun |= bool(read.calls) or read.own_text is not None or bool(read.steps or _holds_result(read))
         ids = find_delivered_ids([read], first)
         if ids and ids[0].startswith(_CALL):

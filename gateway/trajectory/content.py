@@ -44,11 +44,14 @@ class Chain:
     __slots__ = ("block", "body", "depth", "key", "parent", "says")
 
     def __init__(self, parent: Chain | None, body: bytes, *, block: bytes | None = None) -> None:
+        if block is None:
+            block = content_key(body)
         self.parent = parent
         self.body = body
-        self.block = block or content_key(body)
-        self.key: bytes = content_key((parent.key if parent else b"") + self.block)
-        self.depth: int = parent.depth + 1 if parent else 1
+        self.block = block
+        before = b"" if parent is None else parent.key
+        self.key: bytes = hashlib.blake2b(before + block, digest_size=KEY_BYTES).digest()
+        self.depth: int = 1 if parent is None else parent.depth + 1
         self.says = b""
         """A digest of what is said up to here, however a client spells it; empty where that isn't known."""
 

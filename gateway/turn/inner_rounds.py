@@ -15,7 +15,6 @@ from crosswind.gateway.noise.tool_view import MOST_ROUNDS, UNKNOWN_TOOL, deliver
 from crosswind.gateway.protocols.answer import Round
 from crosswind.gateway.protocols.call_ids import IdPairs
 from crosswind.gateway.protocols.hidden_tools import HiddenCall
-from crosswind.gateway.protocols.message_format import parse_message
 from crosswind.gateway.protocols.tool_mapping import AnswerAnchor
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.trajectory.content import View
@@ -112,7 +111,7 @@ def _find_changed_ids(exchange: Exchange) -> IdPairs:
 def _read_call_ids(exchange: Exchange, body: bytes) -> list[str]:
     mapping, codec = exchange.codec.tool_mapping, exchange.codec
     messages = () if mapping is None else mapping.history_messages(body)
-    read = (parse_message(codec.message_format, message) for message in messages)
+    read = map(codec.message_format.read, messages)
     return [call.call_id for message in read for call in message.calls]
 
 

@@ -5,46 +5,117 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from crosswind.gateway.protocols.chat.answer import ChatAnswer
 from crosswind.gateway.protocols.chat.provider_errors import ChatErrors
 from crosswind.gateway.protocols.chat.tool_mapping import ChatToolMapping
 from crosswind.gateway.protocols.codec import Codec, SessionReader
-from crosswind.gateway.protocols.content_text import read_content_texts, write_content_texts
+from crosswind.gateway.protocols.content_text import write_content_texts
 from crosswind.gateway.protocols.history import Mask
-from crosswind.gateway.protocols.json_values import as_mappings, as_text, encode
-from crosswind.gateway.protocols.message_format import UNPARSED, ParsedMessage, TextPart, ToolResultPart
+from crosswind.gateway.protocols.json_values import (
+    UNREADABLE,
+    as_list,
+    as_mapping,
+    as_mappings,
+    as_text,
+    encode,
+    text_or_none,
+)
+from crosswind.gateway.protocols.message_format import (
+    UNPARSED,
+    MessageFormat,
+    ParsedMessage,
+    TextPart,
+    ToolResultPart,
+)
 from crosswind.gateway.protocols.request import Request, SplitBody
 from crosswind.gateway.protocols.token_capture import BY_ID, capture_edits, read_requested_fields
 from crosswind.injectors.conversation import ToolCall
 
 
-class ChatMessages:
+class _Function(msgspec.Struct, gc=False):
+    name: str = ""
+    arguments: str = "{}"
+
+
+class _Call(msgspec.Struct, gc=False):
+    id: str = ""
+    function: _Function | None = None
+
+
+class _Part(msgspec.Struct, gc=False):
+    type: str = ""
+    text: str | None = None
+
+
+class _Message(msgspec.Struct, gc=False):
+    """The members of a message that are read."""
+
+    role: str = ""
+    content: str | list[_Part] | None = None
+    tool_calls: list[_Call] | None = None
+    tool_call_id: str = ""
+    name: str = ""
+
+
+_decode = msgspec.json.Decoder(_Message).decode
+
+
+class ChatMessages(MessageFormat):
     """The members of `messages`. A text's place is the index of its content part."""
+
+    def read(self, raw: bytes) -> ParsedMessage:
+        try:
+            if not raw.isascii():
+                raw.decode()  # what is skipped isn't checked
+            return _parse(_decode(raw))
+        except UNREADABLE:
+            return super().read(raw)
 
     def parse(self, message: Any) -> ParsedMessage:
         if not isinstance(message, dict):
             return UNPARSED
-        texts = tuple([TextPart(*found) for found in read_content_texts(message.get("content"))])
-        match message.get("role"):
-            case "user":
-                return ParsedMessage(texts, is_user=True)
-            case "tool":
-                result = ToolResultPart(as_text(message, "tool_call_id"), as_text(message, "name"), texts)
-                return ParsedMessage((result,))
-            case "assistant":
-                calls = [
-                    ToolCall(
-                        as_text(call, "id"), as_text(function, "name"), as_text(function, "arguments", "{}")
-                    )
-                    for call in as_mappings(message.get("tool_calls"))
-                    if isinstance(function := call.get("function"), dict)
-                ]
-                return ParsedMessage(calls=tuple(calls), own_text="".join([part.text for part in texts]))
-            case _:
-                return UNPARSED
+        content = message.get("content")
+        parts = [
+            _Part(as_text(part, "type"), text_or_none(part.get("text")))
+            for part in map(as_mapping, as_list(content))
+        ]
+        calls = [
+            _Call(as_text(call, "id"), _Function(as_text(made, "name"), as_text(made, "arguments", "{}")))
+            for call in as_mappings(message.get("tool_calls"))
+            if isinstance(made := call.get("function"), dict)
+        ]
+        texts = content if isinstance(content, str) else parts
+        named = as_text(message, "tool_call_id"), as_text(message, "name")
+        return _parse(_Message(as_text(message, "role"), texts, calls, *named))
 
     def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
         return write_content_texts(raw, replacements)
+
+
+def _parse(message: _Message) -> ParsedMessage:
+    content, role = message.content, message.role
+    texts: tuple[TextPart, ...] = ()
+    if isinstance(content, str):
+        texts = (TextPart(None, content),)
+    elif content:
+        places = enumerate(content)
+        found = [TextPart(at, one.text) for at, one in places if one.type == "text" and one.text is not None]
+        texts = tuple(found)
+    if role == "tool":
+        return ParsedMessage((ToolResultPart(message.tool_call_id, message.name, texts),))
+    if role == "user":
+        return ParsedMessage(texts, is_user=True)
+    if role != "assistant":
+        return UNPARSED
+    calls = [
+        ToolCall(call.id, call.function.name, call.function.arguments)
+        for call in message.tool_calls or ()
+        if call.function is not None
+    ]
+    own_text = content if isinstance(content, str) else "".join([part.text for part in texts])
+    return ParsedMessage(calls=tuple(calls), own_text=own_text)
 
 
 class ChatCodec(Codec):

@@ -10,12 +10,12 @@ from crosswind.gateway.protocols.completions.answer import CompletionsAnswer
 from crosswind.gateway.protocols.document import Document
 from crosswind.gateway.protocols.history import Mask
 from crosswind.gateway.protocols.json_values import encode
-from crosswind.gateway.protocols.message_format import UNPARSED, ParsedMessage, TextPart
+from crosswind.gateway.protocols.message_format import UNPARSED, MessageFormat, ParsedMessage, TextPart
 from crosswind.gateway.protocols.request import NO_PARAMETERS, Request, SplitBody
 from crosswind.gateway.protocols.token_capture import BY_ID, capture_edits, read_requested_fields
 
 
-class Prompts:
+class Prompts(MessageFormat):
     """The members of `prompt`: a string is a user's message of one text."""
 
     def parse(self, message: Any) -> ParsedMessage:

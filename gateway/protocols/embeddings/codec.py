@@ -15,13 +15,13 @@ from crosswind.gateway.protocols.answer import AnswerReader, Chunk
 from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.protocols.document import Document
 from crosswind.gateway.protocols.json_values import UNREADABLE, as_mapping, text_or_none
-from crosswind.gateway.protocols.message_format import UNPARSED, ParsedMessage
+from crosswind.gateway.protocols.message_format import UNPARSED, MessageFormat, ParsedMessage
 from crosswind.gateway.protocols.request import NO_PARAMETERS, Request, SplitBody
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Completion
 
 
-class Inputs:
+class Inputs(MessageFormat):
     """The members of `input`, which are left alone."""
 
     def parse(self, message: Any) -> ParsedMessage:

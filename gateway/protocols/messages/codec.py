@@ -16,7 +16,7 @@ from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.content_text import read_content_texts
 from crosswind.gateway.protocols.document import replace_values
 from crosswind.gateway.protocols.json_values import as_mappings, as_text, decode, encode, encode_text
-from crosswind.gateway.protocols.message_format import UNPARSED, ParsedMessage
+from crosswind.gateway.protocols.message_format import UNPARSED, MessageFormat, ParsedMessage
 from crosswind.gateway.protocols.messages.answer import MessagesAnswer
 from crosswind.gateway.protocols.messages.mapped_stream import is_call
 from crosswind.gateway.protocols.messages.provider_errors import MessagesErrors
@@ -41,7 +41,7 @@ _KINDS = {
 """Error types by status: https://docs.claude.com/en/api/errors."""
 
 
-class MessagesFormat:
+class MessagesFormat(MessageFormat):
     """The members of `messages`."""
 
     def parse(self, message: Any) -> ParsedMessage:

@@ -62,7 +62,6 @@ class ResponsesCodec(Codec):
         else:
             history = reader.histories.empty()
         last = history.held + len(split.spans)
-        answer = history.steps[history.held - before.answer : history.held] if before is not None else ()
         edits: dict[str, bytes | None] = {}
         if before is not None and before.response_id == split.held_by != before.upstream_id:
             edits["previous_response_id"] = encode(before.upstream_id)
@@ -78,7 +77,7 @@ class ResponsesCodec(Codec):
             model=split.model,
             stream=frame.value("stream") is True,
             held=history.held,
-            previous_anchors=tuple(step.policy_anchor for step in answer),
+            answered=before.answer if before is not None else 0,
             previous_response=before.response_id if before else _previous_response(split.document),
             on_answer=None if frame.value("store") is False else on_answer,
             edits=edits,

@@ -12,7 +12,13 @@ from typing import Any
 from crosswind.gateway.protocols.content_text import read_content_texts
 from crosswind.gateway.protocols.document import JsonPath, replace_values
 from crosswind.gateway.protocols.json_values import as_list, as_text, decode, encode
-from crosswind.gateway.protocols.message_format import UNPARSED, ParsedMessage, TextPart, ToolResultPart
+from crosswind.gateway.protocols.message_format import (
+    UNPARSED,
+    MessageFormat,
+    ParsedMessage,
+    TextPart,
+    ToolResultPart,
+)
 from crosswind.injectors.conversation import ToolCall
 
 REFERENCE = "item_reference"
@@ -23,7 +29,7 @@ CALLS: Mapping[str, str] = {"function_call": "arguments", "custom_tool_call": "i
 """The types of calls to the client's own tools, and the member with the arguments."""
 
 
-class ResponsesItems:
+class ResponsesItems(MessageFormat):
     """The items of `input`. A text's place is its part's index. Other items than the user's messages, calls
     and results are left alone: the provider's own tools, reasoning, compactions.
     """

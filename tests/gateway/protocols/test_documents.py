@@ -186,16 +186,14 @@ def test_anchors_are_unique_and_results_know_their_calls() -> None:
 
 
 def test_a_turn_reads_only_what_is_new(monkeypatch: Any) -> None:
-    from crosswind.gateway.protocols import message_format as format
-
     reader = SessionReader(CODEC)
     messages = [{"role": "user", "content": f"message {number}"} for number in range(50)]
     first = read(messages, reader)
-    decoded: list[bytes] = []
-    decode = format.decode
-    monkeypatch.setattr(format, "decode", lambda text: decoded.append(text) or decode(text))
+    messages_read: list[bytes] = []
+    read_one = CODEC.message_format.read
+    monkeypatch.setattr(CODEC.message_format, "read", lambda raw: messages_read.append(raw) or read_one(raw))
     second = read([*messages, {"role": "user", "content": "new"}], reader)
-    assert len(decoded) == 1
+    assert len(messages_read) == 1
     assert second.chain is not None and second.chain.parent is first.chain
 
 

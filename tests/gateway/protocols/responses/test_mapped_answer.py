@@ -141,9 +141,7 @@ def test_what_is_put_back_is_what_the_policy_made(output: list[Any]) -> None:
     ]
     later = request(*delivered, *outputs)
     put_back = {
-        index: anchored[step.policy_anchor]
-        for index, step in enumerate(later.steps)
-        if step.policy_anchor in anchored
+        index: anchored[anchor] for index, anchor in enumerate(later.policy_anchors()) if anchor in anchored
     }
     sent, _ = later.write({}, {}, same, HistoryEdits(CLOSING, {"mine": "other"}, put_back))
     inner = [json.loads(raw) for raw in CLOSING.result_messages(results)]
