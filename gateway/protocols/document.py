@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -25,8 +24,7 @@ _KNOWN = b"{}"
 """Stands for the elements of an array that are already known."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemberSpan:
+class MemberSpan(msgspec.Struct, frozen=True, gc=False):
     """The position of a member: its comma and key start at `lead`, its value is [start, end)."""
 
     lead: int
@@ -34,8 +32,7 @@ class MemberSpan:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(msgspec.Struct, frozen=True, gc=False):
     """A JSON object as received, with the spans of its members in order."""
 
     body: bytes
@@ -183,15 +180,20 @@ def _with_values(value: Any, values: Mapping[JsonPath, Any]) -> Any:
 def element_spans(body: bytes, start: int, end: int) -> list[tuple[int, int]] | None:
     """The spans, in the whole body, of the elements of the array at [start, end); None where it isn't one."""
     try:
-        lengths = [len(memoryview(raw)) for raw in _array.decode(body[start:end])]
+        elements = _array.decode(body[start:end])
     except UNREADABLE:
         return _scan_elements(body, start, end)
+    return locate(elements, body, start + 1)
+
+
+def locate(elements: Sequence[msgspec.Raw], body: bytes, at: int) -> list[tuple[int, int]]:
+    """The spans of an array's elements, which begin with the one behind the gap at this offset."""
     spans = []
-    position = start + 1
-    for length in lengths:
-        position = _after_gap(body, position)
-        spans.append((position, position + length))
-        position += length
+    for element in elements:
+        length = len(memoryview(element))
+        at = at + 1 if body.startswith(b",{", at) else _after_gap(body, at)
+        spans.append((at, at + length))
+        at += length
     return spans
 
 
@@ -205,10 +207,11 @@ def _spans(body: bytes) -> dict[str, MemberSpan] | None:
     for name, raw in values.items():
         lead = _LEAD.match(body, position)
         value = bytes(raw)
-        if lead is None or not body.startswith(value, lead.end()) or _key(lead) != name:
+        if lead is None or not body.startswith(value, start := lead.end()) or _key(lead) != name:
             return None
-        spans[name] = MemberSpan(position, lead.end(), lead.end() + len(value))
-        position = lead.end() + len(value)
+        end = start + len(value)
+        spans[name] = MemberSpan(position, start, end)
+        position = end
     return spans if body[position:].strip(_SPACE) == b"}" else None
 
 
@@ -264,7 +267,5 @@ def _scan_elements(body: bytes, start: int, end: int) -> list[tuple[int, int]] |
 
 
 def _after_gap(body: bytes, position: int) -> int:
-    if body[position : position + 2] == b",{":
-        return position + 1
     gap = _GAP.match(body, position)
     return gap.end() if gap else position

@@ -79,7 +79,7 @@ class Frame:
     def key(self) -> bytes:
         """The key of the pieces."""
         if not self._key:
-            self._key = content_key(b"".join([piece for piece in self.pieces if piece is not None]))
+            self._key = content_key(self._document.body)
         return self._key
 
     def with_edits(self, edits: Edits) -> Pieces:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
+from crosswind.gateway.protocols.document import locate
 from crosswind.gateway.protocols.frame import Frame
 from crosswind.gateway.protocols.history import History, Mask
 from crosswind.gateway.protocols.json_values import UNREADABLE
@@ -17,13 +16,11 @@ KEPT_HISTORIES = 8
 _LARGEST_FRAME = 1 << 20
 """The most bytes around the messages that are kept."""
 _SPAN_BYTES = 120
-_SEPARATOR = re.compile(rb"[ \t\r\n]*,[ \t\r\n]*")
 _OPENING = ord("{")
 _array = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-@dataclass(frozen=True, slots=True)
-class KnownPrefix:
+class KnownPrefix(msgspec.Struct, frozen=True, gc=False):
     """The known beginning of a body: all before its messages, and the first messages of a history."""
 
     histories: HistoryCache
@@ -44,24 +41,20 @@ class KnownPrefix:
     def new_spans(self, body: bytes) -> list[tuple[int, int]] | None:
         """The spans of the messages behind the known ones, if they are all that is new in the body."""
         at, stop = self.end, len(body) - len(self.frame.tail)
+        if stop == at:
+            return [] if body.endswith(self.frame.tail) else None
         if stop < at or not body.endswith(self.frame.tail):
             return None
-        spans: list[tuple[int, int]] = []
-        if stop > at:
-            lead = _SEPARATOR.match(body, at, stop)
-            try:
-                new = _array.decode(b"[%b]" % body[lead.end() : stop]) if lead else ()
-            except UNREADABLE:
+        try:
+            _, *new = _array.decode(b"[0%b]" % body[at:stop])
+        except UNREADABLE:
+            return None
+        spans = locate(new, body, at)
+        for begin, _ in spans:
+            if body[begin] != _OPENING:
                 return None
-            for raw in new:
-                lead = _SEPARATOR.match(body, at)
-                begin = lead.end() if lead else at
-                if body[begin] != _OPENING:
-                    return None
-                at = begin + len(memoryview(raw))
-                spans.append((begin, at))
         # White space behind the last one belongs to another tail.
-        return spans if at == stop else None
+        return spans if spans and spans[-1][1] == stop else None
 
 
 class HistoryCache:
@@ -77,9 +70,10 @@ class HistoryCache:
     @property
     def size(self) -> int:
         """The bytes of the messages; what histories share counts for each."""
-        spans = sum(len(history.spans) for history in self._kept)
-        frame = 0 if self._frame is None else self._frame.size
-        return frame + _SPAN_BYTES * spans + sum(history.size for history in self._kept)
+        size = 0 if self._frame is None else self._frame.size
+        for history in self._kept:
+            size += history.size + _SPAN_BYTES * len(history.spans)
+        return size
 
     def find_prefix(self, body: bytes) -> KnownPrefix | None:
         """The beginning that a body shares with one read before, if any."""
