@@ -12,6 +12,7 @@ from typing import Any
 
 from crosswind.gateway.errors import ConfigurationError, ServiceError
 from crosswind.gateway.protocols.answer import AnswerReader
+from crosswind.gateway.protocols.frame import Frame, RequestOptions
 from crosswind.gateway.protocols.history import Mask
 from crosswind.gateway.protocols.history_cache import HistoryCache
 from crosswind.gateway.protocols.message_format import MessageFormat
@@ -71,6 +72,10 @@ class Codec(ABC):
         """Read what is new in a body since the session's last turn."""
         return reader.read_request(split, mask)
 
+    def read_options(self, frame: Frame) -> RequestOptions:
+        """Read what a frame asks for. It is read once, while the frame stays."""
+        return RequestOptions(frame.value("stream") is True)
+
     def read_tools(self, declared: Any) -> list[ToolSchema]:
         """Read a decoded `tools` member, whatever it is."""
         return [] if self.tool_mapping is None else self.tool_mapping.read_schemas(declared)
@@ -100,6 +105,7 @@ class SessionReader:
     """What a session has read in one protocol: histories, also those that the upstream holds, and tools."""
 
     def __init__(self, codec: Codec) -> None:
+        self._codec = codec
         self._format = codec.message_format
         self.server_histories = ServerHistories(self._format)
         self.histories = HistoryCache(self._format, self.server_histories.items)
@@ -107,11 +113,12 @@ class SessionReader:
         """How many of the session's responses are known, as `TurnLine.responses` has them."""
         self.tools = ToolReader(codec.read_tools)
 
-    def read_request(
-        self, split: SplitBody, mask: Mask, *, choices: int = 1, requested: frozenset[str] = frozenset()
-    ) -> Request:
+    def read_request(self, split: SplitBody, mask: Mask, options: RequestOptions | None = None) -> Request:
         """Read a body that holds its whole history."""
         frame, length = split.frame, len(split.spans)
+        options = options or frame.options
+        if options is None:
+            options = frame.options = self._codec.read_options(frame)
         history = (
             self.histories.read(split.body, frame, split.spans, mask, split.known)
             if length
@@ -124,9 +131,9 @@ class SessionReader:
             history=history,
             conversation=Conversation(history.items(length), self.tools.read(frame.raw("tools"))),
             model=split.model,
-            stream=frame.value("stream") is True,
-            choices=choices,
-            requested=requested,
+            stream=options.stream,
+            choices=options.choices,
+            requested=options.requested,
         )
 
 

@@ -113,7 +113,7 @@ class Document(msgspec.Struct, frozen=True, gc=False):
         """Everything after the last value."""
         if not self.members:
             return self.body[self.body.index(b"{") + 1 :]
-        return self.body[max(span.end for span in self.members.values()) :]
+        return self.body[list(self.members.values())[-1].end :]
 
 
 def split_object(raw: bytes) -> dict[str, Any]:

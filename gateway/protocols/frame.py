@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+import msgspec
+
 from crosswind.gateway.protocols.document import Document, MemberSpan
 from crosswind.gateway.trajectory.content import content_key
 
@@ -15,15 +17,36 @@ Pieces = tuple[bytes | None, ...]
 """The pieces of a body in order, with None in the place of its messages, if it has any."""
 
 
+class RequestOptions(msgspec.Struct, frozen=True, gc=False):
+    """What the members of a frame ask for."""
+
+    stream: bool = False
+    choices: int = 1
+    requested: frozenset[str] = frozenset()
+    """Which of `logprobs`, `token_ids` and `usage` (of a stream) the client itself asked for."""
+
+
 class Frame:
     """The members of a body, without the messages in one of them: they stand between `head` and `tail`."""
 
-    __slots__ = ("_document", "_edited", "_key", "_member", "_pieces", "_raw", "_values", "head", "tail")
+    __slots__ = (
+        "_document",
+        "_edited",
+        "_key",
+        "_member",
+        "_pieces",
+        "_raw",
+        "_values",
+        "head",
+        "options",
+        "tail",
+    )
 
     def __init__(self, document: Document, member: str, first: int, last: int) -> None:
         """The body's messages are at [first, last)."""
         body = document.body
         self.head, self.tail = body[:first], body[last:]
+        self.options: RequestOptions | None = None
         self._member = member if last > first else None
         self._document = _shift(document, self.head + self.tail, last, first - last)
         self._raw: dict[str, bytes | None] = {}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 import msgspec
@@ -59,14 +58,13 @@ class HistoryStep(msgspec.Struct, eq=False, gc=False):
     """What `restored`, the message as the policy met it, was made from."""
 
 
-@dataclass(slots=True, eq=False)
-class SentHistory:
+class SentHistory(msgspec.Struct, eq=False):
     """A history as it was sent last, with what was replaced in it."""
 
     held: int = 0
     """How many of the first steps the upstream holds: they were not sent."""
-    texts: list[tuple[Ref, str]] = field(default_factory=list)
-    segments: list[bytes] = field(default_factory=list)
+    texts: list[tuple[Ref, str]] = []
+    segments: list[bytes] = []
     chain: Chain | None = None
 
 

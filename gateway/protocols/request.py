@@ -243,15 +243,16 @@ class Request(msgspec.Struct, eq=False):
         """The history with its texts replaced, and its chain: only what was not sent before is written."""
         texts, sent = list(replacements.items()), self.history.sent
         known, at = len(sent.texts), len(sent.segments)
+        new = texts[known:]
         if (
             sent.held != self.held
             or at > len(self.steps)
             or texts[:known] != sent.texts
-            or any(ref.message < self.held + at for ref, _ in texts[known:])
+            or (new and min([ref.message for ref, _ in new]) < self.held + at)
         ):
-            sent, known, at = SentHistory(self.held), 0, 0
+            sent, new, at = SentHistory(self.held), texts, 0
         steps = self.steps[at:]
-        segments = self._write_steps(steps, self.held + at, texts[known:])
+        segments = self._write_steps(steps, self.held + at, new)
         sent.chain = _sent_chain(sent.chain, steps, segments, mask)
         sent.segments += segments
         sent.texts = texts

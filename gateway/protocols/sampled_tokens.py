@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
+
+import msgspec
 
 from crosswind.gateway.protocols.json_values import as_mappings
 from crosswind.gateway.protocols.token_capture import parse_token_id
@@ -18,14 +19,13 @@ MOST_LIKELY = 255
 """The most likely tokens that are recorded at one place."""
 
 
-@dataclass(slots=True)
-class SampledChoice:
+class SampledChoice(msgspec.Struct):
     """The tokens of one choice so far."""
 
-    token_ids: list[int] = field(default_factory=list)
-    logprobs: list[float] = field(default_factory=list)
-    versions: list[VersionSpan] = field(default_factory=list)
-    top: list[tuple[tuple[int, float], ...]] = field(default_factory=list)
+    token_ids: list[int] = []
+    logprobs: list[float] = []
+    versions: list[VersionSpan] = []
+    top: list[tuple[tuple[int, float], ...]] = []
     finish_reason: str | None = None
 
     def take(self, choice: Mapping[str, Any]) -> bool:
@@ -44,6 +44,8 @@ def make_completion(index: int, choice: SampledChoice) -> Completion | None:
     """The choice for the record, without tokens that this can't hold; None if it can't hold the index."""
     if not -_INT64 <= index < _INT64:
         return None
+    if not choice.token_ids and not choice.logprobs and not choice.versions:
+        return Completion(index, finish_reason=choice.finish_reason)
     if not well_formed(index, choice):
         return Completion(index, finish_reason=choice.finish_reason)
     return Completion(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from crosswind.gateway.http.sse import DONE_EVENT, SseEvent
 from crosswind.gateway.protocols.answer import UNREAD, Chunk, Passage
@@ -27,12 +28,11 @@ class _Pieces(list[str]):
     """A text so far. It is joined only when it is needed: adding each piece would copy all before it."""
 
 
-@dataclass(slots=True)
 class ChatChoice(SampledChoice):
     """One choice so far."""
 
-    message: dict[str, Any] = field(default_factory=dict)
-    calls: dict[int, dict[str, Any]] = field(default_factory=dict)
+    message: dict[str, Any] = msgspec.field(default_factory=dict)
+    calls: dict[int, dict[str, Any]] = msgspec.field(default_factory=dict)
 
 
 class ChatAnswer(ChoicesAnswer[ChatChoice]):

@@ -10,9 +10,9 @@ import msgspec
 from crosswind.gateway.protocols.chat.answer import ChatAnswer
 from crosswind.gateway.protocols.chat.provider_errors import ChatErrors
 from crosswind.gateway.protocols.chat.tool_mapping import ChatToolMapping
-from crosswind.gateway.protocols.codec import Codec, SessionReader
+from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.content_text import write_content_texts
-from crosswind.gateway.protocols.history import Mask
+from crosswind.gateway.protocols.frame import Frame, RequestOptions
 from crosswind.gateway.protocols.json_values import (
     UNREADABLE,
     as_list,
@@ -29,7 +29,7 @@ from crosswind.gateway.protocols.message_format import (
     TextPart,
     ToolResultPart,
 )
-from crosswind.gateway.protocols.request import Request, SplitBody
+from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.token_capture import BY_ID, capture_edits, read_requested_fields
 from crosswind.injectors.conversation import ToolCall
 
@@ -129,14 +129,12 @@ class ChatCodec(Codec):
     tool_mapping = ChatToolMapping()
     provider_errors = ChatErrors()
 
-    def read(self, split: SplitBody, reader: SessionReader, mask: Mask) -> Request:
-        frame = split.frame
+    def read_options(self, frame: Frame) -> RequestOptions:
         count = frame.value("n")
-        return reader.read_request(
-            split,
-            mask,
-            choices=count if isinstance(count, int) and count > 0 else 1,
-            requested=read_requested_fields(frame, logprobs=frame.value("logprobs") is True),
+        return RequestOptions(
+            frame.value("stream") is True,
+            count if isinstance(count, int) and count > 0 else 1,
+            read_requested_fields(frame, logprobs=frame.value("logprobs") is True),
         )
 
     def capture_edits(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from crosswind.gateway.protocols.choices import ChoicesAnswer
 from crosswind.gateway.protocols.json_values import as_list, as_mapping
@@ -12,11 +13,10 @@ from crosswind.gateway.protocols.sampled_tokens import SampledChoice, as_logprob
 from crosswind.gateway.trajectory.fitness import Fitness
 
 
-@dataclass(slots=True)
 class Continuation(SampledChoice):
     """One continuation so far."""
 
-    texts: list[str] = field(default_factory=list)
+    texts: list[str] = msgspec.field(default_factory=list)
     prompt_ids: list[int] | None = None
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.protocols.completions.answer import CompletionsAnswer
 from crosswind.gateway.protocols.document import Document
+from crosswind.gateway.protocols.frame import RequestOptions
 from crosswind.gateway.protocols.history import Mask
 from crosswind.gateway.protocols.json_values import encode
 from crosswind.gateway.protocols.message_format import UNPARSED, MessageFormat, ParsedMessage, TextPart
@@ -51,14 +52,12 @@ class CompletionsCodec(Codec):
         each = count if isinstance(count, int) and count > 0 else 1
         # An array of numbers is one prompt, of token ids.
         several = isinstance(prompt, list) and any(isinstance(one, str | list) for one in prompt)
-        return reader.read_request(
-            split,
-            mask,
-            choices=each * (len(prompt) if several else 1),
-            requested=read_requested_fields(
-                split.frame, logprobs=isinstance(document.value("logprobs"), int)
-            ),
+        options = RequestOptions(
+            document.value("stream") is True,
+            each * (len(prompt) if several else 1),
+            read_requested_fields(split.frame, logprobs=isinstance(document.value("logprobs"), int)),
         )
+        return reader.read_request(split, mask, options)
 
     def capture_edits(
         self, request: Request, *, training: bool, top: int
