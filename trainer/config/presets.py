@@ -80,12 +80,31 @@ PRESETS: dict[str, dict[str, Any]] = {
         "groups_per_step": 16,
         "group_size": 64,
     },
+    # Yu et al. 2025 (DAPO): eq. 8 to 11; clip 0.2 and 0.28, token mean, no KL term, dynamic sampling, 512
+    # prompts of 16 rollouts in 16 mini-batches, learning rate 1e-6 over 20 steps of warm-up (§4.1). Its
+    # overlong punishment (eq. 13) is a part of the reward, which the environment gives.
+    "dapo": _CLEAN_ONLY
+    | {
+        "objective": "dapo",
+        "loss": {"clip_low": 0.2, "clip_high": 0.28, "aggregation": "token"},
+        "optimiser": {"learning_rate": 1e-6, "warmup_steps": 20, "mini_batches": 16},
+        "groups_per_step": 512,
+        "group_size": 16,
+        "refill": "groups",
+    },
     "noisyagent/grpo": _TABLE_5
     | _CLEAN_ONLY
     | {
         "objective": "grpo",
         "loss": {"clip_low": 0.2, "clip_high": 0.2, "dual_clip": 10.0, "aggregation": "token"},
         "whitening": "batch",
+    },
+    "noisyagent/dapo": _TABLE_5
+    | _CLEAN_ONLY
+    | {
+        "objective": "dapo",
+        "loss": {"clip_low": 0.2, "clip_high": 0.28, "dual_clip": 3.0, "aggregation": "rollout"},
+        "whitening": "buffer",
     },
     "noisyagent/gspo": _TABLE_5
     | _CLEAN_ONLY

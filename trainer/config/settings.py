@@ -123,6 +123,10 @@ class TrainConfig(_Settings):
     groups_per_step: int = Field(default=16, ge=1)
     group_size: int = Field(default=32, ge=2)
     """Rollouts that a group should have; groups of another size train too, and are counted."""
+    refill: Literal["off", "groups"] = "off"
+    """`groups`: for each group with all rewards equal another is taken (DAPO's dynamic sampling, §3.2)."""
+    refill_limit: float = Field(default=3.0, ge=1)
+    """How many groups a step takes at most, as a multiple of `groups_per_step`."""
     staleness: int = Field(default=4, ge=0)
     """How many policy versions behind the newest a token may be."""
     max_sequence: int = Field(default=40_960, ge=2)
@@ -147,6 +151,11 @@ class TrainConfig(_Settings):
     """Run `crosswind bench` after every so many steps; 0: never."""
     evaluate_arguments: tuple[str, ...] = ()
     """What the bench command is given besides `--json`."""
+
+    @property
+    def most_groups(self) -> int:
+        """How many groups a step takes at most."""
+        return int(self.groups_per_step * (self.refill_limit if self.refill == "groups" else 1))
 
 
 def configure(preset: str, changes: Mapping[str, Any]) -> TrainConfig:

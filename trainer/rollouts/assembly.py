@@ -49,16 +49,18 @@ def assemble_batch(
     """Filter, weigh and divide a training step's groups. Which group goes where is drawn from the seed.
 
     A filtered group stays in the mean that the loss is, as the zero that it is: so a step with few groups to
-    learn from is a small step, and not one of full size in a direction that a single group decides.
+    learn from is a small step, and not one of full size in a direction that a single group decides. Where
+    others were taken for filtered groups, these are in the mean instead.
     """
     kept = [group for group in groups if not group.uniform]
+    counted = kept if config.refill == "groups" else groups
     batch = TrainingBatch(
         filtered_groups=len(groups) - len(kept), flat_arms=sum(group.flat_arms for group in kept)
     )
     weights = {group.id: _advantages(group, config) for group in groups}
     if config.whitening == "buffer":
         weights |= advantages.whiten({group.id: weights[group.id] for group in kept})
-    for part in divide(SeededRandom(shuffle_seed).shuffled(groups), config.optimiser.mini_batches):
+    for part in divide(SeededRandom(shuffle_seed).shuffled(counted), config.optimiser.mini_batches):
         part_weights: dict[str, list[float]] = {group.id: weights[group.id] for group in part}
         if config.whitening == "batch":
             part_weights |= advantages.whiten(

@@ -35,6 +35,11 @@ class TakenGroups:
     dropped: list[str] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
 
+    @property
+    def unequal(self) -> int:
+        """Groups whose rewards differ."""
+        return sum(not group.uniform for group in self.groups)
+
 
 class GroupSource:
     """Takes groups from a store. `labels` must be carried by all of a group's sessions; evaluations never
@@ -64,9 +69,11 @@ class GroupSource:
         admission: Admission,
         stop: Event,
         *,
+        most: int = 0,
         wait_seconds: float | None = None,
     ) -> TakenGroups | None:
-        """The `wanted` groups that completed first and hold a rollout that trains; waits for them.
+        """The `wanted` groups that completed first and hold a rollout that trains; waits for them. Where
+        `most` is more than `wanted`, others are taken for those with all rewards equal, up to `most` in all.
 
         None where `stop` was set before there were so many. Raises NoGroups after `wait_seconds` without a
         new one.
@@ -76,13 +83,14 @@ class GroupSource:
         while not stop.is_set():
             before = len(taken.groups)
             seen = consumed | self._foreign | set(taken.dropped) | {group.id for group in taken.groups}
-            for group_id in self._store.completed_groups(exclude=seen, limit=wanted - before):
+            lacking = min(wanted - taken.unequal, most - before) if most > wanted else wanted - before
+            for group_id in self._store.completed_groups(exclude=seen, limit=lacking):
                 self._admit(group_id, admission, taken)
             self._say_foreign()
             if taken.reasons.keys() - self._said:
                 self._said |= taken.reasons.keys()
                 self._say(f"of the groups that came, these can't train: {_describe_reasons(taken)}")
-            if len(taken.groups) == wanted:
+            if len(taken.groups) >= wanted and (taken.unequal >= wanted or len(taken.groups) >= most):
                 return taken
             if len(taken.groups) > before:
                 deadline = _deadline(wait_seconds)

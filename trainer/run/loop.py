@@ -127,7 +127,12 @@ def _begin(
         return taken, planned
     consumed = frozenset(state.consumed)
     found = source.take(
-        config.groups_per_step, consumed, admission, run.stop, wait_seconds=config.wait_seconds
+        config.groups_per_step,
+        consumed,
+        admission,
+        run.stop,
+        most=config.most_groups,
+        wait_seconds=config.wait_seconds,
     )
     if found is None:
         return None
@@ -146,7 +151,7 @@ def _learn(run: Run, learner: Learner, state: RunState, taken: TakenGroups, plan
     learned = learner.update(before, planned.step)
     divergence = learner.divergence(before) if learned.optimiser_steps else 0.0
     figures = {
-        **intake_figures(taken, batch, before, config.group_size),
+        **intake_figures(taken, batch, before, config),
         **success_rates(taken.groups, config.curriculum.gap.success_at),
         **update_figures(learned, before, divergence),
     }

@@ -12,6 +12,7 @@ import orjson
 from crosswind.policies.bench import BenchError, run_bench
 from crosswind.policies.deployment.confirmation import Difference
 from crosswind.policies.deployment.deployment import DeployedVersion
+from crosswind.trainer.config.settings import TrainConfig
 from crosswind.trainer.learning.learner import Measurement, UpdateResult
 from crosswind.trainer.rollouts.assembly import TrainingBatch, count_refusals
 from crosswind.trainer.rollouts.groups import Group
@@ -76,16 +77,17 @@ def _format_step(metrics: Mapping[str, Any]) -> str:
 
 
 def intake_figures(
-    taken: TakenGroups, batch: TrainingBatch, before: Measurement, group_size: int
+    taken: TakenGroups, batch: TrainingBatch, before: Measurement, config: TrainConfig
 ) -> dict[str, Any]:
     """What the step took and what of it could train: in groups, rollouts and tokens."""
     rollouts = [rollout for group in taken.groups for rollout in group.rollouts]
     return {
         "groups": len(taken.groups),
         "filtered_groups": batch.filtered_groups,
+        "refilled_groups": max(0, len(taken.groups) - config.groups_per_step),
         "dropped_groups": dict(taken.reasons),
         "other_sized_groups": sum(
-            len(group.rollouts) + len(group.left_out) != group_size for group in taken.groups
+            len(group.rollouts) + len(group.left_out) != config.group_size for group in taken.groups
         ),
         "flat_arms": batch.flat_arms,
         "rollouts": len(rollouts),

@@ -19,6 +19,8 @@ def test_every_preset_is_valid_and_in_force(name: str) -> None:
         ("noisyagent/grpo", ("grpo", 0.2, 0.2, 10.0, "token", "batch", "group", "off")),
         ("noisyagent/gspo", ("gspo", 0.2, 0.28, 3.0, "rollout", "buffer", "group", "off")),
         ("noisyagent/ours", ("gspo", 0.2, 0.28, 3.0, "rollout", "none", "per_arm", "gap")),
+        ("noisyagent/dapo", ("dapo", 0.2, 0.28, 3.0, "rollout", "buffer", "group", "off")),
+        ("dapo", ("dapo", 0.2, 0.28, None, "token", "none", "group", "off")),
         ("gspo", ("gspo", 3e-4, 4e-4, None, "rollout", "none", "group", "off")),
         ("grpo", ("grpo", 0.2, 0.2, None, "rollout", "none", "group", "off")),
         ("demo", ("gspo", 0.02, 0.02, None, "rollout", "none", "per_arm", "gap")),

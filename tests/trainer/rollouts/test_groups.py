@@ -126,6 +126,24 @@ def test_a_group_is_filtered_only_when_all_its_rewards_are_equal(store: SqliteSt
     assert mini_batch.scale.tokens == 24
 
 
+def test_groups_with_equal_rewards_are_refilled_up_to_a_bound(store: SqliteStore) -> None:
+    for number, rewards in enumerate([[1.0, 1.0], [1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [0.5, 0.0]]):
+        put(store, f"g{number}", rewards)
+    source = GroupSource(store, {}, poll_seconds=0.01)
+    refilled = source.take(2, frozenset(), ADMISSION, Event(), most=6, wait_seconds=5)
+    assert refilled is not None and [group.id for group in refilled.groups] == ["g0", "g1", "g2", "g3"]
+    bounded = source.take(2, frozenset(), ADMISSION, Event(), most=3, wait_seconds=5)
+    assert bounded is not None and [group.id for group in bounded.groups] == ["g0", "g1", "g2"]
+
+    scales = {}
+    for refill in ("off", "groups"):
+        config = configure("demo", {"refill": refill, "optimiser.mini_batches": 1})
+        batch = assemble_batch(refilled.groups, config, "third", "seed")
+        assert batch.filtered_groups == 2
+        scales[refill] = batch.mini_batches[0].scale.rollouts
+    assert scales == {"off": 8, "groups": 4}, "the mean is over the groups that were taken instead"
+
+
 def test_a_single_rollout_in_an_arm_gets_no_advantage_and_is_counted(store: SqliteStore) -> None:
     put(store, "g", [1.0, 0.0, 1.0], noisy=1)
     group = read(store)
