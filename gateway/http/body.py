@@ -30,13 +30,20 @@ class RequestBody(msgspec.Struct, frozen=True):
         return body, changes
 
 
+def take_body(http: HttpRequest, limit: int) -> RequestBody | None:
+    """A request's body, if it is here as a whole and as it is to be read."""
+    if b"content-encoding" in http.head.template.first or (raw := http.take_whole(limit)) is None:
+        return None
+    return RequestBody(raw, raw)
+
+
 async def read_body(http: HttpRequest, limit: int, in_use: Callable[[], bool] | None = None) -> RequestBody:
     """Read a request's body. `limit` holds for the received bytes (ServiceError 413) and for the decoded
     ones, above which the body stays encoded. ServiceError 503 where all bodies together take too much memory.
     `in_use` says whether it is for a session that is in use, which is refused last.
     """
     raw = await http.body(limit, in_use)
-    encoding = http.first.get(b"content-encoding")
+    encoding = http.head.template.first.get(b"content-encoding")
     if encoding is None:
         return RequestBody(raw, raw)
     decoding = ContentDecoder(encoding.decode("latin-1"), limit, http.hold_decoded)

@@ -20,7 +20,7 @@ from crosswind.gateway.http.connection_table import (
     peer_address,
     refuse_connection,
 )
-from crosswind.gateway.http.headers import status_line
+from crosswind.gateway.http.headers import WrittenHeaders, status_line
 from crosswind.gateway.http.request import JSON, ClientGone, HttpRequest
 from crosswind.gateway.http.request_head import RequestHead
 from crosswind.gateway.http.request_reader import RequestReader
@@ -233,6 +233,11 @@ class ClientConnection(asyncio.Protocol):
             if self._drained is None or self._drained.done():
                 self._drained = self._loop.create_future()
             await asyncio.shield(self._drained)
+
+    def keeps(self, head: WrittenHeaders) -> bool:
+        """Whether an answer of this head can be written now, and the connection stays open after it."""
+        ends = head.closes or self.closes or self.closing or self.table.draining
+        return not (ends or self.paused)
 
     def end_answer(self, request: HttpRequest) -> None:
         """The answer is written."""

@@ -31,10 +31,7 @@ VIA = b"x-crosswind-via"
 """The marks of the gateways that a request came through, by which one recognises its own."""
 CREDENTIALS = (b"authorization", b"api-key", b"x-api-key", b"x-goog-api-key")
 _BAD_NAME = re.compile(rb'[\x00-\x1f\x7f()<>@,;:\[\]={} \t\\"]')
-_BAD_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
-_MOST_NAMES = 1000
-_names: dict[bytes, bytes] = {}
-"""Names that can be sent, in lower case."""
+CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def drop_hop_by_hop(headers: Sequence[tuple[bytes, bytes]]) -> Headers:
@@ -67,26 +64,27 @@ class WrittenHeaders(msgspec.Struct, frozen=True, gc=False):
     lines: bytes
     """Without the empty line at the end."""
     length: int | None
-    chunked: bool
-    closes: bool
+    chunked: bool = False
+    closes: bool = False
 
     @classmethod
     def write(cls, status: int, headers: Headers) -> Self:
         """RuntimeError for a header that would be another."""
-        out = [status_line(status)]
-        length, chunked, closes = None, False, False
-        for name, value in headers:
-            lower = _names.get(name) or _check_name(name)
-            if lower == b"content-length":
-                length = int(value)
-            elif lower == b"transfer-encoding":
-                chunked = value.lower() == b"chunked"
-            elif lower == b"connection":
-                closes = b"close" in [token.strip() for token in value.lower().split(b",")]
-            out += (lower, b": ", value, b"\r\n")
-        if _BAD_VALUE.search(b"".join([value for _, value in headers])):
+        names = [name.lower() for name, _ in headers]
+        if _BAD_NAME.search(b"".join(names)):
+            raise RuntimeError("a header's name can't be sent")
+        if CONTROL.search(b"".join([value for _, value in headers])):
             raise RuntimeError("a header's value can't be sent")
-        return cls(b"".join(out), length, chunked, closes)
+        length, chunked, closes, lines = None, False, False, [status_line(status)]
+        for name, (_, value) in zip(names, headers, strict=True):
+            lines.append(b"%b: %b\r\n" % (name, value))
+            if name == b"content-length":
+                length = int(value)
+            elif name == b"transfer-encoding":
+                chunked = value.lower() == b"chunked"
+            elif name == b"connection":
+                closes = b"close" in [token.strip() for token in value.lower().split(b",")]
+        return cls(b"".join(lines), length, chunked, closes)
 
 
 @cache
@@ -97,13 +95,3 @@ def status_line(status: int) -> bytes:
     except ValueError:
         phrase = ""
     return b"HTTP/1.1 %d %b\r\n" % (status, phrase.encode())
-
-
-def _check_name(name: bytes) -> bytes:
-    """A header's name in lower case, if it is one."""
-    if _BAD_NAME.search(name):
-        raise RuntimeError("a header's name can't be sent")
-    lower = name.lower()
-    if len(_names) < _MOST_NAMES:
-        _names[name] = lower
-    return lower

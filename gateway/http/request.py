@@ -118,6 +118,16 @@ class HttpRequest:
             if part:
                 yield part
 
+    def take_whole(self, limit: int) -> bytes | None:
+        """The whole body, if it is here, and there is nothing to refuse or to wait for."""
+        budget = self._connection.budget
+        if not self.arrived or self._size > limit or self._failure is not None:
+            return None
+        if budget.received + budget.decoded > budget.limit_of_new:
+            return None
+        body, self._body, self.read = self._body, b"", True
+        return bytes(body)
+
     async def body(self, limit: int, in_use: Callable[[], bool] | None = None) -> bytes:
         """The whole body. ServiceError 413 above the limit, in bytes, 503 where all bodies together take too
         much, 408 where it is late. `in_use` says whether it is for a session in use, which is refused last.
@@ -249,7 +259,7 @@ class HttpRequest:
 
     # The answer
 
-    async def start(self, status: int, headers: Headers, *, follows: bool = False) -> None:
+    async def start(self, status: int, headers: Headers | WrittenHeaders, *, follows: bool = False) -> None:
         """Send the answer's head. `follows`: a part or the end comes at once, and is sent with it."""
         self.started = True
         if self._connection.paused:
@@ -286,9 +296,17 @@ class HttpRequest:
                 raise RuntimeError("the answer is shorter than its content-length")
         self._connection.end_answer(self)
 
-    async def answer(self, status: int, body: bytes, headers: Headers = JSON) -> None:
-        """Send a whole answer."""
-        counted = [*headers, (b"content-length", b"%d" % len(body))]
+    async def answer(self, status: int, body: bytes, headers: Headers | WrittenHeaders = JSON) -> None:
+        """Send a whole answer. `headers` say nothing about its length."""
+        head = headers if isinstance(headers, WrittenHeaders) else WrittenHeaders.write(status, headers)
+        connection, template = self._connection, self.head.template
+        usual = self.arrived and len(body) <= _JOIN_UP_TO and status == HTTPStatus.OK
+        if usual and template.keep_alive and template.method != "HEAD" and connection.keeps(head):
+            self.started = self.complete = True
+            connection.transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (head.lines, len(body), body))
+            return connection.end_answer(self)
+        length = b"content-length: %d\r\n" % len(body)
+        counted = WrittenHeaders(head.lines + length, len(body), head.chunked, head.closes)
         await self.start(status, counted, follows=True)
         await self.end(body)
 
@@ -301,9 +319,9 @@ class HttpRequest:
         """The client itself."""
         return self
 
-    def _compose_head(self, status: int, headers: Headers) -> bytes:
+    def _compose_head(self, status: int, headers: Headers | WrittenHeaders) -> bytes:
         """The answer's head."""
-        head = WrittenHeaders.write(status, headers)
+        head = headers if isinstance(headers, WrittenHeaders) else WrittenHeaders.write(status, headers)
         out = head.lines
         connection = self._connection
         # Whether a client that waits for an answer 100 sends its body all the same can't be known.

@@ -17,7 +17,7 @@ import structlog
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError, UpstreamError
 from crosswind.gateway.http.auth import Authenticator, Caller
-from crosswind.gateway.http.body import read_body
+from crosswind.gateway.http.body import read_body, take_body
 from crosswind.gateway.http.headers import VIA
 from crosswind.gateway.http.request import JSON, ClientGone, HttpRequest
 from crosswind.gateway.noise.limits import CAPPED, FaultsInFlight
@@ -92,13 +92,20 @@ class Proxy:
         if entry is None or entry.owner is not self:
             entry = template.entry = Entry.read(http, self)
         route = entry.route
-        status, started = "gone", time.monotonic()
+        status: int | str = "gone"
+        started = time.monotonic()
         bind_log_context(request=next(_numbers))
         self.metrics.in_flight.inc()
         try:
-            status = str(await self._serve(http, entry))
+            if route.codec is not None:
+                status = await self._turn(http, entry, route.codec)
+            elif route.kind == HEALTH:
+                status = 200
+                await http.answer(200, b'{"status":"ok"}')
+            else:
+                status = await self.passthrough.forward(http, route, self._admit(http, entry))
         except ServiceError as error:
-            status = str(error.status)
+            status = error.status
             self.metrics.count_failure(error)
             error.message = self._redactor(entry).mask_name(error.message)
             await self._answer_error(http, route.shape, error)
@@ -107,19 +114,19 @@ class Proxy:
         except asyncio.CancelledError:
             # The server cuts the requests that last longer than its drain, and waits for this answer.
             if not http.gone:
-                status = "503"
+                status = 503
                 await self._answer_cut(http, route.shape)
         except Exception:
-            status = "500"
+            status = 500
             _log.exception("a defect of the gateway", path=self._redactor(entry).mask_name(route.path or ""))
             defect = ServiceError(500, _DEFECT, kind="server_error", code="internal")
             await self._answer_error(http, route.shape, defect)
         finally:
             http.stop_watching()
             self.metrics.in_flight.dec()
-            self.metrics.count_request(route.kind, status)
+            self.metrics.count_request(route.kind, str(status))
             if self.settings.log.access:
-                log_request("data", http.method, route.kind, status, started)
+                log_request("data", http.method, route.kind, str(status), started)
 
     async def _answer_cut(self, http: HttpRequest, shape: Codec | None) -> None:
         """Answer a request that is cut. An answer that has begun ends early, so that its client sees it."""
@@ -133,29 +140,26 @@ class Proxy:
         """The redactor that knows the request's own credentials."""
         return self.redactor.of_turn(entry.secrets, remains)
 
-    async def _serve(self, http: HttpRequest, entry: Entry) -> int:
-        route = entry.route
-        if route.kind == HEALTH:
-            await http.answer(200, b'{"status":"ok"}')
-            return 200
-        if route.path is None:
-            roots = ", ".join(sorted(api_roots()))
-            path = unquote(http.raw_path.decode("latin-1"))
-            raise ServiceError(404, f"no route {path!r}; the API is under {roots}", code="not_found")
-        if (caller := entry.caller) is None:
+    def _admit(self, http: HttpRequest, entry: Entry) -> Caller:
+        """The caller. ServiceError where the request isn't let in."""
+        if entry.caller is None:
+            if entry.route.path is None:
+                roots = ", ".join(sorted(api_roots()))
+                path = unquote(http.raw_path.decode("latin-1"))
+                raise ServiceError(404, f"no route {path!r}; the API is under {roots}", code="not_found")
             first = http.first
             self.upstreams.refuse_own(first.get(VIA))
-            caller = entry.caller = self.authenticator.identify(first, http.query.decode("latin-1"))
-        if route.codec is not None:
-            return await self._turn(http, entry, route.codec, caller)
-        return await self.passthrough.forward(http, route, caller)
+            entry.caller = self.authenticator.identify(first, http.query.decode("latin-1"))
+        return entry.caller
 
-    async def _turn(self, http: HttpRequest, entry: Entry, codec: Codec, caller: Caller) -> int:
-        """Protocol and session: read the body, and find its session."""
-        route = entry.route
+    async def _turn(self, http: HttpRequest, entry: Entry, codec: Codec) -> int:
+        """Read the body, find its session, and make the turn."""
+        route, caller = entry.route, entry.caller or self._admit(http, entry)
         claim = read_claim(http, route, caller, self.settings)
-        in_use = partial(self.sessions.is_in_use, claim)
-        body = await read_body(http, self.settings.limits.body, in_use)
+        body = take_body(http, self.settings.limits.body)
+        if body is None:
+            in_use = partial(self.sessions.is_in_use, claim)
+            body = await read_body(http, self.settings.limits.body, in_use)
         split = codec.split(body.body, self.sessions.reader(claim, codec), route.parameters)
         if split is None:
             _log.warning(
@@ -177,14 +181,17 @@ class Proxy:
         try:
             if self.transparent is not None and self.transparent.applies(call, session, split):
                 return await self.transparent.forward(call, session)
-            return await self._converse(call, session, split, beginning)
+            made = await self._prepare(call, session, split, beginning)
+            return made if isinstance(made, int) else await self._exchange(call, *made, http)
         finally:
             self.sessions.release(session)
 
-    async def _converse(
+    async def _prepare(
         self, call: IncomingCall, session: LiveSession, split: SplitBody, beginning: Beginning | None
-    ) -> int:
-        """One turn: find its place, build the request, and make the exchange, which a retry may join."""
+    ) -> tuple[Exchange, bytes] | int:
+        """Find the turn's place, and build its exchange and the body to send. The status, where it was shared
+        with a retry and is over.
+        """
         http, codec = call.http, call.codec
         redactor = self._redactor(call.entry, session.remains)
         certain = await self.sessions.histories.restore(session, codec, split)
@@ -206,7 +213,7 @@ class Proxy:
         if self.preparation is not None:
             self.preparation.look_ahead_of_message(exchange)
         if request.stream or not session.training or not self.shared.grace_s:
-            return await self._exchange(call, exchange, body, http)
+            return exchange, body
         return await self.shared.start(
             key,
             http,
@@ -241,12 +248,10 @@ class Proxy:
                 try:
                     if faulty:
                         await self._hold_back(exchange)
-                    status = await self.relay.relay(
-                        sink, exchange, answer, partial(self._send, call, exchange)
-                    )
+                    await self.relay.relay(sink, exchange, answer, partial(self._send, call, exchange))
                     if self.preparation is not None:
                         self.preparation.look_ahead_of_results(exchange)
-                    return status
+                    return answer.status
                 finally:
                     answer.close()
             except UpstreamError as error:

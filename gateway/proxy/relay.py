@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 
 import structlog
 
@@ -12,6 +13,7 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.content_encoding import ContentDecoder
 from crosswind.gateway.http.headers import Headers, drop_hop_by_hop
+from crosswind.gateway.http.request import HttpRequest
 from crosswind.gateway.proxy.response_sink import FaultySink, ResponseSink, judge_delivery, shape_answer
 from crosswind.gateway.proxy.stream import StreamRelay, check_readable, too_large
 from crosswind.gateway.trajectory.fitness import Source
@@ -35,10 +37,10 @@ class ResponseRelay:
     settings: Settings
     recording: Recording
 
-    async def relay(
+    def relay(
         self, client: ResponseSink, exchange: Exchange, answer: UpstreamResponse, again: Again
-    ) -> int:
-        """Relay an answer, record its turn, give its status. UpstreamError where a plain one breaks off.
+    ) -> Coroutine[Any, Any, None]:
+        """Relay an answer, and record its turn. UpstreamError where a plain one breaks off.
 
         `again` sends inner rounds; the client gets one answer.
         """
@@ -47,14 +49,11 @@ class ResponseRelay:
         sink = client
         if exchange.noise.faults.injected and exchange.noise.faults.on_answer:
             sink = FaultySink(client, exchange, event_limit=self.settings.limits.event)
-        if answer.header("content-type").startswith("text/event-stream"):
-            await self._relay_streamed(sink, exchange, answer, again)
-        else:
-            await self._relay_plain(sink, exchange, answer, again)
-        return answer.status
+        relay = self._relay_streamed if answer.streams else self._relay_plain
+        return relay(sink, exchange, answer, again)
 
     def _decoder(self, answer: UpstreamResponse) -> ContentDecoder:
-        encoding = answer.header("content-encoding")
+        encoding = answer.encoding
         return ContentDecoder(encoding, self.settings.limits.decoded) if encoding else _PLAIN
 
     async def _relay_plain(
@@ -62,7 +61,9 @@ class ResponseRelay:
     ) -> None:
         """A plain body is released once its turn is durable: its last byte is what clients act on."""
         limit = self.settings.limits.answer
-        raw = await answer.read_up_to(limit)
+        raw = answer.take_whole()
+        if raw is None:
+            raw = await answer.read_up_to(limit)
         exchange.mark_first_byte()
         if len(raw) > limit:
             exchange.mark_too_large()
@@ -78,10 +79,16 @@ class ResponseRelay:
                 read = exchange.answer.read_body(await answer.read_all(limit))
         if exchange.answer.unanswered:
             read = exchange.answer.conclude()
-        headers = _without(_headers(answer, edited=exchange.edited), b"content-length")
-        body = shape_answer(exchange, read if exchange.edited else raw, headers)
-        settled = await self.recording.settle(exchange)
-        await sink.answer(answer.status, body, headers)
+        edited = exchange.edited
+        body = read if edited else raw
+        if answer.head is not None and isinstance(sink, HttpRequest):
+            settled = await self.recording.settle(exchange)
+            await sink.answer(answer.status, body, answer.head.write(edited=edited))
+        else:
+            headers = _without(_headers(answer, edited=edited), b"content-length")
+            body = shape_answer(exchange, body, headers)
+            settled = await self.recording.settle(exchange)
+            await sink.answer(answer.status, body, headers)
         self.recording.record_delivery(exchange, settled, judge_delivery(sink))
 
     async def _relay_unread(
@@ -122,8 +129,11 @@ class ResponseRelay:
         if decoding.failed:
             check_readable(exchange, decoding)
         stream = StreamRelay(sink, exchange, decoding, self.settings)
-        headers = _headers(answer, edited=exchange.edited)
-        await sink.start(answer.status, headers, follows=answer.arrived)
+        edited, head = exchange.edited, answer.head
+        if head is not None and head.template.length_at < 0 and isinstance(sink, HttpRequest):
+            await sink.start(answer.status, head.write(edited=edited), follows=answer.arrived)
+        else:
+            await sink.start(answer.status, _headers(answer, edited=edited), follows=answer.arrived)
         cut: UpstreamError | None = None
         try:
             await self._relay_stream(stream, answer)

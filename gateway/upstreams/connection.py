@@ -44,9 +44,7 @@ class Connection(ResponseParser, asyncio.Protocol):
     def send(self, head: bytes, body: bytes, *, head_only: bool) -> None:
         """Write a request. `head_only`: the response has no body, whatever its head says."""
         self.expect(head_only=head_only)
-        if not body:
-            self._transport.write(head)
-        elif len(body) <= _MAX_COPIED:
+        if len(body) <= _MAX_COPIED:
             self._transport.write(head + body)
         else:
             self._transport.writelines((head, body))
@@ -73,15 +71,6 @@ class Connection(ResponseParser, asyncio.Protocol):
 
     # The response
 
-    async def wait_for_head(self, until: float) -> None:
-        """Wait for the response head until `until`, on the loop's clock. Raises TimeoutError,
-        ConnectionBroken, or the error of reading the request's body.
-        """
-        while not self.head:
-            if self.failure is not None:
-                raise self.failure
-            await self._wait(until)
-
     def take_received(self) -> bytes:
         """Take the bytes of the body that have arrived, perhaps none.
 
@@ -103,7 +92,7 @@ class Connection(ResponseParser, asyncio.Protocol):
     async def wait_for_body(self, until: float) -> bytes:
         """Wait for bytes of the body and take them; none at its end. Raises TimeoutError at `until`."""
         while not (body := self.take_received()) and not self.ended:
-            await self._wait(until)
+            await self.wait(until)
         return body
 
     async def pour(self, take: Callable[[bytes], bool], patience_s: float, until: float) -> None:
@@ -114,7 +103,7 @@ class Connection(ResponseParser, asyncio.Protocol):
         """
         self._take, self._patience_s, self._until = take, patience_s, until
         try:
-            await self._wait(min(self._loop.time() + patience_s, until))
+            await self.wait(min(self._loop.time() + patience_s, until))
         finally:
             self._take = None
 
@@ -133,16 +122,15 @@ class Connection(ResponseParser, asyncio.Protocol):
             self._take = None
             self._wake()
 
-    async def _wait(self, until: float) -> None:
-        """Wait for an event. One timer serves many waits, since a timer costs as much as a small chunk."""
-        self._waiter = self._loop.create_future()
+    def wait(self, until: float) -> asyncio.Future[None]:
+        """What to await for the head, bytes or the end: TimeoutError at `until`, on the loop's clock. One
+        timer serves many waits, since a timer costs as much as a small chunk.
+        """
+        self._waiter = waiter = self._loop.create_future()
         self._due = until
         if self._timer is None or self._timer_at > until:
             self._set_timer(until)
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
+        return waiter
 
     def _set_timer(self, at: float) -> None:
         if self._timer is not None:
@@ -159,16 +147,16 @@ class Connection(ResponseParser, asyncio.Protocol):
         else:
             self._waiter.set_exception(TimeoutError())
 
-    @property
-    def reusable(self) -> bool:
-        """Whether another request may be sent: the request and the response are complete."""
+    def rest(self) -> bool:
+        """The response is over; return whether another request may be sent: the request and the response are
+        complete. The timer stays for the next: setting it costs more than its ring.
+        """
         sent = self._upload is None or self._upload.done()
-        return self.ended and self.keeps and sent and not self.lost and not self.parts
-
-    def mark_idle(self) -> None:
-        """No response is expected. The timer stays for the next: setting it costs more than its ring."""
+        if not (self.ended and self.keeps and sent) or self.lost or self.parts:
+            return False
         self._upload = None
         self.idle_since = self._loop.time()
+        return True
 
     def abort(self) -> None:
         self.lost = True

@@ -44,71 +44,48 @@ class Pool:
 
         Raises UpstreamError: 502 if the replica can't be reached or breaks the connection, 504 if it is slow.
         """
-        await self.acquire(base)
+        if self._free:
+            self._free -= 1
+            self.in_flight += 1
+        else:
+            await self.acquire(base)
+        connection: Connection | None = None
         try:
             now = asyncio.get_running_loop().time()
             until = now + self.timeouts.total
-            connection = await self._send_and_wait(base, outgoing, now, until)
+            first_byte = min(now + self.timeouts.first_byte, until)
+            address = self._addresses[base]
+            head = outgoing.head(address)
+            connection = self._take_idle(base, now)
+            while True:
+                fresh = connection is None
+                connection = connection or await self._connect(base, address, first_byte)
+                _write(connection, outgoing, head)
+                while not connection.head and connection.failure is None:
+                    await connection.wait(first_byte)
+                if connection.failure is None or connection.head:
+                    break
+                # The server may have closed the idle connection before the request arrived.
+                if fresh or connection.began or not outgoing.idempotent:
+                    raise connection.failure
+                connection.abort()
+                connection = None
             status = connection.status
             if status not in _STATUSES:
+                raise make_status_error(base, status)
+        except BaseException as error:
+            if connection is not None:
                 connection.abort()
-                raise UpstreamError(
-                    502,
-                    f"the upstream {base} answered with status {status}, which HTTP doesn't have",
-                    "upstream_broken",
-                )
-        except BaseException:
             self.release()
-            raise
-
-        return UpstreamResponse(
-            status,
-            connection.headers,
-            (),
-            base,
-            connection,
-            self.timeouts,
-            until,
-            on_failure,
-            self._take_back,
-        )
-
-    async def _send_and_wait(
-        self, base: str, outgoing: UpstreamRequest, now: float, until: float
-    ) -> Connection:
-        """Send the request on an idle or a new connection; return it when the response head has arrived."""
-        address = self._addresses[base]
-        head = outgoing.head(address)
-        first_byte = min(now + self.timeouts.first_byte, until)
-        connection = self._take_idle(base, now)
-        while True:
-            fresh = connection is None
-            connection = connection or await self._connect(base, address, first_byte)
-            try:
-                self._write(connection, outgoing, head)
-                await connection.wait_for_head(first_byte)
-                return connection
-            except TimeoutError:
-                connection.abort()
+            if isinstance(error, TimeoutError):
                 late = asyncio.get_running_loop().time() >= until
                 raise make_timeout_error(base, self.timeouts, "total" if late else "first_byte") from None
-            except ConnectionBroken as error:
-                connection.abort()
-                if fresh or connection.began or not outgoing.idempotent:
-                    raise make_broken_error(base, error) from None
-                # The server closed the idle connection before the request arrived: try again on another.
-                connection = None
-            except BaseException:
-                connection.abort()
-                raise
-
-    @staticmethod
-    def _write(connection: Connection, outgoing: UpstreamRequest, head: bytes) -> None:
-        head_only, body = outgoing.method == "HEAD", outgoing.body
-        if callable(body):
-            connection.upload(head, body(), chunked=outgoing.chunked, head_only=head_only)
-        else:
-            connection.send(head, body or b"", head_only=head_only)
+            if isinstance(error, ConnectionBroken):
+                raise make_broken_error(base, error) from None
+            raise
+        return UpstreamResponse(
+            status, connection.headers, connection.known, (), base, connection, self, until, on_failure
+        )
 
     async def _connect(self, base: str, address: Address, first_byte: float) -> Connection:
         until = asyncio.get_running_loop().time() + self.timeouts.connect
@@ -134,10 +111,9 @@ class Pool:
             connection.abort()
         return None
 
-    def _take_back(self, base: str, connection: Connection) -> None:
+    def take_back(self, base: str, connection: Connection) -> None:
         """A response is over: keep its connection, if it can be used again."""
-        if connection.reusable:
-            connection.mark_idle()
+        if connection.rest():
             self._idle_connections[base].append(connection)
             if self._sweeping is None:
                 self._sweep_later()
@@ -218,6 +194,22 @@ class Pool:
                 for connection in kept:
                     connection.abort()
                 kept.clear()
+
+
+def _write(connection: Connection, outgoing: UpstreamRequest, head: bytes) -> None:
+    head_only, body = outgoing.method == "HEAD", outgoing.body
+    if callable(body):
+        connection.upload(head, body(), chunked=outgoing.chunked, head_only=head_only)
+    else:
+        connection.send(head, body or b"", head_only=head_only)
+
+
+def make_status_error(base: str, status: int) -> UpstreamError:
+    return UpstreamError(
+        502,
+        f"the upstream {base} answered with status {status}, which HTTP doesn't have",
+        "upstream_broken",
+    )
 
 
 def make_timeout_error(base: str, timeouts: Timeouts, name: Literal["first_byte", "total"]) -> UpstreamError:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from crosswind.gateway.config.sections import Timeouts
 from crosswind.gateway.errors import UpstreamAttempt, UpstreamError
 from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.upstreams.connection import Connection
+from crosswind.gateway.upstreams.response_head import KnownHead
 from crosswind.gateway.upstreams.response_parser import ConnectionBroken
+
+if TYPE_CHECKING:
+    from crosswind.gateway.upstreams.pool import Pool
 
 
 def _no_idle_limit() -> None:
@@ -23,22 +27,29 @@ class UpstreamResponse(msgspec.Struct):
     """A response whose head has arrived. The caller must close it."""
 
     status: int
-    headers: Headers
+    _headers: Headers
+    head: KnownHead | None
+    """The head, where it is like an earlier one."""
     attempts: tuple[UpstreamAttempt, ...]
     """The failed attempts before this response."""
     replica: str
     """The base URL of the replica that sent it."""
     _connection: Connection
-    _timeouts: Timeouts
+    _pool: Pool
     _until: float
     """The deadline for the whole response, on the loop's clock."""
     _on_failure: Callable[[str], None]
     """Called with a code if the body stalls or breaks off."""
-    _take_back: Callable[[str, Connection], None]
-    """Takes the replica's connection back into the pool; called once."""
     _open: bool = True
-    _first: dict[bytes, bytes] | None = None
-    """The headers by name; the first of equal names counts."""
+    _first: Mapping[bytes, bytes] | None = None
+    """The headers by name in lower case; the first of equal names counts."""
+
+    @property
+    def headers(self) -> Headers:
+        return self._headers if self.head is None else self.head.headers
+
+    def set_headers(self, headers: Headers) -> None:
+        self._headers, self.head, self._first = headers, None, None
 
     def header(self, name: str) -> str:
         """The first value of a header, or an empty string."""
@@ -46,6 +57,18 @@ class UpstreamResponse(msgspec.Struct):
             self._first = {given.lower(): value for given, value in reversed(self.headers)}
         value = self._first.get(name.encode())
         return "" if value is None else value.decode("latin-1")
+
+    @property
+    def streams(self) -> bool:
+        """Whether it is a stream of events."""
+        if self.head is not None:
+            return self.head.template.streams
+        return self.header("content-type").startswith("text/event-stream")
+
+    @property
+    def encoding(self) -> str:
+        """The encoding of its body, or an empty string."""
+        return self.head.template.encoding if self.head is not None else self.header("content-encoding")
 
     async def chunks(self, idle_s: Callable[[], float | None] = _no_idle_limit) -> AsyncGenerator[bytes]:
         """Yield the body as it arrives, still encoded. Raises UpstreamError if it stalls or breaks off.
@@ -85,7 +108,7 @@ class UpstreamResponse(msgspec.Struct):
         try:
             if ((chunk := connection.take_received()) and not take(chunk)) or connection.ended:
                 return
-            await connection.pour(take, self._timeouts.between_chunks, self._until)
+            await connection.pour(take, self._pool.timeouts.between_chunks, self._until)
             if connection.failure is not None and not connection.parts and not connection.ended:
                 raise connection.failure
         except TimeoutError:
@@ -99,7 +122,7 @@ class UpstreamResponse(msgspec.Struct):
         try:
             if (chunk := connection.take_received()) or connection.ended:
                 return chunk
-            wait_s = self._timeouts.between_chunks if idle_s is None else idle_s
+            wait_s = self._pool.timeouts.between_chunks if idle_s is None else idle_s
             return await connection.wait_for_body(
                 min(asyncio.get_running_loop().time() + wait_s, self._until)
             )
@@ -113,18 +136,20 @@ class UpstreamResponse(msgspec.Struct):
     def _report_stall(self) -> UpstreamError:
         self._on_failure("upstream_stalled")
         if asyncio.get_running_loop().time() >= self._until:
-            message = f"the upstream took longer than {self._timeouts.total:g} s (timeouts.total)"
+            message = f"the upstream took longer than {self._pool.timeouts.total:g} s (timeouts.total)"
         else:
-            message = (
-                f"the upstream sent nothing for {self._timeouts.between_chunks:g} s (timeouts.between_chunks)"
-            )
+            waited = self._pool.timeouts.between_chunks
+            message = f"the upstream sent nothing for {waited:g} s (timeouts.between_chunks)"
         return UpstreamError(504, message, "upstream_stalled")
+
+    def take_whole(self) -> bytes | None:
+        """The body, still encoded, if all of it has arrived, as usually together with the head."""
+        return self._connection.take_received() if self._connection.ended else None
 
     async def read_up_to(self, limit: int) -> bytes:
         """Read the body, still encoded, and stop once more than `limit` bytes have arrived."""
-        if self._connection.ended:
-            # Usually the body arrives together with the head.
-            return self._connection.take_received()
+        if (whole := self.take_whole()) is not None:
+            return whole
         parts, size = [], 0
         async with aclosing(self.chunks()) as chunks:
             async for chunk in chunks:
@@ -149,4 +174,4 @@ class UpstreamResponse(msgspec.Struct):
         """Give the connection back. The pool keeps it only if the response was read to its end."""
         if self._open:
             self._open = False
-            self._take_back(self.replica, self._connection)
+            self._pool.take_back(self.replica, self._connection)

@@ -1,15 +1,16 @@
-"""Parse responses with httptools: the head and the bytes of the body."""
+"""Parse responses: with httptools, but for heads that were seen before and bodies of a known length."""
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 
 import httptools
 
-from crosswind.gateway.http.headers import Headers
+from crosswind.gateway.http.headers import CONTROL, Headers
+from crosswind.gateway.upstreams.response_head import KnownHead, learn, recognise
 
-_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+"""Stands for the head of a known response whose body comes in chunks."""
 
 
 class ConnectionBroken(Exception):
@@ -22,6 +23,8 @@ class ResponseParser(ABC):
     def __init__(self, limit: int) -> None:
         self.status = 0
         self.headers: Headers = []
+        """Empty, where the head is a `known` one."""
+        self.known: KnownHead | None = None
         self.began = False
         """Some bytes of the response have arrived."""
         self.head = False
@@ -40,6 +43,8 @@ class ResponseParser(ABC):
         self._head_only = False
         self._interim = False
         self._head_bytes = 0
+        self._left = -1
+        """Bytes to come of a body of known length; -1: the parser knows."""
         self._part_count: int | None = None
         """The number of parts in the body, once it is complete."""
         self.on_body = self.parts.append
@@ -63,11 +68,49 @@ class ResponseParser(ABC):
         self.began = self.head = self.ended = False
         self._head_only = head_only
         self._head_bytes = 0
-        self._part_count = None
+        self._left = -1
+        self._part_count = self.known = None
         self.headers = []
 
     def feed(self, data: bytes) -> None:
-        self.began = True
+        """Take bytes as they arrived."""
+        if self._left >= 0:
+            return self._take_counted(data)
+        first, self.began = not self.began, True
+        known = recognise(data) if first and not self._head_only else None
+        if known is not None and known.size <= self._limit:
+            return self._take_known(known, data[known.size :])
+        self._parse(data)
+        if first and self.head and not (self._head_only or self.until_close) and self.failure is None:
+            learn(data, self.headers, keeps=self.keeps)
+        if not self.head:
+            self._head_bytes += len(data)
+            self._check_head_size(self._head_bytes)
+
+    def _take_known(self, known: KnownHead, body: bytes) -> None:
+        self.known, self.status, self.head = known, 200, True
+        self.keeps, self.until_close = known.template.keeps, False
+        if known.template.length_at < 0:
+            self._parser.feed_data(_CHUNKED)
+            if body:
+                self._parse(body)
+        else:
+            self._left = known.length
+            self._take_counted(body)
+
+    def _take_counted(self, data: bytes) -> None:
+        """Take a part of a body of known length."""
+        self._left -= len(data)
+        if self._left < 0:
+            # Bytes after the end belong to no response.
+            self.keeps = False
+            data = data[: self._left]
+            self._left = 0
+        if data:
+            self.parts.append(data)
+        self.ended = self._left == 0
+
+    def _parse(self, data: bytes) -> None:
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
@@ -78,9 +121,6 @@ class ResponseParser(ABC):
             # Parts after the end belong to no response.
             self.keeps = False
             del self.parts[self._part_count :]
-        if not self.head:
-            self._head_bytes += len(data)
-            self._check_head_size(self._head_bytes)
 
     def _check_head_size(self, size: int) -> None:
         if size > self._limit and self.failure is None:
@@ -96,10 +136,10 @@ class ResponseParser(ABC):
         self.headers.append((name, value.strip(b" \t")))
 
     def on_headers_complete(self) -> None:
-        if self.ended or self.failure is not None:
-            return
+        if self.head or self.ended or self.failure is not None:
+            return  # it is known, or of no response
         values = b"".join([value for _, value in self.headers])
-        if _CONTROL.search(values) is not None:
+        if CONTROL.search(values) is not None:
             return self.fail(ConnectionBroken("a header of its answer contains a control character"))
         self.status = self._parser.get_status_code()
         if 100 <= self.status < 200 and self.status != 101:

@@ -11,7 +11,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from hashlib import blake2b
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-from msgspec import structs
 from websockets.asyncio.client import ClientConnection
 
 from crosswind.gateway.config.settings import Settings
@@ -131,18 +130,23 @@ class Upstream:
             last = len(attempts) >= self.retries.attempts
             clock = time.monotonic_ns()
             try:
-                answer = await self._attempt(replica, outgoing)
+                answer = await self.pool.send(replica.base, outgoing, replica.record_failure)
             except UpstreamError as error:
+                if error.code != "upstream_pool_wait":
+                    replica.record_failure(error.code)
                 attempts = (*attempts, _describe_attempt(replica, error.code, clock))
                 error.attempts = attempts
                 if last or not error.unprocessed:
                     raise
                 wait = None
             else:
+                if answer.status >= 300 or replica.failures or replica.ejections:
+                    self._note_answer(replica, answer, outgoing)
                 retried = not last and answer.status in self.retries.on_status
                 wait = self._find_retry_pause(answer, outgoing) if retried else None
                 if wait is None:
-                    return structs.replace(answer, attempts=attempts) if attempts else answer
+                    answer.attempts = attempts
+                    return answer
                 answer.close()
                 attempts = (*attempts, _describe_attempt(replica, f"status_{answer.status}", clock))
             # Pause only after each replica was tried once in this round.
@@ -175,18 +179,11 @@ class Upstream:
                     break
             yield websocket
 
-    async def _attempt(self, replica: Replica, outgoing: UpstreamRequest) -> UpstreamResponse:
-        try:
-            answer = await self.pool.send(replica.base, outgoing, replica.record_failure)
-        except UpstreamError as error:
-            if error.code != "upstream_pool_wait":
-                replica.record_failure(error.code)
-            raise
+    def _note_answer(self, replica: Replica, answer: UpstreamResponse, outgoing: UpstreamRequest) -> None:
         if answer.status >= 500 or replica.failures or replica.ejections:
             replica.record_status(answer.status)
         if 300 <= answer.status < 400:
-            answer.headers = _rewrite_locations(answer.headers, replica.base, outgoing.path)
-        return answer
+            answer.set_headers(_rewrite_locations(answer.headers, replica.base, outgoing.path))
 
     def _find_retry_pause(self, answer: UpstreamResponse, outgoing: UpstreamRequest) -> float | None:
         """Seconds until the next attempt; None: relay this answer instead of retrying."""
