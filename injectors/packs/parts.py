@@ -42,7 +42,7 @@ class Half(StrEnum):
 
 
 class Address(StrEnum):
-    """How a phrase addresses its reader, in languages that have two ways: German "du" and "Sie"."""
+    """How a phrase addresses its reader, in languages that have two ways: "du" and "Sie", "tu" and "vous"."""
 
     INFORMAL = "informal"
     FORMAL = "formal"

@@ -41,6 +41,19 @@ _STOP_WORDS = {
         zwischen
         """.split()  # noqa: SIM905
     ),
+    Language.FR: frozenset(
+        """
+        ai aie alors après as assez au aucun aucune aura aurais aurait autre autres aux avais avait avant avec
+        avez avoir avons ça car ce ceci cela celle celui ces cet cette chaque chez chose comme comment dans de
+        des dès dois doit donc dont du elle elles en encore entre es est et étaient étais était été être eu
+        eux faire fais fait faut font fût ici il ils jamais je jusque la là le les leur leurs lui ma mais me
+        même mes mien mienne moi moins mon ne ni non nos notre nous on ont ou où oui par parce pas peu peut
+        peux plus plutôt pour pourquoi pourrait pourriez pouvez puis quand que quel quelle quelles quelque
+        quelques quels qui quoi rien sa sais sait sans se sera serai serait ses si soi soit son sont sous
+        suis sur ta te tes toi ton toujours tous tout toute toutes très tu un une va vais vers veux vos votre
+        voudrais vous vu
+        """.split()  # noqa: SIM905
+    ),
 }
 _VALUE_WORDS = {
     Language.EN: frozenset(
@@ -59,6 +72,16 @@ _VALUE_WORDS = {
         januar februar märz april mai juni juli august september oktober november dezember
         """.split()  # noqa: SIM905
     ),
+    Language.FR: frozenset(
+        """
+        deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize vingt trente
+        quarante cinquante soixante cent cents mille dizaine douzaine quinzaine vingtaine centaine
+        lundi mardi mercredi jeudi vendredi samedi dimanche lundis mardis mercredis jeudis vendredis samedis
+        dimanches aujourd'hui hier demain midi minuit
+        janvier février fevrier mars avril mai juin juillet août aout septembre octobre novembre décembre
+        decembre
+        """.split()  # noqa: SIM905
+    ),
 }
 """Numbers and days in words, "ß" as "ss". "March" and "May" mean too much else."""
 _ADDRESSES = {
@@ -66,8 +89,17 @@ _ADDRESSES = {
         Address.INFORMAL: re.compile(r"(?i:\b(?:du|dir|dich|dein(?:e[mnrs]?|s)?|euch|euer|eure[mnrs]?)\b)"),
         Address.FORMAL: re.compile(r"(?<=[^\W_]|[,;–]) (?:Sie|Ihnen|Ihre?[mnrs]?)\b"),
     },
+    Language.FR: {
+        Address.INFORMAL: re.compile(r"(?i:\b(?:tu|te|toi|ton|ta|tes|stp)\b|\bt['’](?=\w))"),
+        Address.FORMAL: re.compile(
+            r"(?i:(?<!rendez-)\b(?:vous|votre|vos|svp)\b|\b(?!(?:assez|chez|nez|rez|rendez-vous)\b)\w+ez\b)"
+        ),
+    },
 }
-"""The words that surely address the reader. At a sentence's start "Sie" may be "they"."""
+"""The words that surely address the reader. At a sentence's start "Sie" may be "they"; a French verb in "-ez"
+addresses by itself: "laissez"."""
+_ELISION = re.compile(r"\b(?:[cdjlmnst]|(?:jus|lors|puis|quoi)?qu)['’]")
+"""French words that lose their vowel before the next: "d'août" is the word "août"."""
 
 
 def value_words(language: Language) -> frozenset[str]:
@@ -85,9 +117,13 @@ def find_addresses(text: str, language: Language) -> list[Address]:
 
 
 def split_words(text: str, language: Language) -> list[str]:
-    """Words in lower case, and slots; in Chinese and Japanese the single characters."""
+    """Words in lower case, and slots; French without elided words; in Chinese and Japanese the single
+    characters."""
     pattern = _SIGN if language in _UNSPACED else _TOKEN
-    return [token.replace("’", "'") for token in pattern.findall(text.casefold())]
+    folded = text.casefold()
+    if language is Language.FR:
+        folded = _ELISION.sub("", folded)
+    return [token.replace("’", "'") for token in pattern.findall(folded)]
 
 
 def opening(text: str, language: Language) -> tuple[str, ...]:

@@ -179,6 +179,44 @@ def test_german_words_that_are_a_habit() -> None:
     assert "word 'übrigens' is in 4 of 4" in problem.what
 
 
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("Ça marche aussi à trois ?", "word 'trois' could be taken for a value"),
+        ("Les pluies d’août, ça donne quoi ?", "word 'août' could be taken for a value"),
+        ("Rien de prévu aujourd'hui ?", 'word "aujourd\'hui" could be taken for a value'),
+        ("Dis, tu le savais ?", "informal"),
+        ("t'as une idée de la hauteur", "informal"),
+        ("Les avions, laissez-moi rire.", "formal"),
+        ("Vos avions ont des noms ?", "formal"),
+    ],
+)
+def test_french_numbers_days_and_addresses(text: str, what: str) -> None:
+    (problem,) = problems({**DRIFT, "half": "train", "text": text}, name="fr/travel")
+    assert what in problem.what
+
+
+def test_french_that_addresses_nobody_or_says_whom() -> None:
+    texts = [
+        "Un rendez-vous chez eux, c'est assez rare.",
+        "Où va-t-on ?",
+        "L'attente, d'où vient-elle ?",
+    ]
+    entries: list[dict[str, Any]] = [{"text": text} for text in texts]
+    entries += [{"text": "vous riez", "address": "formal"}, {"text": "t’es là", "address": "informal"}]
+    halves = [{**DRIFT, "half": ["train", "test"][at % 2], **entry} for at, entry in enumerate(entries)]
+    assert problems(*halves, name="fr/travel") == []
+
+
+def test_french_words_that_are_a_habit_with_or_without_an_article() -> None:
+    texts = ["L'avion, quel mystère.", "Pas d’avion en vue.", "Un avion gris", "avion ou train"]
+    entries = [
+        {**DRIFT, "half": half, "text": text} for half, text in zip(["train", "test"] * 2, texts, strict=True)
+    ]
+    (problem,) = problems(*entries, name="fr/general")
+    assert "word 'avion' is in 4 of 4" in problem.what
+
+
 def test_halves_of_unequal_size() -> None:
     entries = [{**DRIFT, "half": "train", "text": text} for text in ("red", "green", "blue", "pink")]
     (problem,) = problems(*entries)
