@@ -237,6 +237,7 @@ async def _serve(tmp: Path, profiles: dict[str, str], ready: Future[Any], over: 
 def _logged(log: io.StringIO) -> Iterator[None]:
     """Everything that is logged, by whatever library, goes there."""
     handler = logging.StreamHandler(log)
+    before = structlog.get_config()
     structlog.configure(
         processors=[structlog.processors.format_exc_info, structlog.processors.JSONRenderer()],
         logger_factory=structlog.WriteLoggerFactory(log),
@@ -247,4 +248,4 @@ def _logged(log: io.StringIO) -> Iterator[None]:
         yield
     finally:
         logging.getLogger().removeHandler(handler)
-        structlog.reset_defaults()
+        structlog.configure(**before)  # the suite's own: the default one spends seconds on a traceback
