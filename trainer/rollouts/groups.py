@@ -17,6 +17,20 @@ from crosswind.gateway.trajectory.record import Arm, RewardState, Session, Sessi
 from crosswind.trainer.rollouts.advantages import are_equal
 from crosswind.trainer.rollouts.sequences import find_unfit_round, sampling_versions
 
+_NEUTRAL_SAMPLING: Mapping[str, tuple[object, ...]] = {
+    "top_p": (None, 1),
+    "top_k": (None, -1, 0),
+    "min_p": (None, 0),
+    "presence_penalty": (None, 0),
+    "frequency_penalty": (None, 0),
+    "repetition_penalty": (None, 1),
+    "logit_bias": (None, {}),
+    "allowed_token_ids": (None, []),
+    "bad_words": (None, []),
+    "min_tokens": (None, 0),
+}
+"""Values that leave the policy's distribution as it is, by the request's field (OpenAI's and vLLM's)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Admission:
@@ -183,10 +197,7 @@ def _refusal_reason(turn: Turn, admission: Admission) -> str | None:
         return reason
     if (reason := _wrong_version(turn, admission)) is not None:
         return reason
-    sampled_at = _temperature(turn)
-    if sampled_at is not None and abs(sampled_at - admission.temperature) > 1e-9:
-        return "other_temperature"
-    return None
+    return _changed_sampling(turn, admission.temperature)
 
 
 def _wrong_version(turn: Turn, admission: Admission) -> str | None:
@@ -196,9 +207,15 @@ def _wrong_version(turn: Turn, admission: Admission) -> str | None:
     return None if names and names <= admission.versions.keys() else "unknown_version"
 
 
-def _temperature(turn: Turn) -> float | None:
-    """The temperature that the request carried; None where it carried none or its body isn't stored."""
+def _changed_sampling(turn: Turn, temperature: float) -> str | None:
+    """How the request had the engine sample from another distribution than the policy's at the temperature;
+    None where it didn't, or where its body isn't stored.
+    """
     if turn.sent is None:
         return None
-    value = orjson.loads(turn.sent.bytes()).get("temperature")
-    return float(value) if isinstance(value, int | float) else None
+    asked = orjson.loads(turn.sent.bytes())
+    sampled_at = asked.get("temperature")
+    if isinstance(sampled_at, int | float) and abs(sampled_at - temperature) > 1e-9:
+        return "other_temperature"
+    changed = any(asked.get(name) not in neutral for name, neutral in _NEUTRAL_SAMPLING.items())
+    return "other_sampling" if changed else None

@@ -16,6 +16,7 @@ _FIXES = {
     "engine_no_tokens": "the engine gives no token ids, as a hosted model does: serve the policy yourself",
     "no_token_ids": "the gateway asked for no token ids: start it without --capture off",
     "other_temperature": "set the rollouts' --temperature and the trainer's --set temperature=... alike",
+    "other_sampling": "leave top_p, top_k, penalties and biases out of the rollouts' requests",
     "unknown_version": "they are of no version of this run: its --policy has to be what the engine served",
 }
 """What helps against the commonest reasons for which a group can't train."""

@@ -5,9 +5,11 @@ from dataclasses import replace
 from threading import Event
 from typing import Any
 
+import orjson
 import pytest
 from msgspec import structs
 
+from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.record import (
     Arm,
     Completion,
@@ -89,6 +91,24 @@ def test_a_turn_of_another_temperature_is_refused(store: SqliteStore) -> None:
     assert {rollout.refused for rollout in read_group("g", store.group("g"), cold).rollouts} == {
         "other_temperature"
     }
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ({"top_p": 0.9}, "other_sampling"),
+        ({"top_k": 20}, "other_sampling"),
+        ({"logit_bias": {"5": -100}}, "other_sampling"),
+        ({"repetition_penalty": 1.1}, "other_sampling"),
+        ({"top_p": 1.0, "top_k": -1, "frequency_penalty": 0.0, "logit_bias": {}}, None),
+    ],
+)
+def test_a_turn_that_was_sampled_from_another_distribution_is_refused(
+    store: SqliteStore, asked: dict[str, Any], reason: str | None
+) -> None:
+    sent = View.plain(orjson.dumps({"model": "policy", "messages": [], **asked}))
+    put(store, "g", [1.0, 0.0], turns={0: [fit_turn("g-0", sent=sent)]})
+    assert read(store).rollouts[0].refused == reason
 
 
 def test_only_the_last_attempt_at_a_turn_counts(store: SqliteStore) -> None:
