@@ -17,7 +17,7 @@ import structlog
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError, UpstreamError
 from crosswind.gateway.http.auth import Authenticator, Caller
-from crosswind.gateway.http.body import read_body, take_body
+from crosswind.gateway.http.body import RequestBody, read_body, take_body
 from crosswind.gateway.http.headers import VIA
 from crosswind.gateway.http.request import JSON, ClientGone, HttpRequest
 from crosswind.gateway.noise.limits import CAPPED, FaultsInFlight
@@ -160,31 +160,42 @@ class Proxy:
         if body is None:
             in_use = partial(self.sessions.is_in_use, claim)
             body = await read_body(http, self.settings.limits.body, in_use)
-        split = codec.split(body.body, self.sessions.reader(claim, codec), route.parameters)
-        if split is None:
-            _log.warning(
-                "a request can't be read: it is forwarded as it came",
-                protocol=codec.name,
-                bytes=len(body.raw),
-            )
-            return await self.passthrough.forward(http, route, caller, body)
         named = claim.session_id is not None or caller.session_key is not None
-        if not split.converses and not named:
-            return await self.passthrough.forward(http, route, caller, body)
-        call = IncomingCall(http, entry, codec, caller, self.upstreams.choose(codec.name, split.model), body)
-        hints = SessionHints() if named else call.hints(split)
+        split = None
+        if not (named and self.transparent is not None and self.upstreams.ignore_model(codec.name)):
+            split = codec.split(body.body, self.sessions.reader(claim, codec), route.parameters)
+            if split is None or not (split.converses or named):
+                return await self._pass_on(http, entry, caller, body, readable=split is not None)
+        model = None if split is None else split.model
+        call = IncomingCall(http, entry, codec, caller, self.upstreams.choose(codec.name, model), body)
+        hints = SessionHints() if named or split is None else call.hints(split)
         session, beginning = await self.sessions.find(claim, hints)
         add_session_to_log_context(session.record.id)
         if self.ownership is not None:
             await self.ownership.check_body(body.body, session.record.tenant or "")
         session.busy += 1
         try:
-            if self.transparent is not None and self.transparent.applies(call, session, split):
+            if self.transparent is not None and self.transparent.applies(call, session, model):
                 return await self.transparent.forward(call, session)
+            split = split or codec.split(body.body, session.readers.get(codec.name), route.parameters)
+            if split is None:
+                return await self._pass_on(http, entry, caller, body, readable=False)
             made = await self._prepare(call, session, split, beginning)
             return made if isinstance(made, int) else await self._exchange(call, *made, http)
         finally:
             self.sessions.release(session)
+
+    async def _pass_on(
+        self, http: HttpRequest, entry: Entry, caller: Caller, body: RequestBody, *, readable: bool
+    ) -> int:
+        """Forward what is no turn as it came."""
+        if not readable:
+            _log.warning(
+                "a request can't be read: it is forwarded as it came",
+                protocol=entry.route.kind,
+                bytes=len(body.raw),
+            )
+        return await self.passthrough.forward(http, entry.route, caller, body)
 
     async def _prepare(
         self, call: IncomingCall, session: LiveSession, split: SplitBody, beginning: Beginning | None

@@ -14,7 +14,6 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.headers import drop_hop_by_hop
 from crosswind.gateway.http.request import ClientGone, HttpRequest
-from crosswind.gateway.protocols.request import SplitBody
 from crosswind.gateway.proxy.routes import IncomingCall
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.trajectory.record import Durable
@@ -33,7 +32,7 @@ class TransparentTurns:
     settings: Settings
     recording: Recording
 
-    def applies(self, call: IncomingCall, session: LiveSession, split: SplitBody) -> bool:
+    def applies(self, call: IncomingCall, session: LiveSession, model: str | None) -> bool:
         """Whether nobody has to know what the turn says, where nothing is recorded: it has no noise, no token
         ids are captured, and neither a trace nor the inference of sessions takes anything of it.
         """
@@ -42,7 +41,7 @@ class TransparentTurns:
             not session.plan.rules
             and session.record.identity != "inferred"
             and not (session.training or session.stands_in)
-            and not (self.recording.reads_turns or upstream.edits(split.model))
+            and not (self.recording.reads_turns or upstream.edits(model))
             and not session.captures(self.settings.capture, upstream.dialect.token_ids)
         )
 

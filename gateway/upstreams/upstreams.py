@@ -49,6 +49,11 @@ class Upstreams:
             code="protocol_not_supported",
         )
 
+    def ignore_model(self, protocol: str) -> bool:
+        """Whether all requests of a protocol go to one upstream, which gets the model's name unchanged."""
+        one = self.default
+        return self._members == (one,) and one.speaks(protocol) and not one.settings.model_map
+
     def for_model(self, model: str) -> Upstream:
         """The first upstream that has the model, whatever the protocol."""
         return next((one for one in self._members if one.models.match(model)), self.default)

@@ -95,3 +95,14 @@ async def test_what_noise_acts_on_is_read(tmp_path: Path) -> None:
     async with upstream() as app, gateway(tmp_path, app, record="none", noise=noise) as running:
         await running.chat(SAID, "one")
     assert app.requests[0].json != SAID
+
+
+@pytest.mark.parametrize("profile", ["off", "noisyagent"])
+async def test_bodies_that_cant_be_read_are_forwarded_as_they_came(tmp_path: Path, profile: str) -> None:
+    bodies = [b"", b"no JSON", b"[]", b'{"messages": 1}', b'{"messages": [1], "messages": [2]}']
+    async with upstream() as app, gateway(tmp_path, app, record="none", profile=profile) as running:
+        for body in bodies:
+            url = f"{running.data}/s/one/v1/chat/completions"
+            told = await running.http.post(url, content=body, headers={"content-type": "application/json"})
+            assert told.status_code == 200
+    assert [one.body for one in app.requests] == bodies
