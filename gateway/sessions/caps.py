@@ -20,13 +20,10 @@ def apply_caps(plan: Plan, dose: Dose) -> Plan:
     if plan.arm == CLEAN or not plan.rules:
         return plan
     bounds = plan.bounds
-    session = min(bounds.events_per_session, _or(dose.events_per_session, bounds.events_per_session))
-    tool = min(
-        (cap for cap in (bounds.events_per_tool, dose.events_per_tool) if cap is not None), default=None
-    )
+    session = min(bounds.events_per_session, dose.events_per_session or bounds.events_per_session)
+    caps = [one for one in (bounds.events_per_tool, dose.events_per_tool) if one is not None]
+    tool = min(caps) if caps else None
+    if (session, tool) == (bounds.events_per_session, bounds.events_per_tool):
+        return plan
     tighter = dataclasses.replace(bounds, events_per_session=session, events_per_tool=tool)
-    return plan if tighter == bounds else dataclasses.replace(plan, bounds=tighter)
-
-
-def _or(value: int | None, otherwise: int) -> int:
-    return otherwise if value is None else value
+    return dataclasses.replace(plan, bounds=tighter)

@@ -99,8 +99,10 @@ class LiveSession:
 
     def size(self) -> int:
         """Its approximate memory in bytes: its turns, and its histories as received and as stored."""
-        histories = sum(reader.histories.size for reader in self.readers.values())
-        return _SESSION_BYTES + _TURN_BYTES * self.turns.count + 2 * histories + self.walks.size
+        size = _SESSION_BYTES + _TURN_BYTES * self.turns.count + self.walks.size
+        for reader in self.readers.values():
+            size += 2 * reader.histories.size
+        return size
 
     @property
     def training(self) -> bool:

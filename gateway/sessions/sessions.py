@@ -91,7 +91,9 @@ class Sessions:
         Raises ServiceError 401 for a wrong session key, 404 for another tenant's session and for an unknown
         one (`sessions: strict`), 409 for a closed one.
         """
-        session_id = await self._named_session(claim)
+        session_id = claim.session_id
+        if claim.caller.session_key is not None:
+            session_id = await self._named_session(claim)
         if session_id is None:
             found = await self._infer(claim, hints)
             return found._replace(session=self._resident(found.session))

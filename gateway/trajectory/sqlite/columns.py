@@ -67,6 +67,10 @@ class Table(Generic[T]):
             if name not in leave
         )
         self.names = tuple(column.name for column in self.columns)
+        selected = {column: f"{name}.{column}" for column in self.names}
+        if "session" in selected:
+            selected["session"] = f"(SELECT id FROM session WHERE number = {name}.session)"
+        self._selected = ", ".join(selected.values())
         self._fields = attrgetter(*(column.field for column in self.columns))
         self._session = self.names.index("session") if "session" in self.names else None
         self._writes = tuple((at, c.write) for at, c in enumerate(self.columns) if c.write is not None)
@@ -98,11 +102,7 @@ class Table(Generic[T]):
 
     def select(self, *extra: str) -> str:
         """The columns for a SELECT, qualified by the table's name, and the extra expressions after them."""
-        return ", ".join([*(self._selected(name) for name in self.names), *extra])
-
-    def _selected(self, name: str) -> str:
-        column = f"{self.name}.{name}"
-        return f"(SELECT id FROM session WHERE number = {column})" if name == "session" else column
+        return ", ".join([self._selected, *extra])
 
 
 SESSION = Table(
