@@ -20,11 +20,10 @@ from crosswind.injectors.packs.parts import (
 )
 from crosswind.injectors.packs.words import (
     find_addresses,
+    find_content_words,
+    find_values,
     opening,
     runs,
-    split_words,
-    stop_words,
-    value_words,
 )
 
 Row = tuple[int, Entry, Part]
@@ -106,14 +105,13 @@ def _is_known(slot: str) -> bool:
 
 def check_values(rows: Sequence[Row], language: Language) -> Iterator[Problem]:
     """A user's digits, and numbers and days in words, could be taken for a value of the task."""
-    forbidden = value_words(language)
     for line, entry, part in rows:
         if not part.of_user:
             continue
         plain = SLOT.sub(" ", entry.text)
         if any(letter.isdigit() for letter in plain):
             yield Problem(line, f"text {entry.text!r}: leave the digits out, or use a slot")
-        for word in forbidden & {*split_words(plain, language)}:
+        for word in find_values(plain, language):
             yield Problem(line, f"word {word!r} could be taken for a value: leave it out, or use a slot")
 
 
@@ -164,15 +162,13 @@ def check_runs(rows: Sequence[Row], language: Language) -> Iterator[Problem]:
 
 def check_words(rows: Sequence[Row], language: Language) -> Iterator[Problem]:
     """No content word is a part's habit."""
-    if (ignored := stop_words(language)) is None:
-        return
     for part, texts in _spoken(rows):
         counts = Counter(
-            word for _, entry in texts for word in {*split_words(SLOT.sub(" ", entry.text), language)}
+            word for _, entry in texts for word in find_content_words(SLOT.sub(" ", entry.text), language)
         )
         most = max(3, int(_OVERUSED * len(texts)))
         for word, count in counts.items():
-            if count > most and len(word) > 2 and word not in ignored:
+            if count > most:
                 where = f"{count} of {len(texts)} entries of {part.operator}/{part.name}"
                 yield Problem(texts[0][0], f"word {word!r} is in {where}: {most} may have it")
 

@@ -42,7 +42,7 @@ class Half(StrEnum):
 
 
 class Address(StrEnum):
-    """How a phrase addresses its reader, in languages that have two ways: "du" and "Sie", "tu" and "vous"."""
+    """How a phrase addresses its reader, in languages that have two ways: "du" and "Sie", "你" and "您"."""
 
     INFORMAL = "informal"
     FORMAL = "formal"
@@ -143,7 +143,7 @@ WANTED_DOMAINS: dict[Language, tuple[Domain, ...]] = {
     Language.EN: tuple(Domain),
     Language.DE: (Domain.GENERAL, Domain.SHOPPING, Domain.TRAVEL, Domain.SUPPORT),
     Language.ES: _FOUR,
-    Language.ZH: _FOUR,
+    Language.ZH: (Domain.GENERAL, Domain.SHOPPING, Domain.TRAVEL, Domain.SUPPORT),
     Language.FR: (Domain.GENERAL,),
     Language.JA: (Domain.GENERAL,),
     Language.AR: (Domain.GENERAL,),

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from crosswind.injectors.packs.parts import Address, Language
 
 _TOKEN = re.compile(r"\{[^{}]*\}|[^\W_]+(?:['’][^\W_]+)?")
-_SIGN = re.compile(r"\{[^{}]*\}|[^\W_]")
+_SIGN = re.compile(r"\{[^{}]*\}|[a-z0-9]+|[^\W_]")
+_HAN_PAIR = re.compile(r"[\u4e00-\u9fff]{2}")
 _UNSPACED = frozenset({Language.ZH, Language.JA})
-"""Languages without spaces between words: their characters are compared instead."""
+"""Languages without spaces between words: their characters and Latin words are compared instead."""
 _STOP_WORDS = {
     Language.EN: frozenset(
         """
@@ -84,7 +85,41 @@ _VALUE_WORDS = {
     ),
 }
 """Numbers and days in words, "ß" as "ss". "March" and "May" mean too much else."""
+_VALUE_SIGNS = {
+    Language.ZH: re.compile(
+        r"""
+        [二两三四五六七八九十百千万亿俩仨〇] | 半(?=[个年月斤价折小]) | 一(?=[月号刻])
+        | [今明昨][天日晚早儿] | [前后]天 | (?:周|星期|礼拜)(?:[一天]|日(?!程|常)) | [中正]午 | 零点
+        | 元旦 | 春节 | 国庆 | 中秋 | 端午
+        """,
+        re.VERBOSE,
+    ),
+}
+"""Numbers and days in a language without spaces. "一" is mostly an article, and part of many words."""
+_NUMERALS_IN_WORDS = {
+    Language.ZH: re.compile(
+        """
+        第. | 万一 | 万能 | 千万(?=[别不要得]) | 十分(?!钟) | 十足 | 再三 | 丢三落四 | 三心二意 | 三言两语
+        | 乱七八糟 | 七嘴八舌 | 七上八下 | 五花八门 | 五颜六色 | 四处 | 四周 | 二手 | 二维码 | 三明治 | 八卦
+        | 百科 | 百货 | 百搭 | 老百姓 | 千篇一律 | 不管三七二十一
+        """,
+        re.VERBOSE,
+    ),
+}
+"""Words that hold a numeral and name no number."""
+_STOP_SIGNS = {
+    Language.ZH: frozenset(
+        "的地得了着过是我你您他她它们咱这那哪个么什怎谁就也都还再又在有没无要会能可以吗呢吧啊呀嘛哦啦哈不别很太"
+        "更最挺把被给让跟和与对从到来去说看想用做一些几多少大小好先后时候如果因为所但而且或者等之其自己为只才已经"
+        "于里上下中边前面样点儿出起来回进成当将该应比像帮请里家人事天年月日"
+    ),
+}
+"""The characters of words that any text repeats."""
 _ADDRESSES = {
+    Language.ZH: {
+        Address.INFORMAL: re.compile("(?<!迷)你(?!们)"),
+        Address.FORMAL: re.compile("您"),
+    },
     Language.DE: {
         Address.INFORMAL: re.compile(r"(?i:\b(?:du|dir|dich|dein(?:e[mnrs]?|s)?|euch|euer|eure[mnrs]?)\b)"),
         Address.FORMAL: re.compile(r"(?<=[^\W_]|[,;–]) (?:Sie|Ihnen|Ihre?[mnrs]?)\b"),
@@ -97,18 +132,27 @@ _ADDRESSES = {
     },
 }
 """The words that surely address the reader. At a sentence's start "Sie" may be "they"; a French verb in "-ez"
-addresses by itself: "laissez"."""
+addresses by itself: "laissez". Chinese "你们" means the firm, and goes with "您" too."""
 _ELISION = re.compile(r"\b(?:[cdjlmnst]|(?:jus|lors|puis|quoi)?qu)['’]")
 """French words that lose their vowel before the next: "d'août" is the word "août"."""
 
 
-def value_words(language: Language) -> frozenset[str]:
-    return _VALUE_WORDS.get(language, frozenset())
+def find_values(text: str, language: Language) -> list[str]:
+    """The numbers and days in a text's words."""
+    if language in _VALUE_SIGNS:
+        return _VALUE_SIGNS[language].findall(_NUMERALS_IN_WORDS[language].sub(" ", text))
+    return sorted(_VALUE_WORDS.get(language, frozenset()) & {*split_words(text, language)})
 
 
-def stop_words(language: Language) -> frozenset[str] | None:
-    """The words that any text repeats; None where we have no list, so that no use of words is checked."""
-    return _STOP_WORDS.get(language)
+def find_content_words(text: str, language: Language) -> set[str]:
+    """The words that are a text's own, in Chinese as pairs of characters; none where we have no list of the
+    words that any text repeats."""
+    if signs := _STOP_SIGNS.get(language):
+        pairs = (text[at : at + 2] for at in range(len(text) - 1))
+        return {pair for pair in pairs if _HAN_PAIR.fullmatch(pair) and not signs & {*pair}}
+    if (ignored := _STOP_WORDS.get(language)) is None:
+        return set()
+    return {word for word in split_words(text, language) if len(word) > 2 and word not in ignored}
 
 
 def find_addresses(text: str, language: Language) -> list[Address]:

@@ -226,10 +226,58 @@ def test_halves_of_unequal_size() -> None:
 def test_chinese_is_compared_by_characters() -> None:
     texts = [
         ("train", "顺便问一下，飞机为什么飞得那么高？"),
-        ("test", "对了，飞机为什么飞得那么高，你知道吗？"),
+        ("test", "对了，飞机为什么飞得那么高，有人知道吗？"),
     ]
     entries = [{**DRIFT, "half": half, "text": text} for half, text in texts]
     assert "飞 机 为 什 么 飞 得 那" in problems(*entries, name="zh/travel")[0].what
+
+
+def test_a_latin_word_in_chinese_is_one_sign() -> None:
+    texts = [("train", "在吗，whatsapp 是啥意思"), ("test", "我妈的 whatsapp 老响")]
+    entries = [{**DRIFT, "half": half, "text": text} for half, text in texts]
+    assert problems(*entries, name="zh/travel") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("带两个人行不行", "word '两' could be taken for a value"),
+        ("大概三十来个吧", "word '三' could be taken for a value"),
+        ("是不是周日也营业", "word '周日' could be taken for a value"),
+        ("星期天人多不多", "word '星期天' could be taken for a value"),
+        ("后天会下雨吗", "word '后天' could be taken for a value"),
+        ("等了半个小时才轮到", "word '半' could be taken for a value"),
+        ("国庆的时候哪儿都是人", "word '国庆' could be taken for a value"),
+        ("２０岁的人也这样吗", "leave the digits out"),
+        ("你见过长翅膀的鱼吗", "informal"),
+        ("请问您怎么看", "formal"),
+    ],
+)
+def test_chinese_numbers_days_and_addresses(text: str, what: str) -> None:
+    (first, *_) = problems({**DRIFT, "half": "train", "text": text}, name="zh/travel")
+    assert what in first.what
+
+
+def test_chinese_words_with_a_numeral_that_name_no_number() -> None:
+    texts = [
+        "万一下雨，飞机十分颠簸吗",
+        "千万别笑话我",
+        "扫二维码会不会乱七八糟",
+        "等了半天，一点都不急",
+        "你们家的本周日程谁排的",
+        "迷你的飞机有人坐吗",
+    ]
+    entries = [{**DRIFT, "half": ["train", "test"][at % 2], "text": text} for at, text in enumerate(texts)]
+    assert problems(*entries, name="zh/travel") == []
+
+
+def test_chinese_words_that_are_a_habit() -> None:
+    texts = ["顺便问个事", "这个顺便看看", "想顺便打听", "能不能顺便帮忙"]
+    entries = [
+        {**DRIFT, "half": half, "text": text} for half, text in zip(["train", "test"] * 2, texts, strict=True)
+    ]
+    (problem,) = problems(*entries, name="zh/general")
+    assert "word '顺便' is in 4 of 4" in problem.what
 
 
 def test_the_halves_of_two_packs_share_no_words() -> None:
