@@ -15,7 +15,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ahocorasick_rs import BytesAhoCorasick, Implementation
+from ahocorasick import Automaton
 
 from crosswind.gateway.recorder.secret_rules.reading import Readable
 
@@ -49,8 +49,6 @@ _PARTS = ("microsoft-teams-webhook", "jwt-base64")
 """Rules whose groups are parts of the secret only."""
 _NEAR = (80, 4)
 """How many bytes before and behind a run the keyword of a rule may stand."""
-_PIECE = 64 << 10
-"""How many bytes are searched for keywords at a time: each occurrence takes memory."""
 _DIGIT = re.compile(rb"[0-9]")
 
 
@@ -72,7 +70,9 @@ class SecretRules:
                 for keyword in given["keywords"]:
                     keywords = anywhere if given.get("anywhere") else beside
                     keywords.setdefault(keyword.lower().encode(), []).append(rule)
-        self._keywords = _Keywords(beside, anywhere)
+        self._beside = _Keywords(beside)
+        self._anywhere = anywhere
+        self._any_of_anywhere = re.compile(b"|".join(map(re.escape, anywhere)))
 
     def find(self, segment: bytes, *, named: bool = True) -> list[Span]:
         """The spans of the secrets in a segment, in order and apart. It may be JSON, or a part of JSON.
@@ -82,17 +82,15 @@ class SecretRules:
         readable = Readable(segment)
         text = readable.text
         found = _find_private_keys(text) if b"PRIVATE KEY" in text else []
-        lower = text.lower()
-        numbers = self._keywords.find(lower)
-        if numbers and (beside := self._keywords.beside(numbers)) and (runs := _find_runs(text)):
+        if runs := _find_runs(text):
             # Only a keyword in or before a run counts.
             before, behind = _NEAR
             near = _join([(max(0, begin - before), end + behind) for begin, end in runs])
-            joined = b"\0".join([lower[begin:end] for begin, end in near])
-            if beside := self._keywords.beside(self._keywords.find(joined)):
-                found += _apply(beside, text, _widen(runs, len(text)), named=named)
-        if numbers and named and (anywhere := self._keywords.anywhere(numbers)):
-            found += _apply(anywhere, text, [(0, len(text))], named=True)
+            if rules := self._beside.find(b"\0".join([text[begin:end] for begin, end in near]).lower()):
+                found += _apply(rules, text, _widen(runs, len(text)), named=named)
+        if named and self._any_of_anywhere.search(lower := text.lower()):
+            rules = {rule for keyword, rules in self._anywhere.items() if keyword in lower for rule in rules}
+            found += _apply(rules, text, [(0, len(text))], named=True)
         return readable.locate(_join(found)) if found else []
 
 
@@ -105,35 +103,18 @@ def _apply(rules: Iterable[_Rule], text: bytes, windows: Sequence[Span], *, name
 
 
 class _Keywords:
-    """Find the keywords of all rules by one pass over a text."""
+    """Find the rules of which a keyword stands in a text, by one pass over it for the keywords of all."""
 
-    def __init__(
-        self, beside: Mapping[bytes, Sequence[_Rule]], anywhere: Mapping[bytes, Sequence[_Rule]]
-    ) -> None:
-        keywords = [*(beside.keys() | anywhere.keys())]
-        self._beside = {n: rules for n, one in enumerate(keywords) if (rules := beside.get(one))}
-        self._anywhere = {n: rules for n, one in enumerate(keywords) if (rules := anywhere.get(one))}
-        self._search = BytesAhoCorasick(keywords, implementation=Implementation.DFA)
-        self._overlap = max(map(len, keywords)) - 1
+    def __init__(self, rules: Mapping[bytes, Sequence[_Rule]]) -> None:
+        self._automaton = Automaton()
+        for keyword, of_keyword in rules.items():
+            self._automaton.add_word(keyword.decode(), of_keyword)
+        self._automaton.make_automaton()
 
-    def find(self, text: bytes) -> set[int]:
-        """The numbers of the keywords in a text of lower-case letters."""
-        # Of a memoryview, the search keeps the interpreter: to get it back from the writer can take 5 ms.
-        view, search = memoryview(text), self._search.find_matches_as_indexes
-        if len(text) <= _PIECE:
-            return {number for number, _, _ in search(view, True)}
-        found: set[int] = set()
-        for at in range(0, len(text), _PIECE):
-            found.update([number for number, _, _ in search(view[at : at + _PIECE + self._overlap], True)])
-        return found
-
-    def beside(self, numbers: Iterable[int]) -> set[_Rule]:
-        """The rules whose keyword stands beside a run."""
-        return {rule for number in numbers for rule in self._beside.get(number, ())}
-
-    def anywhere(self, numbers: Iterable[int]) -> set[_Rule]:
-        """The rules whose keyword may stand anywhere."""
-        return {rule for number in numbers for rule in self._anywhere.get(number, ())}
+    def find(self, text: bytes) -> set[_Rule]:
+        """The rules for a text in lower case."""
+        found = self._automaton.iter(text.decode("latin-1"))
+        return {rule for _, of_keyword in found for rule in of_keyword}
 
 
 class _Rule:
