@@ -30,13 +30,6 @@ class RequestBody(msgspec.Struct, frozen=True):
         return body, changes
 
 
-def take_body(http: HttpRequest, limit: int) -> RequestBody | None:
-    """A request's body, if it is here as a whole and as it is to be read."""
-    if b"content-encoding" in http.head.template.first or (raw := http.take_whole(limit)) is None:
-        return None
-    return RequestBody(raw, raw)
-
-
 async def read_body(http: HttpRequest, limit: int, in_use: Callable[[], bool] | None = None) -> RequestBody:
     """Read a request's body. `limit` holds for the received bytes (ServiceError 413) and for the decoded
     ones, above which the body stays encoded. ServiceError 503 where all bodies together take too much memory.

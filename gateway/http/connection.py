@@ -45,6 +45,7 @@ class ClientConnection(asyncio.Protocol):
         "_drained",
         "_half_open",
         "_handle",
+        "_heads",
         "_loop",
         "_partial",
         "_reader",
@@ -68,6 +69,7 @@ class ClientConnection(asyncio.Protocol):
         self.budget = table.budget
         self._handle = handle
         self._loop = asyncio.get_running_loop()
+        self._heads = table.heads
         self._reader = RequestReader(table.heads)
         self._request: HttpRequest | None = None
         """The request that is read or answered."""
@@ -128,9 +130,11 @@ class ClientConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self.closing:
             return
-        if self._request is None and (whole := self._reader.read_whole(data)) is not None:
-            return self._begin(*whole)
-        if self._request is None or not self._request.arrived:
+        if self._request is None:
+            if self._reader.at_start and (whole := self._heads.read_request(data)) is not None:
+                return self._begin(*whole)
+            self._read(data)
+        elif not self._request.arrived:
             self._read(data)
         else:
             self._reader.wait(data)

@@ -62,6 +62,8 @@ class HttpRequest:
     _out = b""
     """The answer's head, while it is to be sent with what follows."""
     _chunked = False
+    _mute = False
+    """Nothing of the body is written."""
     _left = 0
     """How many announced bytes of the answer are not yet written; _UNTIL_CLOSE if none were announced."""
 
@@ -119,9 +121,11 @@ class HttpRequest:
                 yield part
 
     def take_whole(self, limit: int) -> bytes | None:
-        """The whole body, if it is here, and there is nothing to refuse or to wait for."""
+        """The whole body, if it is here, isn't encoded, and there is nothing to refuse or to wait for."""
         budget = self._connection.budget
         if not self.arrived or self._size > limit or self._failure is not None:
+            return None
+        if b"content-encoding" in self.head.template.first:
             return None
         if budget.received + budget.decoded > budget.limit_of_new:
             return None
@@ -244,10 +248,6 @@ class HttpRequest:
         if self._connection.closing:
             self.leave()
 
-    def stop_watching(self) -> None:
-        """The exchange is over: don't cancel it any more."""
-        self._watched = None
-
     def leave(self) -> None:
         """The client left."""
         if self.complete:
@@ -336,8 +336,8 @@ class HttpRequest:
             connection.closes = True
             if not head.closes:
                 out += b"connection: close\r\n"
-        if self.method == "HEAD":
-            self._left = _UNTIL_CLOSE  # nothing of the body is written
+        if self.head.template.method == "HEAD":
+            self._left, self._mute = _UNTIL_CLOSE, True
         elif status in _BODILESS:
             self._left = 0  # a 304 may announce the length of the body that it leaves out
         elif head.length is not None:
@@ -365,19 +365,16 @@ class HttpRequest:
             raise RuntimeError("the answer is longer than its content-length")
 
     def _put(self, data: bytes) -> None:
-        head, self._out = self._out, b""
-        if self.method == "HEAD":
-            data = b""
-        if self.gone:
-            return
         connection = self._connection
-        if connection.closing:
-            return
-        if head and len(data) > _JOIN_UP_TO:
-            connection.transport.write(head)
-        elif head:
-            data = head + data
-        if data:
+        if self._mute:
+            data = b""
+        if head := self._out:
+            self._out = b""
+            if len(data) <= _JOIN_UP_TO:
+                data = head + data
+            elif not connection.closing:
+                connection.transport.write(head)
+        if data and not connection.closing:
             connection.transport.write(data)
 
     # Another protocol

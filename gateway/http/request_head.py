@@ -28,6 +28,7 @@ _OWN = re.compile(rb"(?i)(\r\n(?:content-length|x-crosswind-(?:session|task|grou
 _NEW_EACH_TIME = (b"traceparent", b"idempotency-key")
 """Headers by which no head is like another."""
 _ABSOLUTE = re.compile(rb"([Hh][Tt][Tt][Pp][Ss]?://[^/?#]+)(?:[/?].*)?")
+END_OF_HEAD = b"\r\n\r\n"
 _LONGEST_LENGTH = 18
 _ONLY_ONCE = (b"host", b"content-length", b"transfer-encoding")
 _MOST_TEMPLATES = 256
@@ -128,6 +129,22 @@ class HeadReader:
         for (_, name), value in zip(template.own, values, strict=True):
             own.setdefault(name, value.strip(b" \t"))
         return RequestHead(template, own, _read_length(own.get(b"content-length", b"0")), raw)
+
+    def read_request(self, data: bytes) -> tuple[RequestHead, bytes] | None:
+        """The head and the body of the request that these bytes are; None unless they are just one, which
+        keeps the connection open.
+        """
+        end = data.find(END_OF_HEAD)
+        if end < 0:
+            return None
+        try:
+            head = self.read(data[: end + 2])
+        except ServiceError:
+            return None  # who reads it otherwise says why
+        template = head.template
+        if template.chunked or not template.keep_alive or head.length != len(data) - end - 4:
+            return None
+        return head, data[end + 4 :]
 
 
 def parse_head(raw: bytes, limits: ReadLimits) -> HeadTemplate:

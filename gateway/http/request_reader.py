@@ -7,6 +7,7 @@ from enum import Enum
 
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.request_head import (
+    END_OF_HEAD,
     TEXT,
     HeadReader,
     RequestHead,
@@ -23,7 +24,6 @@ _BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
 _LONGEST_LINE_REST = 64
 """Bytes of a request line beside its target: the method and the version."""
 _LONGEST_CHUNK_LINE = 1024
-_END = b"\r\n\r\n"
 _SHOWN = 4096
 """How much of a refused request is kept, to tell by it how its client understands errors."""
 
@@ -52,7 +52,7 @@ class RequestReader:
 
     __slots__ = (
         *("_at", "_data", "_heads", "_keep_alive", "_left", "_limits", "_line_ended", "_searched", "_state"),
-        *("error", "refused", "waiting"),
+        *("at_start", "error", "refused", "waiting"),
     )
 
     def __init__(self, heads: HeadReader) -> None:
@@ -68,28 +68,14 @@ class RequestReader:
         self._left = 0
         """Bytes to come of the body, or of the current chunk."""
         self._keep_alive = True
+        self.at_start = True
+        """The next byte begins a request."""
         self.waiting = 0
         """Bytes that came and weren't read."""
         self.error: ServiceError | None = None
         """Why nothing more can be read: the connection has to be closed."""
         self.refused = b""
         """The beginning of the request that was refused."""
-
-    def read_whole(self, data: bytes) -> tuple[RequestHead, bytes] | None:
-        """The one request that these bytes are, with its body; None, and nothing is read, unless they are one
-        that keeps the connection open.
-        """
-        end = data.find(_END)
-        if self._data or end < 0 or self._state is not _State.HEAD:
-            return None
-        try:
-            head = self._heads.read(data[: end + 2])
-        except ServiceError:
-            return None  # `read` says why
-        template = head.template
-        if template.chunked or not template.keep_alive or head.length != len(data) - end - 4:
-            return None
-        return head, data[end + 4 :]
 
     def read(self, data: bytes = b"") -> list[Event]:
         """Take bytes as they came; give what they complete of a request, at most up to its end. What follows
@@ -109,13 +95,14 @@ class RequestReader:
             self.refused = bytes(memoryview(self._data)[self._at : self._at + _SHOWN])
             self.rest()
         self.waiting = len(self._data) - self._at
+        self.at_start = not self.waiting and self._state is _State.HEAD
         return events
 
     def wait(self, data: bytes) -> None:
         """Take bytes, and read nothing yet."""
         if self._state is not _State.OVER:
             self._feed(data)
-            self.waiting = len(self._data) - self._at
+            self.waiting, self.at_start = len(self._data) - self._at, False
 
     def _feed(self, data: bytes) -> None:
         if not self._data:
@@ -133,6 +120,7 @@ class RequestReader:
         """Give away what was fed and not read, and read no more."""
         rest = bytes(self._data[self._at :])
         self._data, self._at, self._state, self.waiting = b"", 0, _State.OVER, 0
+        self.at_start = False
         return rest
 
     def _next_event(self) -> Event | None:
@@ -153,7 +141,7 @@ class RequestReader:
         data = self._data
         if data.startswith(b"\r\n", self._at):  # one empty line before a request is no fault: RFC 9112, 2.2
             self._at += 2
-        end = data.find(_END, max(self._at, self._searched))
+        end = data.find(END_OF_HEAD, max(self._at, self._searched))
         if end < 0:
             self._check_beginning()
             return None
@@ -261,7 +249,7 @@ class RequestReader:
         if self._data.startswith(b"\r\n", self._at):
             self._advance(self._at + 2)
             return self._end_message()
-        end = self._data.find(_END, max(self._at, self._searched))
+        end = self._data.find(END_OF_HEAD, max(self._at, self._searched))
         if (self._size() if end < 0 else end - self._at) > self._limits.header:
             raise make_headers_error(self._limits)
         if end < 0:

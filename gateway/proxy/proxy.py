@@ -17,10 +17,11 @@ import structlog
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError, UpstreamError
 from crosswind.gateway.http.auth import Authenticator, Caller
-from crosswind.gateway.http.body import RequestBody, read_body, take_body
+from crosswind.gateway.http.body import RequestBody, read_body
 from crosswind.gateway.http.headers import VIA
 from crosswind.gateway.http.request import JSON, ClientGone, HttpRequest
 from crosswind.gateway.noise.limits import CAPPED, FaultsInFlight
+from crosswind.gateway.noise.pipeline import Noise
 from crosswind.gateway.noise_model.preparation import TextPreparation
 from crosswind.gateway.protocols.codec import REQUEST_ID, Codec, api_roots
 from crosswind.gateway.protocols.request import SplitBody
@@ -28,7 +29,7 @@ from crosswind.gateway.proxy.passthrough import PassThrough
 from crosswind.gateway.proxy.provider_ownership import ProviderOwnership
 from crosswind.gateway.proxy.relay import ResponseRelay
 from crosswind.gateway.proxy.request_builder import RequestBuilder
-from crosswind.gateway.proxy.response_sink import ResponseSink, judge_delivery
+from crosswind.gateway.proxy.response_sink import ResponseSink
 from crosswind.gateway.proxy.routes import HEALTH, Entry, IncomingCall, read_claim
 from crosswind.gateway.proxy.shared_calls import SharedCalls
 from crosswind.gateway.proxy.short_circuit import ShortCircuit
@@ -45,15 +46,19 @@ from crosswind.gateway.telemetry.access import log_request
 from crosswind.gateway.telemetry.logs import add_session_to_log_context, bind_log_context
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.fitness import Source
+from crosswind.gateway.trajectory.record import Delivered
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.recording import Recording
 from crosswind.gateway.upstreams.response import UpstreamResponse
+from crosswind.gateway.upstreams.upstream import Upstream
 from crosswind.gateway.upstreams.upstreams import Upstreams
 from crosswind.injectors.faults import Resend, Wait
 
 _log = structlog.get_logger("crosswind.proxy")
 
 _numbers = count(1)
+_MOST_MODELS, _LONGEST_MODEL = 16, 200
+"""What is remembered for a client's head: a client may name any model."""
 _DEFECT = "the gateway failed; see its log"
 _STOPPING = "the gateway is stopping and can't wait for the upstream any longer; send the request again"
 
@@ -122,7 +127,6 @@ class Proxy:
             defect = ServiceError(500, _DEFECT, kind="server_error", code="internal")
             await self._answer_error(http, route.shape, defect)
         finally:
-            http.stop_watching()
             self.metrics.in_flight.dec()
             self.metrics.count_request(route.kind, str(status))
             if self.settings.log.access:
@@ -156,8 +160,9 @@ class Proxy:
         """Read the body, find its session, and make the turn."""
         route, caller = entry.route, entry.caller or self._admit(http, entry)
         claim = read_claim(http, route, caller, self.settings)
-        body = take_body(http, self.settings.limits.body)
-        if body is None:
+        if (raw := http.take_whole(self.settings.limits.body)) is not None:
+            body = RequestBody(raw, raw)
+        else:
             in_use = partial(self.sessions.is_in_use, claim)
             body = await read_body(http, self.settings.limits.body, in_use)
         named = claim.session_id is not None or caller.session_key is not None
@@ -167,7 +172,8 @@ class Proxy:
             if split is None or not (split.converses or named):
                 return await self._pass_on(http, entry, caller, body, readable=split is not None)
         model = None if split is None else split.model
-        call = IncomingCall(http, entry, codec, caller, self.upstreams.choose(codec.name, model), body)
+        upstream = entry.upstreams.get(model) or self._choose_upstream(entry, codec, model)
+        call = IncomingCall(http, entry, codec, caller, upstream, body)
         hints = SessionHints() if named or split is None else call.hints(split)
         session, beginning = await self.sessions.find(claim, hints)
         add_session_to_log_context(session.record.id)
@@ -184,6 +190,12 @@ class Proxy:
             return made if isinstance(made, int) else await self._exchange(call, *made, http)
         finally:
             self.sessions.release(session)
+
+    def _choose_upstream(self, entry: Entry, codec: Codec, model: str | None) -> Upstream:
+        upstream = self.upstreams.choose(codec.name, model)
+        if len(entry.upstreams) < _MOST_MODELS and len(model or "") <= _LONGEST_MODEL:
+            entry.upstreams[model] = upstream
+        return upstream
 
     async def _pass_on(
         self, http: HttpRequest, entry: Entry, caller: Caller, body: RequestBody, *, readable: bool
@@ -244,9 +256,7 @@ class Proxy:
     async def _exchange(self, call: IncomingCall, exchange: Exchange, body: bytes, sink: ResponseSink) -> int:
         """Send the request, relay the answer, and record the turn."""
         noise = exchange.noise
-        if noise.faults.injected and not self.in_flight.admit():
-            noise.withhold_faults(CAPPED)
-        faulty = bool(noise.faults.injected)
+        faulty = bool(noise.faults.injected) and self._admit_faults(noise)
         try:
             try:
                 if faulty and (status := await self.short_circuit.answer(sink, exchange)) is not None:
@@ -276,9 +286,16 @@ class Proxy:
             self.recording.record_defect(exchange)
             raise
         finally:
-            self.builder.withheld.count(exchange.noise, exchange.redactor)
+            if exchange.noise.events or exchange.noise.withheld:
+                self.builder.withheld.count(exchange.noise, exchange.redactor)
             if faulty:
                 self.in_flight.end()
+
+    def _admit_faults(self, noise: Noise) -> bool:
+        """Whether the faults may act: not too many exchanges with faults are in flight."""
+        if not self.in_flight.admit():
+            noise.withhold_faults(CAPPED)
+        return bool(noise.faults.injected)
 
     async def _hold_back(self, exchange: Exchange) -> None:
         """Wait as long as faults delay the answer, which has begun."""
@@ -310,7 +327,8 @@ class Proxy:
         settled = await self.recording.settle(exchange)
         error.message = exchange.redactor.mask_name(error.message)
         await self._answer_error(sink, exchange.codec, error)
-        self.recording.record_delivery(exchange, settled, judge_delivery(sink))
+        delivered = Delivered.NO if sink.broken else Delivered.YES
+        self.recording.record_delivery(exchange, settled, delivered)
         return error.status
 
     async def _answer_error(self, sink: ResponseSink, shape: Codec | None, error: ServiceError) -> None:

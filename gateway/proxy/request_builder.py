@@ -135,7 +135,7 @@ class RequestBuilder:
             )
             if neutralised:
                 _log.info("sampling knobs neutralised", turn=place.index, knobs=neutralised)
-        renamed = call.upstream.edits(request.model)
+        renamed = call.upstream.edits(request.model) if call.upstream.renames else {}
         body, sent, edits = write_body(request, noise, redactor.mask, capture, renamed)
         answer = (
             codec.answer_reader(request, captured=captured)

@@ -16,7 +16,6 @@ from crosswind.gateway.noise.fault_runner import Faults, PassedEvent
 from crosswind.gateway.protocols.json_values import decode, encode
 from crosswind.gateway.protocols.provider_errors import ProviderErrors
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.trajectory.record import Delivered
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.injectors.faults import Action, AnswerContent, AnswerEdit, Close, Send, StreamEvent, Wait
 
@@ -234,10 +233,6 @@ class _JudgedEdit(AnswerEdit):
     def edit(self, answer: AnswerContent) -> AnswerContent | None:
         calls = tuple(replace(call, repeatable=self.may_replace(call.name)) for call in answer.calls)
         return self.edit_by.edit(replace(answer, calls=calls))
-
-
-def judge_delivery(sink: ResponseSink) -> Delivered:
-    return Delivered.NO if sink.broken else Delivered.YES
 
 
 def edit_of(exchange: Exchange) -> tuple[str, AnswerEdit] | None:

@@ -128,6 +128,8 @@ class Entry(msgspec.Struct, eq=False):
     idempotency_key: str | None = None
     spared: bool = False
     """Whether the client asks for no noise."""
+    upstreams: dict[str | None, Upstream] = {}
+    """By the model that a request names."""
     sent: dict[tuple[Upstream, bool, bool], tuple[str, bytes]] = {}
     """Paths and headers for upstreams, by what is said of the bodies."""
 

@@ -97,7 +97,7 @@ class TransparentTurns:
                 pending = chunk
             return not pending
 
-        await http.start(answer.status, drop_hop_by_hop(answer.headers), follows=answer.arrived)
+        await http.start(answer.status, drop_hop_by_hop(answer.headers), follows=bool(answer.parts))
         try:
             while not answer.complete:
                 await answer.pour(take)

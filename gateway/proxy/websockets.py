@@ -89,7 +89,6 @@ class WebSockets:
         except ClientGone:
             status = "gone"
         finally:
-            http.stop_watching()
             self.metrics.in_flight.dec()
             self.metrics.count_request(_KIND, status)
             if self.settings.log.access:

@@ -42,8 +42,6 @@ class WithheldNoise:
             self.metrics.count_withheld(one.withheld, one.tool_class)
             if one.withheld is Withheld.TOOL_CLASS:
                 self._count_tool(redactor.mask_name(one.tool or ""), one)
-        if not noise.events:
-            return
         self.injected += sum(event.after is not None for event in noise.events)
         self.withheld += sum(event.withheld for event in noise.events)
 

@@ -13,6 +13,7 @@ from crosswind.gateway.upstreams.address import Address, load_certificates
 from crosswind.gateway.upstreams.connection import Connection
 from crosswind.gateway.upstreams.request import UpstreamRequest
 from crosswind.gateway.upstreams.response import UpstreamResponse
+from crosswind.gateway.upstreams.response_head import describe_body
 from crosswind.gateway.upstreams.response_parser import ConnectionBroken
 
 _STATUSES = range(200, 600)
@@ -70,9 +71,8 @@ class Pool:
                     raise connection.failure
                 connection.abort()
                 connection = None
-            status = connection.status
-            if status not in _STATUSES:
-                raise make_status_error(base, status)
+            if connection.status not in _STATUSES:
+                raise make_status_error(base, connection.status)
         except BaseException as error:
             if connection is not None:
                 connection.abort()
@@ -83,8 +83,19 @@ class Pool:
             if isinstance(error, ConnectionBroken):
                 raise make_broken_error(base, error) from None
             raise
+        return self._make_response(connection, base, until, on_failure)
+
+    def _make_response(
+        self, connection: Connection, base: str, until: float, on_failure: Callable[[str], None]
+    ) -> UpstreamResponse:
+        known, headers = connection.known, connection.headers
+        if known is None:
+            streams, encoding = describe_body(headers)
+        else:
+            streams, encoding = known.template.streams, known.template.encoding
         return UpstreamResponse(
-            status, connection.headers, connection.known, (), base, connection, self, until, on_failure
+            *(connection.status, headers, known, streams, encoding, connection.parts, (), base),
+            *(connection, self, until, on_failure),
         )
 
     async def _connect(self, base: str, address: Address, first_byte: float) -> Connection:

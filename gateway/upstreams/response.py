@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,12 @@ class UpstreamResponse(msgspec.Struct):
     _headers: Headers
     head: KnownHead | None
     """The head, where it is like an earlier one."""
+    streams: bool
+    """It is a stream of events."""
+    encoding: str
+    """The encoding of its body, or an empty string."""
+    parts: Sequence[bytes]
+    """What arrived of the body and wasn't taken."""
     attempts: tuple[UpstreamAttempt, ...]
     """The failed attempts before this response."""
     replica: str
@@ -58,18 +64,6 @@ class UpstreamResponse(msgspec.Struct):
         value = self._first.get(name.encode())
         return "" if value is None else value.decode("latin-1")
 
-    @property
-    def streams(self) -> bool:
-        """Whether it is a stream of events."""
-        if self.head is not None:
-            return self.head.template.streams
-        return self.header("content-type").startswith("text/event-stream")
-
-    @property
-    def encoding(self) -> str:
-        """The encoding of its body, or an empty string."""
-        return self.head.template.encoding if self.head is not None else self.header("content-encoding")
-
     async def chunks(self, idle_s: Callable[[], float | None] = _no_idle_limit) -> AsyncGenerator[bytes]:
         """Yield the body as it arrives, still encoded. Raises UpstreamError if it stalls or breaks off.
 
@@ -94,27 +88,23 @@ class UpstreamResponse(msgspec.Struct):
         """Whether the whole body has arrived and was taken."""
         return self._connection.ended and not self._connection.parts
 
-    @property
-    def arrived(self) -> bool:
-        """Whether a part of the body is waiting to be taken."""
-        return bool(self._connection.parts)
-
-    async def pour(self, take: Callable[[bytes], bool]) -> None:
+    async def pour(self, take: Callable[[bytes], bool]) -> bool:
         """Call `take` with the body as it arrives, still encoded, until it returns False or the body is
-        `complete`. `take` runs in the transport's callback, so it must be quick; its exceptions propagate.
-        Raises UpstreamError if the body stalls or breaks off.
+        `complete`; return whether it is. `take` runs in the transport's callback, so it must be quick; its
+        exceptions propagate. Raises UpstreamError if the body stalls or breaks off.
         """
         connection = self._connection
         try:
-            if ((chunk := connection.take_received()) and not take(chunk)) or connection.ended:
-                return
-            await connection.pour(take, self._pool.timeouts.between_chunks, self._until)
-            if connection.failure is not None and not connection.parts and not connection.ended:
-                raise connection.failure
+            if not (chunk := connection.take_received()) or take(chunk):
+                if not connection.ended:
+                    await connection.pour(take, self._pool.timeouts.between_chunks, self._until)
+                if connection.failure is not None and not connection.parts and not connection.ended:
+                    raise connection.failure
         except TimeoutError:
             raise self._report_stall() from None
         except ConnectionBroken:
             raise self._report_cut() from None
+        return connection.ended and not connection.parts
 
     async def _next_chunk(self, idle_s: float | None) -> bytes:
         """The bytes that have arrived, or the next ones; empty at the end."""

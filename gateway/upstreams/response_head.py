@@ -109,15 +109,20 @@ def learn(data: bytes, headers: Headers, *, keeps: bool) -> None:
     if (names.count(b"content-length"), codings) not in ((1, []), (0, [b"chunked"])):
         return
     own = tuple(at for at, name in enumerate(names) if _OWN.match(b"\r\n%b:" % name))
-    first = dict(reversed([(name, value) for name, (_, value) in zip(names, headers, strict=True)]))
-    streams = first.get(b"content-type", b"").startswith(b"text/event-stream")
-    encoding = first.get(b"content-encoding", b"").decode("latin-1")
+    streams, encoding = describe_body(headers)
     parts = _OWN.split(raw)
     del parts[2::3]
     if len(_templates) >= _MOST:
         del _templates[next(iter(_templates))]
     length_at = -1 if codings else own.index(names.index(b"content-length"))
     _templates[tuple(parts)] = ResponseTemplate(headers, own, length_at, keeps, streams, encoding)
+
+
+def describe_body(headers: Headers) -> tuple[bool, str]:
+    """Whether a body is a stream of events, and its encoding, or an empty string."""
+    first = {name.lower(): value for name, value in reversed(headers)}
+    streams = first.get(b"content-type", b"").startswith(b"text/event-stream")
+    return streams, first.get(b"content-encoding", b"").decode("latin-1")
 
 
 def _make_format(template: ResponseTemplate, *, edited: bool) -> tuple[bytes, tuple[int, ...]]:

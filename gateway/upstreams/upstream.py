@@ -42,6 +42,8 @@ class Upstream:
         self.settings = settings
         self.name = settings.name
         self.dialect = settings.effective_dialect
+        self.renames = bool(settings.model_map)
+        """Some models have other names here."""
         self.models = _compile_globs(settings.models)
         self.retries = settings.retries or common.retries
         self.health = settings.health or common.health

@@ -167,6 +167,61 @@ async def test_an_invalid_head_is_refused(head: bytes, message: str) -> None:
         assert (failed.value.code, pool.in_flight) == ("upstream_broken", 0)
 
 
+def dated(number: int, body: bytes, length: bytes | None = None, extra: bytes = b"") -> bytes:
+    length = b"%d" % len(body) if length is None else length
+    return (
+        b"HTTP/1.1 200 OK\r\ndate: %d\r\nX-Kept: 100%%\r\nContent-Length: %b\r\nx-request-id:%d%b\r\n\r\n%b"
+        % (number, length, number, extra, body)
+    )
+
+
+async def test_a_head_like_an_earlier_one_has_its_own_values() -> None:
+    answers = [dated(number, b"x" * number) for number in (3, 0, 12)]
+    async with serve(reply_with(*answers)) as server, open_pool(server) as pool:
+        for number in (3, 0, 12):
+            answer = await send_request(pool, server)
+            assert await answer.read_all(PLENTY) == b"x" * number
+            own = b"%d" % number
+            assert answer.headers == [
+                (b"date", own), (b"X-Kept", b"100%"), (b"Content-Length", own), (b"x-request-id", own)
+            ]  # fmt: skip
+            assert answer.header("x-request-id") == str(number)
+            assert (answer.head is not None) == (number != 3)
+            if answer.head is not None:
+                lines = answer.head.write(edited=False).lines
+                assert lines == b"HTTP/1.1 200 OK\r\ndate: %b\r\nx-kept: 100%%\r\nx-request-id: %b\r\n" % (
+                    own,
+                    own,
+                )
+            answer.close()
+        assert server.connections == 1
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        (dated(2, b"ok", length=b"x"), "invalid HTTP"),
+        (dated(2, b"ok", length=b"-2"), "invalid HTTP"),
+        (dated(2, b"ok", extra=b"\x01"), "control character"),
+    ],
+)
+async def test_a_head_like_an_earlier_one_is_checked_as_well(second: bytes, message: str) -> None:
+    async with serve(reply_with(dated(1, b"ok"), second)) as server, open_pool(server) as pool:
+        assert await fetch(pool, server) == (200, b"ok")
+        with pytest.raises(UpstreamError, match=message):
+            await fetch(pool, server)
+
+
+async def test_what_follows_a_body_of_known_length_ends_the_connection() -> None:
+    async with (
+        serve(reply_with(dated(1, b"ok"), dated(2, b"ok") + b"surplus")) as server,
+        open_pool(server) as pool,
+    ):
+        assert await fetch(pool, server) == (200, b"ok")
+        assert await fetch(pool, server) == (200, b"ok")
+        assert not pool._idle_connections[server.url]
+
+
 async def test_a_line_end_in_a_header_is_not_sent() -> None:
     async with serve(reply_with(OK)) as server, open_pool(server) as pool:
         with pytest.raises(ValueError, match="line end"):
