@@ -75,12 +75,7 @@ class StreamRelay:
         sink, exchange, answer = self._sink, self._exchange, self._upstream
         if self._decoding.failed:
             check_readable(exchange, self._decoding)
-        edited, head = exchange.edited, answer.head
-        if head is not None and head.template.length_at < 0 and isinstance(sink, HttpRequest):
-            await sink.start(answer.status, head.write(edited=edited), follows=bool(answer.parts))
-        else:
-            headers = relayed_headers(answer, edited=edited)
-            await sink.start(answer.status, headers, follows=bool(answer.parts))
+        await start_stream(sink, answer, edited=exchange.edited)
         cut: UpstreamError | None = None
         try:
             await self._relay(answer)
@@ -282,6 +277,14 @@ def note_cut(recording: Recording, exchange: Exchange, error: UpstreamError) -> 
     recording.metrics.count_failure(error)
     exchange.fail(Source.UPSTREAM, error.code, error.message)
     _log.warning("the upstream broke off its answer", turn=exchange.place.index, error=error.message)
+
+
+def start_stream(sink: ResponseSink, answer: UpstreamResponse, *, edited: bool) -> Awaitable[None]:
+    """Send the head of a stream."""
+    head, follows = answer.head, bool(answer.parts)
+    if head is not None and head.template.length_at < 0 and isinstance(sink, HttpRequest):
+        return sink.start(answer.status, head.write(edited=edited), follows=follows)
+    return sink.start(answer.status, relayed_headers(answer, edited=edited), follows=follows)
 
 
 def relayed_headers(answer: UpstreamResponse, *, edited: bool) -> Headers:

@@ -12,9 +12,9 @@ import structlog
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import UpstreamError
-from crosswind.gateway.http.headers import drop_hop_by_hop
 from crosswind.gateway.http.request import ClientGone, HttpRequest
 from crosswind.gateway.proxy.routes import IncomingCall
+from crosswind.gateway.proxy.stream import relayed_headers, start_stream, without
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.trajectory.record import Durable
 from crosswind.gateway.turn.recording import Recording
@@ -55,7 +55,7 @@ class TransparentTurns:
         try:
             answer = await upstream.send(outgoing, session.record.id)
             try:
-                if answer.header("content-type").startswith("text/event-stream"):
+                if answer.streams:
                     await self._relay_stream(call, answer)
                 else:
                     await self._relay_plain(http, answer)
@@ -71,11 +71,15 @@ class TransparentTurns:
     async def _relay_plain(self, http: HttpRequest, answer: UpstreamResponse) -> None:
         """Relay a plain body as a whole, so that an UpstreamError can still be answered with an error."""
         limit = self.settings.limits.answer
-        raw, headers = await answer.read_up_to(limit), drop_hop_by_hop(answer.headers)
+        raw = answer.take_whole()
+        if raw is None:
+            raw = await answer.read_up_to(limit)
         if len(raw) <= limit:
-            counted = [(name, value) for name, value in headers if name.lower() != b"content-length"]
-            return await http.answer(answer.status, raw, counted)
-        await http.start(answer.status, headers)
+            if answer.head is not None:
+                return await http.answer(answer.status, raw, answer.head.write(edited=False))
+            headers = relayed_headers(answer, edited=False)
+            return await http.answer(answer.status, raw, without(headers, b"content-length"))
+        await http.start(answer.status, relayed_headers(answer, edited=False))
         try:
             await http.chunk(raw)
             async for chunk in answer.chunks():
@@ -97,10 +101,11 @@ class TransparentTurns:
                 pending = chunk
             return not pending
 
-        await http.start(answer.status, drop_hop_by_hop(answer.headers), follows=bool(answer.parts))
+        await start_stream(http, answer, edited=False)
         try:
-            while not answer.complete:
-                await answer.pour(take)
+            over = False
+            while not over:
+                over = await answer.pour(take)
                 if pending:
                     await http.chunk(pending)
                     pending = b""

@@ -179,13 +179,17 @@ class Pool:
             ) from None
 
     def release(self) -> None:
-        self._pass_on()
+        """A connection is free."""
+        if self._waiting:
+            self._pass_on()
+        else:
+            self._free += 1
         self.in_flight -= 1
         if self.in_flight == 0 and self._idle is not None:
             self._idle.set()
 
     def _pass_on(self) -> None:
-        """A connection is free: it goes to who has waited longest."""
+        """Give a free connection to who has waited longest."""
         for waiting in self._waiting:
             if not waiting.done():
                 self._waiting.remove(waiting)

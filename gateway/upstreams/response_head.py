@@ -50,7 +50,7 @@ class KnownHead(msgspec.Struct, frozen=True, gc=False):
     values: Sequence[bytes]
     """What its template leaves open."""
     length: int
-    """The announced length of the body."""
+    """The announced length of the body; -1: it comes in chunks."""
     size: int
     """The bytes of the head, with the empty line."""
 
@@ -88,7 +88,7 @@ def recognise(data: bytes) -> KnownHead | None:
     if template is None or CONTROL.search(b"".join(values)) is not None:
         return None
     if template.length_at < 0:
-        return KnownHead(template, values, 0, end + 4)
+        return KnownHead(template, values, -1, end + 4)
     length = values[template.length_at].strip(b" \t")
     if not length.isdigit() or len(length) > _LONGEST_LENGTH:
         return None

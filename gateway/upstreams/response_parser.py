@@ -74,41 +74,33 @@ class ResponseParser(ABC):
 
     def feed(self, data: bytes) -> None:
         """Take bytes as they arrived."""
+        if not self.began:
+            self.began = True
+            known = None if self._head_only else recognise(data)
+            if known is None or known.size > self._limit:
+                return self._parse_first(data)
+            template = known.template
+            self.known, self.status, self.head = known, 200, True
+            self.keeps, self.until_close, self._left = template.keeps, False, known.length
+            if template.length_at < 0:
+                self._parser.feed_data(_CHUNKED)
+            data = data[known.size :]
         if self._left >= 0:
-            return self._take_counted(data)
-        first, self.began = not self.began, True
-        known = recognise(data) if first and not self._head_only else None
-        if known is not None and known.size <= self._limit:
-            return self._take_known(known, data[known.size :])
+            self._left -= len(data)
+            if self._left < 0:
+                # Bytes after the end belong to no response.
+                self.keeps, data, self._left = False, data[: self._left], 0
+            if data:
+                self.parts.append(data)
+            self.ended = self._left == 0
+        elif data:
+            self._parse(data)
+
+    def _parse_first(self, data: bytes) -> None:
+        """Parse the beginning of a response, and learn its head if it is here."""
         self._parse(data)
-        if first and self.head and not (self._head_only or self.until_close) and self.failure is None:
+        if self.head and not (self._head_only or self.until_close) and self.failure is None:
             learn(data, self.headers, keeps=self.keeps)
-        if not self.head:
-            self._head_bytes += len(data)
-            self._check_head_size(self._head_bytes)
-
-    def _take_known(self, known: KnownHead, body: bytes) -> None:
-        self.known, self.status, self.head = known, 200, True
-        self.keeps, self.until_close = known.template.keeps, False
-        if known.template.length_at < 0:
-            self._parser.feed_data(_CHUNKED)
-            if body:
-                self._parse(body)
-        else:
-            self._left = known.length
-            self._take_counted(body)
-
-    def _take_counted(self, data: bytes) -> None:
-        """Take a part of a body of known length."""
-        self._left -= len(data)
-        if self._left < 0:
-            # Bytes after the end belong to no response.
-            self.keeps = False
-            data = data[: self._left]
-            self._left = 0
-        if data:
-            self.parts.append(data)
-        self.ended = self._left == 0
 
     def _parse(self, data: bytes) -> None:
         try:
@@ -121,6 +113,9 @@ class ResponseParser(ABC):
             # Parts after the end belong to no response.
             self.keeps = False
             del self.parts[self._part_count :]
+        if not self.head:
+            self._head_bytes += len(data)
+            self._check_head_size(self._head_bytes)
 
     def _check_head_size(self, size: int) -> None:
         if size > self._limit and self.failure is None:
