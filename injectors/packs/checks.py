@@ -15,7 +15,6 @@ from crosswind.injectors.packs.parts import (
     PARTS,
     Form,
     Half,
-    Language,
     Part,
 )
 from crosswind.injectors.packs.words import (
@@ -25,6 +24,7 @@ from crosswind.injectors.packs.words import (
     opening,
     runs,
 )
+from crosswind.injectors.text.languages import Language
 
 Row = tuple[int, Entry, Part]
 

@@ -7,7 +7,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from crosswind.injectors.packs.model import Pack, parse
-from crosswind.injectors.packs.parts import Domain, Language
+from crosswind.injectors.packs.parts import Domain
+from crosswind.injectors.text.languages import Language
 
 _FOLDER = files("crosswind.injectors.packs")
 

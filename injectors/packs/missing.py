@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from crosswind.injectors.packs.model import Pack
-from crosswind.injectors.packs.parts import PARTS, WANTED_DOMAINS, Domain, Language, Part, wanted
+from crosswind.injectors.packs.parts import PARTS, WANTED_DOMAINS, Domain, Part, wanted
+from crosswind.injectors.text.languages import Language
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,9 @@ from typing import Annotated
 
 import msgspec
 
-from crosswind.injectors.packs.parts import Address, Domain, Half, Language, ValueType
+from crosswind.injectors.packs.parts import Address, Domain, Half
+from crosswind.injectors.text.languages import Language
+from crosswind.injectors.values.parameters import ValueType
 
 SLOT = re.compile(r"\{([^{}]*)\}")
 Filled = Annotated[str, msgspec.Meta(pattern=r"\S")]

@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from crosswind.injectors.text.languages import Language
+
 
 class Domain(StrEnum):
     """What a conversation is about. `GENERAL` fits everywhere."""
@@ -24,16 +26,6 @@ class Domain(StrEnum):
     DATA = "data"
 
 
-class Language(StrEnum):
-    EN = "en"
-    DE = "de"
-    ES = "es"
-    FR = "fr"
-    ZH = "zh"
-    JA = "ja"
-    AR = "ar"
-
-
 class Half(StrEnum):
     """Policies train on one half and are measured on the other; the halves share no template."""
 
@@ -46,23 +38,6 @@ class Address(StrEnum):
 
     INFORMAL = "informal"
     FORMAL = "formal"
-
-
-class ValueType(StrEnum):
-    """The types of value that the slot `{value}` of an entry may have."""
-
-    DATE = "date"
-    TIME = "time"
-    NUMBER = "number"
-    MONEY = "money"
-    PLACE = "place"
-    NAME = "name"
-    FILE = "file"
-    ID = "id"
-    OPTION = "option"
-    DURATION = "duration"
-    EMAIL = "email"
-    WORD = "word"
 
 
 DRAWN_SLOTS = frozenset({"uuid", "time", "int", "hex"})

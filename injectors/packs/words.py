@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from crosswind.injectors.packs.parts import Address, Language
+from crosswind.injectors.packs.parts import Address
+from crosswind.injectors.text.languages import Language
 
 _TOKEN = re.compile(r"\{[^{}]*\}|[^\W_]+(?:['’][^\W_]+)?")
 _SIGN = re.compile(r"\{[^{}]*\}|[a-z0-9]+|[^\W_]")

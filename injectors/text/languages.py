@@ -1,15 +1,30 @@
-"""Tell whether a text is in English, the only language whose words the rules know.
+"""Tell the language of a text: by its script, or by its small words.
 
-A rule that replaces words can do nothing in another language. It then draws `unable` with the reason. A model
-may still write the text for it; without a model the event is withheld, and its note gives the reason.
+English is the only language whose words the rules know. A rule that replaces words can do nothing in another
+language. It then draws `unable` with the reason. A model may still write the text for it; without a model the
+event is withheld, and its note gives the reason.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
+from enum import StrEnum
 from functools import lru_cache
 from typing import Any
+
+
+class Language(StrEnum):
+    """The languages that there are phrase packs for."""
+
+    EN = "en"
+    DE = "de"
+    ES = "es"
+    FR = "fr"
+    ZH = "zh"
+    JA = "ja"
+    AR = "ar"
+
 
 UNABLE = "unable"
 """The member of a draw that says why the rule can't carry it out."""
@@ -85,6 +100,77 @@ def _is_foreign(text: str) -> bool:
     accented = sum(not word.isascii() and word.islower() and word not in _FOREIGN for word in words)
     foreign = accented + sum(word in _FOREIGN for word in small)
     return foreign >= LEAST and foreign > sum(word in _COMMON for word in small)
+
+
+_SMALL: dict[Language, frozenset[str]] = {
+    Language.EN: _PLAIN | _COMMON,
+    Language.DE: frozenset(
+        """
+        aber alle als am auch auf aus bei bis bitte dann das dass dein dem den der des die dir doch du ein
+        eine einem einen einer eines er es für gibt guten habe haben hallo hat ich ihr ihre im in ist ja kann
+        kannst können mal man mein meine meinen mich mir mit möchte nach nicht noch nur oder schon sein sich
+        sie sind so um und uns von vom vor wann war was wenn werden wer wie will wir wird wo würde zu zum zur
+        über
+        """.split()  # noqa: SIM905
+    ),
+    Language.ES: frozenset(
+        """
+        a al algo algún buenas con cuando cuál cuánto cómo de del dónde el ella en eres es esa ese eso esta
+        estaba estar este esto está estoy favor gracias ha hay he hola la las le lo los me mi mis muy más
+        necesito no nos o para pero por porque pueda puede puedes podrías que quiero qué se ser si sin sobre
+        son su sus sí también te tengo tu un una unos y ya yo
+        """.split()  # noqa: SIM905
+    ),
+    Language.FR: frozenset(
+        """
+        a ai au aussi aux avec avez avoir besoin bien bonjour c'est ce ces cette combien comme dans de des
+        donne du elle en est et être faire il j'ai j'aimerais je la le les leur ma mais me merci mes moi
+        mon ne non nous on ou où par pas peux pour pourrais pouvez qu'il que quel quelle qui quoi sa se si son
+        sont suis sur ta te tout tu un une veux voudrais votre vous y à
+        """.split()  # noqa: SIM905
+    ),
+}
+"""The small words of each language that is told by them. Some are of several languages."""
+
+
+def detect_language(text: str) -> Language | None:
+    """The language of the text; None where it is none of them, or too short to tell. A text without small
+    words is taken for English where its letters are plain.
+    """
+    return _detect_language(unicodedata.normalize("NFC", text[:LONGEST]))
+
+
+@lru_cache(1024)
+def _detect_language(text: str) -> Language | None:
+    letters = [letter for letter in text if letter.isalpha()]
+    if (script := _find_script(text, letters)) is not None:
+        return script
+    if 2 * sum(not _is_latin(letter) for letter in letters) > len(letters):
+        return None
+    bare = [token.strip(_EDGES + "¿¡").replace("’", "'").lower() for token in text.split()]
+    words = [word for word in bare if word.replace("'", "").isalpha()]
+    scores = {language: sum(word in small for word in words) for language, small in _SMALL.items()}
+    least = 0
+    if is_foreign(text):
+        del scores[Language.EN]
+        least = LEAST
+    best = max(scores.values())
+    leaders = [language for language, score in scores.items() if score == best]
+    if best == 0:
+        return Language.EN if text.isascii() and words and not least else None
+    return leaders[0] if best >= least and (len(leaders) == 1 or leaders[0] is Language.EN) else None
+
+
+def _find_script(text: str, letters: list[str]) -> Language | None:
+    """The language of a text whose script tells it. Chinese characters beside kana are Japanese."""
+    kana = sum("\u3040" <= letter <= "\u30ff" for letter in letters)
+    han = sum("\u3400" <= letter <= "\u9fff" for letter in letters)
+    arabic = sum("\u0600" <= letter <= "\u06ff" for letter in letters)
+    # An ideograph says as much as a word: beside Latin words a few are enough.
+    latin = sum(any(map(_is_latin, filter(str.isalpha, token))) for token in text.split())
+    if kana + han > 0 and kana + han >= latin:
+        return Language.JA if 8 * kana >= kana + han else Language.ZH
+    return Language.AR if 2 * arabic > len(letters) else None
 
 
 def _is_latin(letter: str) -> bool:

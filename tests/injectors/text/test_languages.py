@@ -19,7 +19,7 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text.entities import find_protected_spans
 from crosswind.injectors.text.graphemes import find_boundary, shorten
-from crosswind.injectors.text.languages import ENGLISH_ONLY, UNABLE, is_foreign
+from crosswind.injectors.text.languages import ENGLISH_ONLY, UNABLE, detect_language, is_foreign
 from crosswind.injectors.wording import Prompt, WrittenText
 from crosswind.studies.conversations import RecordedConversation
 from crosswind.studies.preview.events import preview_events
@@ -172,3 +172,30 @@ def test_a_model_writes_where_the_rule_has_no_words() -> None:
         plan_with("user.paraphrase"), RecordedConversation("s", conversation(GERMAN[:1]), 1), texts=Written()
     )
     assert one.after is not None and one.after.startswith("Guten Tag, ändern Sie doch")
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Hola, quiero reservar un hotel en Madrid", "es"),
+        ("Quiero que canceles el pedido #W123 por favor", "es"),
+        ("Kannst du mir helfen", "de"),
+        ("Flug nach Rom", "de"),
+        ("Je voudrais un vol pour Paris", "fr"),
+        ("你好", "zh"),
+        ("帮我 book 一个 flight to Beijing", "zh"),
+        ("Please translate 你好 into English for my friend", "en"),
+        ("フライトを予約して", "ja"),
+        ("明日の会議を予約して", "ja"),
+        ("أريد حجز رحلة", "ar"),
+        ("order 17 status", "en"),
+        ("Could you help me with the hotel in München?", "en"),
+        ("Vorrei un biglietto per Roma", None),
+        ("Ik wil graag een kamer", None),
+        ("Помогите мне, пожалуйста", None),
+        ("", None),
+        ("12345 !!", None),
+    ],
+)
+def test_the_language_is_told_by_script_or_small_words(text: str, language: str | None) -> None:
+    assert detect_language(text) == language

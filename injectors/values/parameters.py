@@ -1,0 +1,173 @@
+"""What the declared tools ask for: their parameters, each with the type of value that fills it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from crosswind.injectors.conversation import ToolList, ToolSchema
+
+
+class ValueType(StrEnum):
+    """The type of a value in a user's words."""
+
+    DATE = "date"
+    TIME = "time"
+    NUMBER = "number"
+    MONEY = "money"
+    PLACE = "place"
+    NAME = "name"
+    FILE = "file"
+    ID = "id"
+    OPTION = "option"
+    DURATION = "duration"
+    EMAIL = "email"
+    WORD = "word"
+
+
+class Parameter(msgspec.Struct, frozen=True, gc=False):
+    """A parameter of a tool, at any depth of its schema."""
+
+    tool: str
+    name: str
+    type: ValueType
+    options: tuple[str, ...] = ()
+    """The values that its schema enumerates."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of its name, in lower case: `departureDate` is departure, date."""
+        return split_name(self.name)
+
+    @property
+    def thing(self) -> str | None:
+        """What fills it, in plain words and without an article; None where its name says nothing."""
+        words = [_SPOKEN.get(word, word) for word in self.words]
+        if len(words) > 1 and words[-1] in ("id", "ids", "name", "code") and self.type is not ValueType.NAME:
+            words.pop()
+        plain = " ".join(words)
+        return plain if words and all(len(word) > 2 for word in words) and plain not in _EMPTY else None
+
+
+_SPOKEN = {"num": "number of", "qty": "quantity", "max": "maximum", "min": "minimum", "dest": "destination"}
+_EMPTY = frozenset(
+    {"value", "data", "input", "query", "text", "params", "item", "type", "number of", "option"}
+)
+_FORMATS = {
+    "date": ValueType.DATE,
+    "date-time": ValueType.DATE,
+    "time": ValueType.TIME,
+    "duration": ValueType.DURATION,
+    "email": ValueType.EMAIL,
+    "uuid": ValueType.ID,
+    "uri": ValueType.FILE,
+    "uri-reference": ValueType.FILE,
+}
+_BY_WORD: tuple[tuple[ValueType, frozenset[str]], ...] = tuple(
+    (kind, frozenset(words.split()))
+    for kind, words in (
+        (ValueType.EMAIL, "email mail mailbox"),
+        (ValueType.DATE, "date day deadline birthday dob due checkin checkout expiry"),
+        (
+            ValueType.FILE,
+            "file files filename path folder directory dir url uri link",
+        ),
+        (ValueType.TIME, "time hour timestamp"),
+        (ValueType.MONEY, "price amount budget cost fee salary balance fare payment total deposit"),
+        (ValueType.DURATION, "duration nights minutes hours weeks length days months seconds"),
+        (
+            ValueType.PLACE,
+            "city location place destination origin airport country address venue state region town street "
+            "departure arrival area district station hotel restaurant province county",
+        ),
+        (ValueType.ID, "id ids code reference sku uuid isbn number token key plate iban account"),
+        (
+            ValueType.NAME,
+            "name title author artist person user username recipient contact company movie song album "
+            "receiver sender patient doctor customer employee brand product model team player ticker symbol",
+        ),
+    )
+)
+_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_DEPTH = 6
+"""How deep nested objects are looked into."""
+
+
+def split_name(name: str) -> tuple[str, ...]:
+    """The words of an identifier, in lower case."""
+    return tuple(part.lower() for part in _PARTS.findall(name))
+
+
+def list_parameters(tools: ToolList) -> tuple[Parameter, ...]:
+    """The tools' parameters, in order of the tools and of the parameters' names: a schema's own order may
+    change from request to request.
+    """
+    return _list_parameters(_Keyed(tools))
+
+
+class _Keyed:
+    """A tool list that is equal to another one which says the same."""
+
+    def __init__(self, tools: ToolList) -> None:
+        self.tools = tools
+
+    def __hash__(self) -> int:
+        return hash(self.tools.anchor)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Keyed) and self.tools.anchor == other.tools.anchor
+
+
+@lru_cache(256)
+def _list_parameters(keyed: _Keyed) -> tuple[Parameter, ...]:
+    return tuple(parameter for tool in keyed.tools for parameter in _walk(tool, tool.parameters, _DEPTH))
+
+
+def _walk(tool: ToolSchema, schema: Any, depth: int) -> Iterator[Parameter]:
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    if not isinstance(properties, Mapping) or depth == 0:
+        return
+    for name, member in sorted(properties.items(), key=lambda pair: str(pair[0])):
+        if not isinstance(member, Mapping):
+            continue
+        items = member.get("items")
+        leaf = items if isinstance(items, Mapping) else member
+        if isinstance(leaf.get("properties"), Mapping):
+            yield from _walk(tool, leaf, depth - 1)
+        elif (kind := _find_type(str(name), leaf)) is not None:
+            yield Parameter(tool.name, str(name), kind, _find_options(leaf))
+
+
+def _find_type(name: str, schema: Mapping[str, Any]) -> ValueType | None:
+    """The type of value that a leaf takes; None for what no user says in words, such as a boolean."""
+    declared = schema.get("type")
+    if declared in ("boolean", "null", "object"):
+        return None
+    if _find_options(schema):
+        return ValueType.OPTION
+    if (formatted := _FORMATS.get(str(schema.get("format")))) is not None:
+        return formatted
+    words = split_name(name)
+    numeric = declared in ("integer", "number", "float")
+    for word in reversed(words):  # The last word of a name is what it names: `file_date` is a date.
+        for kind, known in _BY_WORD:
+            if word in known:
+                return _narrow(kind) if numeric else kind
+    return ValueType.NUMBER if numeric else ValueType.WORD
+
+
+def _narrow(kind: ValueType) -> ValueType:
+    """The type of a parameter that takes a number and is called like a kind of value."""
+    numbers = (ValueType.MONEY, ValueType.DURATION, ValueType.TIME)
+    return kind if kind in numbers else ValueType.NUMBER
+
+
+def _find_options(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    given = schema.get("enum")
+    options = tuple(one for one in given if isinstance(one, str)) if isinstance(given, list) else ()
+    return options if len(options) > 1 else ()

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.text.languages import Language
+from crosswind.injectors.values.mentions import Mention, find_mentions
+from crosswind.injectors.values.parameters import ValueType
+from crosswind.injectors.values.rivals import coarsen, draw_rival
+from tests.injectors.values.test_mentions import TRAVEL
+
+
+def mention(text: str, kind: ValueType, options: tuple[str, ...] = ()) -> Mention:
+    return Mention(0, len(text), text, kind, None, options)
+
+
+VALUES = [
+    mention("2026-11-15", ValueType.DATE),
+    mention("2026-01-01", ValueType.DATE),
+    mention("November 3rd", ValueType.DATE),
+    mention("12. März", ValueType.DATE),
+    mention("15 de noviembre", ValueType.DATE),
+    mention("11月15日", ValueType.DATE),
+    mention("next Friday", ValueType.DATE),
+    mention("mañana", ValueType.DATE),
+    mention("3:30 pm", ValueType.TIME),
+    mention("14:05", ValueType.TIME),
+    mention("two", ValueType.NUMBER),
+    mention("17", ValueType.NUMBER),
+    mention("2500", ValueType.NUMBER),
+    mention("3 days", ValueType.DURATION),
+    mention("$800", ValueType.MONEY),
+    mention("1,250.50 dollars", ValueType.MONEY),
+    mention("premium economy", ValueType.OPTION, ("economy", "premium_economy", "business")),
+    mention("W1234", ValueType.ID),
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda one: one.text)
+def test_a_rival_is_another_value_of_the_same_form(value: Mention) -> None:
+    rivals = [draw_rival(value, SeededRandom(f"rival|{seed}")) for seed in range(40)]
+    assert rivals == [draw_rival(value, SeededRandom(f"rival|{seed}")) for seed in range(40)]
+    made = {one for one in rivals if one is not None}
+    assert made and value.text not in made
+    assert len(made) >= 2 or value.type is ValueType.DATE
+    for rival in made:
+        (again,) = find_mentions(f"take {rival} then", TRAVEL)
+        assert (again.text, again.type) == (rival, value.type), rival
+
+
+def test_a_rival_is_none_of_what_is_taken() -> None:
+    cabin = mention("business", ValueType.OPTION, ("economy", "business"))
+    assert draw_rival(cabin, SeededRandom("a")) == "economy"
+    assert draw_rival(cabin, SeededRandom("a"), taken=["Economy"]) is None
+
+
+def test_places_and_names_have_rivals_of_the_conversation_only() -> None:
+    rome = mention("Rome", ValueType.PLACE)
+    assert draw_rival(rome, SeededRandom("a")) is None
+    assert draw_rival(rome, SeededRandom("a"), ["rome", "Oslo"]) == "Oslo"
+
+
+@pytest.mark.parametrize("text", ["1", "one", "0", "no digits"])
+def test_where_nothing_fits_there_is_no_rival(text: str) -> None:
+    assert draw_rival(mention(text, ValueType.NUMBER), SeededRandom("a")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "language", "coarse"),
+    [
+        ("2026-11-15", ValueType.DATE, Language.EN, "mid-November"),
+        ("November 3rd", ValueType.DATE, Language.EN, "early November"),
+        ("12. März", ValueType.DATE, Language.DE, "Mitte März"),
+        ("28 de mayo", ValueType.DATE, Language.ES, "finales de mayo"),
+        ("le 2 août", ValueType.DATE, Language.FR, "début août"),
+        ("11月15日", ValueType.DATE, Language.ZH, "11月中旬"),
+        ("next Friday", ValueType.DATE, Language.EN, None),
+        ("2026-11-15", ValueType.DATE, Language.AR, None),
+        ("3:30 pm", ValueType.TIME, Language.EN, "the afternoon"),
+        ("14:05", ValueType.TIME, Language.DE, "nachmittags"),
+        ("5", ValueType.NUMBER, Language.EN, "a few"),
+        ("2", ValueType.NUMBER, Language.EN, None),
+        ("150", ValueType.NUMBER, Language.EN, "a hundred or two"),
+        ("$800", ValueType.MONEY, Language.EN, "a few hundred dollars"),
+        ("1,250.50 dollars", ValueType.MONEY, Language.EN, "a thousand or two dollars"),
+        ("500元", ValueType.MONEY, Language.ZH, "几百元"),
+        ("3 days", ValueType.DURATION, Language.EN, "a few days"),
+        ("W1234", ValueType.ID, Language.EN, None),
+    ],
+)
+def test_a_coarse_form_says_less_and_nothing_untrue(
+    text: str, kind: ValueType, language: Language, coarse: str | None
+) -> None:
+    assert coarsen(mention(text, kind), language) == coarse
