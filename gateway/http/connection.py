@@ -178,11 +178,12 @@ class ClientConnection(asyncio.Protocol):
     def _begin(self, head: RequestHead, body: bytes | None = None) -> None:
         """Serve the request of this head. `body`: the whole of it, if it is here."""
         self._served, self._partial, self._timed = True, False, 0
-        self._set_half_open(False)
+        if self._half_open:
+            self._set_half_open(False)
         self._request = request = HttpRequest(self, head)
         if body is not None:
             self.deadline = inf
-            request.receive(body, last=True)
+            request.receive_whole(body)
         else:
             bodiless = not (head.length or head.template.chunked)
             self.deadline = inf if bodiless else self._loop.time() + self.table.timeouts.body
@@ -251,7 +252,7 @@ class ClientConnection(asyncio.Protocol):
             self._end_exchange()
             if self._reader.waiting and not self.closing:
                 self._read()
-            if self._reader.waiting <= MOST_AHEAD:
+            if not self._reading and self._reader.waiting <= MOST_AHEAD:
                 self.read_on()
         elif self.closes:
             self._linger()
@@ -275,7 +276,7 @@ class ClientConnection(asyncio.Protocol):
         """The request is here, and its answer is written."""
         request, self._request = self._request, None
         assert request is not None, "an exchange ends after it began"
-        if b"content-encoding" in request.head.template.first:
+        if request.head.template.encoded:
             self.budget.release_all(request)
         elif request.held:
             self.budget.received -= request.held

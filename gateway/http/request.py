@@ -123,11 +123,9 @@ class HttpRequest:
     def take_whole(self, limit: int) -> bytes | None:
         """The whole body, if it is here, isn't encoded, and there is nothing to refuse or to wait for."""
         budget = self._connection.budget
-        if not self.arrived or self._size > limit or self._failure is not None:
+        if not self.arrived or self._size > limit or self.head.template.encoded:
             return None
-        if b"content-encoding" in self.head.template.first:
-            return None
-        if budget.received + budget.decoded > budget.limit_of_new:
+        if self._failure is not None or budget.received + budget.decoded > budget.limit_of_new:
             return None
         body, self._body, self.read = self._body, b"", True
         return bytes(body)
@@ -186,6 +184,16 @@ class HttpRequest:
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+
+    def receive_whole(self, body: bytes) -> None:
+        """Take the body, which came as a whole."""
+        size, budget = len(body), self._connection.budget
+        if budget.received + budget.decoded + size > budget.limit_of_new:
+            self.receive(body, last=True)
+            return
+        budget.received += size
+        self.held = self._size = size
+        self._body, self.arrived = body, True
 
     def receive(self, part: bytes, *, last: bool) -> bool:
         """Take a part of the body; return whether more may come at once."""
@@ -378,18 +386,6 @@ class HttpRequest:
             connection.transport.write(data)
 
     # Another protocol
-
-    @property
-    def offered_subprotocols(self) -> list[str]:
-        """The subprotocols that a WebSocket's handshake offers."""
-        values = [value for name, value in self.headers if name == b"sec-websocket-protocol"]
-        return [one.strip() for value in values for one in value.decode("latin-1").split(",")]
-
-    def open_websocket(self, limit: int) -> WebSocketConnection:
-        """The WebSocket whose handshake this is. ServiceError where the handshake isn't in order. `limit`
-        bounds a message, in bytes.
-        """
-        return WebSocketConnection(self.head, limit)
 
     def accept_websocket(self, websocket: WebSocketConnection, subprotocol: str | None) -> None:
         """Answer the handshake, and hand the connection over."""

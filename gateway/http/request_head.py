@@ -56,7 +56,10 @@ class HeadTemplate(msgspec.Struct, eq=False):
     first: dict[bytes, bytes]
     """The headers by name, without those of `own`; the first of equal names counts."""
     own: tuple[tuple[int, bytes], ...]
-    """Where `headers` differ, and their names."""
+    """Where `headers` differ, and their names; the last is first."""
+    own_names: tuple[bytes, ...]
+    encoded: bool
+    """The body has a `Content-Encoding`."""
     http_1_0: bool
     keep_alive: bool
     chunked: bool
@@ -75,7 +78,9 @@ class RequestHead(msgspec.Struct, frozen=True, gc=False):
 
     template: HeadTemplate
     own: Mapping[bytes, bytes]
-    """The values that its template leaves open, by name; the first of equal names counts."""
+    """The values that its template leaves open, by name, with the spaces around them; the first of equal
+    names counts.
+    """
     length: int
     """The announced length of the body; 0 if none was announced."""
     raw: bytes
@@ -88,14 +93,14 @@ class RequestHead(msgspec.Struct, frozen=True, gc=False):
         if not template.own:
             return template.headers
         headers = template.headers.copy()
-        for (at, name), value in zip(template.own, _OWN.split(self.raw)[2::3], strict=True):
+        for (at, name), value in zip(reversed(template.own), _OWN.split(self.raw)[2::3], strict=True):
             headers[at] = name, value.strip(b" \t")
         return headers
 
     @property
     def first(self) -> dict[bytes, bytes]:
         """The headers by name; the first of equal names counts."""
-        return {**self.template.first, **self.own}
+        return self.template.first | {name: value.strip(b" \t") for name, value in self.own.items()}
 
     @property
     def offers_websocket(self) -> bool:
@@ -125,10 +130,10 @@ class HeadReader:
             raise make_headers_error(self.limits)
         elif _VALUES.fullmatch(b"".join(values)) is None:
             raise _make_field_error()
-        own: dict[bytes, bytes] = {}
-        for (_, name), value in zip(template.own, values, strict=True):
-            own.setdefault(name, value.strip(b" \t"))
-        return RequestHead(template, own, _read_length(own.get(b"content-length", b"0")), raw)
+        values.reverse()
+        own = dict(zip(template.own_names, values, strict=True))
+        length = own.get(b"content-length")
+        return RequestHead(template, own, 0 if length is None else _read_length(length.strip(b" \t")), raw)
 
     def read_request(self, data: bytes) -> tuple[RequestHead, bytes] | None:
         """The head and the body of the request that these bytes are; None unless they are just one, which
@@ -180,11 +185,13 @@ def parse_head(raw: bytes, limits: ReadLimits) -> HeadTemplate:
         and method == b"GET"
         and not (old or chunked)
     )
-    own = tuple((at, name) for at, (name, _) in enumerate(headers) if _OWN.match(b"\r\n%b:" % name))
+    own = tuple((at, name) for at, (name, _) in enumerate(headers) if _OWN.match(b"\r\n%b:" % name))[::-1]
     for _, name in own:
         first.pop(name, None)
     return HeadTemplate(
         *(method.decode("ascii"), target, path, query, line.end(), headers, first, own),
+        own_names=tuple(name for _, name in own),
+        encoded=b"content-encoding" in first,
         http_1_0=old,
         keep_alive=not old and b"close" not in tokens,
         chunked=chunked,

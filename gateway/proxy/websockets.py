@@ -95,8 +95,8 @@ class WebSockets:
                 log_request("data", http.method, _KIND, status, started)
 
     async def _relay(self, http: HttpRequest, route: Route) -> None:
-        offered = http.offered_subprotocols
-        client = http.open_websocket(self.settings.limits.body)
+        offered = _read_subprotocols(http)
+        client = WebSocketConnection(http.head, self.settings.limits.body)
         if route.path is None:
             raise ServiceError(404, "no such route; the API is under /v1", code="not_found")
         if self.settings.websockets == "refuse":
@@ -254,6 +254,12 @@ async def _down(far: ClientConnection, client: Client) -> None:
         else:
             code = 1000 if closed.rcvd.code in _UNSAID else closed.rcvd.code
             await client.close(code, closed.rcvd.reason)
+
+
+def _read_subprotocols(http: HttpRequest) -> list[str]:
+    """The subprotocols that a WebSocket's handshake offers."""
+    values = [value for name, value in http.headers if name == b"sec-websocket-protocol"]
+    return [one.strip() for value in values for one in value.decode("latin-1").split(",")]
 
 
 def _without_handshake(headers: Headers) -> Headers:

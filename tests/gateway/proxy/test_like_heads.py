@@ -1,0 +1,53 @@
+"""What heads have in common is found out once. What differs counts for each request, and for each answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crosswind.testing.replies import plain
+from tests.gateway.dialogue import body, user
+from tests.gateway.servers import answer, gateway, upstream
+
+BODY = body(user("Where is order W17?"))
+
+
+async def test_each_request_has_its_own_session_and_task(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app, steering=True) as running:
+        for name in ("one", "two", "three"):
+            got = await running.chat(BODY, X_Crosswind_Session=name, X_Crosswind_Task=f"task of {name}")
+            assert got.status_code == 200
+        stored = {one["id"]: one["task_id"] for one in await running.sessions()}
+    assert stored == {name: f"task of {name}" for name in ("one", "two", "three")}
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("x" * 201, "invalid_session_id"), ("sk-of-the-client-itself", "secret_in_name")]
+)
+async def test_a_session_name_is_checked_behind_a_good_one(tmp_path: Path, name: str, code: str) -> None:
+    credential = {"authorization": "Bearer sk-of-the-client-itself"}
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        assert (await running.chat(BODY, X_Crosswind_Session="good", **credential)).status_code == 200
+        refused = await running.chat(BODY, X_Crosswind_Session=name, **credential)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (400, code)
+        assert len(app.requests) == 1
+
+
+async def test_each_client_is_known_by_its_own_credential(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app, auth="keys", keys=[{"key": "ours"}]) as running:
+        statuses = [
+            (await running.chat(BODY, authorization=f"Bearer {key}")).status_code
+            for key in ("ours", "theirs", "ours", "other")
+        ]
+    assert statuses == [200, 401, 200, 401]
+    assert all("authorization" not in seen.headers for seen in app.requests)
+
+
+async def test_the_body_is_announced_by_its_own_length(tmp_path: Path) -> None:
+    texts = ["short", "quite a lot longer than that", ""]
+    async with upstream(*(plain(answer(text)) for text in texts)) as app, gateway(tmp_path, app) as running:
+        for text in texts:
+            given = body(user(f"{text}?"))
+            assert (await running.chat(given)).json() == answer(text)
+            assert app.requests[-1].json == given
