@@ -11,6 +11,14 @@ from crosswind.injectors.text.languages import Language
 _TOKEN = re.compile(r"\{[^{}]*\}|[^\W_]+(?:['’][^\W_]+)?")
 _SIGN = re.compile(r"\{[^{}]*\}|[a-z0-9]+|[^\W_]")
 _HAN_PAIR = re.compile(r"[\u4e00-\u9fff]{2}")
+_JAPANESE_WORD = re.compile(
+    r"""
+    [\u4e00-\u9fff々]+ | [ァ-ヴー]{2,} | ちなみに | ところで | そういえば | とりあえず | ついでに | すみません
+    | ごめん | ちょっと | やっぱり? | いつも | よろしく | ありがと
+    """,
+    re.VERBOSE,
+)
+"""A word's part in kanji or katakana. Hiragana, without spaces, hides words: only some that become habits."""
 _UNSPACED = frozenset({Language.ZH, Language.JA})
 """Languages without spaces between words: their characters and Latin words are compared instead."""
 _STOP_WORDS = {
@@ -95,14 +103,30 @@ _VALUE_SIGNS = {
         """,
         re.VERBOSE,
     ),
+    Language.JA: re.compile(
+        r"""
+        [一二三四五六七八九十百千万億〇] | 半(?=[日月年額時]) | [今明昨]日 | 明後日 | [今昨]夜 | 今[朝晩]
+        | [月火水木金土日]曜 | 正午 | 元[日旦] | 正月 | きのう | おととい | あさって
+        | あした(?=[のはもかにで、。]) | ふたつ | みっつ | ふたり | クリスマス | ゴールデンウィーク | ダース
+        """,
+        re.VERBOSE,
+    ),
 }
-"""Numbers and days in a language without spaces. "一" is mostly an article, and part of many words."""
+"""Numbers and days in a language without spaces. Chinese "一" is mostly an article, and in many words."""
 _NUMERALS_IN_WORDS = {
     Language.ZH: re.compile(
         """
         第. | 万一 | 万能 | 千万(?=[别不要得]) | 十分(?!钟) | 十足 | 再三 | 丢三落四 | 三心二意 | 三言两语
         | 乱七八糟 | 七嘴八舌 | 七上八下 | 五花八门 | 五颜六色 | 四处 | 四周 | 二手 | 二维码 | 三明治 | 八卦
         | 百科 | 百货 | 百搭 | 老百姓 | 千篇一律 | 不管三七二十一
+        """,
+        re.VERBOSE,
+    ),
+    Language.JA: re.compile(
+        r"""
+        一(?:応|緒|番(?![目線])|般|部|切|旦|瞬|覧|括|方|体|致|定|層|概|向に|度|言|息|気に|目|安心|苦労|律|通り)
+        | 唯一 | 統一 | 同一 | 均一 | 万が?一 | 万[能全年] | 十[分全](?![後前間]) | 二度手間 | 二度と | 二の次
+        | 三日坊主 | 再三 | 四季 | 四六時中 | 四角 | 三角 | 七味 | 八百屋 | 八つ当たり | 八方 | 百貨 | 百科
         """,
         re.VERBOSE,
     ),
@@ -115,8 +139,25 @@ _STOP_SIGNS = {
         "于里上下中边前面样点儿出起来回进成当将该应比像帮请里家人事天年月日"
     ),
 }
-"""The characters of words that any text repeats."""
+"""The characters of Chinese words that any text repeats."""
+_JAPANESE_STOP_WORDS = frozenset("人方事物時言思見出行来何私前後中上下今日年分間気願聞書教使入手本的")
 _ADDRESSES = {
+    Language.JA: {
+        Address.INFORMAL: re.compile(
+            r"""
+            (?<![またく])だ(?:よ|ね|ろ|わ|けど|っけ) | じゃん | [てで]くれ(?![まぐ])
+            | [てで]よ(?![うりかいくそろ]) | といて | ちょうだい(?![しい]) | ごめん(?!くだ|なさ) | んの？
+            """,
+            re.VERBOSE,
+        ),
+        Address.FORMAL: re.compile(
+            r"""
+            です | (?<![励済冷覚悩騙])(?<!ます)ます(?!ます) | (?<!済)(?:ません|まし[たょ]) | くださ | 下さ
+            | ございま | でしょう | いただ[いきくけ] | いらっしゃ | 存じ
+            """,
+            re.VERBOSE,
+        ),
+    },
     Language.ZH: {
         Address.INFORMAL: re.compile("(?<!迷)你(?!们)"),
         Address.FORMAL: re.compile("您"),
@@ -133,7 +174,8 @@ _ADDRESSES = {
     },
 }
 """The words that surely address the reader. At a sentence's start "Sie" may be "they"; a French verb in "-ez"
-addresses by itself: "laissez". Chinese "你们" means the firm, and goes with "您" too."""
+addresses by itself: "laissez". Chinese "你们" means the firm, and goes with "您" too. Japanese addresses by
+the verb's ending: "です" and "ます" are formal, plain endings informal, a fragment without a verb neither."""
 _ELISION = re.compile(r"\b(?:[cdjlmnst]|(?:jus|lors|puis|quoi)?qu)['’]")
 """French words that lose their vowel before the next: "d'août" is the word "août"."""
 
@@ -146,8 +188,10 @@ def find_values(text: str, language: Language) -> list[str]:
 
 
 def find_content_words(text: str, language: Language) -> set[str]:
-    """The words that are a text's own, in Chinese as pairs of characters; none where we have no list of the
-    words that any text repeats."""
+    """The words that are a text's own, in Chinese as pairs of characters, in Japanese what is in kanji or
+    katakana; none where we have no list of the words that any text repeats."""
+    if language is Language.JA:
+        return {*_JAPANESE_WORD.findall(text)} - _JAPANESE_STOP_WORDS
     if signs := _STOP_SIGNS.get(language):
         pairs = (text[at : at + 2] for at in range(len(text) - 1))
         return {pair for pair in pairs if _HAN_PAIR.fullmatch(pair) and not signs & {*pair}}

@@ -280,6 +280,64 @@ def test_chinese_words_that_are_a_habit() -> None:
     assert "word '顺便' is in 4 of 4" in problem.what
 
 
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("二人でも乗れる？", "word '二' could be taken for a value"),
+        ("月曜日は混むのかな", "word '月曜' could be taken for a value"),
+        ("明日って雨？", "word '明日' could be taken for a value"),
+        ("半年も待つ人いる？", "word '半' could be taken for a value"),
+        ("十分後には飛ぶ？", "word '十' could be taken for a value"),
+        ("あと９００キロくらい？", "leave the digits out"),
+        ("飛行機ってなぜ白いんだろう", "informal"),
+        ("これ何だっけ", "informal"),
+        ("パイロットの人にも聞いといて", "informal"),
+        ("飛行機はなぜ白いのですか", "formal"),
+        ("どなたか教えてください", "formal"),
+        ("飛行機に乗ったことがありません", "formal"),
+    ],
+)
+def test_japanese_numbers_days_and_politeness(text: str, what: str) -> None:
+    (problem,) = problems({**DRIFT, "half": "train", "text": text}, name="ja/travel")
+    assert what in problem.what
+
+
+def test_japanese_that_is_neither_polite_nor_plain_and_words_that_name_no_number() -> None:
+    texts = [
+        "（一応、余談。）",
+        "万が一のときの酸素マスク、十分な数あり？",
+        "ますます謎な一般論",
+        "まだよくある話、ただわりと深い",
+        "用事は済ませんと",
+    ]
+    entries: list[dict[str, Any]] = [{"text": text} for text in texts]
+    entries += [{"text": "白いですよね", "address": "formal"}, {"text": "白いじゃん", "address": "informal"}]
+    halves = [{**DRIFT, "half": ["train", "test"][at % 2], **entry} for at, entry in enumerate(entries)]
+    assert problems(*halves, name="ja/travel") == []
+
+
+def test_japanese_that_mixes_polite_and_plain() -> None:
+    mixed = {**DRIFT, "half": "train", "text": "白いじゃん、なぜですか"}
+    for address in ("formal", "informal"):
+        assert len(problems({**mixed, "address": address}, name="ja/travel")) == 1
+
+
+@pytest.mark.parametrize(
+    ("texts", "word"),
+    [
+        (["余談、飛行機", "飛行機が好き", "白い飛行機", "飛行機は遅れがち"], "飛行機"),
+        (["パイロット", "あのパイロット", "白いパイロットの帽子", "パイロットって"], "パイロット"),
+        (["ちなみに雨", "白いの、ちなみに", "あれちなみに", "ちなみに犬"], "ちなみに"),
+    ],
+)
+def test_japanese_words_that_are_a_habit(texts: list[str], word: str) -> None:
+    entries = [
+        {**DRIFT, "half": half, "text": text} for half, text in zip(["train", "test"] * 2, texts, strict=True)
+    ]
+    (problem,) = problems(*entries, name="ja/general")
+    assert f"word '{word}' is in 4 of 4" in problem.what
+
+
 def test_the_halves_of_two_packs_share_no_words() -> None:
     travel = read(*GOOD)
     shared = {**DRIFT, "half": "test", "text": "So why do planes fly so slowly?"}
