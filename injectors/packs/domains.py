@@ -1,0 +1,112 @@
+"""Tell what a conversation is about, by the names and descriptions of its tools and by how it opens."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from crosswind.injectors.conversation import ToolList
+from crosswind.injectors.packs.parts import Domain
+from crosswind.injectors.values.parameters import list_parameters, split_name
+
+_STEMS: dict[Domain, frozenset[str]] = {
+    domain: frozenset(stems.split())
+    for domain, stems in {
+        Domain.SHOPPING: """
+            buy cart catalog checkout customer deliver delivery discount exchange garment inventory item
+            merchant order parcel product purchase refund retail return seller ship shop size sku store
+            warehouse wishlist
+            """,
+        Domain.TRAVEL: """
+            accommodation airline airport baggage boarding cabin cruise departure destination fare flight
+            hostel hotel itinerary luggage passenger passport reservation rental seat sightsee tour train
+            travel trip visa
+            """,
+        Domain.FILES: """
+            archive cat cd chmod cp cwd dir directory disk echo file filesystem folder grep ls mkdir mv path
+            rm rmdir shell sort tail terminal touch wc bash command
+            """,
+        Domain.CODE: """
+            api branch bug build class code commit compile debug dependency deploy function git github issue
+            lint merge method module package pipeline pull python refactor release repo repository snippet
+            test variable
+            """,
+        Domain.BANKING: """
+            account atm balance bank beneficiary bond broker card credit crypto currency debit deposit
+            dividend fund iban invest invoice loan money mortgage pay payment portfolio price savings share
+            stock ticker trade transaction transfer watchlist withdraw
+            """,
+        Domain.MESSAGING: """
+            appointment attendee calendar chat channel contact email event inbox invite mail meeting message
+            notify post reminder reply reschedule schedule send sms tweet retweet follow comment thread
+            slack
+            """,
+        Domain.SEARCH: """
+            article browse citation crawl document encyclopedia fact google lookup news query retrieve
+            search source snippet translate url web webpage website wikipedia weather page
+            """,
+        Domain.DEVICES: """
+            alarm brake camera car climate device door driver engine fuel gear headlight heating home lamp
+            light lock mileage navigation odometer printer pressure sensor smart speaker tank temperature
+            thermostat tire vehicle volume washer wifi window
+            """,
+        Domain.HEALTH: """
+            allergy blood clinic diagnosis doctor dose dosage drug exercise fitness health hospital lab
+            medical medication medicine nurse patient pharmacy prescription symptom therapy treatment
+            vaccine vital calorie nutrition workout
+            """,
+        Domain.SUPPORT: """
+            agent case complaint escalate faq feedback helpdesk incident outage password plan reset sla
+            subscription support ticket troubleshoot resolve resolution priority
+            """,
+        Domain.DATA: """
+            aggregate analytics chart column csv dashboard database dataframe dataset etl histogram join
+            metric mysql plot postgres query report row schema select sql spreadsheet table warehouse
+            """,
+    }.items()
+}
+_SHORTEST_PREFIX = 5
+"""A stem of so many letters also begins longer words: `deliver` is found in `delivering`, `car` not in `care`.
+"""
+_WORD = re.compile(r"[^\W_]+")
+_NAME_WEIGHT, _DESCRIPTION_WEIGHT, _PARAMETER_WEIGHT, _OPENING_WEIGHT = 3.0, 1.0, 1.0, 1.5
+_CLEAR = 2.5
+"""The weight that a domain needs: more than one word of a message gives."""
+
+
+def has_stem(word: str, stems: frozenset[str]) -> bool:
+    """Whether a lower-case word is one of the stems, its plural, or begins with a long one."""
+    if word in stems or word.removesuffix("s") in stems:
+        return True
+    return any(word[:size] in stems for size in range(_SHORTEST_PREFIX, len(word)))
+
+
+def split_words(text: str) -> list[str]:
+    """The words of prose and of identifiers in it, in lower case."""
+    return [part for word in _WORD.findall(text) for part in (word.lower(), *split_name(word))]
+
+
+def detect_domain(tools: ToolList, opening: str) -> Domain:
+    """What the conversation is about; `GENERAL` where nothing tells, or two domains do alike."""
+    given = tuple((tool.name, tool.description) for tool in tools)
+    return _detect_domain(given, tuple(one.name for one in list_parameters(tools)), opening)
+
+
+@lru_cache(512)
+def _detect_domain(tools: tuple[tuple[str, str], ...], parameters: tuple[str, ...], opening: str) -> Domain:
+    share = max(1, len(tools)) ** -0.5
+    texts = [
+        *((split_name(name), _NAME_WEIGHT * share) for name, _ in tools),
+        *((split_words(about), _DESCRIPTION_WEIGHT * share) for _, about in tools),
+        ([word for name in parameters for word in split_name(name)], _PARAMETER_WEIGHT),
+        (split_words(opening), _OPENING_WEIGHT),
+    ]
+    scores = dict.fromkeys(_STEMS, 0.0)
+    for words, weight in texts:
+        for domain, stems in _STEMS.items():
+            # A root, so that no single text decides by its length.
+            scores[domain] += weight * len({word for word in words if has_stem(word, stems)}) ** 0.5
+    first, second, *_ = sorted(scores.values(), reverse=True)
+    if first < _CLEAR or first == second:
+        return Domain.GENERAL
+    return max(scores, key=lambda domain: scores[domain])

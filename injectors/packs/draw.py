@@ -1,0 +1,152 @@
+"""Draw a phrase from the packs that fits a conversation: its language, domain, tools and words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
+
+import msgspec
+
+from crosswind.injectors.conversation import ToolList
+from crosswind.injectors.packs.domains import detect_domain, has_stem, split_words
+from crosswind.injectors.packs.load import load
+from crosswind.injectors.packs.model import SLOT, Entry, Pack
+from crosswind.injectors.packs.parts import DRAWN_SLOTS, Address, Domain, Half
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.text.languages import Language
+from crosswind.injectors.values.parameters import ValueType
+
+_UNSPACED = frozenset({Language.ZH, Language.JA})
+
+
+class Setting(msgspec.Struct, frozen=True, gc=False):
+    """What of a conversation decides which phrases fit it."""
+
+    language: Language
+    domain: Domain
+    half: Half
+    text: str
+    """What the conversation and its tools say, in lower case."""
+    words: frozenset[str]
+    tool_words: frozenset[str]
+    address: Address | None = None
+    """How its user addresses the agent, where the language has two ways and the user has shown one."""
+
+
+class Phrase(msgspec.Struct, frozen=True, gc=False):
+    """An entry that was drawn, with its slots filled."""
+
+    entry: str
+    """Pack, version and entry: `en/travel@1#same-001`."""
+    text: str
+    key: str = ""
+    parameter: str = ""
+
+
+def make_setting(
+    tools: ToolList, opening: str, language: Language, half: Half, address: Address | None = None
+) -> Setting:
+    """The setting of a conversation, by its tools and how its user opened it: neither changes later."""
+    said = tuple(f"{tool.name} {tool.description}" for tool in tools)
+    return _make_setting(said, detect_domain(tools, opening), opening, language, half, address)
+
+
+@lru_cache(256)
+def _make_setting(
+    tools: tuple[str, ...],
+    domain: Domain,
+    opening: str,
+    language: Language,
+    half: Half,
+    address: Address | None,
+) -> Setting:
+    of_tools = frozenset(word for said in tools for word in split_words(said))
+    text = " ".join([*tools, opening]).lower()
+    return Setting(language, domain, half, text, of_tools | {*split_words(opening)}, of_tools, address)
+
+
+def draw_phrase(
+    rng: SeededRandom,
+    setting: Setting,
+    operator: str,
+    part: str,
+    *,
+    slots: Mapping[str, str] | None = None,
+    type: ValueType | None = None,
+    used: Collection[str] = (),
+) -> Phrase | None:
+    """Draw an entry of a part that fits, and fill its slots; None where no pack has one.
+
+    `slots` are what the conversation fills, `type` is that of `{value}`; what is in `used` isn't drawn again.
+    """
+    filled = slots or {}
+    fitting = [
+        (name, entry)
+        for name, entry in _entries(setting, operator, part)
+        if name not in used and _fits(entry, setting, filled, type)
+    ]
+    if not fitting:
+        return None
+    name, entry = rng.choice(fitting)
+    return Phrase(name, fill(entry.text, filled, rng), entry.key, entry.parameter)
+
+
+def _entries(setting: Setting, operator: str, part: str) -> Iterator[tuple[str, Entry]]:
+    """The entries of the domain's pack and, behind them, of the general one."""
+    for domain in dict.fromkeys((setting.domain, Domain.GENERAL)):
+        pack = load(setting.language, domain)
+        if pack is not None:
+            for entry in pack.select(operator, part, setting.half):
+                yield _name(pack, entry), entry
+
+
+def _name(pack: Pack, entry: Entry) -> str:
+    return f"{pack.name}@{pack.version}#{entry.id}"
+
+
+def _fits(entry: Entry, setting: Setting, slots: Mapping[str, str], type: ValueType | None) -> bool:
+    if entry.fits and type not in entry.fits:
+        return False
+    if entry.address is not None and setting.address not in (None, entry.address):
+        return False
+    if any(slot not in slots and slot not in DRAWN_SLOTS for slot in entry.slots):
+        return False
+    if entry.about and not _is_said(entry.about, setting.words, setting):
+        return False
+    return not (entry.served_by and _is_said(entry.served_by, setting.tool_words, setting))
+
+
+def _is_said(stems: tuple[str, ...], words: frozenset[str], setting: Setting) -> bool:
+    if setting.language in _UNSPACED and any(not stem.isascii() and stem in setting.text for stem in stems):
+        return True
+    wanted = frozenset(stem.lower() for stem in stems)
+    return any(has_stem(word, wanted) for word in words)
+
+
+def fill(text: str, slots: Mapping[str, str], rng: SeededRandom) -> str:
+    """The text with its slots filled: the conversation's, and those that are drawn."""
+    return SLOT.sub(lambda slot: _fill_slot(slot, slots, rng), text)
+
+
+def _fill_slot(slot: re.Match[str], slots: Mapping[str, str], rng: SeededRandom) -> str:
+    kind, _, given = slot[1].partition(":")
+    if kind in slots:
+        return slots[kind]
+    match kind:
+        case "int":
+            low, high = (int(bound) for bound in given.split("-"))
+            return str(low + int(rng.uniform() * (high - low + 1)))
+        case "hex":
+            return _draw_hex(rng, int(given))
+        case "uuid":
+            return "-".join(_draw_hex(rng, size) for size in (8, 4, 4, 4, 12))
+        case "time":
+            month, day = 1 + int(rng.uniform() * 12), 1 + int(rng.uniform() * 28)
+            clock = ":".join(f"{int(rng.uniform() * most):02d}" for most in (24, 60, 60))
+            return f"2026-{month:02d}-{day:02d}T{clock}Z"
+    raise ValueError(f"slot {slot[0]}: nothing fills it; use one of {', '.join(sorted(DRAWN_SLOTS))}")
+
+
+def _draw_hex(rng: SeededRandom, digits: int) -> str:
+    return "".join(rng.choice("0123456789abcdef") for _ in range(digits))
