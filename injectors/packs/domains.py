@@ -66,8 +66,7 @@ _STEMS: dict[Domain, frozenset[str]] = {
     }.items()
 }
 _SHORTEST_PREFIX = 5
-"""A stem of so many letters also begins longer words: `deliver` is found in `delivering`, `car` not in `care`.
-"""
+"""A stem of so many letters begins longer words, too: `deliver` is in `delivering`, `car` not in `care`."""
 _WORD = re.compile(r"[^\W_]+")
 _NAME_WEIGHT, _DESCRIPTION_WEIGHT, _PARAMETER_WEIGHT, _OPENING_WEIGHT = 3.0, 1.0, 1.0, 1.5
 _CLEAR = 2.5

@@ -89,11 +89,8 @@ def test_an_entry_is_drawn_only_where_its_slots_can_be_filled_and_its_type_fits(
 def test_an_errand_that_a_tool_does_is_not_asked_as_out_of_scope() -> None:
     pack = load(Language.EN, Domain.TRAVEL)
     assert pack is not None
-    entry = next(
-        one
-        for one in pack.select("user.out_of_scope", "errand", Half.TRAIN)
-        if one.served_by and not one.about
-    )
+    errands = pack.select("user.out_of_scope", "errand", Half.TRAIN)
+    entry = next(one for one in errands if one.served_by and not one.about)
     serving = ToolList([*TRAVEL, ToolSchema(f"{entry.served_by[0]}_service", "", {})])
     name = f"{pack.name}@{pack.version}#{entry.id}"
     without = draw_all(setting(), "user.out_of_scope", "errand")
