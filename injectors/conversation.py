@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -103,7 +103,20 @@ class ToolList(tuple[ToolSchema, ...]):
     @cached_property
     def vocabulary(self) -> frozenset[str]:
         """The names and enumerated values that the tools declare, in lower case."""
-        return frozenset(word for tool in self for word in _schema_words(tool.name, tool.parameters))
+        words = {tool.name.lower() for tool in self}
+        pending: list[Any] = [dict(tool.parameters) for tool in self]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, dict):
+                properties, values = part.get("properties"), part.get("enum")
+                if isinstance(properties, dict):
+                    words.update([str(key).lower() for key in properties])
+                for value in values if isinstance(values, list) else ():
+                    if isinstance(value, str):
+                        words.update(value.lower().split())
+                part = part.values()
+            pending += [one for one in part if isinstance(one, _CONTAINERS)]
+        return frozenset(words)
 
 
 def _canonical(parameters: Mapping[str, Any]) -> str:
@@ -114,24 +127,11 @@ def _canonical(parameters: Mapping[str, Any]) -> str:
         return ""  # A list that nobody could write down is shown clean.
 
 
-def _schema_words(name: str, parameters: Mapping[str, Any]) -> Iterator[str]:
-    yield name.lower()
-    pending: list[Any] = [parameters]
-    while pending:
-        schema = pending.pop()
-        if isinstance(schema, list):
-            pending.extend(schema)
-        if isinstance(schema, str) or not isinstance(schema, Mapping):
-            continue  # Most are texts, and to ask an abstract class takes long.
-        properties, values = schema.get("properties"), schema.get("enum")
-        if isinstance(properties, Mapping):
-            yield from (str(key).lower() for key in properties)
-        if isinstance(values, list):
-            yield from (word for value in values if isinstance(value, str) for word in value.lower().split())
-        pending.extend(schema.values())
+_CONTAINERS = (dict, list)
+"""Of JSON values."""
 
 
-class Item(msgspec.Struct, frozen=True):
+class Item(msgspec.Struct, frozen=True, gc=False):
     """A text on which operators act. `ordinal` counts those of its kind along the branch, from 0."""
 
     site: ClassVar[Site]
@@ -142,19 +142,19 @@ class Item(msgspec.Struct, frozen=True):
     ordinal: int
 
 
-class UserText(Item, frozen=True):
+class UserText(Item, frozen=True, gc=False):
     """A text part of a user message. `ordinal` counts the messages."""
 
     site: ClassVar = Site.USER_TEXT
 
 
-class InstructionText(Item, frozen=True):
+class InstructionText(Item, frozen=True, gc=False):
     """A text of a request's system prompt."""
 
     site: ClassVar = Site.INSTRUCTIONS
 
 
-class ToolResult(Item, frozen=True):
+class ToolResult(Item, frozen=True, gc=False):
     """A text part of a tool's result, with the call that it answers."""
 
     site: ClassVar = Site.TOOL_RESULT

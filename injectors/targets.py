@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -72,7 +72,7 @@ class UserTarget:
 
     text: str
     ordinal: int
-    protected: tuple[tuple[int, int], ...] = ()
+    protected: Sequence[tuple[int, int]] = ()
     tools: tuple[ToolSchema, ...] = ()
     user_can_answer: bool = True
     clean: str | None = None

@@ -122,8 +122,8 @@ def check_user_text(entry: Registered, target: UserTarget, after: str) -> str | 
     withheld_for_good = entry.recovery is not Recovery.ASK_USER or not target.user_can_answer
     if withheld_for_good and (lost := entities.find_lost(target.text, after, target.tools)) is not None:
         return f"it would have changed {lost!r:.60}, which the task may depend on"
-    known = entities.find_numbers(target.text) | entities.find_numbers(" ".join(target.unsettled))
-    if added := entities.find_numbers(after) - known:
+    added = entities.find_added_numbers(target.text, after)
+    if added and (added := added - entities.find_numbers(" ".join(target.unsettled))):
         return f"it would have added {min(added)!r:.60}, which could be taken for one of the user's facts"
     if entry.recovery is Recovery.IGNORE and not _words_kept(target.text, after):
         return "it would have lost some of the user's own words"
@@ -137,7 +137,7 @@ def check_instructions(before: str, after: str) -> str | None:
         return NOTHING
     if not _words_kept(before, after) or entities.find_lost(before, after) is not None:
         return "it would have lost some of the instructions' own words"
-    if added := entities.find_numbers(after) - entities.find_numbers(before):
+    if added := entities.find_added_numbers(before, after):
         return f"it would have added {min(added)!r:.60}, which could be taken for a fact of the task"
     return None
 
@@ -169,6 +169,8 @@ def check_tool_result(entry: Registered, target: ToolResultTarget, after: str, c
 
 
 def _words_kept(before: str, after: str) -> bool:
+    if entities.find_additions(before, after) is not None:
+        return True
     remaining = iter(_WORD.findall(after))
     return all(word in remaining for word in _WORD.findall(before))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from enum import Enum, auto
+from enum import IntEnum, auto
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -42,7 +42,7 @@ from crosswind.injectors.guard.tool_words import (
 from crosswind.injectors.targets import ToolClass
 
 
-class _Says(Enum):
+class _Says(IntEnum):
     """What one piece of evidence says."""
 
     READS = auto()
@@ -182,6 +182,9 @@ def _by_later_words(words: list[str]) -> _Says:
     return _Says.NOTHING
 
 
+_WORDS = re.compile(r"[a-z][a-z'-]*")
+_PURPOSE = re.compile(r"\b(?:when|for)\b")
+_FIRST_WORD = re.compile(r"\W*(?:this (?:function|tool|method)\s+)?(\w+)")
 _SENTENCE = re.compile(r"[.!?](?:\s|$)|\n|;|•")
 _LEAD = re.compile(
     r"^(?:[\s\-*#>\d)`]*)(?:(?:this|the|a|an|it|use|used|using|useful|fast|simple|quickly|tool|tools|function|api|"
@@ -252,8 +255,8 @@ def _head(sentence: str) -> _Says:
     lead = _LEAD.match(sentence)
     began = sentence[: lead.end()] if lead else ""
     rest = sentence[len(began) :]
-    words = re.findall(r"[a-z][a-z'-]*", rest)
-    if not words or re.search(r"\b(?:when|for)\b", began):
+    words = _WORDS.findall(rest)
+    if not words or _PURPOSE.search(began):
         words = words[:1]
     if words and words[0] in _DOING:
         asked = any(_base(word) in READING for word in words[1:5])
@@ -291,13 +294,13 @@ _OBJECTS = frozenset(re.findall(r"\w+", "a an the this that one new some your my
 
 def _writes_besides(sentence: str) -> bool:
     """Whether a sentence joins a writing verb: `Find the record and delete it`."""
-    first = re.match(r"\W*(?:this (?:function|tool|method)\s+)?(\w+)", sentence)
+    first = _FIRST_WORD.match(sentence)
     third_person = first is not None and _base(first[1]) != first[1]
     for found in _ALSO.finditer(sentence):
         word = found[1]
         verb = _base(word)
         joint = sentence[found.start() :].split(None, 1)[0]
-        words = re.findall(r"[a-z][a-z'-]*", sentence[found.start(1) :])
+        words = _WORDS.findall(sentence[found.start(1) :])
         acts = verb in ACTING - UNTELLING - TELLING and _takes_an_object(words)
         if verb not in WRITING and not acts:
             continue
@@ -353,20 +356,33 @@ _ANYTHING = "*"
 
 def _properties(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
     properties = parameters.get("properties")
-    return properties if isinstance(properties, Mapping) else {}
+    return properties if isinstance(properties, dict) else {}
 
 
 def _choices(parameters: Mapping[str, Any]) -> Iterator[str]:
     """The values of parameters that choose what the tool does."""
-    for name, schema in _properties(parameters).items():
-        if _snake(name) not in CHOICES or not isinstance(schema, Mapping):
+    for key, schema in _properties(parameters).items():
+        name = _snake(key)
+        if name not in CHOICES or not isinstance(schema, dict):
             continue
         values = schema.get("enum")
         if isinstance(values, list):
             yield from (value for value in values if isinstance(value, str))
-        elif _snake(name) not in ("mode", "verb"):
+        elif name not in ("mode", "verb"):
             yield _ANYTHING
 
 
 def _snake(name: object) -> str:
-    return "_".join(word.lower() for word in _WORD.findall(str(name)))
+    text = str(name)
+    return _known_snake(text) if len(text) <= _LONGEST_FIELD else _join_words(text)
+
+
+_LONGEST_FIELD = 64
+"""Characters of the longest field's name that is remembered."""
+
+
+def _join_words(name: str) -> str:
+    return "_".join(_WORD.findall(name)).lower()
+
+
+_known_snake = lru_cache(maxsize=4096)(_join_words)

@@ -12,9 +12,9 @@ Every scan is linear in the text: tokens are found by one plain character class,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple, overload
 
 from crosswind.injectors.conversation import ToolList, ToolSchema
 from crosswind.injectors.text import sentence_pieces
@@ -75,6 +75,37 @@ def find_protected_spans(
         return spans
     kept = [span for span in _find_again(clean, text) if not _covered(span, spans)]
     return tuple(_merge([*spans, *kept])) if kept else spans
+
+
+class ProtectedSpans(Sequence[Span]):
+    """What `find_protected_spans` finds, found when it is asked for first: most noise looks at none."""
+
+    __slots__ = ("_clean", "_found", "_text", "_tools")
+
+    def __init__(self, text: str, tools: Iterable[ToolSchema], clean: str) -> None:
+        self._text, self._tools, self._clean = text, tools, clean
+        self._found: tuple[Span, ...] | None = None
+
+    def _find(self) -> tuple[Span, ...]:
+        if self._found is None:
+            self._found = find_protected_spans(self._text, self._tools, self._clean)
+        return self._found
+
+    def __iter__(self) -> Iterator[Span]:
+        return iter(self._find())
+
+    def __len__(self) -> int:
+        return len(self._find())
+
+    @overload
+    def __getitem__(self, at: int) -> Span: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Span, ...]: ...
+    def __getitem__(self, at: int | slice) -> Any:
+        return self._find()[at]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (self._find(),)
 
 
 def _find_spans(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
@@ -171,8 +202,23 @@ def find_lost(before: str, after: str, tools: Iterable[ToolSchema] = ()) -> str 
 
 def find_all_lost(before: str, after: str, tools: Iterable[ToolSchema]) -> tuple[str, ...]:
     """The entities of `before` that `after` doesn't contain in the same order."""
+    if find_additions(before, after) is not None:
+        return ()
     find = _short_find_all_lost if max(len(before), len(after)) <= REMEMBERED else _find_all_lost
     return find(before, after, ToolList.of(tools).vocabulary)
+
+
+def find_additions(before: str, after: str) -> tuple[str, str] | None:
+    """What stands in front of a text that was kept whole, and behind it, white space between them; None: it
+    wasn't kept so. No word of a text that was kept is lost."""
+    at = after.find(before)
+    end = at + len(before)
+    if at < 0 or not before:
+        return None
+    apart = at == 0 or after[at - 1].isspace() or before[0].isspace()
+    if not apart or not (end == len(after) or after[end].isspace() or before[-1].isspace()):
+        return None
+    return after[:at], after[end:]
 
 
 def _find_all_lost(before: str, after: str, vocabulary: frozenset[str]) -> tuple[str, ...]:
@@ -210,6 +256,12 @@ def _lower(text: str) -> str:
 def find_numbers(text: str) -> frozenset[str]:
     """The tokens with a digit of any script: each could be taken for an id, a date or an amount."""
     return _short_find_numbers(text) if len(text) <= REMEMBERED else _find_numbers(text)
+
+
+def find_added_numbers(before: str, after: str) -> frozenset[str]:
+    """The tokens with a digit of `after` that `before` doesn't have."""
+    found = _find_piece_numbers(" ".join(set(after.split()).difference(before.split())))
+    return found - find_numbers(before) if found else found
 
 
 def _find_numbers(text: str) -> frozenset[str]:

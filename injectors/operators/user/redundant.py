@@ -111,8 +111,9 @@ def _draw_candidates(target: UserTarget, rng: SeededRandom) -> list[tuple[str, b
     sentences = [text[start:end].strip() for start, end in split_sentences(text)]
     said = [sentence for sentence in sentences if _count_words(sentence) in REPEATED_WORDS]
     drawn = [(rng.choice(REPEATS), sentence) for sentence in rng.sample(said, 4)]
-    before = _uncontradicted(target)
-    own = {before[start:end].strip() for start, end in split_sentences(before)}
-    repeats = [(how.replace("{}", sentence), True) for how, sentence in drawn if sentence in own]
+    if (before := _uncontradicted(target)) != text:
+        own = {before[start:end].strip() for start, end in split_sentences(before)}
+        drawn = [(how, sentence) for how, sentence in drawn if sentence in own]
+    repeats = [(how.replace("{}", sentence), True) for how, sentence in drawn]
     first, second = (talk, repeats) if rng.chance(0.5) else (repeats, talk)
     return [one for pair in zip_longest(first, second) for one in pair if one is not None]

@@ -7,7 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors.conversation import ToolSchema
-from crosswind.injectors.text.entities import find_entities, find_lost, find_numbers, find_protected_spans
+from crosswind.injectors.text import entities
+from crosswind.injectors.text.entities import (
+    find_added_numbers,
+    find_entities,
+    find_lost,
+    find_numbers,
+    find_protected_spans,
+)
 from tests.injectors.dialogues import texts
 
 
@@ -71,8 +78,19 @@ def test_spans_are_in_order_apart_and_inside(text: str) -> None:
     flat = [edge for span in spans for edge in span]
     assert flat == sorted(flat)
     assert all(0 <= start < end <= len(text) for start, end in spans)
+    longer = f"It is a nice day here. {text} Again: thanks."
     assert find_lost(text, text) is None
-    assert find_lost(text, f"It is a nice day here. {text} Again: thanks.") is None
+    assert find_lost(text, longer) is None
+    # A text that is kept whole is looked at no further: entity by entity, none is lost either.
+    assert entities._find_all_lost(text, text, frozenset()) == ()
+    assert entities._find_all_lost(text, longer, frozenset()) == ()
+
+
+@settings(max_examples=200, deadline=None)
+@given(before=texts, more=texts, at=st.integers(0, 60))
+def test_added_numbers_are_those_that_the_text_had_not(before: str, more: str, at: int) -> None:
+    after = f"{before[:at]}{more}{before[at:]}"
+    assert find_added_numbers(before, after) == find_numbers(after) - find_numbers(before)
 
 
 @pytest.mark.parametrize(

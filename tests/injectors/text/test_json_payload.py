@@ -25,6 +25,20 @@ ODD = [
     "",
 ]
 ODD += ["[1,]", "01", "1.", '"\t"', " [true] ", "[" * 3000, "\ud800", '{"\ud800": 1}', "9223372036854775808"]
+ODD += [
+    "Infinity",
+    " NaN\n",
+    "-Infinity",
+    "I'd like",
+    "tru",
+    "nullx",
+    "{} {}",
+    '{"a": 1',
+    "\x0b[1]",
+    "[1]\x0b",
+    '"',
+    "-",
+]
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=6),

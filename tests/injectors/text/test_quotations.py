@@ -11,7 +11,7 @@ from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Assignment, Seed, make_plan
 from crosswind.injectors.profiles.load import load
 from crosswind.injectors.text.entities import find_protected_spans
-from crosswind.injectors.text.quotations import find_literals, find_open_end, find_plain_names
+from crosswind.injectors.text.quotations import find_literals, find_open_end, find_passed_on, find_plain_names
 from crosswind.studies.audit import words
 
 LONG = "Dear support, please confirm that my order for 150 shares was carried out. " * 4
@@ -127,6 +127,23 @@ def test_quotations_are_told_from_apostrophes_inches_and_reports(text: str, quot
 )
 def test_words_are_names_by_the_words_beside_them(text: str, names: list[str]) -> None:
     assert [text[start:end] for start, end in find_plain_names(text)] == names
+
+
+LEADING = (
+    "send Jane a Message |post this note|NOTES: |note id: |reply with |Saying, |which reads|with the text as "
+)
+LEADING += (
+    "|subject is |tweet |a tweet |as follows:|leave a short comment about|echo |hello there|It was |. |\n"
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(LEADING.split("|")), max_size=8))
+def test_what_is_passed_on_is_the_same_behind_another_script(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    alone = [(one.start, one.end, one.closed) for one in find_passed_on(text)]
+    behind = [(one.start - 3, one.end - 3, one.closed) for one in find_passed_on(f"é\n\n{text}")]
+    assert alone == behind
 
 
 @settings(max_examples=150, deadline=None)
