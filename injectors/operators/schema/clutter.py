@@ -50,7 +50,7 @@ class Bloat:
     """Added tools per declared tool at severity 1."""
 
     def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        count = sum(rng.chance(severity) for _ in range(self.per_tool))
+        count = rng.successes(self.per_tool, severity)
         free = [name for name in rng.shuffled(list(UNRELATED)) if name not in target.taken]
         added = [[name, draw_place(target, rng)] for name in free[:count]]
         return {"added": added} if added else None
@@ -81,7 +81,7 @@ class RedundantTool:
     """Neighbours per tool at severity 1, as in the benchmark's examples."""
 
     def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        count = sum(rng.chance(severity) for _ in range(self.num_tools))
+        count = rng.successes(self.num_tools, severity)
         free = [
             one for one in rng.shuffled(make_neighbours(target.tool.name)) if one["name"] not in target.taken
         ]

@@ -47,12 +47,12 @@ class Misleading:
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        count = sum(rng.uniform() < severity for _ in range(2))
+        count = rng.successes(2, severity)
+        if count == 0 or not target.text.strip():
+            return None
         texts = rng.sample(REMARKS, 2)
         keys = rng.shuffled(REMARK_KEYS)
         value = parse_json(target.text)
-        if count == 0 or not target.text.strip():
-            return None
         if not is_container(value):
             return {"texts": texts[:count]} if is_plain_text(value, target.text) else None
         span = find_insertion_points(target.text, value)
@@ -123,13 +123,15 @@ class RedundantResult:
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        count = sum(rng.uniform() < severity for _ in LOW_VALUE)
+        count = rng.successes(len(LOW_VALUE), severity)
+        if count == 0:
+            return None
         keys = rng.shuffled(list(LOW_VALUE))
         value = parse_json(target.text)
         taken = list_fields(value)
         free = [key for key in keys if key not in taken][:count]
         fields = [[key, LOW_VALUE[key].format(rng.integer(100, 999))] for key in free]
-        first = sum(rng.chance(0.5) for _ in fields)
+        first = rng.successes(len(fields), 0.5)
         span = find_insertion_points(target.text, value)
         if not fields or not (span or is_plain_text(value, target.text)):
             return None
@@ -253,7 +255,8 @@ class PromptInjection:
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        hit = rng.chance(severity)
+        if not rng.chance(severity):
+            return None
         canary = f"ZQ{rng.integer(0, 2**40 - 1):010X}"
         text = rng.choice(INSTRUCTIONS).format(canary)
         keys = rng.shuffled(INSTRUCTION_KEYS)
@@ -261,7 +264,7 @@ class PromptInjection:
         span = find_insertion_points(target.text, value)
         taken = list_fields(value)
         free = [key for key in keys if key not in taken]
-        if not hit or canary in target.text or not ((free and span) or is_plain_text(value, target.text)):
+        if canary in target.text or not ((free and span) or is_plain_text(value, target.text)):
             return None
         return {"at": span[1] if span else None, "key": free[0], "text": text, "canary": canary}
 

@@ -129,9 +129,10 @@ class ExecutionFailure:
     """Which failures there are to meet."""
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        hit = rng.chance(severity)
+        if not rng.chance(severity):
+            return None
         kind = rng.choice(self.kinds)
-        return {"kind": kind, "text": FAILURES[kind]} if hit else None
+        return {"kind": kind, "text": FAILURES[kind]}
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         return Result(draw["text"], f"The call of {target.tool} was made to fail: {draw['kind']}.")
@@ -160,11 +161,13 @@ class Prerequisite:
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        hit, which = rng.chance(severity), rng.uniform()
+        if not rng.chance(severity):
+            return None
+        which = rng.uniform()
         names = [tool.name for tool in target.tools if tool.name != target.tool]
         reading = [name for name in names if classify(name) is ToolClass.READ_ONLY]
         first = f"a call of {reading[int(which * len(reading))]}" if reading else SESSION
-        return {"text": MISSING.format(first), "first": first} if hit else None
+        return {"text": MISSING.format(first), "first": first}
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         return Result(
@@ -191,9 +194,10 @@ class SilentNoop:
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        hit, text = rng.chance(severity), rng.choice(ACKNOWLEDGEMENTS)
-        reads = target.tool_class is ToolClass.READ_ONLY and is_container(parse_json(target.text))
-        return {"text": text} if hit and reads else None
+        if not rng.chance(severity) or target.tool_class is not ToolClass.READ_ONLY:
+            return None
+        text = rng.choice(ACKNOWLEDGEMENTS)
+        return {"text": text} if is_container(parse_json(target.text)) else None
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         return Result(draw["text"], f"The call of {target.tool} seemed to succeed and gave nothing.")

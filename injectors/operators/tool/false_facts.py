@@ -54,7 +54,7 @@ class Erroneous:
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         hit = rng.chance(severity)
-        count = 1 + sum(rng.uniform() < severity for _ in range(2))
+        count = 1 + rng.successes(2, severity)
         if not hit:
             return None
         value = parse_json(target.text)

@@ -40,12 +40,11 @@ class Incomplete:
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        hit = rng.chance(severity)
+        text = target.text.strip()
+        if not rng.chance(severity) or len(text) < 2:
+            return None
         lost = LEAST + SPREAD * severity * rng.uniform()
         way, order = rng.uniform(), rng.uniform()
-        text = target.text.strip()
-        if not hit or len(text) < 2:
-            return None
         value = parse_json(text)
         if is_container(value) and value and way < 0.5 and _can_be_marked(value):
             return _drop_parts(value, lost, order)

@@ -126,7 +126,7 @@ class BoundaryProbing:
     """Which limits are probed; absent: drawn evenly."""
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        count = sum(rng.uniform() < severity for _ in range(2))
+        count = rng.successes(2, severity)
         drawn = rng.choice(("policy", "knowledge"))
         kind = self.target or drawn
         probes = rng.sample(PROBES[kind], 2)
@@ -178,7 +178,7 @@ class OutOfScope:
     """
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        count = sum(rng.uniform() < severity for _ in range(2))
+        count = rng.successes(2, severity)
         declared = (f"{tool.name} {tool.description} {json.dumps(tool.parameters)}" for tool in target.tools)
         # An errand that a tool could do would no longer be out of scope.
         offered = " ".join(declared).lower()

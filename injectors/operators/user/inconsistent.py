@@ -70,7 +70,7 @@ class Inconsistent:
                 if hit
                 else None
             )
-        count = sum(rng.uniform() < severity for _ in range(TRIALS))
+        count = rng.successes(TRIALS, severity)
         far = [rng.uniform() < severity for _ in range(TRIALS)]
         if count == 0 or not is_prose(target.text):
             return None

@@ -42,7 +42,7 @@ class InteractionPattern:
     """Which pattern; absent: drawn evenly."""
 
     def draw(self, target: InstructionsTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        count = sum(rng.uniform() < severity for _ in range(2 if self.kind is None else 1))
+        count = rng.successes(2 if self.kind is None else 1, severity)
         kinds = rng.sample(tuple(PATTERNS), 2)[:count] if self.kind is None else [self.kind][:count]
         return {"kinds": kinds} if kinds and target.text.strip() else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated
@@ -62,19 +62,21 @@ class Typos:
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
         # Everything is drawn in a fixed order, so that more severity means more of the same typos.
         count = self._draw_count(rng, severity)
-        words = list(_find_words(target))
+        if count == 0:
+            return None
+        words = _find_words(target)
         typos = [(start, word, *_mistype(word, rng)) for start, word in rng.shuffled(words)[:count]]
         edits = [
             make_edit(at, word, typed) | {"kind": kind} for at, word, kind, typed in sorted(typos) if typed
         ]
         if not edits:
-            caseless = count > 0 and not words and _is_caseless(target.text)
+            caseless = not words and _is_caseless(target.text)
             return {"edits": [], UNABLE: CASELESS} if caseless else None
         return {"edits": edits}
 
     def _draw_count(self, rng: SeededRandom, severity: float) -> int:
         if self.between is None:
-            return sum(rng.uniform() < severity / 2 for _ in range(TRIALS))
+            return rng.successes(TRIALS, severity / 2)
         hit, (least, most) = rng.chance(severity), self.between
         return rng.integer(least, most) if hit else 0
 
@@ -85,14 +87,16 @@ class Typos:
         )
 
 
-def _find_words(target: UserTarget) -> Iterator[tuple[int, str]]:
+def _find_words(target: UserTarget) -> list[tuple[int, str]]:
     text = target.text
+    found: list[tuple[int, str]] = []
     for match in find_unprotected(_WORD, text, target.protected):
-        (start, end), word = match.span(), match.group()
-        if not (_is_known_spoilable(word) if len(word) <= LONGEST_TOKEN else _is_spoilable(word)):
-            continue
-        if not _is_bound(text[start - 1 : start] + text[end : end + 1]):
-            yield start, word
+        word, start, end = match[0], match.start(), match.end()
+        spoilable = _is_known_spoilable if end - start <= LONGEST_TOKEN else _is_spoilable
+        around = text[start - 1 : start] + text[end : end + 1]
+        if spoilable(word) and (around == "  " or not _is_bound(around)):
+            found.append((start, word))
+    return found
 
 
 def _is_caseless(text: str) -> bool:
