@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from crosswind.gateway.noise.tool_view import TurnTools, show_declared, show_tools
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.system_prompt import Instructions, find_instructions
+from crosswind.gateway.sessions.profiles import FAULT_SITES
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.injectors.conversation import Site
@@ -37,8 +40,7 @@ class Circumstances:
     """A language model's, for operators that use them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(msgspec.Struct, gc=False):
     """The noise of one request, before anything of it is recorded or written."""
 
     texts: MessageNoise
@@ -63,8 +65,8 @@ def may_decide(session: LiveSession, request: Request, now: Circumstances) -> bo
 
 def prompt_of(session: LiveSession, codec: Codec, request: Request) -> Instructions | None:
     """The request's system prompt, where the plan has a rule for it."""
-    rules = session.plan.active_rules(Site.INSTRUCTIONS)
-    return find_instructions(request, codec.system_member) if rules else None
+    concerned = Site.INSTRUCTIONS in session.plan.rules_by_site
+    return find_instructions(request, codec.system_member) if concerned else None
 
 
 def decide(
@@ -90,17 +92,20 @@ def decide(
         prompt = None if text is None else (found, text)
     if request.in_background:
         return Decided(texts, prompt, show_declared(codec, ledger, request))
-    tools = show_tools(
-        codec,
-        plan,
-        ledger,
-        request,
-        turn=place.index,
-        allow_new=allow_new,
-        duplicates=now.duplicates,
-        texts=now.texts,
-    )
-    if not allow_new:
+    if ledger.tools is None and Site.TOOL_SCHEMA not in plan.rules_by_site:
+        tools = show_declared(codec, ledger, request)
+    else:
+        tools = show_tools(
+            codec,
+            plan,
+            ledger,
+            request,
+            turn=place.index,
+            allow_new=allow_new,
+            duplicates=now.duplicates,
+            texts=now.texts,
+        )
+    if not allow_new or plan.rules_by_site.keys().isdisjoint(FAULT_SITES):
         return Decided(texts, prompt, tools)
     faults = decide_faults(
         plan,

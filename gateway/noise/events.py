@@ -81,17 +81,24 @@ class EventBuilder(msgspec.Struct):
             self.now_us,
         )
 
+    @property
+    def knows_secrets(self) -> bool:
+        """Whether all messages were searched for secrets, and the session has shown none that noise could
+        repeat."""
+        return self.redactor.mode == "redact" and not self.redactor.has_seen_secrets
+
     def is_clean(self, new: NewText, steps: Sequence[HistoryStep]) -> bool:
-        """Whether neither a text nor its noise can hold a secret: none was found in its message when that was
-        read, its session has shown none that noise could repeat, and operators of ours bring none along.
-        `steps` are the history's messages.
+        """Whether neither a text nor its noise can hold a secret, where secrets are known: none was found in
+        its message when that was read, and operators of ours bring none along. `steps` are the history's
+        messages.
         """
-        item, redactor = new.item, self.redactor
-        if redactor.mode != "redact" or redactor.has_seen_secrets or isinstance(item, InstructionText):
+        item = new.item
+        if isinstance(item, InstructionText) or steps[item.ref.message].masked:
             return False
-        return not steps[item.ref.message].masked and all(
-            WORDING not in one.decision.draw and is_ours(one.decision.operator) for one in new.injections
-        )
+        for one in new.injections:
+            if WORDING in one.decision.draw or not is_ours(one.decision.operator):
+                return False
+        return True
 
     def _draw(self, decision: Decision) -> Mapping[str, Any]:
         raw = encode(decision.draw)

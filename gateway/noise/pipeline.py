@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
+import msgspec
 import structlog
 from msgspec.structs import replace
 
@@ -38,14 +38,13 @@ _log = structlog.get_logger("crosswind.noise")
 _TAKEN_BACK = "Withheld: it couldn't be written into the request."
 
 
-@dataclass(slots=True)
-class Noise:
+class Noise(msgspec.Struct, eq=False):
     """The noise of one request: texts to replace, faults on the link, and the rows that record it."""
 
-    replacements: Mapping[Ref, str] = field(default_factory=dict)
+    replacements: Mapping[Ref, str] = {}
     faults: Faults = NO_FAULTS
-    rows: list[Row] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
+    rows: list[Row] = []
+    events: list[Event] = []
     tools: TurnTools | None = None
     """How the tools are shown, where that is not as the client declared them."""
     spared: bool = False
@@ -56,9 +55,9 @@ class Noise:
     """The model-written texts that were at hand."""
     new: Sequence[NewText] = ()
     """The texts that this request was the first to show."""
-    withheld: list[Injection] = field(default_factory=list)
+    withheld: list[Injection] = []
     """What was drawn and not injected."""
-    acted: set[str] = field(default_factory=set)
+    acted: set[str] = set()
     """The operators of the faults that have done something, or will as the answer is passed on."""
     may_replace: Callable[[str], bool] = lambda _: False
     """Whether results of a tool may be lost: its class allows that here."""
@@ -161,9 +160,10 @@ def _record(
     noise.replacements = decided.texts.replacements
     if decided.tools is not None:
         _record_tools(noise, decided.tools, session, place, events)
+    searched = events.knows_secrets
     for new in noise.new:
         shown = session.ledger.add(new, session.record.id, place)
-        clean = events.is_clean(new, request.history.steps)
+        clean = searched and events.is_clean(new, request.history.steps)
         if clean or events.storable(shown):
             noise.rows.append(shown)
         if new.injections:

@@ -14,7 +14,7 @@ from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.tool_mapping import AnswerAnchor, ToolMapping, WrittenTools
 from crosswind.gateway.protocols.tools import rename_tool_choice, tool_choice_names
 from crosswind.gateway.sessions.ledger import Ledger
-from crosswind.injectors.conversation import Site, ToolList
+from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.tool_list import ShownTools
 from crosswind.injectors.engine.tools import perturb_tools
@@ -94,8 +94,7 @@ def show_tools(
     tools = request.conversation.tools
     raw = request.frame.raw("tools")
     mapping = codec.tool_mapping
-    concerned = plan.active_rules(Site.TOOL_SCHEMA) or ledger.tools is not None
-    if mapping is None or raw is None or not tools or not concerned:
+    if mapping is None or raw is None or not tools:
         return show_declared(codec, ledger, request)
     constraints = constrain_tools(mapping, request, raw, ledger.last_tools, duplicates)
     shown = perturb_tools(
@@ -143,8 +142,10 @@ def show_declared(codec: Codec, ledger: Ledger, request: Request) -> TurnTools |
     """The tools as declared, with the results that the upstream's copy of the history lacks, and with the ids
     that the policy gave its calls. None: nothing of that differs.
     """
+    if codec.tool_mapping is None or not (ledger.reinsertions or ledger.changes_ids):
+        return None
     pending, ids = _pending(codec, ledger, request), _find_ids(codec, ledger, request)
-    if codec.tool_mapping is None or not (pending or ids):
+    if not (pending or ids):
         return None
     forward = HistoryEdits(codec.tool_mapping, {}, {}, pending, ids)
     return TurnTools(codec.tool_mapping, ShownTools.clean(request.conversation.tools), {}, forward=forward)

@@ -92,7 +92,7 @@ class Ledger:
             ordinal=item.ordinal,
             turn_index=place.index,
             clean_hash=clean_hash(item.text),
-            decisions=tuple([decision.to_json() for decision in new.decisions]),
+            decisions=tuple([one.to_json() for one in new.decisions]) if new.decisions else (),
             text=new.text,
             branch=place.branch,
         )

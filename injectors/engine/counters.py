@@ -6,12 +6,11 @@ own branch. A longer conversation goes on from the counters of one that it begin
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import partial
-from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from crosswind.injectors.conversation import Item, Site, ToolResult, ToolSchema
 from crosswind.injectors.engine.decision import Decision
@@ -24,44 +23,32 @@ from crosswind.injectors.profiles.marks import find_observations
 from crosswind.injectors.profiles.schedule import Occasion
 from crosswind.injectors.targets import ToolClass
 
-_TALLY = partial(defaultdict[Any, int], int)
-"""Not `Counter`, which takes several times as long to copy."""
 
+class BranchCounters(msgspec.Struct, gc=False):
+    """The counters of one branch. What they hold is replaced and never changed, so that a copy shares it."""
 
-@dataclass(slots=True)
-class BranchCounters:
     plan: Plan
     events: int = 0
     """Injections so far."""
-    unsettled: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    unsettled: Mapping[str, tuple[str, ...]] = {}
     """By rule, the words that its user has put in doubt and not settled yet."""
-    _items: dict[Site, int] = field(default_factory=_TALLY)
-    _occasions: dict[str, int] = field(default_factory=_TALLY)
+    _user_texts: int = 0
+    _tool_results: int = 0
+    _occasions: Mapping[str, int] = {}
     """By rule that is scoped; the occasions of all others are the items of their site."""
-    _acted: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _acted: Mapping[str, tuple[int, int]] = {}
     """By rule: its injections so far, and the index of the last one's occasion."""
-    _faults: dict[str, int] = field(default_factory=_TALLY)
+    _faults: Mapping[str, int] = {}
     """By logical call."""
-    _by_tool: dict[str, int] = field(default_factory=_TALLY)
+    _by_tool: Mapping[str, int] = {}
     """Injections into a tool's results."""
-    _called: dict[str, None] = field(default_factory=dict)
+    _called: frozenset[str] = frozenset()
     """The tools whose calls were answered."""
-    observed: ObservedCalls = field(default_factory=ObservedCalls)
+    observed: ObservedCalls = msgspec.field(default_factory=ObservedCalls)
     """What these calls showed of their tools, where the plan has noise for results."""
 
     def copy(self) -> BranchCounters:
-        return BranchCounters(
-            self.plan,
-            self.events,
-            self.unsettled.copy(),
-            self._items.copy(),
-            self._occasions.copy(),
-            self._acted.copy(),
-            self._faults.copy(),
-            self._by_tool.copy(),
-            self._called.copy(),
-            self.observed.copy(),
-        )
+        return replace(self, observed=self.observed.copy())
 
     def occasion(self, active: ActiveRule, turn: int) -> Occasion:
         """The rule's counters as they stand before the item at hand."""
@@ -70,11 +57,17 @@ class BranchCounters:
         return Occasion(self._occasions_before(active), turn, injected, last, key, self._called)
 
     def _occasions_before(self, active: ActiveRule) -> int:
-        return self._occasions[active.rule.name] if active.scoped else self._items[active.site]
+        if active.scoped:
+            return self._occasions.get(active.rule.name, 0)
+        return self._user_texts if active.site is Site.USER_TEXT else self._tool_results
+
+    def faults_on(self, item: ToolResult) -> int:
+        """The faults so far on the item's logical call."""
+        return self._faults.get(item.logical_call, 0)
 
     def spent(self, item: ToolResult) -> Spent:
         """The faults so far, on the item's logical call and in all."""
-        return Spent(self._faults.get(item.logical_call, 0), sum(self._faults.values()))
+        return Spent(self.faults_on(item), sum(self._faults.values()))
 
     def full(self, item: Item, now: int) -> str | None:
         """Why nothing more may be injected into an item that got `now` injections already, or None."""
@@ -84,7 +77,8 @@ class BranchCounters:
             return FULL
         if bounds.events_per_tool is None or not isinstance(item, ToolResult):
             return None
-        return FULL_TOOL if self._by_tool[item.call.name] + now >= bounds.events_per_tool else None
+        met = self._by_tool.get(item.call.name, 0)
+        return FULL_TOOL if met + now >= bounds.events_per_tool else None
 
     def class_of(self, tool: str, schemas: Sequence[ToolSchema]) -> ToolClass:
         """The tool's class as the calls so far leave it. What the operator declared stands."""
@@ -102,31 +96,39 @@ class BranchCounters:
         """Count an item, whether known or new, and what was done to it. `rules` are those of its site, and
         `tool_class` is its tool's, where there are rules.
         """
-        if isinstance(item, ToolResult):
-            self._called[item.call.name] = None
-            if rules and self.plan.evidence:
-                reads = tool_class is ToolClass.READ_ONLY
-                self.observed.add(item.call.name, item.logical_call, item.text, reads=reads)
         for decision in decisions:
             self._count_injection(item, decision, rules.get(decision.rule))
-        self._items[item.site] += 1
-        for active in rules.values():
+        if isinstance(item, ToolResult):
+            self._tool_results += 1
+            tool = item.call.name
+            if tool not in self._called:
+                self._called |= {tool}
+            if rules and self.plan.evidence:
+                reads = tool_class is ToolClass.READ_ONLY
+                self.observed.add(tool, item.logical_call, item.text, reads=reads)
+        else:
+            self._user_texts += 1
+        for name, active in rules.items():
             if active.scoped and in_scope(active.rule, item):
-                self._occasions[active.rule.name] += 1
+                self._occasions = _add(self._occasions, name)
 
     def _count_injection(self, item: Item, decision: Decision, active: ActiveRule | None) -> None:
         self.events += 1
         if words := decision.draw.get("owed"):
-            self.unsettled[decision.rule] = tuple(words)
+            self.unsettled = {**self.unsettled, decision.rule: tuple(words)}
         elif "settles" in decision.draw:
-            self.unsettled.pop(decision.rule, None)
+            self.unsettled = {rule: owed for rule, owed in self.unsettled.items() if rule != decision.rule}
         if active is not None:
             injected, _ = self._acted.get(decision.rule, (0, None))
-            self._acted[decision.rule] = injected + 1, self._occasions_before(active)
+            self._acted = {**self._acted, decision.rule: (injected + 1, self._occasions_before(active))}
         if isinstance(item, ToolResult):
-            self._by_tool[item.call.name] += 1
-            if decision.fault:
-                self._faults[item.logical_call] += 1
+            self._by_tool = _add(self._by_tool, item.call.name)
+            if decision.fault if active is None else active.entry.fault:
+                self._faults = _add(self._faults, item.logical_call)
+
+
+def _add(counts: Mapping[str, int], name: str) -> Mapping[str, int]:
+    return {**counts, name: counts.get(name, 0) + 1}
 
 
 def in_scope(rule: CompiledRule, item: Item) -> bool:

@@ -12,7 +12,7 @@ from crosswind.injectors.engine.stored import StoredData
 from crosswind.injectors.targets import Draw, Recovery, Withheld
 
 
-class Decision(msgspec.Struct, StoredData, frozen=True):
+class Decision(msgspec.Struct, StoredData, frozen=True, gc=False):
     """One application of an operator. With the clean payload it gives the noisy one again: see
     `messages.replay`."""
 
@@ -36,7 +36,7 @@ class Decision(msgspec.Struct, StoredData, frozen=True):
         return entry.fault if entry else self.recovery in (Recovery.RETRY, Recovery.OTHER_TOOL)
 
 
-class KnownText(msgspec.Struct, frozen=True):
+class KnownText(msgspec.Struct, frozen=True, gc=False):
     """What the ledger knows of an anchor: the noisy text (None: shown clean) and the decisions that made
     it."""
 
@@ -44,7 +44,7 @@ class KnownText(msgspec.Struct, frozen=True):
     decisions: tuple[Decision, ...] = ()
 
 
-class Injection(msgspec.Struct, frozen=True):
+class Injection(msgspec.Struct, frozen=True, gc=False):
     """What an operator did to a text. `after` is None where the guard withheld it; `note` says what and
     why."""
 
@@ -58,7 +58,7 @@ class Injection(msgspec.Struct, frozen=True):
     """Why the guard withheld it."""
 
 
-class NewText(msgspec.Struct, frozen=True):
+class NewText(msgspec.Struct, frozen=True, gc=False):
     """An item whose anchor was unknown. `text` is None where it is shown clean."""
 
     item: Item

@@ -8,30 +8,35 @@ changes its beginning.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from crosswind.injectors import registry
-from crosswind.injectors.conversation import Conversation, InstructionText, Item, Ref, ToolResult, UserText
+from crosswind.injectors.conversation import (
+    Conversation,
+    InstructionText,
+    Item,
+    Ref,
+    ToolResult,
+    UserText,
+)
 from crosswind.injectors.engine import observations
 from crosswind.injectors.engine.counters import BranchCounters, in_scope
 from crosswind.injectors.engine.decision import Decision, Injection, KnownText, NewText
-from crosswind.injectors.engine.plan import ActiveRule, Plan
+from crosswind.injectors.engine.plan import NO_RULES, ActiveRule, Plan
 from crosswind.injectors.engine.resume import MessageNoise, WalkEnd
-from crosswind.injectors.engine.rule import Outcome, apply_rule
+from crosswind.injectors.engine.rule import Outcome, carry_out, conclude, draw_rule
 from crosswind.injectors.guard import shown_text, solvability
-from crosswind.injectors.guard.solvability import NOTHING, Spent
+from crosswind.injectors.guard.solvability import NOTHING
 from crosswind.injectors.guard.tool_classes import ASSUMED_REPLAYABLE, Permission, is_repeatable, permit
 from crosswind.injectors.identity import slot_on
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.schedule import due
 from crosswind.injectors.targets import Draw, InstructionsTarget, ToolClass, ToolResultTarget, UserTarget
-from crosswind.injectors.text.entities import find_protected_spans
+from crosswind.injectors.text.entities import ProtectedSpans
 from crosswind.injectors.wording import Texts, apply_draw
 
 TextTarget = UserTarget | InstructionsTarget | ToolResultTarget
 _CLEAN = KnownText(None)
-_NOTHING_SPENT = Spent(0, 0)
 
 
 def perturb_messages(
@@ -52,30 +57,40 @@ def perturb_messages(
     withheld injection.
     """
     items, held = conversation.items, conversation.held
-    counters, shown_texts, turn, part, start = BranchCounters(plan), dict[Ref, str](), 0, 0, 0
-    if walked is not None:
+    if walked is None:
+        counters, shown_texts, turn, part, start = BranchCounters(plan), dict[Ref, str](), 0, 0, 0
+    else:
         counters, shown_texts = walked.counters.copy(), dict(walked.texts)
         turn, part, start = walked.turn, walked.part, len(walked.items)
+    rules_by_site = plan.rules_by_site
+    classes: dict[str, ToolClass] = {}
+    writer: _TextNoise | None = None
     new: list[NewText] = []
     certain = True
+    before = items[start - 1] if start else None
     for at in range(start, len(items)):
         item = items[at]
-        if at > 0:
+        if before is not None:
             # Between two turns stands at least one message of the policy.
-            turn += item.ref.message - items[at - 1].ref.message > 1
-            part = part + 1 if _same_message(items[at - 1], item) else 0
-        rules, tool_class = plan.active_rules(item.site), ToolClass.UNKNOWN
+            turn += item.ref.message - before.ref.message > 1
+            part = part + 1 if _same_message(before, item) else 0
+        before = item
+        rules, tool_class = rules_by_site.get(item.site, NO_RULES), ToolClass.UNKNOWN
         if rules and isinstance(item, ToolResult):
-            tool_class = counters.class_of(item.call.name, conversation.tools)
+            tool = item.call.name
+            if tool not in classes or tool in counters.observed.doubted:
+                classes[tool] = counters.class_of(tool, conversation.tools)
+            tool_class = classes[tool]
         shown = known.get(item.anchor)
         if shown is None and item.ref.message < held:
             certain, shown = False, _CLEAN
         elif shown is None:
-            decided = NewText(item, (), None, ())
             if allow_new and rules:
                 alone = part == 0 and not (at + 1 < len(items) and _same_message(item, items[at + 1]))
-                new_item = _NewItem(plan, conversation, counters, item, turn, part, alone, texts, tool_class)
-                decided = new_item.perturb(rules)
+                writer = writer or _TextNoise(plan, conversation, counters, texts)
+                decided = writer.perturb(item, rules, turn, part, tool_class, alone=alone)
+            else:
+                decided = NewText(item, (), None, ())
             new.append(decided)
             shown = KnownText(decided.text, decided.decisions) if decided.decisions else _CLEAN
         if shown.text is not None and shown.text != item.text:
@@ -85,8 +100,8 @@ def perturb_messages(
     if items and certain:
         end = WalkEnd(plan, known, items, tuple(new), shown_texts, counters, turn, part)
     # What the upstream holds can't be replaced; the walk keeps it, and the caller gets a copy to change.
-    ours = {ref: text for ref, text in shown_texts.items() if ref.message >= held} if held else shown_texts
-    return MessageNoise(ours.copy(), new, end)
+    ours = {ref: text for ref, text in shown_texts.items() if ref.message >= held} if held else None
+    return MessageNoise(shown_texts.copy() if ours is None else ours, new, end)
 
 
 def perturb_instructions(
@@ -105,12 +120,10 @@ def perturb_instructions(
     """
     if (shown := known.get(item.anchor)) is not None:
         return shown.text, None
-    new = NewText(item, (), None, ())
-    if allow_new:
-        rules = plan.active_rules(item.site)
-        new = _NewItem(plan, Conversation(()), BranchCounters(plan), item, turn, 0, True, texts).perturb(
-            rules
-        )
+    if not allow_new:
+        return None, NewText(item, (), None, ())
+    writer = _TextNoise(plan, Conversation(()), BranchCounters(plan), texts)
+    new = writer.perturb(item, plan.active_rules(item.site), turn, 0, ToolClass.UNKNOWN, alone=True)
     return new.text, new
 
 
@@ -133,46 +146,62 @@ def _same_message(one: Item, other: Item) -> bool:
     return type(one) is type(other) and one.ordinal == other.ordinal
 
 
-@dataclass(slots=True)
-class _NewItem:
-    """A new item, and the way that leads to it."""
+class _TextNoise:
+    """Noise on the new texts of one walk, one after the other."""
 
-    plan: Plan
-    conversation: Conversation
-    counters: BranchCounters
-    item: Item
-    turn: int
-    part: int
-    alone: bool
-    """Whether it is the only text of its message."""
-    texts: Texts | None
-    tool_class: ToolClass = ToolClass.UNKNOWN
-    """Of the tool whose result it is."""
-    _target: TextTarget | None = None
-    _spent: Spent = field(init=False)
-    _done: list[Decision] = field(default_factory=list)
-    """What was done to the text so far."""
-    _uncontradicted: str | None = None
-    """The text before the first contradiction; None: there is none so far."""
+    __slots__ = (
+        "_alone",
+        "_conversation",
+        "_counters",
+        "_done",
+        "_item",
+        "_part",
+        "_plan",
+        "_target",
+        "_texts",
+        "_tool_class",
+        "_turn",
+        "_uncontradicted",
+    )
 
-    def __post_init__(self) -> None:
-        self._spent = self.counters.spent(self.item) if isinstance(self.item, ToolResult) else _NOTHING_SPENT
+    def __init__(
+        self, plan: Plan, conversation: Conversation, counters: BranchCounters, texts: Texts | None
+    ) -> None:
+        self._plan, self._conversation, self._counters, self._texts = plan, conversation, counters, texts
 
-    def perturb(self, rules: Mapping[str, ActiveRule]) -> NewText:
-        """Let each rule act in its turn on what the one before left."""
-        item, counters = self.item, self.counters
-        text = item.text
-        injections: list[Injection] = []
-        done = self._done
+    def perturb(
+        self,
+        item: Item,
+        rules: Mapping[str, ActiveRule],
+        turn: int,
+        part: int,
+        tool_class: ToolClass,
+        *,
+        alone: bool,
+    ) -> NewText:
+        """Let each rule act in its turn on what the one before left. `tool_class` is that of the tool whose
+        result the item is; `alone` says whether it is the only text of its message."""
+        self._item, self._turn, self._part, self._tool_class, self._alone = (
+            item,
+            turn,
+            part,
+            tool_class,
+            alone,
+        )
+        self._done: list[Decision] = []
+        self._target: TextTarget | None = None
+        self._uncontradicted: str | None = None
+        """The text before the first contradiction; None: there is none so far."""
+        text, injections = item.text, list[Injection]()
+        doubts = self._counters.unsettled if isinstance(item, UserText) else None
         for active in rules.values():
-            unsettled = counters.unsettled.get(active.rule.name, ()) if isinstance(item, UserText) else ()
+            unsettled = doubts.get(active.rule.name, ()) if doubts else ()
             if not unsettled and not self._is_due(active):
                 continue
-            full = None if unsettled else counters.full(item, len(done))
-            outcome = self._apply(active, text, unsettled, full)
+            outcome = self._apply(active, text, unsettled)
             if outcome is None:
                 continue
-            if "owed" in outcome.decision.draw and counters.full(item, len(done) + 1):
+            if "owed" in outcome.decision.draw and self._full(1):
                 outcome = outcome.withhold(solvability.NO_ROOM)
             after = None if outcome.payload is None else str(outcome.payload)
             injections.append(self._describe(outcome, text, after))
@@ -180,67 +209,65 @@ class _NewItem:
                 if self._uncontradicted is None and shown_text.contradicts(outcome.decision.draw):
                     self._uncontradicted = text
                 text = after
-                done.append(outcome.decision)
-                if outcome.decision.fault:
+                self._done.append(outcome.decision)
+                if active.entry.fault:
                     break
-        return NewText(item, tuple(done), text if text != item.text else None, tuple(injections))
+        if not injections:
+            return NewText(item, (), None, ())
+        return NewText(item, tuple(self._done), text if text != item.text else None, tuple(injections))
 
     def _describe(self, outcome: Outcome, before: str, after: str | None) -> Injection:
-        item = self.item
+        item = self._item
         if not isinstance(item, ToolResult):
             return Injection(outcome.decision, before, after, outcome.note, withheld=outcome.withheld)
-        tool, kind = item.call.name, self.tool_class.value
+        tool, kind = item.call.name, self._tool_class.value
         return Injection(outcome.decision, before, after, outcome.note, tool, kind, outcome.withheld)
 
     def _is_due(self, active: ActiveRule) -> bool:
-        if active.scoped and not in_scope(active.rule, self.item):
+        if active.scoped and not in_scope(active.rule, self._item):
             return False
         if active.always:
             return True
-        occasion = self.counters.occasion(active, self.turn)
-        return due(active.rule.when, active.rule.window, occasion, self.plan.expected_turns)
+        occasion = self._counters.occasion(active, self._turn)
+        return due(active.rule.when, active.rule.window, occasion, self._plan.expected_turns)
 
-    def _apply(
-        self, active: ActiveRule, text: str, unsettled: tuple[str, ...], full: str | None
-    ) -> Outcome | None:
-        """Apply one rule to one text. None where its chance or its draw leave the text alone. `full` says
-        why there is no room for it, if there is none."""
-        rule, entry, item = active.rule, active.entry, self.item
-        slot = slot_on(active.line, item.ordinal, self.part)
+    def _full(self, more: int = 0) -> str | None:
+        """Why there is no room for an injection, with so many more; None: there is."""
+        return self._counters.full(self._item, len(self._done) + more)
+
+    def _apply(self, active: ActiveRule, text: str, unsettled: tuple[str, ...]) -> Outcome | None:
+        """Apply one rule to one text. None where its chance or its draw leave the text alone."""
+        rule, entry, item = active.rule, active.entry, self._item
+        slot = slot_on(active.line, item.ordinal, self._part)
         if rule.observation and isinstance(item, UserText):
+            full = None if unsettled else self._full()
             return observations.apply_to_observations(active, slot, item, text, full)
-        if entry.fault and not self.alone:
+        if entry.fault and not self._alone:
             return None  # One of a result's several parts: the others would tell the truth all the same.
         # A doubt that has to be settled is not left to chance.
         if not unsettled and not rule.when.by_chance(slot):
             return None
-        target = self._target_for(text)
-        logical_call = None
-        if isinstance(item, ToolResult):
-            logical_call = item.logical_call
-            if self._permit(entry).if_read_elsewhere:
-                active = active._replace(assurance=solvability.READ_ELSEWHERE)
-            elif entry.fault and not is_repeatable(self.tool_class):
-                active = active._replace(assurance=ASSUMED_REPLAYABLE)
-        elif isinstance(target, UserTarget) and (
-            unsettled or self._uncontradicted is not None or not self.plan.user_can_answer
-        ):
-            target = replace(
-                target,
-                unsettled=unsettled,
-                user_can_answer=self.plan.user_can_answer,
-                before_contradiction=self._uncontradicted,
-            )
-        return apply_rule(
+        target = self._target_for(text, unsettled)
+        drawn = draw_rule(active, target, slot, item.anchor, self._texts)
+        if drawn is None:
+            return None
+        attempt = carry_out(
             active,
             target,
             slot,
-            item.anchor,
+            drawn,
             lambda draw, result: self._check(entry, target, draw, str(result.payload)),
-            logical_call=logical_call,
-            full=full,
-            texts=self.texts,
+            full=None if unsettled else self._full(),
+            texts=self._texts,
         )
+        if not isinstance(item, ToolResult):
+            return conclude(active, slot, item.anchor, attempt)
+        assurance = ""
+        if self._permit(entry).if_read_elsewhere:
+            assurance = solvability.READ_ELSEWHERE
+        elif entry.fault and not is_repeatable(self._tool_class):
+            assurance = ASSUMED_REPLAYABLE
+        return conclude(active, slot, item.anchor, attempt, item.logical_call, assurance)
 
     def _check_shown(self, target: UserTarget, draw: Draw, after: str) -> str | None:
         earlier = [one.draw for one in self._done]
@@ -248,23 +275,28 @@ class _NewItem:
             return None  # What became of an observation has a guard of its own.
         return shown_text.check_shown_text(target.own, target.tools, earlier, draw, target.text, after)
 
-    def _target_for(self, text: str) -> TextTarget:
+    def _target_for(self, text: str, unsettled: tuple[str, ...]) -> TextTarget:
         """The item with its text as noise has left it: the same target until a rule changes the text."""
-        if self._target is None or self._target.text is not text:
-            faults = self._spent.faults_on_call
-            self._target = _target(self.item, text, self.conversation, self.tool_class, faults)
-        return self._target
+        target, item = self._target, self._item
+        if isinstance(item, UserText):
+            return _user_target(
+                item, text, self._conversation, unsettled, self._uncontradicted, self._plan.user_can_answer
+            )
+        if target is None or target.text is not text:
+            faults = self._counters.faults_on(item) if isinstance(item, ToolResult) else 0
+            self._target = target = _target(item, text, self._conversation, self._tool_class, faults)
+        return target
 
     def _permit(self, entry: Registered) -> Permission:
-        return permit(entry.effect, self.tool_class, self.plan.assume_tools)
+        return permit(entry.effect, self._tool_class, self._plan.assume_tools)
 
     def _read_before(self) -> Iterator[str]:
         """The results on this branch, before this one, that reads gave."""
-        tools = self.conversation.tools
-        for item in takewhile(lambda one: one is not self.item, self.conversation.items):
+        tools = self._conversation.tools
+        for item in takewhile(lambda one: one is not self._item, self._conversation.items):
             if (
                 isinstance(item, ToolResult)
-                and self.counters.class_of(item.call.name, tools) is ToolClass.READ_ONLY
+                and self._counters.class_of(item.call.name, tools) is ToolClass.READ_ONLY
             ):
                 yield item.text
 
@@ -276,25 +308,45 @@ class _NewItem:
             return solvability.check_user_text(entry, target, after) or self._check_shown(target, draw, after)
         if isinstance(target, InstructionsTarget):
             return solvability.check_instructions(target.text, after)
-        plan = self.plan
         refused = None
         if entry.fault:
             permission = self._permit(entry)
-            refused = solvability.check_fault(target, self._spent, plan.bounds, permission)
+            assert isinstance(self._item, ToolResult)
+            spent = self._counters.spent(self._item)
+            refused = solvability.check_fault(target, spent, self._plan.bounds, permission)
             if refused is None and permission.if_read_elsewhere:
                 refused = solvability.check_read_elsewhere(target, after, self._read_before())
-        return refused or solvability.check_tool_result(entry, target, after, clean=self.item.text)
+        return refused or solvability.check_tool_result(entry, target, after, clean=self._item.text)
+
+
+def _user_target(
+    item: UserText,
+    text: str,
+    conversation: Conversation,
+    unsettled: tuple[str, ...] = (),
+    uncontradicted: str | None = None,
+    can_answer: bool = True,
+) -> UserTarget:
+    tools = conversation.tools
+    return UserTarget(
+        text,
+        item.ordinal,
+        ProtectedSpans(text, tools, item.text),
+        tools,
+        can_answer,
+        item.text,
+        next((one.text for one in conversation.items if isinstance(one, UserText)), ""),
+        unsettled,
+        uncontradicted,
+    )
 
 
 def _target(
     item: Item, text: str, conversation: Conversation, tool_class: ToolClass, prior_faults: int
 ) -> TextTarget:
-    tools = conversation.tools
     if isinstance(item, UserText):
-        first = next((one.text for one in conversation.items if isinstance(one, UserText)), "")
-        protected = find_protected_spans(text, tools, item.text)
-        return UserTarget(text, item.ordinal, protected, tools, clean=item.text, opening=first)
+        return _user_target(item, text, conversation)
     if not isinstance(item, ToolResult):
         return InstructionsTarget(text, item.ordinal)
-    call = item.call
+    call, tools = item.call, conversation.tools
     return ToolResultTarget(text, item.ordinal, call.name, call.arguments, tool_class, prior_faults, tools)

@@ -15,7 +15,7 @@ from typing import Any
 
 from crosswind.injectors.conversation import UserText
 from crosswind.injectors.engine.plan import ActiveRule
-from crosswind.injectors.engine.rule import Attempt, Outcome, attempt_rule, conclude
+from crosswind.injectors.engine.rule import Attempt, Outcome, carry_out, conclude, draw_rule
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard.solvability import NOTHING
 from crosswind.injectors.identity import slot_of_text
@@ -45,9 +45,10 @@ def apply_to_observations(
         if not active.rule.when.by_chance(key):
             continue
         target = _target(found.text, item.ordinal, beside)
-        attempt = attempt_rule(active, target, key, partial(_check, active, target))
-        if attempt is None:
+        drawn = draw_rule(active, target, key, item.anchor)
+        if drawn is None:
             continue
+        attempt = carry_out(active, target, key, drawn, partial(_check, active, target))
         refused = refused or attempt.refused
         if attempt.refused is None:
             where = {"place": list(found.place)} if found.at is None else {"at": list(found.at)}

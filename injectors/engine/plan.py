@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 from crosswind.injectors import registry
@@ -60,7 +61,7 @@ class CompiledRule:
         return f"{plan.seed}|{plan.scope}|{plan.scope_key}|{self.name}|{place}"
 
 
-_NONE: dict[str, ActiveRule] = {}
+NO_RULES: Mapping[str, ActiveRule] = MappingProxyType({})
 
 
 class ActiveRule(NamedTuple):
@@ -78,6 +79,9 @@ class ActiveRule(NamedTuple):
     """Whether it picks among the items of its site: the occasions of all others are the same ones."""
     assurance: str
     """The sentence of an event's note that says how the task can still be solved."""
+    written_site: str
+    written_recovery: str
+    """Its site and its recovery as decisions state them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +148,12 @@ class Plan(StoredData):
 
     def active_rules(self, site: Site) -> Mapping[str, ActiveRule]:
         """The rules for one site by their names, in the order they act."""
-        return self._active_rules.get(site, _NONE)
+        return self.rules_by_site.get(site, NO_RULES)
 
     @cached_property
-    def _active_rules(self) -> dict[Site, dict[str, ActiveRule]]:
-        """By site. Every turn asks for it, and it follows from the plan alone."""
+    def rules_by_site(self) -> Mapping[Site, Mapping[str, ActiveRule]]:
+        """The rules for each site that has some. Every turn asks for them, and they follow from the plan
+        alone."""
         operators = registry.operators()
         found: dict[Site, list[ActiveRule]] = {}
         for rule in self.rules:
@@ -173,6 +178,8 @@ def _activate(plan: Plan, rule: CompiledRule, entry: Registered) -> ActiveRule:
         site=site,
         scoped=bool(rule.tools or rule.text or rule.observation),
         assurance=why_solvable(entry, plan.bounds),
+        written_site=site.value,
+        written_recovery=entry.recovery.value,
     )
 
 
@@ -201,9 +208,9 @@ def make_plan(
     noise_type: str | None = None
     if dose.arm == NOISY and (profile.rules or dose.noise_type is not None):
         key = f"{seed.number}|{seed.scope}|{seed.key}|{profile.name}"
-        noise_type = _settle_type(profile, dose.noise_type, SeededRandom(f"type|{key}"))
-        covered = SeededRandom(f"coverage|{key}").chance(profile.coverage)
-        if covered and _match_labels(profile, labels or {}):
+        noise_type = _settle_type(profile, dose.noise_type, f"type|{key}")
+        covered = profile.coverage >= 1.0 or SeededRandom(f"coverage|{key}").chance(profile.coverage)
+        if covered and (not profile.labels or _match_labels(profile, labels or {})):
             rules = _compile_rules(profile, level, noise_type)
     return Plan(
         profile=profile.name,
@@ -244,7 +251,7 @@ def _settle_level(profile: Profile, level: int | None) -> int | None:
     raise ProfileError(f"profile {profile.name!r} {fix}")
 
 
-def _settle_type(profile: Profile, noise_type: str | None, rng: SeededRandom) -> str | None:
+def _settle_type(profile: Profile, noise_type: str | None, key: str) -> str | None:
     offered = list(dict.fromkeys(rule.operator for rule in profile.rules))
     if noise_type is not None:
         name = registry.resolve(noise_type).name
@@ -255,7 +262,7 @@ def _settle_type(profile: Profile, noise_type: str | None, rng: SeededRandom) ->
     if profile.compose is not Compose.ONE_OF:
         return offered[0] if len(offered) == 1 else None
     weights = [sum(rule.weight for rule in profile.rules if rule.operator == name) for name in offered]
-    return rng.weighted(offered, weights)
+    return SeededRandom(key).weighted(offered, weights)
 
 
 def _compile_rules(profile: Profile, level: int | None, kept: str | None) -> tuple[CompiledRule, ...]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from crosswind.injectors.conversation import Conversation, Item, Ref
 from crosswind.injectors.engine.counters import BranchCounters
 from crosswind.injectors.engine.decision import KnownText, NewText
@@ -21,8 +23,7 @@ ITEM_BYTES = 200
 """About what an item of a walk takes."""
 
 
-@dataclass(frozen=True, slots=True)
-class WalkEnd:
+class WalkEnd(msgspec.Struct, frozen=True, eq=False, gc=False):
     """The end of one walk."""
 
     plan: Plan
@@ -41,21 +42,25 @@ class WalkEnd:
     def begins(self, plan: Plan, conversation: Conversation, known: Mapping[str, KnownText]) -> bool:
         """Whether a walk along this conversation would come here too. What is known of an anchor never
         changes, so only what was new on the walk is looked up again."""
-        return (
-            self.plan is plan
-            and self.known is known
-            and conversation.items[: len(self.items)] == self.items
-            and all(known.get(new.item.anchor) == KnownText(new.text, new.decisions) for new in self.new)
-        )
+        if (
+            self.plan is not plan
+            or self.known is not known
+            or conversation.items[: len(self.items)] != self.items
+        ):
+            return False
+        for new in self.new:
+            kept = known.get(new.item.anchor)
+            if kept is None or kept.text != new.text or kept.decisions != new.decisions:
+                return False
+        return True
 
 
-@dataclass(slots=True)
-class MessageNoise:
+class MessageNoise(msgspec.Struct, gc=False):
     """The noise of a conversation: all texts that differ from the clean ones, and what the ledger didn't
     know."""
 
-    replacements: dict[Ref, str] = field(default_factory=dict)
-    new: list[NewText] = field(default_factory=list)
+    replacements: dict[Ref, str] = {}
+    new: list[NewText] = []
     walked: WalkEnd | None = None
     """Where a later walk may resume; None: nowhere."""
 

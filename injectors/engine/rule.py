@@ -6,7 +6,7 @@ Nothing in this module raises what an operator raises: noise must never break tr
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -34,7 +34,7 @@ Check = Callable[[Draw, Result], str | None]
 that fits."""
 
 
-class Attempt(msgspec.Struct, frozen=True):
+class Attempt(msgspec.Struct, frozen=True, gc=False):
     """A draw with its result. `refused` says why the result may not be used; None: it may."""
 
     draw: Draw
@@ -42,7 +42,7 @@ class Attempt(msgspec.Struct, frozen=True):
     refused: str | None = None
 
 
-class Outcome(NamedTuple):
+class Outcome(msgspec.Struct, frozen=True, gc=False):
     """What came of a rule on a target: the decision, the payload (None: withheld), and the event's note."""
 
     decision: Decision
@@ -53,7 +53,7 @@ class Outcome(NamedTuple):
 
     def withhold(self, why: str) -> Outcome:
         """The same decision, not carried out."""
-        return self._replace(payload=None, note=f"Withheld: {why}.", withheld=find_reason(why))
+        return Outcome(self.decision, None, f"Withheld: {why}.", find_reason(why))
 
 
 def apply_rule(
@@ -72,38 +72,47 @@ def apply_rule(
     `slot` keys the random stream. `check` is the guard. `full` says why there is no room for an injection,
     if there is none. `texts` are a model's, for operators that may have one write.
     """
+    drawn = draw_rule(active, target, slot, anchor, texts)
+    if drawn is None:
+        return None
+    attempt = carry_out(active, target, slot, drawn, check, full=full, texts=texts)
+    return conclude(active, slot, anchor, attempt, logical_call)
+
+
+def draw_rule(
+    active: ActiveRule, target: Any, slot: str, anchor: str, texts: Texts | None = None
+) -> Draw | Attempt | None:
+    """The operator's draw; None where it leaves the target alone. An attempt where it failed, or is on record
+    in `texts`."""
     if isinstance(texts, StoredDraws):
         stored = texts.recall(slot, anchor)
-        if stored is None:
-            return None
-        return conclude(active, slot, anchor, _recall(active, target, stored), logical_call)
-    attempt = attempt_rule(active, target, slot, check, full=full, texts=texts)
-    return None if attempt is None else conclude(active, slot, anchor, attempt, logical_call)
+        return None if stored is None else _recall(active, target, stored)
+    rule = active.rule
+    try:
+        return active.entry.draw(rule.options, target, SeededRandom(slot), rule.severity)
+    except Exception as error:
+        return Attempt({}, refused=describe_failure(error))
 
 
-def attempt_rule(
+def carry_out(
     active: ActiveRule,
     target: Any,
     slot: str,
+    drawn: Draw | Attempt,
     check: Check,
     *,
     full: str | None = None,
     texts: Texts | None = None,
-) -> Attempt | None:
-    """Draw, carry the draw out, and have the guard check it. None where the operator draws nothing."""
-    rule = active.rule
-    try:
-        draw = active.entry.draw(rule.options, target, SeededRandom(slot), rule.severity)
-    except Exception as error:
-        return Attempt({}, refused=describe_failure(error))
-    if draw is None:
-        return None
+) -> Attempt:
+    """Carry a draw out, and have the guard check it."""
+    if isinstance(drawn, Attempt):
+        return drawn
     if full is not None:
         # Tried by rule all the same: a draw that would change nothing leaves no event.
-        return _carry_out(active, target, draw, lambda drawn, result: check(drawn, result) or full)
+        return _carry_out(active, target, drawn, lambda draw, result: check(draw, result) or full)
     if texts is None:
-        return _carry_out(active, target, draw, check)
-    return _carry_out_in_words(active, target, slot, draw, check, texts)
+        return _carry_out(active, target, drawn, check)
+    return _carry_out_in_words(active, target, slot, drawn, check, texts)
 
 
 def _recall(active: ActiveRule, target: Any, stored: StoredDraw) -> Attempt:
@@ -117,31 +126,36 @@ def _recall(active: ActiveRule, target: Any, stored: StoredDraw) -> Attempt:
 
 
 def conclude(
-    active: ActiveRule, slot: str, anchor: str, attempt: Attempt, logical_call: str | None = None
+    active: ActiveRule,
+    slot: str,
+    anchor: str,
+    attempt: Attempt,
+    logical_call: str | None = None,
+    assurance: str = "",
 ) -> Outcome | None:
-    """The decision that an attempt comes to; None where it changes nothing."""
+    """The decision that an attempt comes to; None where it changes nothing. `assurance` says how the task can
+    still be solved, where that is not as the rule says."""
     if attempt.refused == NOTHING:
         return None
-    rule, entry = active.rule, active.entry
+    rule = active.rule
     decision = Decision(
-        operator=rule.operator,
-        rule=rule.name,
+        rule.operator,
+        rule.name,
         # An observation's rule acts on users' texts, whatever its operator's site is.
-        site=active.site.value,
-        slot=slot,
-        anchor=anchor,
-        logical_call=logical_call,
-        severity=rule.severity,
-        draw=attempt.draw,
-        recovery=entry.recovery.value,
+        active.written_site,
+        slot,
+        anchor,
+        logical_call,
+        rule.severity,
+        attempt.draw,
+        active.written_recovery,
     )
     if attempt.refused is not None or attempt.result is None:
         refused = attempt.refused or NOTHING
         return Outcome(decision, None, f"Withheld: {refused}.", find_reason(refused))
     result = attempt.result
-    return Outcome(
-        decision, result.payload, f"{result.note} {active.assurance}{describe_wording(attempt.draw)}"
-    )
+    note = f"{result.note} {assurance or active.assurance}{describe_wording(attempt.draw)}"
+    return Outcome(decision, result.payload, note)
 
 
 def describe_failure(error: Exception) -> str:
