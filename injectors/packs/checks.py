@@ -19,6 +19,7 @@ from crosswind.injectors.packs.parts import (
 )
 from crosswind.injectors.packs.words import (
     find_addresses,
+    find_changes,
     find_content_words,
     find_values,
     opening,
@@ -125,6 +126,13 @@ def check_addresses(rows: Sequence[Row], language: Language) -> Iterator[Problem
                     yield Problem(line, f"text {entry.text!r} addresses its reader: {fix}")
 
 
+def check_joins(rows: Sequence[Row], language: Language) -> Iterator[Problem]:
+    """No word stands before a slot that it would have to agree or contract with."""
+    for line, entry, _ in rows:
+        for found in find_changes(entry.text, language):
+            yield Problem(line, f"{found!r}: the first word depends on the slot's value; put another between")
+
+
 def check_duplicates(rows: Sequence[Row], _: Language) -> Iterator[Problem]:
     """No id, no text and, within a part, no key twice."""
     seen: dict[tuple[str, ...], int] = {}
@@ -200,6 +208,7 @@ _CHECKS: tuple[Callable[[Sequence[Row], Language], Iterable[Problem]], ...] = (
     check_slots,
     check_values,
     check_addresses,
+    check_joins,
     check_duplicates,
     check_openings,
     check_runs,

@@ -64,6 +64,24 @@ _STOP_WORDS = {
         voudrais vous vu
         """.split()  # noqa: SIM905
     ),
+    Language.ES: frozenset(
+        """
+        además ahora ahí algo alguien alguna algunas alguno algunos algún allá allí ante antes aquel aquella
+        aquello aquí así aun aunque aún bien bueno cada casi como con contra cosa cosas cual cuales
+        cualquier cuando cuenta cuál cuándo cuánta cuántas cuánto cuántos cómo dado dan dar dará debe del
+        demás dentro desde después dice dicen dicho digo donde durante dónde era eran eres esa esas ese eso
+        esos esta estaba estar estará estas este esto estos estoy está están esté fue fuera fuese fui gente
+        haber habrá habría había hace hacen hacer haga hago han haría has hasta hay haya hecho iba incluso
+        las les los luego menos mientras mis misma mismas mismo mismos mucha muchas mucho muchos muy más mía
+        mío nada nadie ninguna ninguno ningún nos nosotros nuestra nuestro otra otras otro otros para parece
+        parte pasa pero poca poco pocos podemos poder podrá podría podrían podrías por porque pueda puede
+        pueden puedes puedo pues que queda quede quien quienes quiera quiere quieren quieres quiero quisiera
+        quién qué sabe saber sabes sea según ser será sería sido siendo sin sino sobre solo somos son soy
+        sus suya suyo sólo tal también tampoco tan tanta tanto tendría tendrías tener tenga tengo tenía
+        tiene tienen tienes toda todas todavía todo todos tras tus tuya tuyo una unas uno unos usted ustedes
+        vamos van vas vaya vea ver voy
+        """.split()  # noqa: SIM905
+    ),
 }
 _VALUE_WORDS = {
     Language.EN: frozenset(
@@ -90,6 +108,17 @@ _VALUE_WORDS = {
         dimanches aujourd'hui hier demain midi minuit
         janvier février fevrier mars avril mai juin juillet août aout septembre octobre novembre décembre
         decembre
+        """.split()  # noqa: SIM905
+    ),
+    Language.ES: frozenset(
+        """
+        dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis dieciseis
+        diecisiete dieciocho diecinueve veinte veintidós veintitrés veinticuatro veinticinco treinta cuarenta
+        cincuenta sesenta setenta ochenta noventa cien ciento cientos doscientos quinientos mil decena docena
+        decenas docenas quincena veintena centenar
+        lunes martes miércoles miercoles jueves viernes sábado sabado domingo sábados sabados domingos
+        hoy ayer anteayer mañana mañanas mediodía mediodia medianoche
+        enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre
         """.split()  # noqa: SIM905
     ),
 }
@@ -172,10 +201,33 @@ _ADDRESSES = {
             r"(?i:(?<!rendez-)\b(?:vous|votre|vos|svp)\b|\b(?!(?:assez|chez|nez|rez|rendez-vous)\b)\w+ez\b)"
         ),
     },
+    Language.ES: {
+        Address.INFORMAL: re.compile(
+            r"""(?ix)\b(?: tú | te | ti | contigo | tus? | tuy[oa]s? | vos | os | vosotr[oa]s | vuestr[oa]s?
+            | puedes | quieres | sabes | tienes | crees | eres | has | ves | vas | haces | estás | dices
+            | (?:podr|sabr|tendr|har|ser)[ií]as | (?:dij|hic|pud)iste | \w+[abdei]rás
+            | [a-zñ]*[áéí][a-zñ]+[ae]te | dime | dame | hazme | ponme | perdona | oye
+            | (?:avís|mánd|cuént|ayúd|explíc|éch|déj|recuérd|búsc|pás|apúnt|llám|enséñ)ame )\b"""
+        ),
+        Address.FORMAL: re.compile(
+            r"""(?ix)\b(?: usted | ud | vd | sírvase | disculpe | perdone | permítame
+            | le\ (?:agradecer[ií]a | agradezco | importar[ií]a | ruego | pido | parece)
+            | (?:díg|hág|póng|tráig)ame | [a-zñ]*[áéí][a-zñ]+ese
+            | (?:avís|mánd|cuént|ayúd|explíqu|éch|déj|recuérd|búsqu|pás|apúnt|llám|enséñ)eme )\b"""
+        ),
+    },
 }
 """The words that surely address the reader. At a sentence's start "Sie" may be "they"; a French verb in "-ez"
 addresses by itself: "laissez". Chinese "你们" means the firm, and goes with "您" too. Japanese addresses by
-the verb's ending: "です" and "ます" are formal, plain endings informal, a fragment without a verb neither."""
+the verb's ending: "です" and "ます" are formal, plain endings informal, a fragment without a verb neither.
+Spanish "ustedes" goes with "tú" too, and many a Spanish verb doesn't show whom it addresses."""
+_CHANGES = {
+    Language.ES: re.compile(
+        r"(?i)\b(?:a|al|de|del|e|el|la|las|lo|los|mi|mis|o|su|sus|tu|tus|u|un|una|unas|unos|y) "
+        r"\{(?:value|rival|option|chosen)\}"
+    ),
+}
+"""Words that would change with what fills the slot: "de" and "el 15" make "del 15"."""
 _ELISION = re.compile(r"\b(?:[cdjlmnst]|(?:jus|lors|puis|quoi)?qu)['’]")
 """French words that lose their vowel before the next: "d'août" is the word "août"."""
 
@@ -203,6 +255,11 @@ def find_content_words(text: str, language: Language) -> set[str]:
 def find_addresses(text: str, language: Language) -> list[Address]:
     """The ways in which a text addresses its reader, as far as single words show it."""
     return [address for address, words in _ADDRESSES.get(language, {}).items() if words.search(text)]
+
+
+def find_changes(text: str, language: Language) -> list[str]:
+    """The slots that stand after a word which would have to change with what fills them."""
+    return pattern.findall(text) if (pattern := _CHANGES.get(language)) else []
 
 
 def split_words(text: str, language: Language) -> list[str]:

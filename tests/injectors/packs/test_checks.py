@@ -217,6 +217,56 @@ def test_french_words_that_are_a_habit_with_or_without_an_article() -> None:
     assert "word 'avion' is in 4 of 4" in problem.what
 
 
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("¿Vale también para tres?", "word 'tres' could be taken for a value"),
+        ("Dicen que el miércoles llueve.", "word 'miércoles' could be taken for a value"),
+        ("¿Por qué los aviones salen de mañana?", "word 'mañana' could be taken for a value"),
+        ("¿Tú lo sabías?", "informal"),
+        ("me podrias explicar como vuelan", "informal"),
+        ("Imagínate un avión sin ventanas.", "informal"),
+        ("¿Cree usted que llueve?", "formal"),
+        ("Le agradecería una explicación.", "formal"),
+        ("Explíqueme cómo vuelan.", "formal"),
+    ],
+)
+def test_spanish_numbers_days_and_addresses(text: str, what: str) -> None:
+    (problem,) = problems({**DRIFT, "half": "train", "text": text}, name="es/travel")
+    assert what in problem.what
+
+
+def test_spanish_that_addresses_nobody_or_says_whom() -> None:
+    texts = [
+        "El té con su limón, ¿de qué país viene?",
+        "¿Y ustedes de dónde llaman?",
+        "Detrás de las librerías hay otras galerías.",
+    ]
+    entries: list[dict[str, Any]] = [{"text": text} for text in texts]
+    entries += [{"text": "¿Sabes?", "address": "informal"}, {"text": "Disculpe.", "address": "formal"}]
+    halves = [{**DRIFT, "half": ["train", "test"][at % 2], **entry} for at, entry in enumerate(entries)]
+    assert problems(*halves, name="es/travel") == []
+
+
+def test_spanish_words_that_are_a_habit() -> None:
+    texts = ["¿Los aviones duermen?", "los aviones, qué misterio", "Me gustan los aviones.", "Aviones grises"]
+    entries = [
+        {**DRIFT, "half": half, "text": text} for half, text in zip(["train", "test"] * 2, texts, strict=True)
+    ]
+    (problem,) = problems(*entries, name="es/general")
+    assert "word 'aviones' is in 4 of 4" in problem.what
+
+
+@pytest.mark.parametrize(
+    "text", ["Pasa de {rival} a {value}.", "No sé si {rival} o {value}.", "el {rival}, {value}"]
+)
+def test_a_spanish_word_that_would_change_with_the_value(text: str) -> None:
+    found = [problem.what for problem in problems({**SAME, "half": "train", "text": text}, name="es/travel")]
+    assert any("depends on the slot's value" in what for what in found)
+    fine = {**SAME, "half": "train", "text": "Entre {rival}, por un lado, y lo otro: {value}."}
+    assert problems(fine, name="es/travel") == []
+
+
 def test_halves_of_unequal_size() -> None:
     entries = [{**DRIFT, "half": "train", "text": text} for text in ("red", "green", "blue", "pink")]
     (problem,) = problems(*entries)
