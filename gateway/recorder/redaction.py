@@ -79,6 +79,10 @@ class Redactor:
             self._clear += b"\0" + segment
         return masked
 
+    def forget_texts(self) -> None:
+        """Forget the request's texts: names that come with its answer stand in the answer's."""
+        self._clear = b""
+
     def _is_name_of_parts(self, name: bytes) -> bool:
         """Whether it is a text's part, or made of some, as anchors are: `call:` and a call's id."""
         clear = b"" if self._remains else self._clear

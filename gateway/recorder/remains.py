@@ -18,6 +18,9 @@ _MOST_BYTES = 8_192
 _GAP = 5
 """How many letters and digits between two pieces noise may have changed."""
 
+_NONE: set[bytes] = set()
+"""Stands for the sets of the many sessions that show no secret."""
+
 _OTHER = bytes(byte for byte in range(256) if not (byte < 128 and chr(byte).isalnum()))
 _LOWER = bytes(ord(chr(byte).lower()) if byte < 128 else byte for byte in range(256))
 _IN_KEY = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.~+/=%:|")
@@ -30,22 +33,21 @@ class Remains:
     __slots__ = ("_pieces", "_secrets")
 
     def __init__(self) -> None:
-        self._secrets: set[bytes] = set()
-        self._pieces: set[bytes] = set()
+        self._secrets = self._pieces = _NONE
         """Every third piece: what is left of a secret in one part of 8 characters or more has one of them."""
 
     def __bool__(self) -> bool:
         return bool(self._secrets)
 
     def add(self, secrets: Iterable[bytes]) -> None:
+        if self._secrets is _NONE:
+            self._secrets, self._pieces = set(), set()
         for secret in secrets:
             bare = _strip(Readable(secret).text)[-_MOST_BYTES:]
             if len(bare) >= _SHORTEST and len(self._secrets) < _MOST_SECRETS:
+                starts = (*range(0, len(bare) - _PIECE + 1, _STRIDE), len(bare) - _PIECE)
                 self._secrets.add(bare)
-                self._pieces.update(
-                    bare[at : at + _PIECE] for at in range(0, len(bare) - _PIECE + 1, _STRIDE)
-                )
-                self._pieces.add(bare[-_PIECE:])
+                self._pieces.update(bare[at : at + _PIECE] for at in starts)
 
     def find(self, segment: bytes) -> list[Span]:
         """The spans of what is left of secrets, in order and apart."""

@@ -108,6 +108,7 @@ class Exchange(msgspec.Struct, eq=False):
     def mark_sent(self) -> None:
         """The request goes to the upstream now."""
         self.queue_us = self.elapsed_us()
+        self.redactor.forget_texts()
 
     def mark_answered(self, status: int, replica: str, attempts: tuple[UpstreamAttempt, ...]) -> None:
         """The upstream's answer began, after failed attempts."""

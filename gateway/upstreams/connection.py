@@ -21,6 +21,11 @@ _MAX_COPIED = 1 << 16
 class Connection(ResponseParser, asyncio.Protocol):
     """A connection and the response that arrives on it."""
 
+    __slots__ = (
+        *("_buffered", "_drained", "_due", "_loop", "_patience_s", "_reading", "_take", "_timer"),
+        *("_timer_at", "_transport", "_until", "_upload", "_waiter", "_writing", "idle_since", "lost"),
+    )
+
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
         self.lost = False

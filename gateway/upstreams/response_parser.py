@@ -20,6 +20,12 @@ class ConnectionBroken(Exception):
 class ResponseParser(ABC):
     """The state of the response on a connection. `limit`: the largest head, in bytes."""
 
+    __slots__ = (
+        *("_head_bytes", "_head_only", "_interim", "_left", "_limit", "_parser", "_part_count", "began"),
+        *("ended", "failure", "head", "headers", "keeps", "known", "on_body", "parts", "status"),
+        "until_close",
+    )
+
     def __init__(self, limit: int) -> None:
         self.status = 0
         self.headers: Headers = []
