@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import orjson
 
 
@@ -42,11 +43,19 @@ def to_json(value: Any) -> str:
     except TypeError:
         pass  # lone surrogates, great integers, keys that are no text, or no plain data at all
     else:
-        # NaN and infinity come out as null, too.
-        if b"null" not in quick or orjson.loads(quick) == value:
+        if b"null" not in quick or _is_finite(value, quick):
             return quick.decode()
     body = _readable(value)
     return body if storable(body) is body else _ascii(value)
+
+
+def _is_finite(value: Any, body: bytes) -> bool:
+    """Whether the JSON text tells the value's numbers: NaN and infinity come out as null, too."""
+    try:
+        # By way of a format that knows them, and knows no tuples either.
+        return bool(msgspec.msgpack.decode(msgspec.msgpack.encode(value)) == orjson.loads(body))
+    except (TypeError, OverflowError, msgspec.MsgspecError):
+        return False
 
 
 def text(value: Any) -> Any:

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from crosswind.gateway.trajectory.content import Chain, Frame, View
-from crosswind.gateway.trajectory.record import Turn
 from crosswind.gateway.trajectory.turn_body import (
     DELIVERED,
     PRODUCED,
@@ -32,12 +31,16 @@ _SESSION_BYTES, _TIP_BYTES, _FRAME_BYTES = 600, 200, 250
 """What a session takes in memory, a chain, and a frame beside its pieces."""
 
 
-class KnownContent:
-    """What a session is known to have stored: chains by their keys, turns, and its last frames."""
+class SessionContent:
+    """What a session is known to have stored: chains by their keys, turns, and its last frames. It encodes
+    the content of the next turns as differences to that.
 
-    __slots__ = ("bytes", "frames", "number", "places", "row", "seen", "tips")
+    A turn that was encoded counts as stored. Drop the object where the turn's transaction fails.
+    """
 
-    def __init__(self, number: int) -> None:
+    __slots__ = ("bytes", "frames", "load", "number", "places", "row", "seen", "tips")
+
+    def __init__(self, number: int, load: Callable[[SessionContent], None] | None = None) -> None:
         self.number = number
         self.tips: Tips = {}
         self.frames: tuple[tuple[Frame, Reference], ...] = ()
@@ -48,6 +51,9 @@ class KnownContent:
         self.seen = 0
         """The state of the store in which the session was there, if other processes have written since."""
         self.bytes = _SESSION_BYTES
+        """What it takes in memory."""
+        self.load = load
+        """Adds what other processes have stored; it is called at most once in a transaction."""
 
     def learn(self, place: Place, received: bytes | None, sent: bytes | None, prompt: bytes | None) -> None:
         """Add a stored turn by the keys of its chains."""
@@ -57,67 +63,18 @@ class KnownContent:
                 self.tips[key] = (*place, which)
                 self.bytes += _TIP_BYTES
 
-    def merge(self, new: ContentWriter) -> None:
-        """Add what was written; call this once it is on disk."""
-        self.tips |= new.tips
-        self.places |= new.places
-        self.frames = (*new.frames, *self.frames)[:_FRAMES]
-        pieces = [len(piece) for frame, _ in self.frames for piece in frame if piece is not None]
-        self.bytes = (
-            _SESSION_BYTES + _TIP_BYTES * len(self.tips) + _FRAME_BYTES * len(self.frames) + sum(pieces)
-        )
-
-
-class ContentWriter:
-    """Encodes the content of turns of one session that are written in one transaction.
-
-    `load_tips` adds what other processes have stored to `known`; it is called at most once.
-    """
-
-    __slots__ = ("_known", "_load_tips", "frames", "places", "tips")
-
-    def __init__(self, known: KnownContent, load_tips: Callable[[KnownContent], None] | None) -> None:
-        self._known = known
-        self._load_tips = load_tips
-        self.tips: Tips = {}
-        self.frames: list[tuple[Frame, Reference]] = []
-        self.places: set[int] = set()
-
-    @property
-    def known(self) -> KnownContent:
-        return self._known
-
-    def expect(self, parent: int | None) -> None:
-        """Look for the turn that the next one continues, if it isn't known: another process has stored it."""
-        if parent is not None and parent not in self._known.places and parent not in self.places:
+    def begin(self, index: int, parent: int | None) -> None:
+        """Begin to encode a turn. If the one that it continues isn't known, another process has stored it."""
+        places = self.places
+        if parent is not None and parent not in places:
             self._refresh()
+        places.add(index)
 
     def _refresh(self) -> bool:
-        load, self._load_tips = self._load_tips, None
+        load, self.load = self.load, None
         if load is not None:
-            load(self._known)
+            load(self)
         return load is not None
-
-    def add(self, turn: Turn) -> None:
-        """Remember a turn that was inserted, for the next ones of the same transaction."""
-        place = turn.index, turn.attempt
-        self.places.add(turn.index)
-        received, sent = turn.received, turn.sent
-        for which, view in ((RECEIVED, received), (SENT, sent)):
-            if view is not None and view.chain is not None:
-                at = (*place, which)
-                self.tips.setdefault(view.chain.key, at)
-                if self._find_frame(view.frame) is None:
-                    self.frames.insert(0, (view.frame, at))
-        if turn.prompt_ids is not None:
-            self.tips.setdefault(turn.prompt_ids.key, (*place, PROMPT))
-
-    def _find_frame(self, frame: Frame) -> Reference | None:
-        for frames in (self.frames, self._known.frames):
-            for known, at in frames:
-                if known == frame:
-                    return at
-        return None
 
     def view(
         self, view: View | None, own: Reference, beside: View | None = None
@@ -130,49 +87,54 @@ class ContentWriter:
             if len(frame) == 1 and frame[0] is not None:
                 return frame[0]
             return StoredView(None, list(frame), None)
-        same, pieces = self._frame(frame, own, beside)
-        return StoredView(same, pieces, self.chain(chain, own, beside.chain if beside else None))
+        if beside is None or beside.chain is None:
+            return StoredView(*self._frame(frame, own), self.chain(chain, own))
+        if beside.frame == frame:
+            return StoredView((own[0], own[1], RECEIVED), None, self.chain(chain, own, beside.chain))
+        return StoredView(*self._frame(frame, own), self.chain(chain, own, beside.chain))
 
     def _frame(
-        self, frame: Frame, own: Reference, beside: View | None
+        self, frame: Frame, own: Reference
     ) -> tuple[Reference | None, list[bytes | bool | None] | None]:
-        if beside is not None and beside.chain is not None and beside.frame == frame:
-            return (own[0], own[1], RECEIVED), None
-        if (known := self._find_frame(frame)) is not None:
-            return known, None
-        for frames in (self.frames, self._known.frames):
-            for like, at in frames:
-                if len(like) == len(frame):
-                    pieces = [
-                        True if b is not None and a == b else b for a, b in zip(like, frame, strict=True)
-                    ]
-                    if True in pieces:
-                        return at, pieces
+        """The frame that this one is equal to or shares pieces with, and its pieces."""
+        for known, at in self.frames:
+            if known == frame:
+                return at, None
+        like, pieces = self._find_like(frame)
+        frames = self.frames = ((frame, own), *self.frames)[:_FRAMES]
+        held = sum([len(piece) for kept, _ in frames for piece in kept if piece is not None])
+        self.bytes = _SESSION_BYTES + _TIP_BYTES * len(self.tips) + _FRAME_BYTES * len(frames) + held
+        return like, pieces
+
+    def _find_like(self, frame: Frame) -> tuple[Reference | None, list[bytes | bool | None]]:
+        for like, at in self.frames:
+            if len(like) == len(frame):
+                pieces = [True if b is not None and a == b else b for a, b in zip(like, frame, strict=True)]
+                if True in pieces:
+                    return at, pieces
         return None, list(frame)
 
     def chain(self, chain: Chain, own: Reference, beside: Chain | None = None) -> StoredChain:
         """The stored form of a chain; `beside` is the turn's received one, where this is another."""
-        base, nodes = self._walk(chain, own, beside)
+        base, nodes = self._walk(chain)
         if base is None and chain.parent is not None and self._refresh():
-            base, nodes = self._walk(chain, own, beside)
+            base, nodes = self._walk(chain)
+        if nodes:
+            self.tips[chain.key] = own
+            self.bytes += _TIP_BYTES
         if beside is None:
             return StoredChain(base, [node.body for node in reversed(nodes)])
         return StoredChain(base, _differences(nodes, beside))
 
-    def _walk(
-        self, chain: Chain, own: Reference, beside: Chain | None
-    ) -> tuple[Reference | None, list[Chain]]:
+    def _walk(self, chain: Chain) -> tuple[Reference | None, list[Chain]]:
         """The nearest stored ancestor, and the nodes behind it, newest first."""
-        new, known = self.tips, self._known.tips
+        find = self.tips.get
         nodes: list[Chain] = []
         node: Chain | None = chain
         while node is not None:
-            key = node.key
-            base = known.get(key) or new.get(key)
+            base = find(node.key)
             if base is not None:
                 return base, nodes
-            if beside is not None and key == beside.key:
-                return (own[0], own[1], RECEIVED), nodes
             nodes.append(node)
             node = node.parent
         return None, nodes
@@ -251,7 +213,8 @@ class _Builder:
         beside = received.chain if received is not None else None
         sent = received if body.sent is True else self._view(body.sent, beside)
         self._own[SENT] = sent
-        produced, delivered = self._view(body.produced, None), self._view(body.delivered, None)
+        produced = self._own[PRODUCED] = self._view(body.produced, None)
+        delivered = self._own[DELIVERED] = self._view(body.delivered, None)
         prompt = None if body.prompt is None else self._chain(body.prompt, None)
         return TurnContent(received, sent, produced, delivered, prompt)
 

@@ -19,7 +19,7 @@ from crosswind.gateway.trajectory.json_text import (
 from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
 from crosswind.gateway.trajectory.likelihood import pack_top, unpack_top
 from crosswind.gateway.trajectory.record import Completion, InnerRound, Turn, VersionSpan
-from crosswind.gateway.trajectory.session_content import ContentWriter, TurnContent
+from crosswind.gateway.trajectory.session_content import SessionContent, TurnContent
 from crosswind.gateway.trajectory.turn_body import (
     DELIVERED,
     PRODUCED,
@@ -35,22 +35,24 @@ from crosswind.gateway.trajectory.turn_body import (
 from crosswind.injectors.plain_data import convert
 
 
-def encode_turn(turn: Turn, content: ContentWriter) -> bytes:
+def encode_turn(turn: Turn, content: SessionContent) -> bytes:
     """The body of a turn. Raises TypeError, ValueError or OverflowError for what can't be stored."""
-    content.expect(turn.parent)
-    at = turn.index, turn.attempt
-    received, sent, prompt = turn.received, turn.sent, turn.prompt_ids
+    index, attempt = turn.index, turn.attempt
+    content.begin(index, turn.parent)
+    received, sent, prompt, error = turn.received, turn.sent, turn.prompt_ids, turn.error
     body = TurnBody(
-        content.view(received, (*at, RECEIVED)),
-        True if sent is received and sent is not None else content.view(sent, (*at, SENT), received),
-        content.view(turn.produced, (*at, PRODUCED)),
-        content.view(turn.delivered_view, (*at, DELIVERED)),
-        None if prompt is None else content.chain(prompt, (*at, PROMPT)),
+        content.view(received, (index, attempt, RECEIVED)),
+        True
+        if sent is received and sent is not None
+        else content.view(sent, (index, attempt, SENT), received),
+        content.view(turn.produced, (index, attempt, PRODUCED)),
+        content.view(turn.delivered_view, (index, attempt, DELIVERED)),
+        None if prompt is None else content.chain(prompt, (index, attempt, PROMPT)),
         None if _is_bare(turn) else [_encode_completion(one) for one in turn.completions],
         to_json(turn.usage) if turn.usage else "{}",
         to_json(turn.usage_injected) if turn.usage_injected else "{}",
         to_json_with_infinities(msgspec.to_builtins(turn.inner)) if turn.inner else None,
-        turn.error.message if turn.error is not None else None,
+        error.message if error is not None else None,
         turn.spared,
     )
     try:
@@ -66,9 +68,12 @@ def encode_turn(turn: Turn, content: ContentWriter) -> bytes:
 
 def _is_bare(turn: Turn) -> bool:
     """Whether the turn has a single choice without tokens, of which its own finish reason says all."""
-    if len(turn.completions) != 1 or turn.completions[0].token_ids:
+    if len(turn.completions) != 1:
         return False
-    return turn.completions[0] == Completion(0, finish_reason=turn.finish_reason)
+    one = turn.completions[0]
+    if one.token_ids or one.logprobs or one.versions or one.top_logprobs or one.index:
+        return False
+    return one.finish_reason == turn.finish_reason
 
 
 def _encode_completion(row: Completion) -> StoredCompletion:
@@ -120,35 +125,24 @@ def encode_ledger(shown: Sequence[Shown], names: Sequence[NameMap]) -> bytes | N
     """The body of a turn's ledger rows; None if there are none."""
     if not shown and not names:
         return None
-    try:
-        return _encode_ledger(shown, names, _as_it_is)
-    except UnicodeEncodeError:
-        return _encode_ledger(shown, names, storable)
-
-
-def _encode_ledger(shown: Sequence[Shown], names: Sequence[NameMap], keep: Any) -> bytes:
-    return encode_body(
-        LedgerBody(
-            [
-                StoredShown(
-                    keep(row.anchor),
-                    keep(row.site),
-                    row.ordinal,
-                    row.turn_index,
-                    keep(row.clean_hash),
-                    to_json(row.decisions) if row.decisions else None,
-                    keep(row.text),
-                    keep(row.branch),
-                )
-                for row in shown
-            ],
-            [(keep(row.declared), keep(row.shown), row.turn_index) for row in names],
+    told = [
+        (
+            row.anchor,
+            row.site,
+            row.ordinal,
+            row.turn_index,
+            row.clean_hash,
+            to_json(row.decisions) if row.decisions else None,
+            row.text,
+            row.branch,
         )
-    )
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
+        for row in shown
+    ]
+    mapped = [(row.declared, row.shown, row.turn_index) for row in names]
+    try:
+        return encode_body((told, mapped))
+    except UnicodeEncodeError:
+        return encode_body([[list(map(storable, row)) for row in rows] for rows in (told, mapped)])
 
 
 def decode_shown(session_id: str, stored: StoredShown) -> Shown:

@@ -8,6 +8,7 @@ frames. No body refers to another session.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from struct import Struct
 from typing import Any, TypeVar
 from zlib import crc32
 
@@ -24,8 +25,9 @@ Reference = tuple[int, int, int]
 RECEIVED, SENT, PRODUCED, DELIVERED, PROMPT = range(5)
 
 VERSION = 1
-_HEAD = 5
-"""The bytes before the msgpack: the version and the checksum."""
+_head = Struct("<BI")
+"""What stands before the msgpack: the version and the checksum."""
+_pack_head, _HEAD = _head.pack, _head.size
 
 
 class DamagedBody(ValueError):
@@ -119,10 +121,13 @@ _DECODERS: dict[type[Any], msgspec.msgpack.Decoder[Any]] = {
 }
 
 
-def encode_body(body: TurnBody | LedgerBody) -> bytes:
-    """Raises UnicodeEncodeError for text that is no valid Unicode; its WTF-8 bytes can be stored."""
+def encode_body(body: object) -> bytes:
+    """A TurnBody or LedgerBody, or a sequence of its fields, as it is stored.
+
+    Raises UnicodeEncodeError for text that is no valid Unicode; its WTF-8 bytes can be stored.
+    """
     packed = _encode(body)
-    return b"%c%b%b" % (VERSION, crc32(packed).to_bytes(4, "little"), packed)
+    return _pack_head(VERSION, crc32(packed)) + packed
 
 
 def decode_body(stored: bytes, kind: type[T]) -> T:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, get_args
 
 from crosswind.gateway.trajectory.json_text import storable, to_json
@@ -29,7 +30,7 @@ from crosswind.gateway.trajectory.record import (
     Setting,
     Turn,
 )
-from crosswind.gateway.trajectory.session_content import ContentWriter, KnownContent
+from crosswind.gateway.trajectory.session_content import SessionContent
 from crosswind.gateway.trajectory.sqlite.columns import (
     DELIVERED_ID,
     DESTROYED_ANSWER,
@@ -42,7 +43,7 @@ from crosswind.gateway.trajectory.sqlite.columns import (
 )
 from crosswind.gateway.trajectory.sqlite.deletion import delete_sessions, was_deleted
 from crosswind.gateway.trajectory.sqlite.known_sessions import KnownSessions
-from crosswind.gateway.trajectory.sqlite.turn_rows import insert_turn, load_known
+from crosswind.gateway.trajectory.sqlite.turn_rows import INSERT, encode_row, is_stored, load_known
 from crosswind.gateway.trajectory.store import RowRefused
 from crosswind.gateway.trajectory.stored_turn import encode_ledger, without_texts
 from crosswind.gateway.trajectory.turn_body import LedgerBody, decode_body
@@ -51,8 +52,8 @@ Numbers = Mapping[str, int]
 Values = Sequence[Any]
 
 _STAMPED = {"arrival": "arrival()"}
-_NEXT = "1 + max(coalesce((SELECT max(number) FROM session), 0), (SELECT last FROM numbering))"
-_SESSION = SESSION.insert("rewarded_us", given={"number": _NEXT, **_STAMPED})
+_SESSION = SESSION.insert("rewarded_us", "number", "arrival")
+_NEXT = "SELECT 1 + max(coalesce((SELECT max(number) FROM session), 0), (SELECT last FROM numbering))"
 _REWARDED = """
 UPDATE session SET
   reward_state = 'given',
@@ -92,7 +93,7 @@ _SETTING = SETTING.insert(
 
 def _encode_session(row: Session, numbers: Numbers) -> Values:
     rewarded_us = row.closed_us or row.created_us if row.reward is not None else None
-    return [*SESSION.encode(row, numbers), rewarded_us]
+    return [*SESSION.encode(row, {}), rewarded_us, numbers[row.id]]
 
 
 def _encode_mark(row: SessionMarked, numbers: Numbers) -> Values:
@@ -125,17 +126,23 @@ _OWNED = (Turn, Shown, NameMap, Event, GeneratedText, DeliveredId, DestroyedAnsw
 _KINDS = frozenset(get_args(Row))
 
 
-class Batch:
-    """The rows of one transaction."""
+class AlreadyStored(Exception):
+    """A turn of the batch is in the store: it was written again, after a commit in doubt, for example."""
 
-    def __init__(self, rows: Iterable[Row], known: KnownSessions) -> None:
+
+class Batch:
+    """The rows of one transaction. `repeated`: turns among them may be in the store."""
+
+    def __init__(self, rows: Iterable[Row], known: KnownSessions, *, repeated: bool = False) -> None:
         self._known = known
+        self._repeated = repeated
         self._rows: defaultdict[type, list[Any]] = defaultdict(list)
         for row in rows:
             self._rows[type(row)].append(row)
         if unknown := self._rows.keys() - _KINDS:
             raise RowRefused(f"no row of the record: {', '.join(sorted(kind.__name__ for kind in unknown))}")
-        self._writers: dict[str, ContentWriter] = {}
+        self._contents: dict[str, SessionContent] = {}
+        """What the sessions that are opened or get turns have stored."""
         self._state = 0
         """Which state of the store others left; it changes where they write."""
 
@@ -143,14 +150,12 @@ class Batch:
         """Insert everything, within the caller's transaction of that time.
 
         Raises RowRefused for a row that can't be stored, or whose session isn't there: also for a session
-        that was deleted recently, which a request in flight must not bring back.
+        that was deleted recently, which a request in flight must not bring back. Raises AlreadyStored where
+        that is so and no repeated turns were expected.
         """
         rows = self._rows
         if opened := rows.get(Session):
-            for session in opened:
-                if was_deleted(connection, session.id):
-                    raise RowRefused(f"session {session.id!r} was deleted")
-            _execute(connection, _SESSION, _encode(opened, _encode_session, {}))
+            self._open_sessions(connection, opened, arrival)
         self._state = connection.execute("PRAGMA data_version").fetchone()[0]
         numbers = self._find_numbers(connection)
         if turns := rows.get(Turn):
@@ -166,17 +171,31 @@ class Batch:
             delete_sessions(connection, [row.session_id for row in deleted])
             for row in deleted:
                 self._known.forget(row.session_id)
-                self._writers.pop(row.session_id, None)
+                self._contents.pop(row.session_id, None)
 
     def remember(self) -> None:
         """Remember what is stored. Call this only once the transaction is on disk."""
-        for session_id, writer in self._writers.items():
-            self._known.remember(session_id, writer, self._state)
+        for session_id, content in self._contents.items():
+            self._known.remember(session_id, content, self._state)
+
+    def _open_sessions(self, connection: sqlite3.Connection, opened: Sequence[Session], arrival: int) -> None:
+        for session in opened:
+            if was_deleted(connection, session.id):
+                raise RowRefused(f"session {session.id!r} was deleted")
+        first = connection.execute(_NEXT).fetchone()[0]
+        numbers = {session.id: first + at for at, session in enumerate(opened)}
+        values: list[Values] = [[*row, arrival] for row in _encode(opened, _encode_session, numbers)]
+        # Where one of them is there already, it has another number.
+        if _execute(connection, _SESSION, values) == len(opened):
+            self._contents = {name: SessionContent(number) for name, number in numbers.items()}
 
     def _find_numbers(self, connection: sqlite3.Connection) -> dict[str, int]:
         """The numbers of the sessions that rows belong to. Raises RowRefused if one isn't there."""
-        rows, found = self._rows, dict[str, int]()
-        for session_id in dict.fromkeys(row.session_id for kind in _OWNED for row in rows.get(kind, ())):
+        rows = self._rows
+        found = {session_id: content.number for session_id, content in self._contents.items()}
+        for session_id in {row.session_id for kind in _OWNED if kind in rows for row in rows[kind]}:
+            if session_id in found:
+                continue
             number = self._known.number(session_id, self._state)
             if number is None:
                 row = connection.execute("SELECT number FROM session WHERE id = ?", (session_id,)).fetchone()
@@ -190,25 +209,35 @@ class Batch:
         self, connection: sqlite3.Connection, turns: Sequence[Turn], numbers: Numbers, arrival: int
     ) -> None:
         shown, names = self._ledger_rows(Shown, turns), self._ledger_rows(NameMap, turns)
+        load = partial(load_known, connection)
+        encoded = list[Values]()
         for at, turn in enumerate(turns):
-            content = self._writers.get(turn.session_id)
+            content = self._contents.get(turn.session_id)
             if content is None:
-                content = self._writer(connection, turn.session_id, numbers[turn.session_id])
+                content = self._content(turn.session_id, numbers[turn.session_id], load)
+            if self._repeated and is_stored(connection, content.number, turn):
+                continue
             try:
                 ledger = encode_ledger(shown.get(at, ()), names.get(at, ()))
-                insert_turn(connection, turn, content, ledger, arrival)
+                encoded.append(encode_row(turn, content, ledger, arrival))
             except (KeyError, TypeError, ValueError, OverflowError) as error:
                 raise _refused(turn, error) from error
+            if self._repeated:
+                _execute(connection, INSERT, [encoded.pop()])
+        if encoded and _execute(connection, INSERT, encoded) < len(encoded):
+            raise AlreadyStored
 
-    def _writer(self, connection: sqlite3.Connection, session_id: str, number: int) -> ContentWriter:
-        def load(known: KnownContent) -> None:
-            load_known(connection, known)
-
-        known, fresh = self._known.take(session_id, number), False
-        if known is None:
-            known, fresh = KnownContent(number), True
-            load(known)
-        self._writers[session_id] = content = ContentWriter(known, None if fresh else load)
+    def _content(
+        self, session_id: str, number: int, load: Callable[[SessionContent], None]
+    ) -> SessionContent:
+        """What the session has stored."""
+        content = self._known.take(session_id, number)
+        if content is None:
+            content = SessionContent(number)
+            load(content)
+        else:
+            content.load = load
+        self._contents[session_id] = content
         return content
 
     def _ledger_rows(self, kind: type, turns: Sequence[Turn]) -> dict[int, list[Any]]:
@@ -248,12 +277,13 @@ def _refused(row: Any, error: Exception) -> RowRefused:
     return RowRefused(f"a {type(row).__name__} row of session {of!r} can't be stored: {error}")
 
 
-def _execute(connection: sqlite3.Connection, statement: str, values: list[Values]) -> None:
+def _execute(connection: sqlite3.Connection, statement: str, values: list[Values]) -> int:
+    """Run the statement with each of the values; return how many rows it changed."""
     try:
-        connection.executemany(statement, values)
+        return connection.executemany(statement, values).rowcount
     except UnicodeEncodeError:
         # Rows before the one that failed are in already; rows of a known identity are not changed.
-        connection.executemany(statement, [[storable(value) for value in row] for row in values])
+        return connection.executemany(statement, [[storable(one) for one in row] for row in values]).rowcount
     except OverflowError as error:
         raise RowRefused(f"a number is too large for the store: {error}") from error
 

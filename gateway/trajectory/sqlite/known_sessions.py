@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from crosswind.gateway.trajectory.session_content import ContentWriter, KnownContent
+from crosswind.gateway.trajectory.session_content import SessionContent
 
 
 class KnownSessions:
@@ -17,32 +17,30 @@ class KnownSessions:
     def __init__(self, capacity_bytes: int = 16 * 2**20) -> None:
         self._capacity_bytes = capacity_bytes
         self._bytes = 0
-        self._known: OrderedDict[str, KnownContent] = OrderedDict()
+        self._known: OrderedDict[str, SessionContent] = OrderedDict()
 
     def number(self, session_id: str, state: int) -> int | None:
         """The session's number, if the store was in this state when the session was last seen in it."""
         known = self._known.get(session_id)
         return known.number if known is not None and known.seen == state else None
 
-    def take(self, session_id: str, number: int) -> KnownContent | None:
+    def take(self, session_id: str, number: int) -> SessionContent | None:
         """Take out what is known of a session, until `remember` puts it back."""
         known = self.forget(session_id)
         return known if known is not None and known.number == number else None
 
-    def forget(self, session_id: str) -> KnownContent | None:
+    def forget(self, session_id: str) -> SessionContent | None:
         known = self._known.pop(session_id, None)
         if known is not None:
             self._bytes -= known.bytes
         return known
 
-    def remember(self, session_id: str, written: ContentWriter, state: int) -> None:
-        """Put back what is known of a session, with what it has written in this state of the store. Call this
-        once that is on disk."""
-        known = written.known
-        known.seen = state
-        known.merge(written)
-        self._known[session_id] = known
-        self._bytes += known.bytes
+    def remember(self, session_id: str, content: SessionContent, state: int) -> None:
+        """Put back what is known of a session that has written in this state of the store. Call this once it
+        is on disk."""
+        content.seen, content.load = state, None
+        self._known[session_id] = content
+        self._bytes += content.bytes
         while self._bytes > self._capacity_bytes:
             _, gone = self._known.popitem(last=False)
             self._bytes -= gone.bytes

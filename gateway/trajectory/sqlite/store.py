@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 from crosswind.gateway.trajectory.record import Row, TrainStep
 from crosswind.gateway.trajectory.sqlite import maintenance, queries, totals
 from crosswind.gateway.trajectory.sqlite.arrival import StoreClock
-from crosswind.gateway.trajectory.sqlite.batch import Batch
+from crosswind.gateway.trajectory.sqlite.batch import AlreadyStored, Batch
 from crosswind.gateway.trajectory.sqlite.columns import TRAIN_STEP
 from crosswind.gateway.trajectory.sqlite.connection import (
     begin_writing,
@@ -131,8 +131,14 @@ class SqliteStore(Store):
 
         Raises StoreUnavailable (try again) or RowRefused (final). Nothing was written then.
         """
+        try:
+            self._write(rows)
+        except AlreadyStored:
+            self._write(rows, repeated=True)
+
+    def _write(self, rows: Sequence[Row], *, repeated: bool = False) -> None:
         with self._transaction() as connection:
-            batch = Batch(rows, self._known)
+            batch = Batch(rows, self._known, repeated=repeated)
             try:
                 batch.insert(connection, self._arrival)
             except (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError) as error:

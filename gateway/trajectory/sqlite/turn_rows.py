@@ -1,4 +1,4 @@
-"""The table `turn`: how a turn is inserted, and how the turns of a session are read back."""
+"""The table `turn`: what a turn's row holds, and how the turns of a session are read back."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.fitness import Fitness, Source
-from crosswind.gateway.trajectory.json_text import storable, text
+from crosswind.gateway.trajectory.json_text import text
 from crosswind.gateway.trajectory.record import Delivered, Durable, Turn, TurnFailure
-from crosswind.gateway.trajectory.session_content import ContentReader, ContentWriter, KnownContent
+from crosswind.gateway.trajectory.session_content import ContentReader, SessionContent
 from crosswind.gateway.trajectory.store import StoreError
 from crosswind.gateway.trajectory.stored_turn import decode_fields, encode_turn
 from crosswind.gateway.trajectory.turn_body import DamagedBody, Place, TurnBody, decode_body
@@ -66,10 +66,10 @@ _COMPUTED = (
     "body",
     "arrival",
 )
-_NAMES = (*_SAME, *_COMPUTED)
+COLUMNS = (*_SAME, *_COMPUTED)
 _get = attrgetter(*_SAME.values())
-_INSERT = (
-    f"INSERT INTO turn ({', '.join(_NAMES)}) VALUES ({', '.join('?' * len(_NAMES))}) ON CONFLICT DO NOTHING"
+INSERT = (
+    f"INSERT INTO turn ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))}) ON CONFLICT DO NOTHING"
 )
 _READ = ("delivered", "kept", "error_source", "error_type", "request")
 _SELECT = (
@@ -82,31 +82,24 @@ _KEYS = (
 )
 
 
-def load_known(connection: sqlite3.Connection, known: KnownContent) -> None:
+def load_known(connection: sqlite3.Connection, known: SessionContent) -> None:
     """Add the session's turns that came since the last look."""
     for row, index, attempt, *keys in connection.execute(_KEYS, (known.number, known.row)):
         known.learn((index, attempt), *keys)
         known.row = row
 
 
-def insert_turn(
-    connection: sqlite3.Connection, turn: Turn, content: ContentWriter, ledger: bytes | None, arrival: int
-) -> None:
-    """Insert a turn with its ledger rows, in the caller's transaction. A known turn is not changed."""
-    values = _encode(turn, content, ledger, arrival)
-    try:
-        inserted = connection.execute(_INSERT, values)
-    except UnicodeEncodeError:
-        inserted = connection.execute(_INSERT, [storable(value) for value in values])
-    if inserted.rowcount == 1:
-        content.add(turn)
+def is_stored(connection: sqlite3.Connection, number: int, turn: Turn) -> bool:
+    query = "SELECT 1 FROM turn WHERE session = ? AND turn_index = ? AND attempt = ?"
+    return connection.execute(query, (number, turn.index, turn.attempt)).fetchone() is not None
 
 
-def _encode(turn: Turn, content: ContentWriter, ledger: bytes | None, arrival: int) -> list[Any]:
+def encode_row(turn: Turn, content: SessionContent, ledger: bytes | None, arrival: int) -> list[Any]:
+    """The values of a turn's row with its ledger rows, for INSERT."""
     received, sent, error = turn.received, turn.sent, turn.error
     return [
         *_get(turn),
-        content.known.number,
+        content.number,
         None if turn.delivered is Delivered.UNKNOWN else turn.delivered,
         turn.kept or None,
         sent is not received and sent != received,

@@ -9,11 +9,12 @@ from typing import Any
 from msgspec import structs
 
 from crosswind.gateway.trajectory.content import pack
+from crosswind.gateway.trajectory.json_text import storable
 from crosswind.gateway.trajectory.likelihood import pack_top
 from crosswind.gateway.trajectory.record import Turn
-from crosswind.gateway.trajectory.session_content import ContentWriter, KnownContent
+from crosswind.gateway.trajectory.session_content import SessionContent
 from crosswind.gateway.trajectory.sqlite import queries
-from crosswind.gateway.trajectory.sqlite.turn_rows import insert_turn, load_known
+from crosswind.gateway.trajectory.sqlite.turn_rows import COLUMNS, encode_row, is_stored, load_known
 from crosswind.gateway.trajectory.sqlite_blocks.session_rows import (
     ORDER,
     OWNED,
@@ -45,14 +46,14 @@ class SessionCopy:
         self._insert("reward", ("session", *REWARD_COLUMNS), rewards)
         for table, columns in OWNED.items():
             self._insert(table, ("session", *columns), [(number, *row) for row in session.owned[table]])
-        known = KnownContent(number)
-        load_known(self._connection, known)
+        content = SessionContent(number)
+        load_known(self._connection, content)
         waiting = list(ledger_by_turn(session))
         for at in range(0, len(waiting), _TURNS_AT_ONCE):
-            content = ContentWriter(known, None)
             for turn, arrival, shown, names in waiting[at : at + _TURNS_AT_ONCE]:
-                insert_turn(self._connection, turn, content, encode_ledger(shown, names), arrival)
-            known.merge(content)
+                if not is_stored(self._connection, number, turn):
+                    row = encode_row(turn, content, encode_ledger(shown, names), arrival)
+                    self._insert("turn", COLUMNS, [tuple(map(storable, row))])
             yield len(waiting[at : at + _TURNS_AT_ONCE])
 
     def _insert(self, table: str, columns: Sequence[str], rows: list[Values]) -> None:

@@ -18,10 +18,11 @@ from crosswind.gateway.trajectory.record import (
     SessionDeleted,
     Turn,
 )
-from crosswind.gateway.trajectory.session_content import ContentWriter, KnownContent
+from crosswind.gateway.trajectory.session_content import SessionContent
 from crosswind.gateway.trajectory.sqlite.known_sessions import KnownSessions
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.store import StoreError, StoreUnavailable
+from crosswind.gateway.trajectory.turn_body import RECEIVED
 from tests.gateway.trajectory import rows
 
 
@@ -133,9 +134,9 @@ def test_the_memory_of_sessions_keeps_to_its_capacity_however_short_they_are() -
         known = KnownSessions(1 << 20)
         before, _ = tracemalloc.get_traced_memory()
         for number in range(10_000):
-            written = ContentWriter(KnownContent(number), None)
-            written.add(rows.turn(received=View((b"%d" % number, None), Chain(None, b"%d" % number))))
-            known.remember(f"session-{number}", written, 1)
+            content = SessionContent(number)
+            content.view(View((b"%d" % number, None), Chain(None, b"%d" % number)), (0, 0, RECEIVED))
+            known.remember(f"session-{number}", content, 1)
         assert tracemalloc.get_traced_memory()[0] - before < 2 << 20
     finally:
         tracemalloc.stop()
