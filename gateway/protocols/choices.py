@@ -190,8 +190,8 @@ class ChoicesAnswer(AnswerReader, Generic[ChoiceT]):
     def completions(self) -> tuple[Completion, ...]:
         if self._unread:
             self._catch_up()
-        found = [make_completion(index, choice) for index, choice in sorted(self._choices.items())]
-        return tuple([one for one in found if one is not None])
+        choices = sorted(self._choices.items())
+        return tuple([one for at, choice in choices if (one := make_completion(at, choice)) is not None])
 
     def _check_sampled(self) -> Fitness:
         if self._unread:

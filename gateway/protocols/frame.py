@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from crosswind.gateway.protocols.document import Document, MemberSpan
+from crosswind.gateway.protocols.json_values import text_or_none
 from crosswind.gateway.trajectory.content import content_key
 
 Edits = Mapping[str, bytes | None]
@@ -38,7 +39,9 @@ class Frame:
         "_raw",
         "_values",
         "head",
+        "model",
         "options",
+        "size",
         "tail",
     )
 
@@ -54,6 +57,9 @@ class Frame:
         self._pieces: Pieces = ()
         self._key = b""
         self._edited: tuple[dict[str, bytes | None], Pieces, bytes] = ({}, (), b"")
+        self.model = text_or_none(self.value("model"))
+        self.size = 5 * (len(self.head) + len(self.tail))
+        """Its bytes in memory."""
 
     def __contains__(self, name: object) -> bool:
         return name in self._document.members
@@ -62,11 +68,6 @@ class Frame:
     def names(self) -> AbstractSet[str]:
         """The names of all members."""
         return self._document.members.keys()
-
-    @property
-    def size(self) -> int:
-        """Its bytes in memory."""
-        return 5 * (len(self.head) + len(self.tail))
 
     def document(self, body: bytes) -> Document:
         """The whole body, which has this frame and an array of messages, as a document."""

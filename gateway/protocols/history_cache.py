@@ -125,7 +125,12 @@ class HistoryCache:
         best: History | None = None
         furthest, end = 0, start
         for history in reversed(self._kept):
-            shared, position = _count_shared(history.segments[:most], body, start)
+            segments = history.segments if most is None else history.segments[:most]
+            known = b"".join(segments)
+            if segments and body.startswith(known, start):
+                shared, position = len(segments), start + len(known)
+            else:
+                shared, position = _count_shared(segments, body, start)
             if shared > furthest:
                 best, furthest, end = history, shared, position
             if shared == most or shared == len(history.steps) > 0:
@@ -135,9 +140,6 @@ class HistoryCache:
 
 def _count_shared(segments: Sequence[bytes], body: bytes, position: int) -> tuple[int, int]:
     """How many leading messages of the body have these bytes, and where the last of them ends."""
-    known = b"".join(segments)
-    if body.startswith(known, position):
-        return len(segments), position + len(known)
     for index, raw in enumerate(segments):
         if not body.startswith(raw, position):
             return index, position

@@ -16,7 +16,6 @@ from crosswind.gateway.protocols.frame import Frame
 from crosswind.gateway.protocols.hidden_tools import HistoryEdits
 from crosswind.gateway.protocols.history import History, HistoryStep, Mask, SentHistory
 from crosswind.gateway.protocols.history_cache import HistoryCache, KnownPrefix
-from crosswind.gateway.protocols.json_values import text_or_none
 from crosswind.gateway.protocols.message_format import MessageFormat, Replacements, TextPart
 from crosswind.gateway.protocols.text_transcript import read_transcript, write_message
 from crosswind.gateway.trajectory.content import Chain, View, content_key
@@ -117,7 +116,7 @@ class SplitBody(msgspec.Struct):
     @property
     def model(self) -> str | None:
         """The model's name, from the path or the body."""
-        return self.parameters.get("model") or text_or_none(self.frame.value("model"))
+        return self.parameters.get("model") or self.frame.model
 
     def first_user_turn(self, messages: MessageFormat) -> str:
         """The first user message's texts, by which an unlabelled session is told from others."""
@@ -332,7 +331,9 @@ def _sent_chain(
             step.sent = step.received
         elif step.sent is None or step.sent.parent is not parent or step.sent_raw is not raw:
             # An unchanged message behind a changed one was masked when it was received.
-            step.sent = step.received.with_parent(parent) if raw is step.raw else Chain(parent, mask(raw))
+            known = step.received
+            clean = raw is step.raw
+            step.sent = Chain(parent, known.body, block=known.block) if clean else Chain(parent, mask(raw))
         step.sent_raw = raw
         parent = step.sent
     return parent

@@ -64,10 +64,6 @@ class Chain:
     def __repr__(self) -> str:
         return f"Chain({self.key.hex()}, depth {self.depth})"
 
-    def with_parent(self, parent: Chain | None) -> Chain:
-        """A node with the same segment behind another one."""
-        return Chain(parent, self.body, block=self.block)
-
     def nodes(self) -> Iterator[Chain]:
         """The nodes from the newest to the oldest."""
         node: Chain | None = self

@@ -114,7 +114,7 @@ def _parse(message: _Message) -> ParsedMessage:
         for call in message.tool_calls or ()
         if call.function is not None
     ]
-    own_text = content if isinstance(content, str) else "".join([part.text for part in texts])
+    own_text = "".join([part.text for part in texts]) if texts else ""
     return ParsedMessage(calls=tuple(calls), own_text=own_text)
 
 
