@@ -37,6 +37,12 @@ class ChoicesAnswer(AnswerReader, Generic[ChoiceT]):
 
     kind: str
     """The `object` of a plain answer."""
+    prompt_ids: list[int] | None = None
+    usage: Mapping[str, Any] = {}
+    error: Mapping[str, Any] | None = None
+    _plain: bytes | None = None
+    _unread = False
+    """Tokens and texts were kept to be read together: `_catch_up` reads them."""
 
     def __init__(self, *, choices: int, captured: bool, asked: frozenset[str]) -> None:
         self._expected = choices
@@ -44,12 +50,6 @@ class ChoicesAnswer(AnswerReader, Generic[ChoiceT]):
         self._asked = asked
         self._choices: dict[int, ChoiceT] = {}
         self._head: dict[str, Any] = {}
-        self._plain: bytes | None = None
-        self._unread = False
-        """Tokens and texts were kept to be read together: `_catch_up` reads them."""
-        self._prompt_ids: list[int] | None = None
-        self._usage: dict[str, Any] = {}
-        self._error: dict[str, Any] | None = None
 
     @abstractmethod
     def _new_choice(self) -> ChoiceT:
@@ -114,13 +114,13 @@ class ChoicesAnswer(AnswerReader, Generic[ChoiceT]):
         for name, value in answer.items():
             if name in _APART:
                 if name == "usage" and isinstance(value, dict):
-                    self._usage = value
+                    self.usage = value
                 elif name == "prompt_token_ids" and isinstance(value, list):
-                    self._prompt_ids = value
+                    self.prompt_ids = value
             elif value is not None and name not in head:
                 head[name] = value
         if isinstance(answer.get("error"), dict):
-            self._error = answer["error"]
+            self.error = answer["error"]
         finishing = False
         for raw in as_mappings(answer.get("choices")):
             index = raw.get("index")
@@ -131,18 +131,6 @@ class ChoicesAnswer(AnswerReader, Generic[ChoiceT]):
             self._grow(choice, raw)
             finishing |= choice.take(raw)
         return finishing and self.finished
-
-    @property
-    def prompt_ids(self) -> list[int] | None:
-        return self._prompt_ids
-
-    @property
-    def usage(self) -> dict[str, Any]:
-        return self._usage
-
-    @property
-    def error(self) -> dict[str, Any] | None:
-        return self._error
 
     @property
     def finished(self) -> bool:
@@ -181,7 +169,7 @@ class ChoicesAnswer(AnswerReader, Generic[ChoiceT]):
             for index, choice in sorted(self._choices.items())
         ]
         head = self._head | {"object": self.kind, "choices": choices}
-        return encode(head | {"usage": self._usage} if self._usage else head)
+        return encode(head | {"usage": self.usage} if self.usage else head)
 
     def head_text(self, name: str) -> str | None:
         value = self._head.get(name)

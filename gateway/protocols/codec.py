@@ -20,7 +20,7 @@ from crosswind.gateway.protocols.provider_errors import ProviderErrors
 from crosswind.gateway.protocols.request import NO_PARAMETERS, Request, SplitBody
 from crosswind.gateway.protocols.server_history import ServerHistories
 from crosswind.gateway.protocols.tool_mapping import ToolMapping
-from crosswind.gateway.protocols.tools import ToolReader
+from crosswind.gateway.protocols.tools import TOOL_LISTS
 from crosswind.injectors.conversation import Conversation, ToolSchema
 
 REQUEST_ID = b"x-request-id"
@@ -74,7 +74,11 @@ class Codec(ABC):
 
     def read_options(self, frame: Frame) -> RequestOptions:
         """Read what a frame asks for. It is read once, while the frame stays."""
-        return RequestOptions(frame.value("stream") is True)
+        return RequestOptions(frame.value("stream") is True, self.declared_tools(frame))
+
+    def declared_tools(self, frame: Frame) -> tuple[ToolSchema, ...]:
+        """The tools that a frame declares."""
+        return TOOL_LISTS.read(self.read_tools, frame.raw("tools"))
 
     def read_tools(self, declared: Any) -> list[ToolSchema]:
         """Read a decoded `tools` member, whatever it is."""
@@ -111,14 +115,17 @@ class SessionReader:
         self.histories = HistoryCache(self._format, self.server_histories.items)
         self.recalled = 0
         """How many of the session's responses are known, as `TurnLine.responses` has them."""
-        self.tools = ToolReader(codec.read_tools)
+
+    def read_options(self, frame: Frame) -> RequestOptions:
+        """What a frame asks for, which is read once."""
+        if frame.options is None:
+            frame.options = self._codec.read_options(frame)
+        return frame.options
 
     def read_request(self, split: SplitBody, mask: Mask, options: RequestOptions | None = None) -> Request:
         """Read a body that holds its whole history."""
         frame, length = split.frame, len(split.spans)
-        options = options or frame.options
-        if options is None:
-            options = frame.options = self._codec.read_options(frame)
+        options = options or self.read_options(frame)
         history = (
             self.histories.read(split.body, frame, split.spans, mask, split.known)
             if length
@@ -129,7 +136,7 @@ class SessionReader:
             message_format=self._format,
             steps=tuple(history.steps[:length]),
             history=history,
-            conversation=Conversation(history.items(length), self.tools.read(frame.raw("tools"))),
+            conversation=Conversation(history.items(length), options.tools),
             model=split.model,
             stream=options.stream,
             choices=options.choices,

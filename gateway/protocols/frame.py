@@ -11,6 +11,7 @@ import msgspec
 from crosswind.gateway.protocols.document import Document, MemberSpan
 from crosswind.gateway.protocols.json_values import text_or_none
 from crosswind.gateway.trajectory.content import content_key
+from crosswind.injectors.conversation import ToolSchema
 
 Edits = Mapping[str, bytes | None]
 """Members of a body with their new values; None removes one."""
@@ -22,6 +23,7 @@ class RequestOptions(msgspec.Struct, frozen=True, gc=False):
     """What the members of a frame ask for."""
 
     stream: bool = False
+    tools: tuple[ToolSchema, ...] = ()
     choices: int = 1
     requested: frozenset[str] = frozenset()
     """Which of `logprobs`, `token_ids` and `usage` (of a stream) the client itself asked for."""
@@ -33,12 +35,12 @@ class Frame:
     __slots__ = (
         "_document",
         "_edited",
-        "_key",
         "_member",
         "_pieces",
         "_raw",
         "_values",
         "head",
+        "key",
         "model",
         "options",
         "size",
@@ -55,8 +57,9 @@ class Frame:
         self._raw: dict[str, bytes | None] = {}
         self._values: dict[str, Any] = {}
         self._pieces: Pieces = ()
-        self._key = b""
         self._edited: tuple[dict[str, bytes | None], Pieces, bytes] = ({}, (), b"")
+        self.key = content_key(self._document.body)
+        """The key of the pieces."""
         self.model = text_or_none(self.value("model"))
         self.size = 5 * (len(self.head) + len(self.tail))
         """Its bytes in memory."""
@@ -98,13 +101,6 @@ class Frame:
         if not self._pieces:
             self._pieces = self._split({}, self._member)
         return self._pieces
-
-    @property
-    def key(self) -> bytes:
-        """The key of the pieces."""
-        if not self._key:
-            self._key = content_key(self._document.body)
-        return self._key
 
     def with_edits(self, edits: Edits) -> Pieces:
         """The pieces with other values of some members."""

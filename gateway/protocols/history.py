@@ -21,7 +21,7 @@ from crosswind.gateway.protocols.message_format import (
     ToolResultPart,
 )
 from crosswind.gateway.protocols.text_transcript import read_transcript
-from crosswind.gateway.trajectory.content import Chain, content_key
+from crosswind.gateway.trajectory.content import Chain
 from crosswind.injectors.conversation import Ref, Site, ToolCall, ToolResult, UserText
 from crosswind.injectors.identity import call_anchor, digest, logical_call, normalise, text_anchor
 
@@ -120,8 +120,7 @@ class History:
         stored = mask(raw)
         # The chain covers this body only: what the upstream holds was stored with earlier turns.
         parent = before.received if before is not None and len(self.steps) > self.held else None
-        received = Chain(parent, stored)
-        received.says = _says(b"" if parent is None else parent.says, read)
+        received = Chain(parent, stored, said=_find_said(read))
         masked = stored is not raw or (before is not None and parent is not None and before.masked)
         step = HistoryStep(raw, lead, read, items, received, masked)
         self._append(step)
@@ -231,10 +230,8 @@ class History:
             self._count_equal(item.anchor if named else item.anchor.rpartition("#")[0] + "#0")
 
 
-def _says(before: bytes, read: ParsedMessage) -> bytes:
-    """The key of all that a history says, up to and with this message, whatever its markers, blocks and
-    spaces.
-    """
+def _find_said(read: ParsedMessage) -> bytes:
+    """What a message says, whatever its markers, blocks and spaces; empty if that is nothing."""
     said = [read.own_text or ""]
     if read.calls:
         said += [call.call_id for call in read.calls]
@@ -245,7 +242,7 @@ def _says(before: bytes, read: ParsedMessage) -> bytes:
             said.append(part.call_id)
             said += [one.text.strip() for one in part.texts]
     text = "\x1f".join(said)
-    return content_key(before + text.encode("utf-8", "surrogatepass")) if text.strip("\x1f") else before
+    return text.encode("utf-8", "surrogatepass") if text.strip("\x1f") else b""
 
 
 def policy_anchor_base(call_id: str, said: str | None) -> str | None:

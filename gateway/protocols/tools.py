@@ -17,38 +17,23 @@ MOST_LISTS, MOST_BYTES = 64, 1 << 23
 """Lists of tools that are kept, and bytes of them."""
 
 
-class ToolReader:
-    """Reads a session's tools, and keeps the last list."""
-
-    def __init__(self, read: ReadTools) -> None:
-        self._read = read
-        self._raw = b""
-        self._tools: Tools = ()
-
-    def read(self, raw: bytes | None) -> Tools:
-        """The tools of a body's member; None: it has none."""
-        if raw is None:
-            return ()
-        if raw != self._raw:
-            self._raw, self._tools = _LISTS.read(self._read, raw)
-        return self._tools
-
-
 class ToolListCache:
     """The lists of tools read lately, for all sessions: an agent's sessions declare the same ones, and what
     is worked out for a list is kept by the list object.
     """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[ReadTools, bytes], tuple[bytes, Tools]] = OrderedDict()
+        self._kept: OrderedDict[tuple[ReadTools, bytes], Tools] = OrderedDict()
         self._bytes = 0
 
-    def read(self, read: ReadTools, raw: bytes) -> tuple[bytes, Tools]:
-        """A member's bytes and the tools that it declares: the same objects for all equal members."""
+    def read(self, read: ReadTools, raw: bytes | None) -> Tools:
+        """The tools that a member declares: the same object for all equal members. None: there is none."""
+        if raw is None:
+            return ()
         key = read, raw
         found = self._kept.pop(key, None)
         if found is None:
-            found = raw, _read_tools(read, raw)
+            found = _read_tools(read, raw)
             self._bytes += len(raw)
         self._kept[key] = found
         while self._bytes > MOST_BYTES or len(self._kept) > MOST_LISTS:
@@ -57,7 +42,7 @@ class ToolListCache:
         return found
 
 
-_LISTS = ToolListCache()
+TOOL_LISTS = ToolListCache()
 
 
 def _read_tools(read: ReadTools, raw: bytes) -> Tools:

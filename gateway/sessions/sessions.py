@@ -94,6 +94,9 @@ class Sessions:
         session_id = claim.session_id
         if claim.caller.session_key is not None:
             session_id = await self._named_session(claim)
+        elif session_id is not None and self._sync is None and (session := self._live.get(session_id)):
+            refuse(session.record, claim.caller.tenant)
+            return Found(session)
         if session_id is None:
             found = await self._infer(claim, hints)
             return found._replace(session=self._resident(found.session))

@@ -43,17 +43,22 @@ class Chain:
 
     __slots__ = ("block", "body", "depth", "key", "parent", "says")
 
-    def __init__(self, parent: Chain | None, body: bytes, *, block: bytes | None = None) -> None:
-        if block is None:
-            block = content_key(body)
+    def __init__(
+        self, parent: Chain | None, body: bytes, *, block: bytes | None = None, said: bytes | None = None
+    ) -> None:
+        """`said`: what the segment says, however a client spells it; None where that isn't known."""
+        before = b"" if parent is None else parent.key
         self.parent = parent
         self.body = body
-        self.block = block
-        before = b"" if parent is None else parent.key
-        self.key: bytes = hashlib.blake2b(before + block, digest_size=KEY_BYTES).digest()
+        self.block = content_key(body) if block is None else block
+        self.key: bytes = hashlib.blake2b(before + self.block, digest_size=KEY_BYTES).digest()
         self.depth: int = 1 if parent is None else parent.depth + 1
         self.says = b""
-        """A digest of what is said up to here, however a client spells it; empty where that isn't known."""
+        """A digest of what is said up to here; empty where that isn't known."""
+        if said is not None:
+            self.says = b"" if parent is None else parent.says
+            if said:
+                self.says = content_key(self.says + said)
 
     def __eq__(self, other: object) -> bool:
         return self.key == other.key if isinstance(other, Chain) else NotImplemented

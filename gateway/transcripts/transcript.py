@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -81,24 +82,19 @@ def transcript_formats() -> tuple[TranscriptFormat, ...]:
 
 
 @cache
-def _markers() -> tuple[str, ...]:
-    return tuple(dict.fromkeys(marker for one in transcript_formats() for marker in one.markers))
+def markers() -> re.Pattern[str]:
+    """Finds the markers of all formats: a text without any of them is no transcript."""
+    return re.compile("|".join(re.escape(marker) for one in transcript_formats() for marker in one.markers))
 
 
 def read_policy(text: str) -> PolicyMessage | None:
     """Read a text of the policy's in the first format that it is written in."""
-    for marker in _markers():
-        if marker in text:
-            return _read(lambda one: one.read_policy(text))
-    return None
+    return _read(lambda one: one.read_policy(text)) if markers().search(text) else None
 
 
 def read_user(text: str, calls: Sequence[ToolCall]) -> UserMessage | None:
     """Read a text of a user's message in the first format that it is written in."""
-    for marker in _markers():
-        if marker in text:
-            return _read(lambda one: one.read_user(text, calls))
-    return None
+    return _read(lambda one: one.read_user(text, calls)) if markers().search(text) else None
 
 
 def _read(read: Callable[[TranscriptFormat], T | None]) -> T | None:

@@ -39,14 +39,14 @@ class ChatAnswer(ChoicesAnswer[ChatChoice]):
     """Reads one answer: messages, and their deltas in a stream."""
 
     kind = "chat.completion"
+    _texts: TextDeltas | None = None
+    _skimmed = False
+    """The messages of a plain answer weren't read."""
 
     def __init__(self, *, choices: int, captured: bool, asked: frozenset[str]) -> None:
         super().__init__(choices=choices, captured=captured, asked=asked)
         alone = captured and choices == 1 and asked.isdisjoint(("logprobs", "token_ids"))
         self._tokens = TokenChunks(0) if alone else None
-        self._texts = TextDeltas()
-        self._skimmed = False
-        """The messages of a plain answer weren't read."""
 
     def read_body(self, body: bytes) -> bytes:
         answer = None if self._captured else read_plain(body)
@@ -54,7 +54,7 @@ class ChatAnswer(ChoicesAnswer[ChatChoice]):
             return super().read_body(body)
         self._plain, self._skimmed = body, True
         if answer.usage is not None:
-            self._usage = answer.usage
+            self.usage = answer.usage
         for name, text in (("id", answer.id), ("model", answer.model)):
             if text is not None:
                 self._head[name] = text
@@ -109,6 +109,8 @@ class ChatAnswer(ChoicesAnswer[ChatChoice]):
         chunks = events[start : size - len(DONE_EVENT) if ended else size]
         if not chunks:
             return Passage(size, ended=True)
+        if self._texts is None:
+            self._texts = TextDeltas()
         added = self._texts.read(chunks, self._head)
         if added is None or not self._add(added):
             return Passage(start)
@@ -149,7 +151,7 @@ class ChatAnswer(ChoicesAnswer[ChatChoice]):
                     _grow_text(choice.message, name, text)
             if added.finish_reason is not None:
                 choice.finish_reason = added.finish_reason
-        self._usage = self._usage if added.usage is None else added.usage
+        self.usage = self.usage if added.usage is None else added.usage
         return True
 
     def _calls_tools(self, raw: Mapping[str, Any]) -> bool:

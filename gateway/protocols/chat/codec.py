@@ -133,6 +133,7 @@ class ChatCodec(Codec):
         count = frame.value("n")
         return RequestOptions(
             frame.value("stream") is True,
+            self.declared_tools(frame),
             count if isinstance(count, int) and count > 0 else 1,
             read_requested_fields(frame, logprobs=frame.value("logprobs") is True),
         )

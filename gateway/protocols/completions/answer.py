@@ -33,7 +33,7 @@ class CompletionsAnswer(ChoicesAnswer[Continuation]):
             choice.texts.append(raw["text"])
         if isinstance(raw.get("prompt_token_ids"), list):
             choice.prompt_ids = raw["prompt_token_ids"]
-            self._prompt_ids = self._prompt_ids or choice.prompt_ids
+            self.prompt_ids = self.prompt_ids or choice.prompt_ids
         given = as_mapping(raw.get("logprobs"))
         for logprob in as_list(given.get("token_logprobs")):
             if (told := as_logprob(logprob)) is not None:

@@ -54,6 +54,7 @@ class CompletionsCodec(Codec):
         several = isinstance(prompt, list) and any(isinstance(one, str | list) for one in prompt)
         options = RequestOptions(
             document.value("stream") is True,
+            (),
             each * (len(prompt) if several else 1),
             read_requested_fields(split.frame, logprobs=isinstance(document.value("logprobs"), int)),
         )

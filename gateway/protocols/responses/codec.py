@@ -62,6 +62,7 @@ class ResponsesCodec(Codec):
         else:
             history = reader.histories.empty()
         last = history.held + len(split.spans)
+        options = reader.read_options(frame)
         edits: dict[str, bytes | None] = {}
         if before is not None and before.response_id == split.held_by != before.upstream_id:
             edits["previous_response_id"] = encode(before.upstream_id)
@@ -71,11 +72,9 @@ class ResponsesCodec(Codec):
             message_format=self.message_format,
             steps=tuple(history.steps[history.held : last]),
             history=history,
-            conversation=Conversation(
-                history.items(last), reader.tools.read(frame.raw("tools")), history.held
-            ),
+            conversation=Conversation(history.items(last), options.tools, history.held),
             model=split.model,
-            stream=frame.value("stream") is True,
+            stream=options.stream,
             held=history.held,
             answered=before.answer if before is not None else 0,
             previous_response=before.response_id if before else _previous_response(split.document),
