@@ -108,7 +108,8 @@ class History:
 
     def extend(self, raw: bytes, lead: int, mask: Mask) -> HistoryStep:
         """Read one more message. One that can't be parsed has no items and is left alone."""
-        before = self.steps[-1] if self.steps else None
+        index = len(self.steps)
+        before = self.steps[-1] if index else None
         read = self._format.read(raw[lead:])
         if read.reference:
             # Its texts are not in this body, but results in this body may answer its calls.
@@ -116,10 +117,10 @@ class History:
             read = ParsedMessage(calls=known.calls, own_text=known.own_text, own_id=known.own_id)
         if read.is_user or read.own_text:
             read = read_transcript(read, before.parsed.written_calls if before is not None else ())
-        items = self._read_items(len(self.steps), read)
+        items = self._read_items(index, read) if read.parts or read.is_user else ()
         stored = mask(raw)
         # The chain covers this body only: what the upstream holds was stored with earlier turns.
-        parent = before.received if before is not None and len(self.steps) > self.held else None
+        parent = before.received if before is not None and index > self.held else None
         received = Chain(parent, stored, said=_find_said(read))
         masked = stored is not raw or (before is not None and parent is not None and before.masked)
         step = HistoryStep(raw, lead, read, items, received, masked)

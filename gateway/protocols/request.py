@@ -24,6 +24,9 @@ from crosswind.injectors.conversation import Conversation, Ref
 NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
 
 
+_OPENING = {ord("{")}
+
+
 class SplitBody(msgspec.Struct):
     """A body split into messages, which are not yet read. `member` holds the history: an array of messages,
     or one message.
@@ -90,7 +93,7 @@ class SplitBody(msgspec.Struct):
             known, document = None, Document.parse(body)
             elements = document.element_spans(member) if document else None
             found = None if document is None or elements is None else (document, elements)
-        if found is None or any(body[start] != ord("{") for start, _ in found[1]):
+        if found is None or {body[start] for start, _ in found[1]} - _OPENING:
             return None
         document, new = found
         spans = [*known.spans, *new] if known else new
