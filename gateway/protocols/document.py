@@ -207,7 +207,9 @@ def _spans(body: bytes) -> dict[str, MemberSpan] | None:
     for name, raw in values.items():
         lead = _LEAD.match(body, position)
         value = bytes(raw)
-        if lead is None or not body.startswith(value, start := lead.end()) or _key(lead) != name:
+        if lead is None or not body.startswith(value, start := lead.end()):
+            return None
+        if lead[1] != b'"%b"' % name.encode("utf-8", "surrogatepass") and _key(lead) != name:
             return None
         end = start + len(value)
         spans[name] = MemberSpan(position, start, end)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from crosswind.gateway.protocols.document import Document, MemberSpan
-from crosswind.gateway.protocols.json_values import text_or_none
+from crosswind.gateway.protocols.json_values import decode_or_none, text_or_none
 from crosswind.gateway.trajectory.content import content_key
 from crosswind.injectors.conversation import ToolSchema
 
@@ -33,56 +33,80 @@ class Frame:
     """The members of a body, without the messages in one of them: they stand between `head` and `tail`."""
 
     __slots__ = (
-        "_document",
         "_edited",
         "_member",
+        "_members",
+        "_moved",
         "_pieces",
         "_raw",
         "_values",
+        "_whole",
         "head",
         "key",
         "model",
         "options",
         "size",
         "tail",
+        "text",
     )
 
     def __init__(self, document: Document, member: str, first: int, last: int) -> None:
         """The body's messages are at [first, last)."""
-        body = document.body
-        self.head, self.tail = body[:first], body[last:]
+        self.head, self.tail = document.body[:first], document.body[last:]
+        self.text = self.head + self.tail
         self.options: RequestOptions | None = None
         self._member = member if last > first else None
-        self._document = _shift(document, self.head + self.tail, last, first - last)
+        self._members = document.members
+        """As they stood in that body."""
+        self._moved = last, first - last
+        """From where on they stand elsewhere in the text, and by how much."""
+        self._whole: Document | None = None
         self._raw: dict[str, bytes | None] = {}
         self._values: dict[str, Any] = {}
         self._pieces: Pieces = ()
         self._edited: tuple[dict[str, bytes | None], Pieces, bytes] = ({}, (), b"")
-        self.key = content_key(self._document.body)
+        self.key = content_key(self.text)
         """The key of the pieces."""
         self.model = text_or_none(self.value("model"))
-        self.size = 5 * (len(self.head) + len(self.tail))
+        self.size = 5 * len(self.text)
         """Its bytes in memory."""
 
     def __contains__(self, name: object) -> bool:
-        return name in self._document.members
+        return name in self._members
 
     @property
     def names(self) -> AbstractSet[str]:
         """The names of all members."""
-        return self._document.members.keys()
+        return self._members.keys()
 
     def document(self, body: bytes) -> Document:
         """The whole body, which has this frame and an array of messages, as a document."""
-        more = len(body) - len(self._document.body)
-        return _shift(self._document, body, len(self.head), more) if more else self._document
+        at, by = self._moved
+        return _shift(self._members, body, at, by + len(body) - len(self.text))
+
+    @property
+    def _document(self) -> Document:
+        """The text as a document."""
+        if self._whole is None:
+            self._whole = _shift(self._members, self.text, *self._moved)
+        return self._whole
+
+    def _span(self, name: str) -> tuple[int, int] | None:
+        """Where a member's value stands in the text."""
+        span = self._members.get(name)
+        if span is None:
+            return None
+        at, by = self._moved
+        start = span.start + by if span.start >= at else span.start
+        return start, span.end + by if span.end >= at else span.end
 
     def raw(self, name: str) -> bytes | None:
         """The bytes of a member's value; not of the one that holds the messages."""
         try:
             return self._raw[name]
         except KeyError:
-            raw = self._raw[name] = self._document.raw(name)
+            span = self._span(name)
+            raw = self._raw[name] = None if span is None else self.text[slice(*span)]
             return raw
 
     def value(self, name: str) -> Any:
@@ -90,7 +114,7 @@ class Frame:
         try:
             return self._values[name]
         except KeyError:
-            value = self._values[name] = self._document.value(name)
+            value = self._values[name] = decode_or_none(self.raw(name))
             return value
 
     @property
@@ -99,7 +123,16 @@ class Frame:
         varies.
         """
         if not self._pieces:
-            self._pieces = self._split({}, self._member)
+            text, at, tools = self.text, len(self.head), self._span("tools")
+            start, end = tools or (at, at)
+            if self._member is None:
+                self._pieces = (text,) if tools is None else (text[:start], text[start:end], text[end:])
+            elif tools is None:
+                self._pieces = (text[:at], None, text[at:])
+            elif start < at:
+                self._pieces = (text[:start], text[start:end], text[end:at], None, text[at:])
+            else:
+                self._pieces = (text[:at], None, text[at:start], text[start:end], text[end:])
         return self._pieces
 
     def with_edits(self, edits: Edits) -> Pieces:
@@ -115,7 +148,7 @@ class Frame:
         object from turn to turn, has something to hide.
         """
         pieces = self.with_edits(edits) if edits else self.pieces
-        text = self._edited[2] if edits else self._document.body
+        text = self._edited[2] if edits else self.text
         if mask(text) is text:
             return pieces
         return tuple([None if piece is None else mask(piece) for piece in pieces])
@@ -145,14 +178,14 @@ class Frame:
         return (*pieces, bytes(text + document.closing))
 
 
-def _shift(document: Document, body: bytes, at: int, by: int) -> Document:
-    """The document of a body in which everything from `at` on is moved."""
-    members = {
+def _shift(members: Mapping[str, MemberSpan], body: bytes, at: int, by: int) -> Document:
+    """The document of a body with these members, in which everything from `at` on is moved."""
+    moved = {
         name: MemberSpan(
             span.lead + by if span.lead >= at else span.lead,
             span.start + by if span.start >= at else span.start,
             span.end + by if span.end >= at else span.end,
         )
-        for name, span in document.members.items()
+        for name, span in members.items()
     }
-    return Document(body, members)
+    return Document(body, moved)
