@@ -144,9 +144,12 @@ class SettingReader(Protocol):
 class TrainingRecord(Protocol):
     """Groups to train on, and the steps of training runs."""
 
-    def completed_groups(self, *, exclude: frozenset[str] = frozenset(), limit: int = 1000) -> list[str]:
-        """Names of groups with all `group_size` sessions closed and rewarded, in order of completion. A name
-        is the group's id, and its tenant where another tenant used that id before.
+    def completed_groups(
+        self, *, exclude: frozenset[str] = frozenset(), limit: int = 1000, stalled_before_us: int = 0
+    ) -> list[str]:
+        """Names of groups with all `group_size` rollouts settled (closed, and rewarded or never to be), in
+        order of completion; and of groups with a reward in which nothing happened since a time. A name is the
+        group's id, and its tenant where another tenant used that id before.
         """
 
     def group(self, group_id: str) -> list[Trajectory]:

@@ -128,7 +128,16 @@ def read_group(group_id: str, trajectories: Sequence[Trajectory], admission: Adm
             rollouts.append(_judge(trajectory, admission))
         else:
             left_out.append(reason)
+    left_out += ["never_opened"] * _count_missing(trajectories)
     return Group(group_id, tuple(rollouts), tuple(left_out))
+
+
+def _count_missing(trajectories: Sequence[Trajectory]) -> int:
+    """How many of the group's rollouts have no session."""
+    sessions = [trajectory.session for trajectory in trajectories]
+    size = max((one.group_size or 0 for one in sessions), default=0)
+    opened = {one.id if one.rollout_index is None else one.rollout_index for one in sessions}
+    return max(0, size - len(opened))
 
 
 def is_for_training(trajectories: Sequence[Trajectory], labels: Mapping[str, str]) -> bool:

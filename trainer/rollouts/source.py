@@ -53,12 +53,15 @@ class GroupSource:
         labels: Mapping[str, str],
         *,
         poll_seconds: float = 0.2,
+        group_deadline: float = 3600.0,
         say: Callable[[str], None] = lambda said: None,
     ) -> None:
-        """`say` is told, in words, when groups come that can't train, once for each reason."""
+        """`say` is told, in words, when groups come that can't train, once for each reason. A group in which
+        nothing has happened for `group_deadline` seconds is taken as it is."""
         self._store = store
         self._labels = labels
         self._poll_seconds = poll_seconds
+        self._group_deadline = group_deadline
         self._say = say
         self._said: set[str] = set()
         self._foreign: set[str] = set()
@@ -85,7 +88,10 @@ class GroupSource:
             before = len(taken.groups)
             seen = consumed | self._foreign | set(taken.dropped) | {group.id for group in taken.groups}
             lacking = min(wanted - taken.unequal, most - before) if most > wanted else wanted - before
-            for group_id in self._store.completed_groups(exclude=seen, limit=lacking):
+            stalled_us = int((time.time() - self._group_deadline) * 1e6)
+            for group_id in self._store.completed_groups(
+                exclude=seen, limit=lacking, stalled_before_us=stalled_us
+            ):
                 self._admit(group_id, admission, taken)
             self._say_foreign()
             if taken.reasons.keys() - self._said:

@@ -78,7 +78,11 @@ class Run:
 
     def source(self) -> GroupSource:
         return GroupSource(
-            self.store, self.labels, poll_seconds=self.config.poll_seconds, say=self.progress.note
+            self.store,
+            self.labels,
+            poll_seconds=self.config.poll_seconds,
+            group_deadline=self.config.group_deadline,
+            say=self.progress.note,
         )
 
     def admission(self, state: RunState) -> Admission:

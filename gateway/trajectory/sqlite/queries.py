@@ -285,19 +285,30 @@ that the groups of stores that were written before keep their names.
 
 
 def completed_groups(
-    connection: sqlite3.Connection, *, exclude: frozenset[str] = frozenset(), limit: int = 1000
+    connection: sqlite3.Connection,
+    *,
+    exclude: frozenset[str] = frozenset(),
+    limit: int = 1000,
+    stalled_before_us: int = 0,
 ) -> list[str]:
-    """A reopened rollout counts once, as soon as one of its sessions is closed and rewarded."""
+    """A reopened rollout counts once: as soon as one of its sessions is rewarded, or none of them waits."""
     query = f"""
-    SELECT group_id, {_OWNER} AS owner FROM session
-    WHERE group_id IS NOT NULL AND status = 'closed' AND reward_state = 'given'
+    WITH rollout AS (
+      SELECT group_id, {_OWNER} AS owner, max(group_size) AS size,
+        max(status = 'closed' AND reward_state = 'given') AS rewarded,
+        min(status = 'closed' AND reward_state <> 'pending') AS settled,
+        max(max(coalesce(closed_arrival, 0), coalesce(rewarded_arrival, 0))) AS arrival,
+        max(max(arrival, coalesce(closed_arrival, 0), coalesce(rewarded_arrival, 0))) AS touched
+      FROM session WHERE group_id IS NOT NULL
+      GROUP BY group_id, owner, coalesce(rollout_index, id)
+    )
+    SELECT group_id, owner FROM rollout
     GROUP BY group_id, owner
-    HAVING count(DISTINCT coalesce(rollout_index, id)) >= max(group_size)
-    ORDER BY max(max(
-      coalesce(closed_arrival, 0), coalesce(rewarded_arrival, 0))), group_id
+    HAVING sum(rewarded OR settled) >= max(size) OR (max(rewarded) AND max(touched) < ?)
+    ORDER BY max(CASE WHEN rewarded OR settled THEN arrival END), group_id
     """
     found = list[str]()
-    for group_id, owner in connection.execute(query):
+    for group_id, owner in connection.execute(query, (stalled_before_us,)):
         # The tenant before it may be deleted: then its group is called by the id alone from now on.
         name = f"{group_id}{_OF_TENANT}{owner}"
         if name not in exclude and owner == _first_owner(connection, group_id):

@@ -14,6 +14,7 @@ from crosswind.gateway.trajectory.record import (
     Arm,
     Completion,
     Reward,
+    RewardState,
     Row,
     SessionClosed,
     SessionMarked,
@@ -259,6 +260,25 @@ def test_labels_that_are_no_texts_are_named_as_json_writes_them(store: SqliteSto
     assert ids(take(GroupSource(store, named), 1)) == ["ours"]
     with pytest.raises(NoGroups):
         GroupSource(store, {"missing": "null"}).take(1, frozenset(), ADMISSION, Event(), wait_seconds=0.01)
+
+
+def test_a_lost_rollout_does_not_lose_its_group(store: SqliteStore) -> None:
+    """One whose reward expired, and one that was never opened; both are counted."""
+    put(store, "g", [1.0, 0.0, 0.0, 1.0])
+    lost = [session("g2", index, 4, labels={"purpose": "train"}) for index in range(3)]
+    for index, opened in enumerate(lost):
+        store.write([opened, fit_turn(opened.id), SessionClosed(opened.id, next(CLOCK))])
+        if index < 2:
+            store.write([Reward(opened.id, next(CLOCK), float(index))])
+    store.write([SessionMarked(lost[2].id, reward_state=RewardState.EXPIRED)])
+    assert ids(take(GroupSource(store, {}), 1)) == ["g"], "a rollout of g2 may still be opened"
+    patient = GroupSource(store, {}, group_deadline=3600)
+    with pytest.raises(NoGroups):
+        patient.take(1, frozenset({"g"}), ADMISSION, Event(), wait_seconds=0.01)
+    taken = take(GroupSource(store, {}, group_deadline=1e-6), 1, frozenset({"g"}))
+    assert ids(taken) == ["g2"]
+    assert taken.groups[0].rewards == [0.0, 1.0] and taken.groups[0].trainable == [0, 1]
+    assert sorted(taken.groups[0].left_out) == ["never_opened", "reward_expired"]
 
 
 def test_a_group_without_a_rollout_that_trains_is_dropped_and_counted(store: SqliteStore) -> None:

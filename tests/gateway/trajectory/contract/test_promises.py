@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 
 import pytest
 from msgspec import structs
@@ -119,6 +120,27 @@ def test_groups_complete_when_all_their_rollouts_are_closed_and_rewarded(store: 
     assert store.completed_groups() == ["b", "a"], "a correction does not move a group"
     assert store.completed_groups(limit=1) == ["b"]
     assert store.completed_groups(exclude=frozenset({"b"})) == ["a"]
+
+
+def test_a_group_completes_without_the_rollouts_whose_reward_never_came(store: Store) -> None:
+    store.write([*rows.rollout("a0", "a", 0, 2, at=50), *rows.rollout("a1", "a", 1, 2, at=60)[:2]])
+    assert store.completed_groups() == [], "it may still be rewarded"
+    store.write([SessionMarked("a1", reward_state=RewardState.EXPIRED)])
+    assert store.completed_groups() == ["a"]
+    # Opened again after the first was lost: the second one is waited for.
+    store.write(rows.rollout("b0", "b", 0, 1, at=10)[:2])
+    store.write(
+        [SessionMarked("b0", reward_state=RewardState.EXPIRED), rows.rollout("b0-again", "b", 0, 1, at=95)[0]]
+    )
+    assert store.completed_groups() == ["a"]
+
+
+def test_a_group_in_which_nothing_happens_any_more_is_given_as_it_is(store: Store) -> None:
+    store.write([*rows.rollout("a0", "a", 0, 3, at=50), rows.rollout("a1", "a", 1, 3, at=60)[0]])
+    store.write([rows.rollout("never", "b", 0, 3, at=60)[0]])
+    now = time.time_ns() // 1000
+    assert store.completed_groups(stalled_before_us=now - 3_600_000_000) == []
+    assert store.completed_groups(stalled_before_us=now + 3_600_000_000) == ["a"], "`b` has no reward"
 
 
 def test_a_rollout_that_was_opened_again_counts_once(store: Store) -> None:
