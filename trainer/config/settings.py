@@ -128,8 +128,7 @@ class TrainConfig(_Settings):
     refill_limit: float = Field(default=3.0, ge=1)
     """How many groups a step takes at most, as a multiple of `groups_per_step`."""
     group_deadline: float = Field(default=3600.0, gt=0)
-    """Seconds after which a group trains without the rollouts that it still waits for, if nothing has happened
-    in it meanwhile."""
+    """Seconds without an event in a group, after which it trains without the rollouts that it waits for."""
     staleness: int = Field(default=4, ge=0)
     """How many policy versions behind the newest a token may be."""
     max_sequence: int = Field(default=40_960, ge=2)
