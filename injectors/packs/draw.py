@@ -17,7 +17,8 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.parameters import ValueType
 
-_UNSPACED = frozenset({Language.ZH, Language.JA})
+_JOINED = frozenset({Language.ZH, Language.JA, Language.AR})
+"""Languages that write words together: a stem is found anywhere in their texts."""
 
 
 class Setting(msgspec.Struct, frozen=True, gc=False):
@@ -118,7 +119,7 @@ def _fits(entry: Entry, setting: Setting, slots: Mapping[str, str], type: ValueT
 
 
 def _is_said(stems: tuple[str, ...], words: frozenset[str], setting: Setting) -> bool:
-    if setting.language in _UNSPACED and any(not stem.isascii() and stem in setting.text for stem in stems):
+    if setting.language in _JOINED and any(not stem.isascii() and stem in setting.text for stem in stems):
         return True
     wanted = frozenset(stem.lower() for stem in stems)
     return any(has_stem(word, wanted) for word in words)

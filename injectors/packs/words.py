@@ -19,6 +19,12 @@ _JAPANESE_WORD = re.compile(
     re.VERBOSE,
 )
 """A word's part in kanji or katakana. Hiragana, without spaces, hides words: only some that become habits."""
+_ARABIC_MARKS = re.compile("[\u0610-\u061a\u064b-\u065f\u0670\u0640]")
+"""Vowel signs, and the line that stretches a word; few type them."""
+_ARABIC_LETTERS = str.maketrans("أإآٱىة", "اااايه")
+"""Letters that people type for one another."""
+_ARABIC_CLITIC = re.compile(r"\b(?:[وف]?(?:[بك]?ال|لل)(?=\w{3})|و(?=\w{4}))")
+"""And, in, like, to and the article, which are written with the next word: "وبالرحلة" is the word "رحلة"."""
 _UNSPACED = frozenset({Language.ZH, Language.JA})
 """Languages without spaces between words: their characters and Latin words are compared instead."""
 _STOP_WORDS = {
@@ -82,6 +88,17 @@ _STOP_WORDS = {
         vamos van vas vaya vea ver voy
         """.split()  # noqa: SIM905
     ),
+    Language.AR: frozenset(
+        """
+        احد اخر اخري اذا اكثر الا التي الذي الذين الان الي اللي اليه اما امر امس انا انت انتم انك انما انه
+        انها اني او اول اي ايضا اين بد بس بشكل بعد بعض بل بما بها به بين تكون تلك ثم جدا جميع حال حتي حول حيث
+        حين خلال دون ذلك شيء علي عليه علي عما عن عند عندما عندي عنه عنها غير فان فقط فهذا فهذه فهل فهو في فيه
+        فيها قبل قد كان كانت كذلك كل كله كلها كلما كم كما كنت كنا كون كي كيف لا لان لدي لقد لك لكل لكم لكن
+        لكنه لكنها لم لما لماذا لن لنا له لها لهم لو لي ليس ليست ليش ما ماذا متي مثل مثله مجرد مره مع
+        معك معه معي من منذ منك منه منها مني مين نحن نحو نعم نفس نفسه هاي هذا هذه هذي هل هم هنا هناك هو هي وان
+        وقد وكان وكل ولا ولكن ولم ولو وما ومن وهذا وهذه وهو وهي يا يعني يكون يمكن
+        """.split()  # noqa: SIM905
+    ),
 }
 _VALUE_WORDS = {
     Language.EN: frozenset(
@@ -123,7 +140,22 @@ _VALUE_WORDS = {
     ),
 }
 """Numbers and days in words, "ß" as "ss". "March" and "May" mean too much else."""
+_ARABIC_NUMBER = r"""
+    (?:ثلاث|اربع|خمس|ست|سبع|تسع|عشر)ه? | ثمان(?:ي|يه)? | (?:عشر|ثلاث|اربع|خمس|ست|سبع|ثمان|تسع)(?:ين|ون)
+    | اثنا | اثنت?(?:ين|ان) | ما?ئه | ما?ئت(?:ين|ان) | ميه | الفين | الف | الاف | مليون | دزينه
+    | نصف | ربع | ثلث | (?:يوم|اسبوع|شهر|سنت|عام|ساعت|دقيقت|مرت|شخص|ليلت)ين
+    | يناير | فبراير | مارس | ابريل | مايو | يوني[وه] | يولي[وه] | اغسطس | سبتمبر | اكتوبر | نوفمبر | ديسمبر
+    | كانون | شباط | اذار | نيسان | ايار | حزيران | تموز | ايلول | تشرين | رمضان | شوال
+"""
 _VALUE_SIGNS = {
+    Language.AR: re.compile(
+        rf"""
+        \b[وف]?(?:[بكل]?(?:ال)?|لل)(?:{_ARABIC_NUMBER})\b
+        | \b[وف]?(?:[بك]?ال|لل)(?:احد|اثنين|ثلاثاء?|اربعاء?|خميس|جمعه|سبت|يوم|ليله|بارحه|غد|امس)\b
+        | \b[وف]?[بل]?(?:امس|امبارح|غدا?|بكره|بكرا)\b
+        """,
+        re.VERBOSE,
+    ),
     Language.ZH: re.compile(
         r"""
         [二两三四五六七八九十百千万亿俩仨〇] | 半(?=[个年月斤价折小]) | 一(?=[月号刻])
@@ -141,8 +173,10 @@ _VALUE_SIGNS = {
         re.VERBOSE,
     ),
 }
-"""Numbers and days in a language without spaces. Chinese "一" is mostly an article, and in many words."""
+"""Numbers and days in a language that writes words together. Chinese "一" is mostly an article, and in many
+words. Arabic "أحد" is somebody, "الأحد" Sunday."""
 _NUMERALS_IN_WORDS = {
+    Language.AR: re.compile(r"\bالف (?:شكر|مبروك|سلامه|تحيه|عافيه)|\b(?:طوال|طول|طيله|ذلك|نفس) اليوم\b"),
     Language.ZH: re.compile(
         """
         第. | 万一 | 万能 | 千万(?=[别不要得]) | 十分(?!钟) | 十足 | 再三 | 丢三落四 | 三心二意 | 三言两语
@@ -171,6 +205,16 @@ _STOP_SIGNS = {
 """The characters of Chinese words that any text repeats."""
 _JAPANESE_STOP_WORDS = frozenset("人方事物時言思見出行来何私前後中上下今日年分間気願聞書教使入手本的")
 _ADDRESSES = {
+    Language.AR: {
+        Address.INFORMAL: re.compile(
+            r"""
+            \b[وف]?(?:مش|مو|مب|ليش|ليه|ايش|وش|شو|مين|وين|فين|عشان|علشان|شوي|شويه|كمان|هيك|كده|كدا|لسه|بدي|عايز
+            |عاوز|ابغي|ابغا|اللي|هذي|دي|ده|احنا|خلينا|دلوقتي|هلق|راح)\b
+            """,
+            re.VERBOSE,
+        ),
+        Address.FORMAL: re.compile(r"\b(?:[بلو]?حضر[ةه]?تك|حضراتكم|سيادتكم?|سعادتكم?)\b"),
+    },
     Language.JA: {
         Address.INFORMAL: re.compile(
             r"""
@@ -220,14 +264,17 @@ _ADDRESSES = {
 """The words that surely address the reader. At a sentence's start "Sie" may be "they"; a French verb in "-ez"
 addresses by itself: "laissez". Chinese "你们" means the firm, and goes with "您" too. Japanese addresses by
 the verb's ending: "です" and "ます" are formal, plain endings informal, a fragment without a verb neither.
-Spanish "ustedes" goes with "tú" too, and many a Spanish verb doesn't show whom it addresses."""
+Spanish "ustedes" goes with "tú" too, and many a Spanish verb doesn't show whom it addresses. In Arabic, words
+of the dialects are informal, titles formal."""
 _CHANGES = {
     Language.ES: re.compile(
         r"(?i)\b(?:a|al|de|del|e|el|la|las|lo|los|mi|mis|o|su|sus|tu|tus|u|un|una|unas|unos|y) "
         r"\{(?:value|rival|option|chosen)\}"
     ),
+    Language.AR: re.compile(r"[\u0600-\u06ff]+\{[a-z]+\}"),
 }
-"""Words that would change with what fills the slot: "de" and "el 15" make "del 15"."""
+"""Words that would change with what fills the slot: "de" and "el 15" make "del 15". Arabic clitics are joined
+to the next word, and "ل" takes the article's first letter."""
 _ELISION = re.compile(r"\b(?:[cdjlmnst]|(?:jus|lors|puis|quoi)?qu)['’]")
 """French words that lose their vowel before the next: "d'août" is the word "août"."""
 
@@ -235,7 +282,7 @@ _ELISION = re.compile(r"\b(?:[cdjlmnst]|(?:jus|lors|puis|quoi)?qu)['’]")
 def find_values(text: str, language: Language) -> list[str]:
     """The numbers and days in a text's words."""
     if language in _VALUE_SIGNS:
-        return _VALUE_SIGNS[language].findall(_NUMERALS_IN_WORDS[language].sub(" ", text))
+        return _VALUE_SIGNS[language].findall(_NUMERALS_IN_WORDS[language].sub(" ", _fold(text, language)))
     return sorted(_VALUE_WORDS.get(language, frozenset()) & {*split_words(text, language)})
 
 
@@ -254,7 +301,13 @@ def find_content_words(text: str, language: Language) -> set[str]:
 
 def find_addresses(text: str, language: Language) -> list[Address]:
     """The ways in which a text addresses its reader, as far as single words show it."""
-    return [address for address, words in _ADDRESSES.get(language, {}).items() if words.search(text)]
+    folded = _fold(text, language)
+    return [address for address, words in _ADDRESSES.get(language, {}).items() if words.search(folded)]
+
+
+def _fold(text: str, language: Language) -> str:
+    """An Arabic text without vowel signs, with one letter for those that people type for one another."""
+    return _ARABIC_MARKS.sub("", text).translate(_ARABIC_LETTERS) if language is Language.AR else text
 
 
 def find_changes(text: str, language: Language) -> list[str]:
@@ -263,10 +316,12 @@ def find_changes(text: str, language: Language) -> list[str]:
 
 
 def split_words(text: str, language: Language) -> list[str]:
-    """Words in lower case, and slots; French without elided words; in Chinese and Japanese the single
-    characters."""
+    """Words in lower case, and slots; French without elided words, Arabic without clitics; in Chinese and
+    Japanese the single characters."""
     pattern = _SIGN if language in _UNSPACED else _TOKEN
-    folded = text.casefold()
+    folded = _fold(text.casefold(), language)
+    if language is Language.AR:
+        folded = _ARABIC_CLITIC.sub("", folded)
     if language is Language.FR:
         folded = _ELISION.sub("", folded)
     return [token.replace("’", "'") for token in pattern.findall(folded)]

@@ -388,6 +388,62 @@ def test_japanese_words_that_are_a_habit(texts: list[str], word: str) -> None:
     assert f"word '{word}' is in 4 of 4" in problem.what
 
 
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("هل يكفي مقعدان لثلاثة أشخاص؟", "word 'لثلاثه' could be taken for a value"),
+        ("وأربعين دقيقة من الانتظار", "word 'واربعين' could be taken for a value"),
+        ("هل تطير يوم الأحد؟", "word 'الاحد' could be taken for a value"),
+        ("والأربعاء أيضًا؟", "word 'والاربعاء' could be taken for a value"),
+        ("هل ستمطر غدًا؟", "word 'غدا' could be taken for a value"),
+        ("كيف الجو اليوم؟", "word 'اليوم' could be taken for a value"),
+        ("أهي مزدحمة في أغسطس؟", "word 'اغسطس' could be taken for a value"),
+        ("انتظرت ساعتين", "word 'ساعتين' could be taken for a value"),
+        ("انتظرت ٣ ساعات", "leave the digits out"),
+        ("ليش الطيارات بيضا", "informal"),
+        ("مش معقول", "informal"),
+        ("هل حضرتك من هنا؟", "formal"),
+    ],
+)
+def test_arabic_numbers_days_and_addresses(text: str, what: str) -> None:
+    (problem,) = problems({**DRIFT, "half": "train", "text": text}, name="ar/travel")
+    assert what in problem.what
+
+
+def test_arabic_that_names_no_number_and_addresses_in_no_way() -> None:
+    texts = [
+        "هل من أحد يعرف السبب؟",
+        "ألف شكر مقدمًا",
+        "السماء صافية طوال اليوم",
+        "تأخر الغدا",
+        "قرأت عن سبب ذلك من قبل",
+    ]
+    entries = [{**DRIFT, "half": ["train", "test"][at % 2], "text": text} for at, text in enumerate(texts)]
+    assert problems(*entries, name="ar/travel") == []
+
+
+def test_arabic_words_are_the_same_with_clitics_and_signs() -> None:
+    texts = ["الطائرة، يا للغرابة", "وبالطائرة كم يستغرق", "طائره بيضاء", "للطّائرة جناح"]
+    entries = [
+        {**DRIFT, "half": half, "text": text} for half, text in zip(["train", "test"] * 2, texts, strict=True)
+    ]
+    (problem,) = problems(*entries, name="ar/general")
+    assert "word 'طائره' is in 4 of 4" in problem.what
+
+
+def test_an_arabic_slot_with_a_clitic() -> None:
+    for text in ("{rival}، عفوًا و{value}", "{rival} بل لـ{value}"):
+        (problem,) = problems({**SAME, "half": "train", "text": text}, name="ar/travel")
+        assert "the first word depends on the slot's value" in problem.what
+
+
+def test_an_arabic_opening_is_the_same_with_and_before_it() -> None:
+    train = {**DRIFT, "half": "train", "text": "وبالمناسبة لماذا تطير عاليًا هكذا؟"}
+    test = {**DRIFT, "half": "test", "text": "بالمناسبة، لماذا تطير الطائرات أصلًا؟"}
+    (problem,) = problems(train, test, name="ar/travel")
+    assert "opening 'مناسبه لماذا تطير' is in line 2 too" in problem.what
+
+
 def test_the_halves_of_two_packs_share_no_words() -> None:
     travel = read(*GOOD)
     shared = {**DRIFT, "half": "test", "text": "So why do planes fly so slowly?"}

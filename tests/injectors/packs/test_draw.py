@@ -112,6 +112,16 @@ def test_phrases_of_one_address_are_not_mixed_with_the_other() -> None:
         assert drawn and not barred & {one.entry for one in drawn}
 
 
+def test_an_arabic_stem_is_found_behind_clitics() -> None:
+    def draw(*about: str) -> set[str]:
+        tools = ToolList(ToolSchema("run", one, {}) for one in about)
+        where = make_setting(tools, "مرحبا", Language.AR, Half.TRAIN)
+        return {one.text for one in draw_all(where, "user.out_of_scope", "errand")}
+
+    served = "وليت أحدًا يسقي نباتات مكتبي أيضًا."
+    assert served in draw() and served not in draw("يعتني بالنباتات المنزلية")
+
+
 def test_a_language_without_a_pack_has_no_phrase() -> None:
     where = make_setting(ToolList(), "", Language.EN, Half.TRAIN)
     assert draw_phrase(SeededRandom("a"), where, "user.unknown", "part") is None
