@@ -133,17 +133,12 @@ class Authenticator:
 
 def find_secrets(headers: Sequence[tuple[bytes, bytes]], query: bytes = b"") -> tuple[str, ...]:
     """The values of a request's headers and query that are credentials by their names: none may be stored."""
-    found = _secrets_of(tuple([value for name, value in headers if _is_credential(name)]))
+    values = [value.decode("latin-1").strip() for name, value in headers if _is_credential(name)]
+    found = tuple(part for value in values for part in _split_credential(value))
     if query:
         given = parse_qsl(query.decode("latin-1"))
         found += tuple(value for name, value in given if _is_credential(name.encode("latin-1", "replace")))
     return found
-
-
-@lru_cache(256)
-def _secrets_of(values: tuple[bytes, ...]) -> tuple[str, ...]:
-    """The secrets in headers' values. A client sends the same ones with each request."""
-    return tuple(part for value in values for part in _split_credential(value.decode("latin-1").strip()))
 
 
 @lru_cache(1024)

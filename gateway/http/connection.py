@@ -52,7 +52,6 @@ class ClientConnection(asyncio.Protocol):
         "_reading",
         "_request",
         "_served",
-        "_task",
         "_timed",
         "budget",
         "closes",
@@ -61,6 +60,7 @@ class ClientConnection(asyncio.Protocol):
         "paused",
         "send_deadline",
         "table",
+        "task",
         "transport",
     )
 
@@ -73,7 +73,7 @@ class ClientConnection(asyncio.Protocol):
         self._reader = RequestReader(table.heads)
         self._request: HttpRequest | None = None
         """The request that is read or answered."""
-        self._task: asyncio.Task[None] | None = None
+        self.task: asyncio.Task[None] | None = None
         self._served = False
         """A request came over this connection."""
         self._half_open = False
@@ -187,8 +187,8 @@ class ClientConnection(asyncio.Protocol):
         else:
             bodiless = not (head.length or head.template.chunked)
             self.deadline = inf if bodiless else self._loop.time() + self.table.timeouts.body
-        self._task = self._loop.create_task(self._handle(request))
-        self._task.add_done_callback(self._end_task)
+        self.task = self._loop.create_task(self._handle(request))
+        self.task.add_done_callback(self._end_task)
 
     def _receive(self, part: bytes, *, last: bool) -> None:
         request = self._request
@@ -241,8 +241,7 @@ class ClientConnection(asyncio.Protocol):
 
     def keeps(self, head: WrittenHeaders) -> bool:
         """Whether an answer of this head can be written now, and the connection stays open after it."""
-        ends = head.closes or self.closes or self.closing or self.table.draining
-        return not (ends or self.paused)
+        return not (head.closes or self.closes or self.closing or self.paused or self.table.draining)
 
     def end_answer(self, request: HttpRequest) -> None:
         """The answer is written."""
@@ -311,7 +310,7 @@ class ClientConnection(asyncio.Protocol):
         request = self._request
         if error is not None:
             _log.error("a request's task failed", exc_info=error)
-        if request is None or task is not self._task or self.closing or (request.complete and error is None):
+        if request is None or task is not self.task or self.closing or (request.complete and error is None):
             return
         if error is not None and not request.started:
             self._refuse(_FAILED)
@@ -371,8 +370,8 @@ class ClientConnection(asyncio.Protocol):
     def cancel(self) -> None:
         """End the request that is served."""
         self.closes = True
-        if self._task is not None and not self._task.done():
-            self._task.cancel()
+        if self.task is not None and not self.task.done():
+            self.task.cancel()
         else:
             self._close()
 

@@ -251,8 +251,8 @@ class HttpRequest:
     # A client that leaves
 
     def cancel_when_gone(self) -> None:
-        """From now on, cancel the current task when the client leaves."""
-        self._watched = asyncio.current_task()
+        """From now on, cancel the task that serves the request when the client leaves."""
+        self._watched = self._connection.task
         if self._connection.closing:
             self.leave()
 
@@ -313,9 +313,8 @@ class HttpRequest:
             self.started = self.complete = True
             connection.transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (head.lines, len(body), body))
             return connection.end_answer(self)
-        length = b"content-length: %d\r\n" % len(body)
-        counted = WrittenHeaders(head.lines + length, len(body), head.chunked, head.closes)
-        await self.start(status, counted, follows=True)
+        lines = b"%bcontent-length: %d\r\n" % (head.lines, len(body))
+        await self.start(status, WrittenHeaders(lines, len(body), closes=head.closes), follows=True)
         await self.end(body)
 
     def cut(self, *, reset: bool = False) -> None:

@@ -100,7 +100,7 @@ class Proxy:
         status: int | str = "gone"
         started = time.monotonic()
         bind_log_context(request=next(_numbers))
-        self.metrics.in_flight.inc()
+        self.metrics.in_flight += 1
         try:
             if route.codec is not None:
                 status = await self._turn(http, entry, route.codec)
@@ -127,7 +127,7 @@ class Proxy:
             defect = ServiceError(500, _DEFECT, kind="server_error", code="internal")
             await self._answer_error(http, route.shape, defect)
         finally:
-            self.metrics.in_flight.dec()
+            self.metrics.in_flight -= 1
             self.metrics.count_request(route.kind, str(status))
             if self.settings.log.access:
                 log_request("data", http.method, route.kind, str(status), started)

@@ -72,7 +72,7 @@ class WebSockets:
         """Answer a handshake, and relay what follows."""
         route = find_route(http)
         status, started = "101", time.monotonic()
-        self.metrics.in_flight.inc()
+        self.metrics.in_flight += 1
         try:
             await self._relay(http, route)
         except ServiceError as error:
@@ -89,7 +89,7 @@ class WebSockets:
         except ClientGone:
             status = "gone"
         finally:
-            self.metrics.in_flight.dec()
+            self.metrics.in_flight -= 1
             self.metrics.count_request(_KIND, status)
             if self.settings.log.access:
                 log_request("data", http.method, _KIND, status, started)

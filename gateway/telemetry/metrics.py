@@ -117,7 +117,7 @@ class Metrics:
         self.texts = self.counter(
             "crosswind_noise_texts", "Texts that the noise model was asked for", "outcome"
         )
-        self.in_flight = self.gauge("crosswind_requests_in_flight", "Requests being served")
+        self.in_flight = 0
         self._upstreams = upstreams
         self._upstream_up = self.gauge(
             "crosswind_upstream_up",
@@ -130,6 +130,8 @@ class Metrics:
         self._sampled_gauges = self._make_sampled_gauges(recorder, live_sessions, trust)
         self._sampled_totals = self._make_sampled_totals(recorder)
         self._totals: dict[Counter, int] = defaultdict(int)
+        self._uncounted: dict[Counter, int] = defaultdict(int)
+        """What is added to counters when they are read: each addition takes a lock."""
         self._clients = _ClientMetrics(self, connections)
 
     def counter(self, name: str, about: str, *labels: str) -> Counter:
@@ -147,6 +149,10 @@ class Metrics:
             return self.gauge(name, about, over_processes="livemax")
 
         return (
+            (
+                self.gauge("crosswind_requests_in_flight", "Requests being served"),
+                lambda: self.in_flight,
+            ),
             (self.gauge("crosswind_sessions_live", "Sessions in memory"), live_sessions),
             (
                 self.gauge("crosswind_recorder_queue_rows", "Rows waiting for the store"),
@@ -203,10 +209,10 @@ class Metrics:
             self.upstream_errors.labels(error.code).inc()
 
     def count_request(self, route: str, status: str) -> None:
-        self._requests_of(route, status).inc()
+        self._uncounted[self._requests_of(route, status)] += 1
 
     def count_turn(self, turn: Turn, events: list[Event]) -> None:
-        self._turns_of(turn.fitness).inc()
+        self._uncounted[self._turns_of(turn.fitness)] += 1
         for event in events:
             if event.after is not None:
                 self.events.labels(event.operator).inc()
@@ -225,6 +231,9 @@ class Metrics:
 
     def sample(self) -> None:
         """Update what is read from the recorder, the sessions, the trust and the upstreams."""
+        for child, count in self._uncounted.items():
+            child.inc(count)
+        self._uncounted.clear()
         for gauge, value in self._sampled_gauges:
             gauge.set(value())
         for counter, read_total in self._sampled_totals:

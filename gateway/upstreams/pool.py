@@ -30,6 +30,8 @@ class Pool:
         self._addresses = {base: Address.from_base(base) for base in bases}
         self._idle_connections: dict[str, list[Connection]] = {base: [] for base in bases}
         """By replica; the most recently used connection is last."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """Kept, since asking for it is a system call."""
         self._sweeping: asyncio.TimerHandle | None = None
         self._free = limits.connections
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -51,8 +53,9 @@ class Pool:
         else:
             await self.acquire(base)
         connection: Connection | None = None
+        loop = self._loop = self._loop or asyncio.get_running_loop()
         try:
-            now = asyncio.get_running_loop().time()
+            now = loop.time()
             until = now + self.timeouts.total
             first_byte = min(now + self.timeouts.first_byte, until)
             address = self._addresses[base]
@@ -78,7 +81,7 @@ class Pool:
                 connection.abort()
             self.release()
             if isinstance(error, TimeoutError):
-                late = asyncio.get_running_loop().time() >= until
+                late = loop.time() >= until
                 raise make_timeout_error(base, self.timeouts, "total" if late else "first_byte") from None
             if isinstance(error, ConnectionBroken):
                 raise make_broken_error(base, error) from None

@@ -100,12 +100,14 @@ async def test_connections_go_round_and_figures_and_noise_are_those_of_one(
         assert [seen.texts() for seen in app.requests] == expected
 
         def counted(given: httpx.Response) -> bool:
-            return metric(given.text, "crosswind_turn_seconds_count") == 8
+            requests = 'crosswind_requests_total{route="chat",status="200"} 8.0'
+            at_rest = metric(given.text, "crosswind_requests_in_flight") == 0
+            return (
+                metric(given.text, "crosswind_turn_seconds_count") == 8 and requests in given.text and at_rest
+            )
 
         text = (await until(several[0], f"{gateway.control}/metrics", counted)).text
-        assert metric(text, 'crosswind_requests_total{route="chat",status="200"}') == 8
         assert metric(text, "crosswind_workers_ready") == 2
-        assert metric(text, "crosswind_requests_in_flight") == 0
         stored = (await several[0].get(f"{gateway.control}/api/sessions/s/trajectory")).json()
         assert [turn["index"] for turn in stored["turns"]] == list(range(8))
 
