@@ -7,9 +7,12 @@ from bisect import bisect_right
 
 Span = tuple[int, int]
 
-_SHORT = ((b"\\n", b"  "), (b"\\r", b"  "), (b"\\t", b"  "), (b"\\", b" "))
-"""Escapes of white space and quotes, and what stands for them: as many bytes."""
-_IN_KEYS = re.compile(rb"\\+(?:u00([2-7][0-9a-fA-F])|/)")
+_WHITE_SPACE = re.compile(rb"\\[nrt]")
+"""Escapes of white space: two spaces stand for them, as many bytes, and one for any other backslash."""
+_BACKSLASHES = bytes.maketrans(b"\\", b" ")
+_LONGER = re.compile(rb"\\(?:[nrt/]|u00)")
+"""What most texts with backslashes lack: they escape quotes only."""
+_IN_KEYS = re.compile(rb"(?<!\\)\\++(?:u00([2-7][0-9a-fA-F])|/)")
 """Escapes of characters that keys have: some JSON writers escape `+`, `/`, `=`, `&` and the like."""
 
 
@@ -24,10 +27,11 @@ class Readable:
         self.text = segment
         if b"\\" not in segment:
             return
-        if b"\\u00" in segment or b"\\/" in segment:
-            self.text = self._unescape(segment)
-        for escape, shown in _SHORT:
-            self.text = self.text.replace(escape, shown)
+        if _LONGER.search(segment):
+            if _IN_KEYS.search(segment):
+                self.text = self._unescape(segment)
+            self.text = _WHITE_SPACE.sub(b"  ", self.text)
+        self.text = self.text.translate(_BACKSLASHES)
 
     def _unescape(self, segment: bytes) -> bytes:
         parts: list[bytes] = []
