@@ -250,7 +250,7 @@ _ADDRESSES = {
             r"""(?ix)\b(?: tú | te | ti | contigo | tus? | tuy[oa]s? | vos | os | vosotr[oa]s | vuestr[oa]s?
             | puedes | quieres | sabes | tienes | crees | eres | has | ves | vas | haces | estás | dices
             | (?:podr|sabr|tendr|har|ser)[ií]as | (?:dij|hic|pud)iste | \w+[abdei]rás
-            | [a-zñ]*[áéí][a-zñ]+[ae]te | dime | dame | hazme | ponme | perdona | oye
+            | [a-zñ]*[áéí][a-zñ]+[ae]te | dime | dame | hazme | ponme | (?<!no\ )perdona | (?<!se\ )oye
             | (?:avís|mánd|cuént|ayúd|explíc|éch|déj|recuérd|búsc|pás|apúnt|llám|enséñ)ame )\b"""
         ),
         Address.FORMAL: re.compile(

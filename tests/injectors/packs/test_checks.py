@@ -240,7 +240,7 @@ def test_spanish_that_addresses_nobody_or_says_whom() -> None:
     texts = [
         "El té con su limón, ¿de qué país viene?",
         "¿Y ustedes de dónde llaman?",
-        "Detrás de las librerías hay otras galerías.",
+        "Detrás de las librerías se oye que el tiempo no perdona.",
     ]
     entries: list[dict[str, Any]] = [{"text": text} for text in texts]
     entries += [{"text": "¿Sabes?", "address": "informal"}, {"text": "Disculpe.", "address": "formal"}]
