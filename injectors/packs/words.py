@@ -213,7 +213,7 @@ _ADDRESSES = {
             """,
             re.VERBOSE,
         ),
-        Address.FORMAL: re.compile(r"\b(?:[بلو]?حضر[ةه]?تك|حضراتكم|سيادتكم?|سعادتكم?)\b"),
+        Address.FORMAL: re.compile(r"\b(?:[بلو]?حضرتك|حضراتكم|سيادتكم?|سعادتكم?)\b"),
     },
     Language.JA: {
         Address.INFORMAL: re.compile(
