@@ -20,10 +20,10 @@ from crosswind.gateway.http.sse import EventSplitter, SseEvent
 from crosswind.gateway.protocols.answer import UNREAD, Passage
 from crosswind.gateway.proxy.response_sink import FaultySink, ResponseSink, edit_of
 from crosswind.gateway.trajectory.fitness import Source
-from crosswind.gateway.trajectory.record import Delivered
+from crosswind.gateway.trajectory.record import Delivered, Durable
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.inner_rounds import next_body
-from crosswind.gateway.turn.recording import Recording, SettledTurn
+from crosswind.gateway.turn.recording import Recording
 from crosswind.gateway.upstreams.response import UpstreamResponse
 
 _log = structlog.get_logger("crosswind.answering")
@@ -44,7 +44,7 @@ class StreamRelay:
     # Most streams have these values to their end.
     _pending = b""
     """Bytes to send."""
-    _settled: SettledTurn | None = None
+    _settled: Durable | None = None
     _splitter: EventSplitter | None = None
     """For events that are read one by one, once there is one."""
     _patient_until: float | None = None
@@ -116,7 +116,7 @@ class StreamRelay:
             # What came after the last blank line.
             await self._send(self._read(rest))
 
-    async def _settle(self, *, last: bool) -> SettledTurn:
+    async def _settle(self, *, last: bool) -> Durable:
         """Record the turn, wait until it is durable, and release what was held, once. Where nothing comes
         after that (`last`), it goes out with the answer's end.
         """

@@ -1,4 +1,4 @@
-"""Submissions to the recorder, the tickets with their outcome, and the recorder's statistics."""
+"""Submissions to the recorder with their outcome, and the recorder's statistics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import msgspec
 
-from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.record import Durable, Row, Turn
 from crosswind.gateway.trajectory.store import StoreError
 
@@ -39,27 +38,40 @@ class NotDurable(StoreError):
     """The submitted rows are not on disk. The message gives the reason and the fix."""
 
 
-class Ticket:
-    """The outcome of one submission. `durable` is None until it is known."""
+class Submission(msgspec.Struct, eq=False):
+    """Rows to write together or not at all, and what became of them."""
 
-    __slots__ = ("_waiting", "durable", "error", "loop", "out")
+    rows: Sequence[Row]
+    """None any more once they have left the queue."""
+    weight: int
+    retry: bool = True
+    loop: asyncio.AbstractEventLoop | None = None
+    """The loop of those who may wait for the outcome, if anyone may."""
+    durable: Durable | None = None
+    """The outcome; None until it is known."""
+    error: StoreError | None = None
+    out: bool = False
+    """Whether the rows have left the queue: they are on disk or lost."""
+    _waiting: list[asyncio.Future[None]] = msgspec.field(default_factory=list)
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
-        self.durable: Durable | None = None
-        self.out = False
-        """Whether its rows have left the queue: they are on disk or lost."""
-        self.error: StoreError | None = None
-        self._waiting: list[asyncio.Future[None]] = []
+    def settle(self, durable: Durable, error: StoreError | None = None) -> bool:
+        """Set the outcome; return whether that is news to those who may wait."""
+        if durable is not Durable.LATE:
+            self.out, self.rows = True, ()
+        if self.durable is not None:
+            return False
+        self.error = error
+        self.durable = durable
+        return self.loop is not None
 
-    def resolve(self) -> None:
-        """Wake all waiters. Call this in the event loop, after `durable` is set."""
+    def wake(self) -> None:
+        """Wake all who wait. Call this in the event loop, after `settle`."""
         for waiting in self._waiting:
             _wake(waiting)
 
     async def outcome(self, wait_s: float | None) -> Durable | None:
         """Wait for the outcome; None after `wait_s` seconds."""
-        if self.durable is None:
+        if self.durable is None and self.loop is not None:
             waiting = self.loop.create_future()
             self._waiting.append(waiting)
             late = None if wait_s is None else self.loop.call_later(wait_s, _wake, waiting)
@@ -76,52 +88,28 @@ def _wake(waiting: asyncio.Future[None]) -> None:
         waiting.set_result(None)
 
 
-class Submission(msgspec.Struct):
-    """Rows to write together or not at all."""
-
-    rows: Sequence[Row]
-    weight: int
-    retry: bool
-    ticket: Ticket | None
+def wake(submissions: Sequence[Submission]) -> None:
+    for submission in submissions:
+        submission.wake()
 
 
-def settle(submission: Submission, durable: Durable, error: StoreError | None = None) -> bool:
-    """Set the outcome on the submission's ticket; return whether that is news to its waiters."""
-    ticket = submission.ticket
-    if ticket is None:
-        return False
-    ticket.out |= durable is not Durable.LATE
-    if ticket.durable is not None:
-        return False
-    ticket.error = error
-    ticket.durable = durable
-    return True
-
-
-def wake(tickets: Sequence[Ticket]) -> None:
-    for ticket in tickets:
-        ticket.resolve()
-
-
-def weight(row: Row) -> int:
-    """Estimate the bytes of memory that only this row holds."""
-    if not isinstance(row, Turn):
-        return _ROW_BYTES
-    held = 4 * _ROW_BYTES + _view_weight(row.received) + _view_weight(row.produced)
-    if row.sent is not row.received:
-        held += _view_weight(row.sent)
-    if row.delivered_view is not None:
-        held += _view_weight(row.delivered_view)
-    for completion in row.completions:
-        held += 16 * len(completion.token_ids) + 100 * sum(map(len, completion.top_logprobs))
+def weigh(rows: Sequence[Row]) -> int:
+    """Estimate the bytes of memory that only these rows hold."""
+    held = _ROW_BYTES * len(rows)
+    for row in rows:
+        if isinstance(row, Turn):
+            held += _weigh_turn(row)
     return held
 
 
-def _view_weight(view: View | None) -> int:
-    if view is None:
-        return 0
-    own = len(view.chain.body) if view.chain is not None else 0
-    for piece in view.frame:
-        if piece is not None:
-            own += len(piece)
-    return own
+def _weigh_turn(turn: Turn) -> int:
+    held = 3 * _ROW_BYTES
+    received, sent = turn.received, turn.sent
+    for view in (received, None if sent is received else sent, turn.produced, turn.delivered_view):
+        if view is not None:
+            held += sum([len(piece) for piece in view.frame if piece is not None])
+            if view.chain is not None:
+                held += len(view.chain.body)
+    for completion in turn.completions:
+        held += 16 * len(completion.token_ids) + 100 * sum(map(len, completion.top_logprobs))
+    return held

@@ -1,10 +1,10 @@
 """The durable recorder: a bounded queue and one writer thread that commits whenever it is free.
 
-Group commit: the writer takes everything that is queued, writes it in one transaction with one sync, resolves
-the tickets, and repeats. A single turn waits for one sync; under load, many turns share one. Awaited rows are
-never delayed by a timer; other rows linger a moment to share a sync.
+Group commit: the writer takes everything that is queued, writes it in one transaction with one sync, settles
+the submissions, and repeats. A single turn waits for one sync; under load, many turns share one. Awaited rows
+are never delayed by a timer; other rows linger a moment to share a sync.
 
-Recording never breaks traffic. While the store can't write, tickets are resolved at once with the error,
+Recording never breaks traffic. While the store can't write, submissions are settled at once with the error,
 their rows wait in a bounded buffer and are retried with growing pauses, and rows that don't fit are dropped
 and counted.
 """
@@ -14,7 +14,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 
 import structlog
 
@@ -24,10 +25,8 @@ from crosswind.gateway.recorder.queue import (
     NotDurable,
     RecorderState,
     Submission,
-    Ticket,
-    settle,
     wake,
-    weight,
+    weigh,
 )
 from crosswind.gateway.trajectory.record import Durable, Row
 from crosswind.gateway.trajectory.store import RowRefused, Store, StoreError
@@ -72,42 +71,40 @@ class Recorder:
         """Whether anyone waits for rows in the queue."""
         self._asleep = False
         """Whether the writer waits without a timeout and must be notified of new rows."""
+        self._idle = False
+        """Whether it waits for rows that somebody awaits, for a moment."""
         self._closing = False
         self._lost_in_closing = 0
         self._thread = threading.Thread(target=self._run, name="crosswind-recorder", daemon=True)
         self._thread.start()
 
-    def submit(self, rows: Sequence[Row], *, retry: bool = True, awaited: bool = True) -> Ticket:
-        """Queue the rows to be written together; the ticket is resolved after the commit that covers them.
+    def submit(self, rows: Sequence[Row], *, retry: bool = True, awaited: bool = True) -> Submission:
+        """Queue the rows to be written together; the submission is settled after the commit that covers them.
 
-        Without rows it is a marker, resolved once everything queued before it is written.
+        Without rows it is a marker, settled once everything queued before it is written.
         With `retry` false the rows are dropped if that commit fails: the client is told to send them again.
-        With `awaited` false the rows linger like offered ones: the caller doesn't wait for the ticket.
+        With `awaited` false the rows linger like offered ones: the caller doesn't wait for them.
         """
-        ticket = Ticket(asyncio.get_running_loop())
-        self._enqueue(rows, retry, ticket, awaited)
-        if ticket.durable is not None:
-            ticket.resolve()
-        return ticket
+        return self._enqueue(rows, retry, asyncio.get_running_loop(), awaited)
 
     def offer(self, rows: Sequence[Row]) -> None:
-        """Queue the rows without a ticket. A crash within `linger_s` may lose them."""
+        """Queue the rows for nobody to wait for. A crash within `linger_s` may lose them."""
         self._enqueue(rows, True, None, False)
 
-    async def wait_durable(self, ticket: Ticket, wait_s: float | None = None) -> Durable:
-        """Wait for the ticket's commit, `durability_wait_s` at most unless told otherwise.
+    async def wait_durable(self, submission: Submission, wait_s: float | None = None) -> Durable:
+        """Wait for the submission's commit, `durability_wait_s` at most unless told otherwise.
 
         YES: on disk. LATE: still queued until the store can write. LOST: never.
         """
-        outcome = await ticket.outcome(self._durability_wait_s if wait_s is None else wait_s)
+        outcome = await submission.outcome(self._durability_wait_s if wait_s is None else wait_s)
         return Durable.LATE if outcome is None else outcome
 
-    async def ensure_durable(self, ticket: Ticket, wait_s: float | None = None) -> None:
+    async def ensure_durable(self, submission: Submission, wait_s: float | None = None) -> None:
         """Wait until the rows are on disk, before telling a client so. Raises NotDurable otherwise."""
-        outcome = await ticket.outcome(wait_s)
+        outcome = await submission.outcome(wait_s)
         if outcome is not Durable.YES:
-            why = ticket.error or "the store is slow; try again"
-            raise NotDurable(f"not recorded: {why}") from ticket.error
+            why = submission.error or "the store is slow; try again"
+            raise NotDurable(f"not recorded: {why}") from submission.error
 
     def state(self) -> RecorderState:
         with self._changed:
@@ -147,12 +144,14 @@ class Recorder:
 
     # The submitting side
 
-    def _enqueue(self, rows: Sequence[Row], retry: bool, ticket: Ticket | None, awaited: bool) -> None:
-        kept = filter_rows(rows, self._detail)
-        submission = Submission(kept, sum([weight(row) for row in kept]), retry, ticket)
+    def _enqueue(
+        self, rows: Sequence[Row], retry: bool, loop: asyncio.AbstractEventLoop | None, awaited: bool
+    ) -> Submission:
+        kept = rows if self._detail is Detail.FULL else filter_rows(rows, self._detail)
+        submission = Submission(kept, weigh(kept), retry, loop)
         with self._changed:
             if not kept and (rows or not self._queued):
-                settle(submission, Durable.YES)
+                submission.settle(Durable.YES)
             elif self._closing:
                 self._lose(submission, NotDurable("the recorder is closed: the gateway is shutting down"))
             elif self._queued_bytes + submission.weight > self._capacity_bytes:
@@ -161,25 +160,33 @@ class Recorder:
                 self._lose(submission, self._down)
             else:
                 if self._down is not None:
-                    settle(submission, Durable.LATE, self._down)
+                    submission.settle(Durable.LATE, self._down)
                 self._queue.append(submission)
-                self._count(submission, 1)
+                self._queued += len(kept)
+                self._queued_bytes += submission.weight
                 self._awaited |= awaited
-                if self._awaited or self._asleep:
+                if self._asleep or (self._idle and self._awaited):
+                    self._asleep = self._idle = False
                     self._changed.notify_all()
+        return submission
 
     def _lose(self, submission: Submission, error: StoreError) -> None:
-        self._dropped += len(submission.rows)
+        lost = len(submission.rows)
+        self._dropped += lost
         if self._closing and submission.retry:
-            self._lost_in_closing += len(submission.rows)
+            self._lost_in_closing += lost
         self._last_error = str(error)
-        settle(submission, Durable.LOST, error)
+        submission.settle(Durable.LOST, error)
 
-    def _count(self, submission: Submission, sign: int) -> None:
-        self._queued += sign * len(submission.rows)
-        self._queued_bytes += sign * submission.weight
+    def _take_off(self, part: Sequence[Submission]) -> int:
+        """Count off submissions that leave the queue; return how many rows they have. The caller holds the
+        lock."""
+        rows = sum([len(one.rows) for one in part])
+        self._queued -= rows
+        self._queued_bytes -= sum([one.weight for one in part])
         if not self._queued:
             self._changed.notify_all()
+        return rows
 
     # The writer thread
 
@@ -203,15 +210,22 @@ class Recorder:
         """Wait for rows and take all of them; empty once closed and everything is written."""
         with self._changed:
             # Mostly rows that nobody awaits follow a commit: the deliveries of its turns.
-            if not self._changed.wait_for(self._should_write, self._linger_s) and not self._queue:
+            if not self._wait_for_awaited() and not self._queue:
                 self._asleep = True
                 self._changed.wait_for(lambda: self._queue or self._closing)
                 self._asleep = False
-                self._changed.wait_for(self._should_write, self._linger_s)
+                self._wait_for_awaited()
             self._awaited = False
             batch = list(self._queue)
             self._queue.clear()
             return batch
+
+    def _wait_for_awaited(self) -> bool:
+        """Wait for rows that somebody awaits, as long as others may linger. The caller holds the lock."""
+        self._idle = True
+        found = self._changed.wait_for(self._should_write, self._linger_s)
+        self._idle = False
+        return found
 
     def _should_write(self) -> bool:
         return self._closing or (self._awaited and bool(self._queue))
@@ -244,59 +258,51 @@ class Recorder:
             parts.extendleft((part[half:], part[:half]))
             return
         with self._changed:
-            self._count(part[0], -1)
-            self._refused += len(part[0].rows)
+            rows = self._take_off(part)
+            self._refused += rows
             self._last_error = str(error)
-        _log.error("rows refused by the store", rows=len(part[0].rows), error=str(error))
-        self._resolve(part, Durable.LOST, error)
+        _log.error("rows refused by the store", rows=rows, error=str(error))
+        self._settle(part, Durable.LOST, error)
 
     def _finish_commit(self, part: list[Submission]) -> None:
         with self._changed:
             self._commits += 1
-            for submission in part:
-                self._count(submission, -1)
-                self._written += len(submission.rows)
+            rows = self._take_off(part)
+            self._written += rows
             recovered, self._down = self._down, None
         if recovered is not None:
-            _log.info("the store can write again", rows=sum(len(submission.rows) for submission in part))
-        self._resolve(part, Durable.YES)
+            _log.info("the store can write again", rows=rows)
+        self._settle(part, Durable.YES)
 
     def _keep_for_retry(self, waiting: list[Submission], error: StoreError) -> list[Submission]:
-        """Settle the tickets; return the submissions to retry."""
+        """Settle the submissions; return those to retry."""
         kept = [one for one in waiting if one.retry]
+        given_up = [one for one in waiting if not one.retry]
         with self._changed:
             self._failures += 1
             # With nothing to retry, the next submission must find out whether the store is back.
             first, self._down = self._down is None, error if kept else None
             self._last_error = str(error)
-            for submission in waiting:
-                if not submission.retry:
-                    self._count(submission, -1)
-                    self._dropped += len(submission.rows)
+            self._dropped += self._take_off(given_up)
         if first:
             _log.error("the store can't write; rows are kept and tried again", error=str(error))
-        self._resolve(kept, Durable.LATE, error)
-        self._resolve([one for one in waiting if not one.retry], Durable.LOST, error)
+        self._settle(kept, Durable.LATE, error)
+        self._settle(given_up, Durable.LOST, error)
         return kept
 
     def _drop_queue(self) -> None:
         """Count and drop the queue when closing on a store that is down. The caller holds the lock."""
-        self._lost_in_closing += self._queued
-        for submission in self._queue:
-            self._count(submission, -1)
-            self._dropped += len(submission.rows)
+        rows = self._take_off(self._queue)
+        self._lost_in_closing += rows
+        self._dropped += rows
         self._queue.clear()
         _log.error(
             "closed while the store could not write", rows_lost=self._lost_in_closing, error=self._last_error
         )
 
-    def _resolve(self, part: Iterable[Submission], durable: Durable, error: StoreError | None = None) -> None:
-        loops: dict[asyncio.AbstractEventLoop, list[Ticket]] = {}
-        for submission in part:
-            if settle(submission, durable, error) and submission.ticket is not None:
-                loops.setdefault(submission.ticket.loop, []).append(submission.ticket)
-        for loop, tickets in loops.items():
-            try:
-                loop.call_soon_threadsafe(wake, tickets)
-            except RuntimeError:
-                continue  # the loop is closed: no waiters are left
+    def _settle(self, part: Sequence[Submission], durable: Durable, error: StoreError | None = None) -> None:
+        """Set the outcome of the submissions, and wake those who wait for it, once in each loop."""
+        news = [one for one in part if one.settle(durable, error)]
+        for loop in {one.loop for one in news if one.loop is not None}:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(wake, [one for one in news if one.loop is loop])

@@ -14,7 +14,7 @@ from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.sections import Dose
 from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.protocols.codec import Codec, SessionReader
-from crosswind.gateway.recorder.queue import Ticket
+from crosswind.gateway.recorder.queue import Submission
 from crosswind.gateway.recorder.remains import Remains
 from crosswind.gateway.sessions.caps import apply_caps, may_be_noisy
 from crosswind.gateway.sessions.ledger import Ledger
@@ -74,7 +74,7 @@ class LiveSession:
     """Its row goes to the store with its first turn."""
     busy: int = 0
     """Turns that are in flight."""
-    rows: Ticket | None = None
+    rows: Submission | None = None
     """The last rows that the recorder got of it."""
     weighed: int = 0
     """Its size in bytes when it was last measured."""

@@ -67,7 +67,10 @@ class Exchange(msgspec.Struct, eq=False):
     """The base URLs that answered: several, where rounds were answered inside."""
     unread: Fitness | None = None
     """Why the answer was relayed unread."""
-    recorded: bool = False
+    turn: Turn | None = None
+    """Its row, once it is submitted."""
+    opens: bool = False
+    """The session's own row was submitted with it."""
     tokenless: bool = False
     """Token ids were wanted, and the upstream refuses requests for them."""
     idempotency: str | None = None
@@ -178,11 +181,12 @@ class Exchange(msgspec.Struct, eq=False):
         """The turn's row. `durable`: as it will be once the row is on disk."""
         redactor = self.redactor
         came = self.upstream_status is not None and not self.too_large
-        produced = self.answer.produced_body() if came else None
+        answer = self.answer
+        produced = answer.produced_body() if came else None
         stored = None if produced is None else redactor.mask(produced)
         secret = self._has_secret(produced, hidden=stored is not produced)
         masked = secret and redactor.mode != "block_training"
-        completions = tuple(map(self._mask_completion, self.answer.completions() if came else ()))
+        completions = tuple([self._mask_completion(one) for one in answer.completions()]) if came else ()
         spans = [span for completion in completions for span in completion.versions]
         if masked:
             completions = tuple(
@@ -227,6 +231,8 @@ class Exchange(msgspec.Struct, eq=False):
     def _mask_completion(self, completion: Completion) -> Completion:
         """A completion without secrets in what the upstream names: the reason of its end, and versions."""
         reason = self._mask_name(completion.finish_reason)
+        if not completion.versions and reason == completion.finish_reason:
+            return completion
         versions = tuple(
             replace(span, version=self.redactor.mask_name(span.version)) for span in completion.versions
         )
@@ -235,9 +241,7 @@ class Exchange(msgspec.Struct, eq=False):
     def _is_kept(self) -> bool:
         """Whether the provider may keep the answer. Where `store` is the name of something else, the answer
         only costs an entry of an index."""
-        if self.codec.name == "responses":
-            return True
-        return any(piece is not None and b'"store"' in piece for piece in self.received.frame)
+        return self.codec.name == "responses" or _holds(self.received, b'"store"')
 
     def _mask_name(self, text: str | None) -> str | None:
         return None if text is None else self.redactor.mask_name(text)
@@ -280,5 +284,11 @@ class Exchange(msgspec.Struct, eq=False):
             )
         if hidden or (self.request.steps and self.request.steps[-1].masked):
             return True
-        frame = self.received.frame + self.sent.frame
-        return any(MASK in piece for piece in frame if piece is not None)
+        if _holds(self.received, MASK):
+            return True
+        return self.sent.frame is not self.received.frame and _holds(self.sent, MASK)
+
+
+def _holds(view: View, wanted: bytes) -> bool:
+    """Whether the frame of a view holds these bytes."""
+    return any(wanted in piece for piece in view.frame if piece is not None)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import msgspec
 import structlog
 
 from crosswind.gateway.clock import steady_us
 from crosswind.gateway.config.sections import Durability
 from crosswind.gateway.noise.limits import AbortWatch
 from crosswind.gateway.protocols.json_values import as_mapping, as_mappings, decode, decode_or_none
-from crosswind.gateway.recorder.queue import Ticket
+from crosswind.gateway.recorder.queue import Submission
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sessions.inference import Inference, find_delivered_ids
 from crosswind.gateway.sessions.profiles import FAULT_SITES
@@ -25,15 +24,6 @@ from crosswind.gateway.turn.inner_rounds import ledger_rows, with_rounds
 from crosswind.gateway.turn.tracing import Tracing
 
 _log = structlog.get_logger("crosswind.recording")
-
-
-class SettledTurn(msgspec.Struct, frozen=True):
-    """A turn that may be released: it is on disk, or the wait for that is over."""
-
-    turn: Turn
-    durable: Durable
-    opens: bool = False
-    """The session's own row was submitted with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,45 +47,47 @@ class Recording:
         """
         return self.tracing is not None or self.shared_account or self.watch.active
 
-    async def settle(self, exchange: Exchange) -> SettledTurn:
-        """Record the turn, and wait until it is durable, as long as the configuration allows."""
-        opens = exchange.session.unwritten
-        turn, ticket = self._submit(exchange)
+    async def settle(self, exchange: Exchange) -> Durable:
+        """Record the turn, and wait until it is on disk, as long as the configuration allows. Then it may be
+        released.
+        """
+        submission = self._submit(exchange)
         if exchange.beginning is not None:
             await exchange.beginning.share()
         if self.durability is Durability.RELAXED:
-            return SettledTurn(turn, Durable.YES, opens)
-        durable = await self.recorder.wait_durable(ticket)
+            return Durable.YES
+        durable = await self.recorder.wait_durable(submission)
         if durable is Durable.YES:
             exchange.session.seen.stored = True
-        return SettledTurn(turn, durable, opens)
+        return durable
 
-    def _submit(self, exchange: Exchange) -> tuple[Turn, Ticket]:
+    def _submit(self, exchange: Exchange) -> Submission:
         """Submit the turn with its events and ledger rows, and the session's row with its first turn."""
         relaxed = self.durability is Durability.RELAXED
+        session, noise = exchange.session, exchange.noise
         turn = with_rounds(exchange.build_turn(Durable.LATE if relaxed else Durable.YES), exchange)
         turn = self.trust.assess(turn, steady_us() - exchange.elapsed_us(), exchange.replicas)
-        rows: list[Row] = [*exchange.noise.rows, *ledger_rows(exchange), turn, *exchange.noise.events]
-        rows += [*self._record_delivered_ids(exchange, turn), *exchange.session.pending]
+        rows: list[Row] = [*noise.rows, *ledger_rows(exchange), turn, *noise.events]
+        rows += [*self._record_delivered_ids(exchange, turn), *session.pending]
         if exchange.beginning is not None and exchange.beginning.lost is not None:
             rows.append(exchange.beginning.lost)
-        exchange.session.pending.clear()
-        if exchange.session.unwritten:
-            exchange.session.unwritten = False
-            rows.insert(0, exchange.session.record)
+        session.pending.clear()
+        if session.unwritten:
+            session.unwritten, exchange.opens = False, True
+            rows.insert(0, session.record)
         if self.shared_account:
             rows += _list_objects(exchange, turn)
-        exchange.recorded = True
+        exchange.turn = turn
         if turn.response_id is not None:
-            exchange.session.turns.add_response(turn.index, turn.response_id)
-        if exchange.noise.events:
+            session.turns.add_response(turn.index, turn.response_id)
+        if noise.events:
             # Faults that were withheld don't count against the bounds, here as in the store.
-            met = sum(one.after is not None and one.site in FAULT_SITES for one in exchange.noise.events)
-            exchange.session.turns.add_injections(exchange.place, met)
-        self.metrics.count_turn(turn, exchange.noise.events)
+            met = sum(one.after is not None and one.site in FAULT_SITES for one in noise.events)
+            session.turns.add_injections(exchange.place, met)
+        self.metrics.count_turn(turn, noise.events)
         _log.debug("turn", turn=turn.index, status=turn.upstream_status, fitness=turn.fitness.value)
-        ticket = exchange.session.rows = self.recorder.submit(rows, awaited=not relaxed)
-        return turn, ticket
+        submission = session.rows = self.recorder.submit(rows, awaited=not relaxed)
+        return submission
 
     def _record_delivered_ids(self, exchange: Exchange, turn: Turn) -> list[DeliveredId]:
         """The ids by which later requests of an inferred session will be recognised."""
@@ -113,22 +105,24 @@ class Recording:
         clean = exchange.redactor.is_clean_name
         return [DeliveredId(name, session.record.id) for name in ids if clean(name)]
 
-    def record_delivery(self, exchange: Exchange, settled: SettledTurn, delivered: Delivered) -> None:
+    def record_delivery(self, exchange: Exchange, durable: Durable, delivered: Delivered) -> None:
         """The turn's second row: what became of it after its release."""
-        turn, durable = settled.turn, settled.durable
+        turn = exchange.turn
+        assert turn is not None, "it was settled"
         if self.tracing is not None:
             self.tracing.record(exchange, turn)
         source = None if turn.error is None else turn.error.source
         if source is not Source.INJECTED:
             seconds = None if exchange.noise.faults else exchange.elapsed_us() / 1e6
             self.watch.note(failed=source in (Source.UPSTREAM, Source.OURS), seconds=seconds)
-        self.metrics.count_release(durable, exchange.elapsed_us() / 1e6)
+        elapsed_us = exchange.elapsed_us()
+        self.metrics.count_release(durable, elapsed_us / 1e6)
         if durable is not Durable.YES:
             # A turn of a deleted session is lost, too: only a session that this turn opened is written again.
-            exchange.session.unwritten |= durable is Durable.LOST and settled.opens
+            exchange.session.unwritten |= durable is Durable.LOST and exchange.opens
             _log.warning("released before it was durable", turn=turn.index, durable=durable.value)
         changed = None if durable is Durable.YES else durable
-        self._offer_delivery(exchange, delivered, changed, exchange.elapsed_us())
+        self._offer_delivery(exchange, delivered, changed, elapsed_us)
 
     def record_late_delivery(self, exchange: Exchange) -> None:
         """A retry got the answer after the first client had left."""
@@ -136,7 +130,7 @@ class Recording:
 
     async def record_abandoned(self, exchange: Exchange, *, gone: bool) -> None:
         """The client left (`gone`), or the gateway is shutting down, before the answer was complete."""
-        if not exchange.recorded:
+        if exchange.turn is None:
             if gone:
                 exchange.fail(Source.CLIENT, "disconnected", "the client closed the connection")
                 exchange.noise.withhold_rest("the client left before it could act")
@@ -150,7 +144,7 @@ class Recording:
 
     def record_defect(self, exchange: Exchange) -> None:
         """A defect of the gateway ended the exchange. The policy saw its noise, so that this is recorded."""
-        if not exchange.recorded:
+        if exchange.turn is None:
             exchange.fail(Source.OURS, "internal", "the gateway failed; see its log")
             exchange.noise.withhold_rest("the gateway failed before it could act")
             try:
