@@ -27,10 +27,10 @@ class Setting(msgspec.Struct, frozen=True, gc=False):
     language: Language
     domain: Domain
     half: Half
-    text: str
-    """What the conversation and its tools say, in lower case."""
-    words: frozenset[str]
-    tool_words: frozenset[str]
+    opening: frozenset[str]
+    """The words of how its user opened it, in lower case; of a language that joins words the text, too."""
+    tools: frozenset[str]
+    """The words of its tools' names and descriptions."""
     address: Address | None = None
     """How its user addresses the agent, where the language has two ways and the user has shown one."""
 
@@ -62,9 +62,12 @@ def _make_setting(
     half: Half,
     address: Address | None,
 ) -> Setting:
-    of_tools = frozenset(word for said in tools for word in split_words(said))
-    text = " ".join([*tools, opening]).lower()
-    return Setting(language, domain, half, text, of_tools | {*split_words(opening)}, of_tools, address)
+    of_tools = frozenset(word for said in tools for word in _split(said, language))
+    return Setting(language, domain, half, frozenset(_split(opening, language)), of_tools, address)
+
+
+def _split(text: str, language: Language) -> list[str]:
+    return [*split_words(text), text.lower()] if language in _JOINED else split_words(text)
 
 
 def draw_phrase(
@@ -113,13 +116,13 @@ def _fits(entry: Entry, setting: Setting, slots: Mapping[str, str], type: ValueT
         return False
     if any(slot not in slots and slot not in DRAWN_SLOTS for slot in entry.slots):
         return False
-    if entry.about and not _is_said(entry.about, setting.words, setting):
+    if entry.about and not _is_said(entry.about, setting.opening | setting.tools, setting.language):
         return False
-    return not (entry.served_by and _is_said(entry.served_by, setting.tool_words, setting))
+    return not (entry.served_by and _is_said(entry.served_by, setting.tools, setting.language))
 
 
-def _is_said(stems: tuple[str, ...], words: frozenset[str], setting: Setting) -> bool:
-    if setting.language in _JOINED and any(not stem.isascii() and stem in setting.text for stem in stems):
+def _is_said(stems: tuple[str, ...], words: frozenset[str], language: Language) -> bool:
+    if language in _JOINED and any(stem in word for stem in stems if not stem.isascii() for word in words):
         return True
     wanted = frozenset(stem.lower() for stem in stems)
     return any(has_stem(word, wanted) for word in words)

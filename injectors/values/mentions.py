@@ -80,8 +80,8 @@ _FORMS: tuple[tuple[ValueType, str], ...] = (
     ),
     (
         ValueType.TIME,
-        r"\b\d{1,2}(?::\d\d){1,2}(?: ?[ap]\.?m\.?)?|\b\d{1,2} ?(?:[ap]\.?m\b\.?|o'clock|Uhr)|"
-        r"\b\d{1,2}h(?:\d\d)?\b|"
+        r"(?:上午|下午|晚上)?\b\d{1,2}(?::\d\d){1,2}(?: ?[ap]\.?m\.?)?|"
+        r"\b\d{1,2} ?(?:[ap]\.?m\b\.?|o'clock|Uhr)|\b\d{1,2}h(?:\d\d)?\b|"
         r"\b(?:noon|midnight)\b|(?:上午|下午|晚上)?\d{1,2}[点時时](?:半|\d{1,2}分)?",
     ),
     (
@@ -108,7 +108,9 @@ _FORMS: tuple[tuple[ValueType, str], ...] = (
     (ValueType.NUMBER, rf"(?<![\w.]){_NUMBER}(?![\w%])|\b(?:{_NUMBER_WORDS})\b"),
 )
 _FORM = re.compile(
-    "|".join(f"(?P<f{number}>{form})" for number, (_, form) in enumerate(_FORMS)), re.IGNORECASE
+    "|".join(f"(?P<f{number}>{form})" for number, (_, form) in enumerate(_FORMS)),
+    # Letters without spaces between them are no part of a value: `订单A20931`.
+    re.IGNORECASE | re.ASCII,
 )
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _NAMED_RUN = re.compile(

@@ -102,7 +102,7 @@ def _draw_step(rng: SeededRandom, most: int) -> int:
 
 
 def _is_half_day(text: str) -> bool:
-    return re.search(r"[ap]\.?m|o'clock", text, re.IGNORECASE) is not None
+    return re.search(r"[ap]\.?m|o'clock|[上下]午|晚上", text, re.IGNORECASE) is not None
 
 
 def _shift(number: re.Pattern[str], text: str, rng: SeededRandom, high: int, *, low: int) -> str:

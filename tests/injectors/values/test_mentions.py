@@ -96,6 +96,15 @@ def found(text: str, tools: ToolList = TRAVEL) -> list[tuple[str, str, str | Non
                 ("11月15日", "date", "departure date"),
             ],
         ),
+        (
+            "订单A20931改到下午3:30，要2张票，发到li@a.com",
+            [
+                ("A20931", "id", "booking"),
+                ("下午3:30", "time", "time"),
+                ("2", "number", "passengers"),
+                ("li@a.com", "email", "recipient email"),
+            ],
+        ),
         ("The weather has been nice, thanks for asking.", []),
     ],
 )

@@ -25,6 +25,7 @@ VALUES = [
     mention("mañana", ValueType.DATE),
     mention("3:30 pm", ValueType.TIME),
     mention("14:05", ValueType.TIME),
+    mention("下午3:30", ValueType.TIME),
     mention("two", ValueType.NUMBER),
     mention("17", ValueType.NUMBER),
     mention("2500", ValueType.NUMBER),
