@@ -133,8 +133,10 @@ class SessionReader:
         )
         return Request(
             split=split,
+            frame=frame,
             message_format=self._format,
             steps=tuple(history.steps[:length]),
+            chain=history.steps[length - 1].received if length else None,
             history=history,
             conversation=Conversation(history.items(length), options.tools),
             model=split.model,

@@ -38,13 +38,14 @@ class KnownPrefix(msgspec.Struct, frozen=True, gc=False):
         """The spans of the known messages in the body."""
         return self.history.spans[: self.steps]
 
-    def new_spans(self, body: bytes) -> list[tuple[int, int]] | None:
-        """The spans of the messages behind the known ones, if they are all that is new in the body."""
+    def find_spans(self, body: bytes) -> list[tuple[int, int]] | None:
+        """The spans of all messages of the body, if those behind the known ones are all that is new in it."""
         at, stop = self.end, len(body) - len(self.frame.tail)
-        if stop == at:
-            return [] if body.endswith(self.frame.tail) else None
         if stop < at or not body.endswith(self.frame.tail):
             return None
+        known = self.history.spans[: self.steps]
+        if stop == at:
+            return [*known]
         try:
             _, *new = _array.decode(b"[0%b]" % body[at:stop])
         except UNREADABLE:
@@ -54,7 +55,7 @@ class KnownPrefix(msgspec.Struct, frozen=True, gc=False):
             if body[begin] != _OPENING:
                 return None
         # White space behind the last one belongs to another tail.
-        return spans if spans and spans[-1][1] == stop else None
+        return [*known, *spans] if spans and spans[-1][1] == stop else None
 
 
 class HistoryCache:

@@ -85,8 +85,7 @@ class SplitBody(msgspec.Struct):
         likely sender, so that only what is new has to be split.
         """
         known = histories.find_prefix(body) if histories is not None else None
-        if known is not None and known.frame is not None and (new := known.new_spans(body)) is not None:
-            spans = [*known.spans, *new]
+        if known is not None and known.frame is not None and (spans := known.find_spans(body)) is not None:
             return cls(body, known.frame, member, spans, parameters=parameters, known=known)
         found = Document.parse_around(body, member, known.start, known.end) if known else None
         if known is None or found is None:
@@ -136,8 +135,12 @@ class Request(msgspec.Struct, eq=False):
     """A request as read."""
 
     split: SplitBody
+    frame: Frame
+    """The split body's."""
     message_format: MessageFormat
     steps: tuple[HistoryStep, ...]
+    chain: Chain | None
+    """The chain of its messages, if it has any."""
     history: History
     """The history whose messages these are; it may go on behind them."""
     conversation: Conversation
@@ -168,10 +171,6 @@ class Request(msgspec.Struct, eq=False):
     def document(self) -> Document:
         return self.split.document
 
-    @property
-    def frame(self) -> Frame:
-        return self.split.frame
-
     def policy_anchors(self) -> Sequence[str | None]:
         """The anchors of its own messages that the policy made; None for the others."""
         return self.history.policy_anchors(self.held + len(self.steps))[self.held :]
@@ -179,10 +178,6 @@ class Request(msgspec.Struct, eq=False):
     def previous_anchors(self) -> Sequence[str | None]:
         """The anchors of the messages answered just before, if the upstream holds them."""
         return self.history.policy_anchors(self.held)[self.held - self.answered :]
-
-    @property
-    def chain(self) -> Chain | None:
-        return self.steps[-1].received if self.steps else None
 
     def digest(self) -> bytes:
         """A digest of the body. The chain's key stands for the messages, which were hashed when they were
@@ -217,7 +212,7 @@ class Request(msgspec.Struct, eq=False):
             chain = _sent_chain(None, self.steps, segments, mask)
         else:
             segments, chain = self._continue_sent(replacements, mask)
-        frame = self.split.frame
+        frame = self.frame
         pieces = frame.with_edits(edits) if edits else frame.pieces
         parts: list[bytes] = []
         for piece in pieces:

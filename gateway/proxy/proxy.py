@@ -217,7 +217,8 @@ class Proxy:
         """
         http, codec = call.http, call.codec
         redactor = self._redactor(call.entry, session.remains)
-        certain = await self.sessions.histories.restore(session, codec, split)
+        continues = split.held_by is not None or split.refers
+        certain = not continues or await self.sessions.histories.restore(session, codec, split)
         request = codec.read(split, session.reader(codec), redactor.mask)
         request.certain = certain
         digest = request.digest()

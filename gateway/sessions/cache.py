@@ -24,6 +24,8 @@ class SessionCache:
         self.limits = limits
         self._bytes = 0
         self._sessions: OrderedDict[str, LiveSession] = OrderedDict()
+        self.peek = self._sessions.get
+        """As `get`, without marking the session as used."""
 
     def __len__(self) -> int:
         return len(self._sessions)

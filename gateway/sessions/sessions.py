@@ -95,7 +95,8 @@ class Sessions:
         if claim.caller.session_key is not None:
             session_id = await self._named_session(claim)
         elif session_id is not None and self._sync is None and (session := self._live.get(session_id)):
-            refuse(session.record, claim.caller.tenant)
+            if claim.caller.tenant is not None or session.record.status is SessionStatus.CLOSED:
+                refuse(session.record, claim.caller.tenant)
             return Found(session)
         if session_id is None:
             found = await self._infer(claim, hints)
@@ -122,7 +123,7 @@ class Sessions:
     def reader(self, claim: SessionClaim, codec: Codec) -> SessionReader | None:
         """The reader of the session that a claim names; None if it isn't in memory, or has read nothing."""
         session_id = claim.session_id or self._keys.cached_owner(claim.caller)
-        session = None if session_id is None else self._live.get(session_id)
+        session = None if session_id is None else self._live.peek(session_id)
         return None if session is None else session.readers.get(codec.name)
 
     def _resident(self, session: LiveSession) -> LiveSession:

@@ -67,10 +67,13 @@ class ResponsesCodec(Codec):
         if before is not None and before.response_id == split.held_by != before.upstream_id:
             edits["previous_response_id"] = encode(before.upstream_id)
         on_answer = partial(_keep_response, reader.server_histories, split, history, last)
+        steps = tuple(history.steps[history.held : last])
         return Request(
             split=split,
+            frame=frame,
             message_format=self.message_format,
-            steps=tuple(history.steps[history.held : last]),
+            steps=steps,
+            chain=steps[-1].received if steps else None,
             history=history,
             conversation=Conversation(history.items(last), options.tools, history.held),
             model=split.model,
