@@ -6,7 +6,6 @@ known history reuses its steps, with the parsed items, their anchors and the sto
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
@@ -91,7 +90,7 @@ class History:
         self._seen: dict[str, int] = {}
         """How often each anchor came."""
         self._calls: dict[str, list[ToolCall]] = {}
-        self._unnamed: deque[ToolCall] = deque()
+        self._unnamed: list[ToolCall] = []
         self._users = 0
         self._results = 0
 
@@ -209,7 +208,7 @@ class History:
             return result.call, call_anchor(call_id, 0) if call_id else ""
         if not call_id:
             # Without an id, results answer the calls without an id in order.
-            return self._unnamed.popleft() if self._unnamed else ToolCall("", "", "{}"), ""
+            return self._unnamed.pop(0) if self._unnamed else ToolCall("", "", "{}"), ""
         occurrence = 0
         while (anchor := call_anchor(call_id, occurrence)) in self._seen:
             occurrence += 1
@@ -225,7 +224,7 @@ class History:
             if isinstance(part, ToolResultPart):
                 self._results += 1
                 if not part.call_id and part.call is None and self._unnamed:
-                    self._unnamed.popleft()
+                    self._unnamed.pop(0)
         for item in step.items:
             named = item.anchor.startswith("call:")
             self._count_equal(item.anchor if named else item.anchor.rpartition("#")[0] + "#0")

@@ -197,8 +197,21 @@ def make_session(profiles: Profiles, opening: Opening) -> LiveSession:
     if plan.assume_tools != "declared" and not opening.assume_replayable:
         plan = dataclasses.replace(plan, assume_tools="declared")
     plan = apply_caps(plan, opening.dose)
-    record = structs.replace(opening.record, plan=plan.to_json(), arm=Arm(plan.arm))
+    record = structs.replace(opening.record, plan=_share_parts(plan.to_json()), arm=Arm(plan.arm))
     return LiveSession(record, plan)
+
+
+_parts: dict[str, Any] = {}
+
+
+def _share_parts(plan: dict[str, Any]) -> dict[str, Any]:
+    """A stored plan with the large parts of the last one where they are equal: thousands stay in memory."""
+    for name in ("rules", "bounds", "tool_classes"):
+        if plan[name] == _parts.get(name):
+            plan[name] = _parts[name]
+        else:
+            _parts[name] = plan[name]
+    return plan
 
 
 def make_stand_in(profiles: Profiles, session_id: str) -> LiveSession:
