@@ -59,6 +59,11 @@ class _Logger(structlog.BoundLoggerBase):
     exception = partialmethod(_log, "error", exc_info=True)
 
 
+def shows_debug() -> bool:
+    """Whether lines of the level `debug` are written. It costs less than a line that is not."""
+    return _Logger.threshold <= logging.DEBUG
+
+
 _log_context: ContextVar[dict[str, Any] | None] = ContextVar("log_context", default=None)
 
 

@@ -14,6 +14,7 @@ from crosswind.gateway.recorder.queue import Submission
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sessions.inference import Inference, find_delivered_ids
 from crosswind.gateway.sessions.profiles import FAULT_SITES
+from crosswind.gateway.telemetry.logs import shows_debug
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId
@@ -85,7 +86,8 @@ class Recording:
             met = sum(one.after is not None and one.site in FAULT_SITES for one in noise.events)
             session.turns.add_injections(exchange.place, met)
         self.metrics.count_turn(turn, noise.events)
-        _log.debug("turn", turn=turn.index, status=turn.upstream_status, fitness=turn.fitness.value)
+        if shows_debug():
+            _log.debug("turn", turn=turn.index, status=turn.upstream_status, fitness=turn.fitness.value)
         submission = session.rows = self.recorder.submit(rows, awaited=not relaxed)
         return submission
 

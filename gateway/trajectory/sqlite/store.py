@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -35,6 +36,8 @@ from crosswind.gateway.trajectory.sqlite.summary import summary
 from crosswind.gateway.trajectory.sqlite.verification import verify_store
 from crosswind.gateway.trajectory.store import RowRefused, Store, StoreError, StoreUnavailable, location
 
+_LOOK_AGAIN_S = 0.05
+"""How long after a transaction found the store's files in order the next one begins without a look."""
 _PLANNED = TRAIN_STEP.insert(given={"arrival": "arrival()"})
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -77,6 +80,8 @@ class SqliteStore(Store):
         self._closed = False
         self._arrival = 0
         """The time of the transaction that is open."""
+        self._looked = 0.0
+        """When a transaction last found the files in order."""
         self._open(create=create)
 
     def _open(self, *, create: bool) -> None:
@@ -153,7 +158,8 @@ class SqliteStore(Store):
         with self._lock, translate_errors(self.path):
             if self._closed:
                 raise StoreError(f"{self.path} is closed")
-            self._require_files()
+            if time.monotonic() - self._looked > _LOOK_AGAIN_S:
+                self._require_files()
             begin_writing(self._writer, self._busy_timeout_s)
             try:
                 with commit(self._writer):
@@ -164,6 +170,7 @@ class SqliteStore(Store):
                 raise
             # What went into a file without a name is not durable.
             self._require_files()
+            self._looked = time.monotonic()
 
     session = _look(queries.session)
     sessions = _snapshot(queries.sessions)
