@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from crosswind.injectors.cli import packs
 from crosswind.injectors.cli.commands import noise
 from crosswind.injectors.packs.load import load_all
-from crosswind.injectors.packs.parts import OPERATORS
+from crosswind.injectors.packs.parts import OPERATORS, WANTED_DOMAINS
 from tests.injectors.packs.test_checks import GOOD, pack
 
 
@@ -18,19 +20,45 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(noise, ["pack", *map(str, arguments)])
 
 
-def test_list_names_packs_and_what_is_missing_and_fits_80_columns() -> None:
+@pytest.fixture
+def too_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One pack with a single entry, and none besides."""
+    first = load_all()[0]
+    few = replace(first, entries=first.entries[:1], lines=first.lines[:1])
+    monkeypatch.setattr(packs, "load_all", lambda: [few])
+
+
+def test_list_names_all_packs_and_fits_80_columns() -> None:
     result = run("list")
     assert result.exit_code == 0 and max(map(len, result.output.splitlines())) <= 80
     for one in load_all():
         assert one.name in result.output and one.digest[:12] in result.output
-    assert "Missing packs" in result.output
+    assert result.output.endswith("\nNothing is missing.\n")
+
+
+@pytest.mark.usefixtures("too_few")
+def test_list_names_what_is_missing_in_80_columns() -> None:
+    result = run("list")
+    assert result.exit_code == 0 and max(map(len, result.output.splitlines())) <= 80
+    entries, absent = result.output.split("\nMissing entries\n")[1].split("\nMissing packs\n")
+    assert entries.count("en/general ") == len(OPERATORS)
+    assert "  es  general, shopping, travel, messaging\n" in absent
 
 
 def test_list_as_json_has_every_part() -> None:
     document = json.loads(run("list", "--json").output)
     assert [one["name"] for one in document["packs"]] == [one.name for one in load_all()]
     assert set(document["packs"][0]["entries"]) == set(OPERATORS)
-    assert all(row["has"] < row["wanted"] for row in document["missing"])
+    assert document["missing"] == []
+
+
+@pytest.mark.usefixtures("too_few")
+def test_list_as_json_has_each_part_that_is_missing() -> None:
+    missing = json.loads(run("list", "--json").output)["missing"]
+    assert len({(row["language"], row["domain"]) for row in missing}) == sum(
+        map(len, WANTED_DOMAINS.values())
+    )
+    assert all(row["has"] < row["wanted"] for row in missing)
 
 
 def test_check_of_a_good_file_is_silent(tmp_path: Path) -> None:
