@@ -102,7 +102,7 @@ async def test_a_defect_on_the_way_back_leaves_what_was_shown_on_record(
 ) -> None:
     async with upstream() as app, gateway(tmp_path, app, noise=NOISY) as running:
         with monkeypatch.context() as defect:
-            defect.setattr("crosswind.gateway.proxy.relay.shape_answer", DEFECT)
+            defect.setattr("crosswind.gateway.protocols.chat.answer.read_plain", DEFECT)
             answered = await running.chat({"model": "tiny", "messages": history(1)}, "s")
             assert answered.status_code == 500
         stored = await running.trajectory("s")
