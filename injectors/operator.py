@@ -60,6 +60,10 @@ class Registered:
         kind = type(self.implementation)
         return {one.name: one.default for one in fields(kind)} if is_dataclass(kind) else {}
 
+    def with_options(self, options: Mapping[str, Any]) -> Operator:
+        """The operator under a rule's options. Raises what it raises where they don't fit."""
+        return type(self.implementation)(**options) if options else self.implementation
+
     def draw(
         self, options: Mapping[str, Any], target: Any, rng: SeededRandom, severity: float
     ) -> Draw | None:
@@ -68,8 +72,7 @@ class Registered:
         Raises what the operator raises; a third party's OperatorFailed, too."""
         if self.origin and (sandbox := current_sandbox()) is not None:
             return sandbox.draw(self, options, target, rng, severity)
-        operator = type(self.implementation)(**options) if options else self.implementation
-        draw = operator.draw(target, rng, severity)
+        draw = self.with_options(options).draw(target, rng, severity)
         return draw if not self.origin else check_draw(self.name, draw)
 
     def apply(self, target: Any, draw: Draw) -> Result:

@@ -136,8 +136,7 @@ def replay(decisions: Sequence[Decision], item: Item, conversation: Conversation
         if observations.PARTS in decision.draw:
             result = observations.replay_observations(entry, text, item.ordinal, decision.draw)
         else:
-            target = _target(item, text, conversation, ToolClass.UNKNOWN, 0)
-            result = apply_draw(entry, target, decision.draw)
+            result = apply_draw(entry, _clean_target(item, text, conversation), decision.draw)
         text = str(result.payload)
     return text
 
@@ -196,7 +195,7 @@ class _TextNoise:
         doubts = self._counters.unsettled if isinstance(item, UserText) else None
         for active in rules.values():
             unsettled = doubts.get(active.rule.name, ()) if doubts else ()
-            if not unsettled and not self._is_due(active):
+            if not (active.certain or unsettled or self._is_due(active)):
                 continue
             outcome = self._apply(active, text, unsettled)
             if outcome is None:
@@ -245,7 +244,7 @@ class _TextNoise:
         if entry.fault and not self._alone:
             return None  # One of a result's several parts: the others would tell the truth all the same.
         # A doubt that has to be settled is not left to chance.
-        if not unsettled and not rule.when.by_chance(slot):
+        if not (active.certain or unsettled or rule.when.by_chance(slot)):
             return None
         target = self._target_for(text, unsettled)
         drawn = draw_rule(active, target, slot, item.anchor, self._texts)
@@ -283,8 +282,12 @@ class _TextNoise:
                 item, text, self._conversation, unsettled, self._uncontradicted, self._plan.user_can_answer
             )
         if target is None or target.text is not text:
-            faults = self._counters.faults_on(item) if isinstance(item, ToolResult) else 0
-            self._target = target = _target(item, text, self._conversation, self._tool_class, faults)
+            if isinstance(item, ToolResult):
+                faults = self._counters.faults_on(item)
+                target = _result_target(item, text, self._conversation, self._tool_class, faults)
+            else:
+                target = InstructionsTarget(text, item.ordinal)
+            self._target = target
         return target
 
     def _permit(self, entry: Registered) -> Permission:
@@ -341,12 +344,17 @@ def _user_target(
     )
 
 
-def _target(
-    item: Item, text: str, conversation: Conversation, tool_class: ToolClass, prior_faults: int
-) -> TextTarget:
-    if isinstance(item, UserText):
-        return _user_target(item, text, conversation)
-    if not isinstance(item, ToolResult):
-        return InstructionsTarget(text, item.ordinal)
+def _result_target(
+    item: ToolResult, text: str, conversation: Conversation, tool_class: ToolClass, prior_faults: int
+) -> ToolResultTarget:
     call, tools = item.call, conversation.tools
     return ToolResultTarget(text, item.ordinal, call.name, call.arguments, tool_class, prior_faults, tools)
+
+
+def _clean_target(item: Item, text: str, conversation: Conversation) -> TextTarget:
+    """What a stored draw is applied to: it needs no more than the text."""
+    if isinstance(item, UserText):
+        return _user_target(item, text, conversation)
+    if isinstance(item, ToolResult):
+        return _result_target(item, text, conversation, ToolClass.UNKNOWN, 0)
+    return InstructionsTarget(text, item.ordinal)

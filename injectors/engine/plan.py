@@ -7,6 +7,7 @@ the profile it was made from.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -25,7 +26,7 @@ from crosswind.injectors.guard.tool_classes import (
     merge_tables,
 )
 from crosswind.injectors.identity import slot_line
-from crosswind.injectors.operator import Registered
+from crosswind.injectors.operator import Operator, Registered
 from crosswind.injectors.profiles.load import Companion, Compose, Profile, ProfileError
 from crosswind.injectors.profiles.schedule import ALWAYS, STAGES, WHOLE, When, Window
 from crosswind.injectors.seeded_random import SeededRandom
@@ -69,8 +70,13 @@ class ActiveRule(NamedTuple):
 
     rule: CompiledRule
     entry: Registered
+    operator: Operator | None
+    """Ours, with the rule's options; None: each draw asks the registry's entry, since a third party's may run
+    in a sandbox, and options that don't fit fail where they are used."""
     always: bool
     """Whether its schedule, the probability apart, lets it act on every occasion."""
+    certain: bool
+    """Whether nothing but its own draw keeps it from acting on any item of its site."""
     line: str
     """What its slots have in common (`identity.slot_on`)."""
     site: Site
@@ -167,16 +173,29 @@ class Plan(StoredData):
         return {site: {one.rule.name: one for one in ours} for site, ours in found.items()}
 
 
+def _operator(rule: CompiledRule, entry: Registered) -> Operator | None:
+    if entry.origin:
+        return None
+    if not rule.options:
+        return entry.implementation
+    with suppress(Exception):
+        return entry.with_options(rule.options)
+    return None
+
+
 def _activate(plan: Plan, rule: CompiledRule, entry: Registered) -> ActiveRule:
     site = Site.USER_TEXT if rule.observation else entry.site
+    always = rule.window == WHOLE and (rule.when == ALWAYS or replace(rule.when, probability=1.0) == ALWAYS)
+    scoped = bool(rule.tools or rule.text or rule.observation)
     return ActiveRule(
         rule,
         entry,
-        always=rule.window == WHOLE
-        and (rule.when == ALWAYS or replace(rule.when, probability=1.0) == ALWAYS),
+        operator=_operator(rule, entry),
+        always=always,
+        certain=always and not scoped and rule.when.probability >= 1.0,
         line=plan.slot_line(rule, site.value),
         site=site,
-        scoped=bool(rule.tools or rule.text or rule.observation),
+        scoped=scoped,
         assurance=why_solvable(entry, plan.bounds),
         written_site=site.value,
         written_recovery=entry.recovery.value,

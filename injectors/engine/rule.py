@@ -84,11 +84,13 @@ def draw_rule(
 ) -> Draw | Attempt | None:
     """The operator's draw; None where it leaves the target alone. An attempt where it failed, or is on record
     in `texts`."""
-    if isinstance(texts, StoredDraws):
+    if texts is not None and isinstance(texts, StoredDraws):
         stored = texts.recall(slot, anchor)
         return None if stored is None else _recall(active, target, stored)
-    rule = active.rule
+    rule, ours = active.rule, active.operator
     try:
+        if ours is not None:
+            return ours.draw(target, SeededRandom(slot), rule.severity)
         return active.entry.draw(rule.options, target, SeededRandom(slot), rule.severity)
     except Exception as error:
         return Attempt({}, refused=describe_failure(error))

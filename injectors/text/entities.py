@@ -144,17 +144,16 @@ def _judge_piece(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
     spans: list[Span] = []
     lines = "\n" in text
     starts_sentence = True
-    end = 0
-    for token in _TOKEN.findall(text):
-        start = text.find(token, end)  # Between two tokens stands white space only.
-        end = start + len(token)
+    for match in _TOKEN.finditer(text):
+        token = match[0]
         judge = _judged if len(token) <= LONGEST_TOKEN else _judge
         before, length, lowered, begins_as_one, is_one, ends_sentence = judge(token)
         if length:
             if (begins_as_one if starts_sentence else is_one) or lowered in vocabulary:
-                spans.append((start + before, start + before + length))
+                start = match.start() + before
+                spans.append((start, start + length))
             starts_sentence = False
-        if ends_sentence or (lines and "\n" in text[end : end + 2]):
+        if ends_sentence or (lines and "\n" in text[match.end() : match.end() + 2]):
             starts_sentence = True
     return tuple(spans)
 

@@ -316,10 +316,10 @@ _NO_NAME = frozenset(
 )
 """Words beside such a noun that name nothing."""
 
-_BESIDE = re.compile(rf"(?<![\w'’.-])([^\W\d_][\w-]*)(?= {_CONTAINER}\b)", re.IGNORECASE)
-_CALLED = re.compile(
-    r"\b(?:named|called|titled|entitled|labell?ed)\ +([^\W\d_][\w-]*(?:\ [^\W\d_][\w-]*){0,2})", re.IGNORECASE
-)
+_BESIDE = rf"(?<![\w'’.-])([^\W\d_][\w-]*)(?= {_CONTAINER}\b)"
+_CALLED = r"\b(?:named|called|titled|entitled|labell?ed)\ +([^\W\d_][\w-]*(?:\ [^\W\d_][\w-]*){0,2})"
+_NAMES = re.compile(_BESIDE, re.IGNORECASE), re.compile(_CALLED, re.IGNORECASE)
+_NAMES_IN_LOWER_CASE = re.compile(_BESIDE, re.ASCII), re.compile(_CALLED, re.ASCII)
 
 _NAME_STEMS = (
     *(
@@ -351,10 +351,13 @@ def find_plain_names(text: str) -> Iterator[tuple[int, int]]:
     """Words that are names by the words beside them: `the communal folder`, `a playlist called sunday`."""
     if not _mentions(text, _NAME_STEMS):
         return
-    for match in _BESIDE.finditer(text):
+    beside, called = _NAMES
+    if text.isascii():
+        (beside, called), text = _NAMES_IN_LOWER_CASE, text.lower()
+    for match in beside.finditer(text):
         if match[1].lower() not in _NO_NAME:
             yield match.span(1)
-    for match in _CALLED.finditer(text):
+    for match in called.finditer(text):
         end = start = match.start(1)
         for word in match[1].split(" "):
             if word.lower() in _NO_NAME:

@@ -91,7 +91,7 @@ def _find_words(target: UserTarget) -> list[tuple[int, str]]:
     text = target.text
     found: list[tuple[int, str]] = []
     for match in find_unprotected(_WORD, text, target.protected):
-        word, start, end = match[0], match.start(), match.end()
+        word, (start, end) = match[0], match.span()
         spoilable = _is_known_spoilable if end - start <= LONGEST_TOKEN else _is_spoilable
         around = text[start - 1 : start] + text[end : end + 1]
         if spoilable(word) and (around == "  " or not _is_bound(around)):
