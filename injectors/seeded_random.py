@@ -1,14 +1,14 @@
 """Random generators seeded by names, equal on every platform and Python version.
 
 Only `random.Random.random` is built upon: Python guarantees its sequence for a given seed, which it does not
-for `choice`, `shuffle` or `sample`. It is the base class's, whose seeding goes no detour.
+for `choice`, `shuffle` or `sample`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from _random import Random
+import random
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -22,7 +22,7 @@ class SeededRandom:
 
     def __init__(self, key: str) -> None:
         raw = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=32).digest()
-        self._drawn = Random(int.from_bytes(raw, "little")).random
+        self._drawn = random.Random(int.from_bytes(raw, "little")).random
         """Draws a float in [0, 1)."""
 
     def uniform(self, low: float = 0.0, high: float = 1.0) -> float:
