@@ -278,9 +278,14 @@ class HttpRequest:
 
     def write(self, body: bytes) -> bool:
         """Send a part of the answer's body at once; False if that would have to wait."""
-        if not self.broken:
-            if self._connection.paused:
-                return False
+        if self.broken:
+            return True
+        connection = self._connection
+        if connection.paused:
+            return False
+        if self._chunked and body and not (self._out or self._mute or connection.closing):
+            connection.transport.write(b"%x\r\n%b\r\n" % (len(body), body))  # the usual part of a stream
+        else:
             self._write(body)
         return True
 

@@ -25,7 +25,10 @@ _FIELDS = re.compile(rb"(?:%b+:%b+\r\n)*+" % (_TOKEN, TEXT))
 _VALUES = re.compile(TEXT)
 _OWN = re.compile(rb"(?i)(\r\n(?:content-length|x-crosswind-(?:session|task|group|seed)):)([^\r\n]*)")
 """Lines whose values end here, and differ from one request of a client to its next."""
-_NEW_EACH_TIME = (b"traceparent", b"idempotency-key")
+_NEW_EACH_TIME = (
+    *(b"traceparent", b"sentry-trace", b"x-amzn-trace-id", b"idempotency-key"),
+    *(b"x-request-id", b"x-client-request-id", b"x-correlation-id"),
+)
 """Headers by which no head is like another."""
 _ABSOLUTE = re.compile(rb"([Hh][Tt][Tt][Pp][Ss]?://[^/?#]+)(?:[/?].*)?")
 END_OF_HEAD = b"\r\n\r\n"

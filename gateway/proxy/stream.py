@@ -190,27 +190,30 @@ class StreamRelay:
             if between and len(rest) <= self._event_limit:
                 passage = self._answer.read_events(rest)
             if read := passage.size:
-                out.append(self._pass_events(rest[:read], passage))
+                out.append(self._pass_events(rest if read == len(rest) else rest[:read], passage))
             elif (read := rest.find(b"\n\n") + 2) >= 2:
                 out += self._read_each(rest[:read])
             else:
                 break
-            if not (rest := rest[read:]):
+            if read == len(rest):
+                rest = b""
                 break
+            rest = rest[read:]
         out += self._read_each(rest) if rest else ()
-        # An encoded stream can't be cut at its events: the chunk with the completing one is held whole.
-        return self._pass_or_hold(chunk) if self._encoded else b"".join(out)
+        if self._encoded:  # it can't be cut at its events: the chunk with the completing one is held whole
+            return self._pass_or_hold(chunk)
+        return out[0] if len(out) == 1 else b"".join(out)
 
     def _pass_events(self, events: bytes, passage: Passage) -> bytes:
         """Pass on what was read together, or hold it from the completing event on."""
-        self._ended |= passage.ended
-        before = b""
-        if passage.completing is not None:
-            before = self._pass_or_hold(events[: passage.completing])
-            events = events[passage.completing :]
-            self._completed = True
-            self._holding |= self._durability is not Durability.RELAXED
-        return b"" if self._encoded else before + self._pass_or_hold(events)
+        if passage.ended:
+            self._ended = True
+        if passage.completing is None:
+            return b"" if self._encoded else self._pass_or_hold(events) if self._holding else events
+        before = self._pass_or_hold(events[: passage.completing])
+        self._completed = True
+        self._holding |= self._durability is not Durability.RELAXED
+        return b"" if self._encoded else before + self._pass_or_hold(events[passage.completing :])
 
     def _patience_s(self) -> float | None:
         """How long to wait for the next chunk before the turn is recorded without it; None: without a limit.

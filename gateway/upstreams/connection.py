@@ -115,7 +115,7 @@ class Connection(ResponseParser, asyncio.Protocol):
     def _hand_over(self, take: Callable[[bytes], bool]) -> None:
         """Pass the bytes that have arrived to `take`, and extend the deadline if it wants more."""
         try:
-            wants_more = take(self.take_received()) if self.parts else True
+            wants_more = not self.parts or take(self.take_received())
         except Exception as error:
             self._take = None
             if self._waiter is not None and not self._waiter.done():
