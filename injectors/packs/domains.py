@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.packs.parts import Domain
@@ -67,7 +68,7 @@ _STEMS: dict[Domain, frozenset[str]] = {
 }
 _SHORTEST_PREFIX = 5
 """A stem of so many letters begins longer words, too: `deliver` is in `delivering`, `car` not in `care`."""
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"\w+")
 _NAME_WEIGHT, _DESCRIPTION_WEIGHT, _PARAMETER_WEIGHT, _OPENING_WEIGHT = 3.0, 1.0, 1.0, 1.5
 _CLEAR = 2.5
 """The weight that a domain needs: more than one word of a message gives."""
@@ -81,8 +82,15 @@ def has_stem(word: str, stems: frozenset[str]) -> bool:
 
 
 def split_words(text: str) -> list[str]:
-    """The words of prose and of identifiers in it, in lower case."""
-    return [part for word in _WORD.findall(text) for part in (word.lower(), *split_name(word))]
+    """The words of prose and of identifiers in it, in lower case; of identifiers also any two that follow each
+    other: `send_message`.
+    """
+    words: list[str] = []
+    for word in _WORD.findall(text):
+        parts = split_name(word)
+        words += [word.lower(), *word.lower().split("_"), *parts]
+        words += ["_".join(pair) for pair in pairwise(parts)]
+    return words
 
 
 def detect_domain(tools: ToolList, opening: str) -> Domain:

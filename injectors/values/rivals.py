@@ -196,7 +196,7 @@ _ROUGHLY: dict[Language, tuple[str, ...]] = {
         *("ein paar hundert", "ein-, zweitausend", "ein paar tausend"),
     ),
     Language.ES: (
-        *("unos pocos", "una docena larga de", "varias docenas de", "uno o dos centenares de"),
+        *("un puñado de", "una docena larga de", "varias docenas de", "uno o dos centenares de"),
         *("unos cientos de", "uno o dos millares de", "unos miles de"),
     ),
     Language.FR: (

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from crosswind.injectors.conversation import ToolList, ToolSchema
-from crosswind.injectors.packs.domains import detect_domain
+from crosswind.injectors.packs.domains import detect_domain, has_stem, split_words
 from crosswind.injectors.packs.draw import Phrase, Setting, draw_phrase, fill, make_setting
 from crosswind.injectors.packs.load import load
 from crosswind.injectors.packs.parts import Address, Domain, Half
@@ -44,6 +44,15 @@ def named(*names: str, about: str = "") -> ToolList:
 )
 def test_the_domain_is_told_by_tools_and_opening(tools: ToolList, opening: str, domain: str) -> None:
     assert detect_domain(tools, opening) == domain
+
+
+def test_identifiers_are_split_into_words_and_pairs() -> None:
+    assert {"send", "message", "send_message", "text", "now", "message_text"} <= {
+        *split_words("sendMessageText"),
+        *split_words("now"),
+    }
+    assert has_stem("send_message", frozenset({"send_message"}))
+    assert not has_stem("care", frozenset({"car"})) and has_stem("cars", frozenset({"car"}))
 
 
 def setting(half: Half = Half.TRAIN, language: Language = Language.EN, **changes: Address) -> Setting:
