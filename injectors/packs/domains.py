@@ -82,8 +82,8 @@ def has_stem(word: str, stems: frozenset[str]) -> bool:
 
 
 def split_words(text: str) -> list[str]:
-    """The words of prose and of identifiers in it, in lower case; of identifiers also any two that follow each
-    other: `send_message`.
+    """The words of prose and of identifiers in it, in lower case; of identifiers also each two in a row:
+    `send_message`.
     """
     words: list[str] = []
     for word in _WORD.findall(text):
