@@ -69,11 +69,9 @@ class MessageNoise(msgspec.Struct, gc=False):
 class Walks:
     """The latest walks of one session."""
 
+    size: int = 0
+    """About how many bytes they take."""
     _kept: list[WalkEnd] = field(default_factory=list)
-
-    @property
-    def size(self) -> int:
-        return ITEM_BYTES * sum(len(walked.items) for walked in self._kept)
 
     def before(
         self, plan: Plan, conversation: Conversation, known: Mapping[str, KnownText]
@@ -91,7 +89,9 @@ class Walks:
         if walked is not None:
             self._kept.append(walked)
             del self._kept[:-MOST_KEPT]
+            self.size = ITEM_BYTES * sum([len(one.items) for one in self._kept])
 
     def forget(self) -> None:
         """Keep none: what was decided on them was taken back."""
         self._kept.clear()
+        self.size = 0
