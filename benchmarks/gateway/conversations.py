@@ -121,13 +121,17 @@ def _result(rng: random.Random, turn: int, size: int) -> str:
 
 
 def _tool(rng: random.Random, number: int) -> dict[str, object]:
-    name = "get_order" if number == 0 else f"{rng.choice(_WORDS)}_{number}"
+    """The tool that conversations call is plainly a read, so that all its results may be failed."""
+    name, about = "get_order", "Show an order: its items, its total and its state, as they stand at present."
+    second, meant = "columns", "Which columns are shown; all of them, where none is named."
+    if number > 0:
+        name, about = f"{rng.choice(_WORDS)}_{number}", " ".join(rng.choices(_WORDS, k=10)).capitalize() + "."
+        second, meant = "reason", " ".join(rng.choices(_WORDS, k=8))
     properties = {
         "order_id": {"type": "string", "description": "The order's number, such as W000123."},
-        "reason": {"type": "string", "description": " ".join(rng.choices(_WORDS, k=8))},
+        second: {"type": "string", "description": meant},
     }
     parameters = {"type": "object", "properties": properties, "required": ["order_id"]}
-    about = " ".join(rng.choices(_WORDS, k=10)).capitalize() + "."
     return {"type": "function", "function": {"name": name, "description": about, "parameters": parameters}}
 
 
