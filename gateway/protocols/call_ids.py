@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from crosswind.gateway.protocols.history import History, HistoryStep
-from crosswind.gateway.protocols.message_format import ParsedMessage, ToolResultPart
+from crosswind.gateway.protocols.message_format import ToolResultPart
 
 IdPairs = tuple[tuple[str, str], ...]
 """The ids of an answer's calls in order, as the client got them and as the policy made them."""
@@ -109,12 +109,8 @@ def _find_calls(steps: Sequence[HistoryStep], start: int, pairs: IdPairs) -> lis
     for index, step in enumerate(steps[start:], start):
         if len(places) == len(pairs):
             break
-        ids = _call_ids(step.parsed)
+        ids = [call.call_id for call in step.parsed.calls]
         if ids != [given for given, _ in pairs[len(places) :][: len(ids)]]:
             return []
         places += [index] * len(ids)
     return places if len(places) == len(pairs) else []
-
-
-def _call_ids(message: ParsedMessage) -> list[str]:
-    return [call.call_id for call in message.calls]

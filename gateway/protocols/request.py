@@ -24,9 +24,6 @@ from crosswind.injectors.conversation import Conversation, Ref
 NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
 
 
-_OPENING = {ord("{")}
-
-
 class SplitBody(msgspec.Struct):
     """A body split into messages, which are not yet read. `member` holds the history: an array of messages,
     or one message.
@@ -92,7 +89,7 @@ class SplitBody(msgspec.Struct):
             known, document = None, Document.parse(body)
             elements = document.element_spans(member) if document else None
             found = None if document is None or elements is None else (document, elements)
-        if found is None or {body[start] for start, _ in found[1]} - _OPENING:
+        if found is None or {body[start] for start, _ in found[1]} - {ord("{")}:
             return None
         document, new = found
         spans = [*known.spans, *new] if known else new

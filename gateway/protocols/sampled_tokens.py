@@ -44,9 +44,8 @@ def make_completion(index: int, choice: SampledChoice) -> Completion | None:
     """The choice for the record, without tokens that this can't hold; None if it can't hold the index."""
     if not -_INT64 <= index < _INT64:
         return None
-    if not choice.token_ids and not choice.logprobs and not choice.versions:
-        return Completion(index, finish_reason=choice.finish_reason)
-    if not well_formed(index, choice):
+    empty = not choice.token_ids and not choice.logprobs and not choice.versions
+    if empty or not well_formed(index, choice):
         return Completion(index, finish_reason=choice.finish_reason)
     return Completion(
         index,

@@ -23,9 +23,6 @@ messages before it in the same answer have the same.
 AnchoredReinsertion = tuple[AnswerAnchor, Reinsertion]
 
 
-_NO_TOOLS: frozenset[str] = frozenset()
-
-
 class ToolMapping(HistoryMapping):
     """One protocol's forms of tools and calls. Messages are JSON text; all methods are pure."""
 
@@ -154,7 +151,8 @@ class WrittenTools:
     def __init__(self) -> None:
         self._mapping: ToolMapping | None = None
         self._raw = b""
-        self._strict = self._reserved = _NO_TOOLS
+        self._strict: frozenset[str] = frozenset()
+        self._reserved: frozenset[str] = frozenset()
         self._shown: Sequence[ShownTool] | None = None
         self._written = b""
 

@@ -78,7 +78,8 @@ class Ledger:
                         row.anchor, convert(msgspec.json.decode(row.text or "{}"), Reinsertion)
                     )
                 case _ if row.anchor not in self._known:
-                    self._known[row.anchor] = KnownText(row.text, _decisions(row))
+                    decisions = tuple(map(Decision.from_json, row.decisions))
+                    self._known[row.anchor] = KnownText(row.text, decisions)
 
     def add(self, new: NewText, session_id: str, place: TurnPosition) -> Shown:
         """Add what is shown for the first time. Returns the row to store with the turn."""
@@ -152,7 +153,3 @@ def _ids_anchor(anchor: str) -> str:
 def clean_hash(text: str) -> str:
     """The hash under which a clean text is recorded."""
     return digest(normalise(text))
-
-
-def _decisions(row: Shown) -> tuple[Decision, ...]:
-    return tuple(Decision.from_json(decision) for decision in row.decisions)

@@ -152,7 +152,7 @@ class TurnIndex:
         if earlier is not None and (request.retry or self.is_repeat(request.idempotency, request.digest)):
             place = TurnPosition(earlier.index, earlier.attempt + 1, earlier.parent, earlier.branch)
         else:
-            place = self._new(request.chain, _time_us() if apart else None, request.after)
+            place = self._new(request.chain, max(_APART, steady_us()) if apart else None, request.after)
         self._remember(request.digest, place, request.idempotency)
         return place
 
@@ -216,10 +216,6 @@ class TurnIndex:
                 return head
             node = node.parent
         return None
-
-
-def _time_us() -> int:
-    return max(_APART, steady_us())
 
 
 class TokenChains:

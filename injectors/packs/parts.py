@@ -79,7 +79,7 @@ class Part:
         return self.operator.startswith("user.")
 
 
-def _slots(text: str = "") -> frozenset[str]:
+def _slots(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 

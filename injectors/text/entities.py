@@ -190,10 +190,6 @@ _short_spans = lru_cache(256)(_spans)
 """Cached: every rule that may act on a text asks for its spans, and the guard after each rule."""
 
 
-def find_entities(text: str, tools: Iterable[ToolSchema] = ()) -> tuple[str, ...]:
-    return tuple(text[start:end] for start, end in find_protected_spans(text, tools))
-
-
 def find_lost(before: str, after: str, tools: Iterable[ToolSchema] = ()) -> str | None:
     """The first entity of `before` that `after` doesn't contain in the same order; None if all are there."""
     return next(iter(find_all_lost(before, after, tools)), None)

@@ -21,7 +21,6 @@ FAULT_PHRASES = (
 )
 """Words (lower case) by which a destroyed result that is plain text says that it is one."""
 
-_CONTAINERS = (dict, list)
 _SPACE = " \t\n\r"
 _ENDS = {"{": "}", "[": "]", '"': '"', **dict.fromkeys("-0123456789", "")}
 _WORDS = frozenset(("true", "false", "null", "NaN", "Infinity"))
@@ -68,7 +67,7 @@ _short = lru_cache(64)(_parse)
 def is_container(value: Any) -> bool:
     """Whether a parsed value is an object or an array: what tools answer with, rather than prose that
     happens to parse."""
-    return isinstance(value, _CONTAINERS)
+    return isinstance(value, (dict, list))
 
 
 def holds_all(noisy: Any, clean: Any) -> bool:
