@@ -24,7 +24,9 @@ _LARGEST = 4096
 
 
 class ResponseTemplate(msgspec.Struct, eq=False):
-    """What heads that are alike have in common. All are of status 200, and say where the body ends."""
+    """What heads that are alike have in common. All are of status 200, say where the body ends, and keep the
+    connection open.
+    """
 
     headers: Headers
     """Their names are in any case. Those of `own` have the values of the first such response."""
@@ -32,8 +34,6 @@ class ResponseTemplate(msgspec.Struct, eq=False):
     """Where `headers` differ."""
     length_at: int
     """Which of the values is the length of the body; -1: the body comes in chunks."""
-    keeps: bool
-    """The server keeps the connection open for another request."""
     streams: bool
     """The body is a stream of events."""
     encoding: str
@@ -95,8 +95,8 @@ def recognise(data: bytes) -> KnownHead | None:
     return KnownHead(template, values, int(length), end + 4)
 
 
-def learn(data: bytes, headers: Headers, *, keeps: bool) -> None:
-    """Learn the head that these bytes begin with, which the parser read so."""
+def learn(data: bytes, headers: Headers) -> None:
+    """Learn the head that these bytes begin with, which the parser read so. It keeps the connection open."""
     end = data.find(_END)
     if not data.startswith(_FIRST_LINE) or not 0 < end <= _LARGEST:
         return
@@ -115,7 +115,7 @@ def learn(data: bytes, headers: Headers, *, keeps: bool) -> None:
     if len(_templates) >= _MOST:
         del _templates[next(iter(_templates))]
     length_at = -1 if codings else own.index(names.index(b"content-length"))
-    _templates[tuple(parts)] = ResponseTemplate(headers, own, length_at, keeps, streams, encoding)
+    _templates[tuple(parts)] = ResponseTemplate(headers, own, length_at, streams, encoding)
 
 
 def describe_body(headers: Headers) -> tuple[bool, str]:
@@ -135,5 +135,5 @@ def _make_format(template: ResponseTemplate, *, edited: bool) -> tuple[bytes, tu
             used.append(template.own.index(at))
             fields.append((name, b"%b"))
         elif name.lower() in sent:
-            fields.append((name, value.replace(b"%", b"%%")))
+            fields.append((name.replace(b"%", b"%%"), value.replace(b"%", b"%%")))
     return WrittenHeaders.write(200, fields).lines, tuple(used)

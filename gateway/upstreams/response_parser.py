@@ -87,7 +87,7 @@ class ResponseParser(ABC):
                 return self._parse_first(data)
             template = known.template
             self.known, self.status, self.head = known, 200, True
-            self.keeps, self.until_close, self._left = template.keeps, False, known.length
+            self.keeps, self.until_close, self._left = True, False, known.length
             if template.length_at < 0:
                 self._parser.feed_data(_CHUNKED)
             data = data[known.size :]
@@ -103,10 +103,12 @@ class ResponseParser(ABC):
             self._parse(data)
 
     def _parse_first(self, data: bytes) -> None:
-        """Parse the beginning of a response, and learn its head if it is here."""
+        """Parse the beginning of a response, and learn its head if it is here. One response that ends its
+        connection says nothing about the next ones.
+        """
         self._parse(data)
-        if self.head and not (self._head_only or self.until_close) and self.failure is None:
-            learn(data, self.headers, keeps=self.keeps)
+        if self.head and self.keeps and not self._head_only and self.failure is None:
+            learn(data, self.headers)
 
     def _parse(self, data: bytes) -> None:
         try:

@@ -51,3 +51,12 @@ async def test_the_body_is_announced_by_its_own_length(tmp_path: Path) -> None:
             given = body(user(f"{text}?"))
             assert (await running.chat(given)).json() == answer(text)
             assert app.requests[-1].json == given
+
+
+async def test_a_name_with_a_percent_sign_is_relayed_each_time(tmp_path: Path) -> None:
+    odd = (b"x-%b-%d", b"100%"), (b"set-cookie", b"a=%s")
+    async with upstream(plain(answer("Yes."), 200, *odd)) as app, gateway(tmp_path, app) as running:
+        for _ in range(3):
+            got = await running.chat(BODY)
+            assert got.status_code == 200
+            assert (got.headers["x-%b-%d"], got.headers["set-cookie"]) == ("100%", "a=%s")

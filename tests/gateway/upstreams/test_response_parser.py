@@ -125,3 +125,22 @@ def test_an_answer_that_is_cut_short_is_told_as_such(
             assert pool.in_flight == 0
 
     asyncio.run(test())
+
+
+def test_what_came_behind_one_answer_says_nothing_about_the_next() -> None:
+    head = b"HTTP/1.1 200 OK\r\nX-Of: one answer too much\r\nContent-Length: 2\r\n\r\n"
+
+    async def talk(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            await server.request(reader)
+            writer.write(head + (b"ok and more" if len(server.heads) == 1 else b"ok"))
+
+    async def test() -> None:
+        async with serve(talk) as server, open_pool(server) as pool:
+            for _ in range(4):
+                answer = await send_request(pool, server)
+                assert await answer.read_all(PLENTY) == b"ok"
+                answer.close()
+            assert server.connections == 2
+
+    asyncio.run(test())
