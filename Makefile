@@ -22,7 +22,7 @@ CHECKED := tests/injectors tests/public tests/differential tests/gateway/noise t
   tests/gateway/sessions tests/gateway/turn tests/gateway/trajectory/test_recorded_stores.py tests/gateway/trajectory/test_store.py tests/gateway/trajectory/contract
 NODE   := tests/clients/node/node_modules/.package-lock.json
 
-.PHONY: demo check test test-all lint format warmup bench-store bench-gateway bench-engine bench-soak attack clients clients-elsewhere vllm catalogue bench-noise clean
+.PHONY: demo check test test-all lint format warmup bench-store bench-gateway bench-engine bench-soak attack clients clients-elsewhere vllm catalogue bench-noise noise-quality clean
 
 # With ENGINE=vllm real vLLM serves the policy, in the environment that `make vllm` makes.
 demo: $(READY) $(if $(filter vllm,$(ENGINE)),vllm)
@@ -88,6 +88,11 @@ bench-soak: $(READY)
 # docs/attack.md has what it tries, and the whole campaign.
 attack: $(READY)
 	$(BIN)/python -m benchmarks.attack --seed $(SEED)
+
+# How the noise fares on material that its authors have not read, into docs/noise-quality.md: about two minutes, after a
+# download of 2 MB from PyPI. With CHECK=1 a missed aim is an error.
+noise-quality: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.noise_quality --out docs/noise-quality.md $(if $(CHECK),--check)
 
 # The table of every kind of noise, into docs/noise-catalogue.md: on which protocols each acts is found out by running.
 catalogue: $(READY)

@@ -1,0 +1,93 @@
+"""`make noise-quality`: measure the noise on foreign corpora, keep the figures, and write the page.
+
+python -m benchmarks.noise_quality                     # about ... on two cores
+python -m benchmarks.noise_quality --check             # exit 1 where an aim is missed
+python -m benchmarks.noise_quality --only user.typos --multi-turn 40 --single-turn 100
+python -m benchmarks.noise_quality sheets --out sheets --operators user.paraphrase
+python -m benchmarks.noise_quality score --sheets sheets reader-a.jsonl reader-b.jsonl
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.noise_quality import bfcl, own
+from benchmarks.noise_quality.aims import judge
+from benchmarks.noise_quality.measurement import STORE, Measurement, measure_operators, write_store
+from benchmarks.noise_quality.page import write_page
+from benchmarks.noise_quality.samples import Sample
+
+PAGE = Path("docs/noise-quality.md")
+
+
+def read_samples(options: argparse.Namespace) -> list[Sample]:
+    foreign = [] if options.own_only else bfcl.read_samples(options.multi_turn, options.single_turn)
+    return [*foreign, *own.read_own()]
+
+
+def measure(options: argparse.Namespace) -> int:
+    """Measure, keep, write and judge."""
+    samples = read_samples(options)
+
+    def tell(line: str) -> None:
+        print(line, file=sys.stderr)
+
+    found = measure_operators(
+        samples,
+        own.read_errors(),
+        only=options.only,
+        places=options.places,
+        seeds=options.seeds,
+        seed=options.seed,
+        tell=tell,
+    )
+    findings = judge(found)
+    now = Measurement(
+        commit=subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True
+        ).stdout.strip(),
+        date=datetime.now(UTC).date().isoformat(),
+        corpora=dict(Counter(one.corpus for one in samples)),
+        operators=[asdict(one) for one in found],
+        findings=[asdict(one) for one in findings],
+    )
+    stored = {"now": now}
+    if not options.only and not options.own_only:
+        stored = write_store(options.store, now, new_before=options.new_before)
+    page = write_page(stored)
+    if options.out is not None:
+        options.out.write_text(page)
+    for one in findings:
+        met = {True: "met", False: "MISSED", None: "not measured"}[one.met]
+        print(f"{met:12} {one.measure:52} aim {one.aim:10} {one.measured}")
+    return 1 if options.check and any(one.met is False for one in findings) else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.noise_quality",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--multi-turn", type=int, default=200, help="conversations of BFCL")
+    parser.add_argument("--single-turn", type=int, default=600, help="single messages of BFCL")
+    parser.add_argument("--own-only", action="store_true", help="leave BFCL out; nothing is kept")
+    parser.add_argument("--only", action="append", default=[], help="this operator only; nothing is kept")
+    parser.add_argument("--places", type=int, default=3, help="places on which the seeds are tried")
+    parser.add_argument("--seeds", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--check", action="store_true", help="exit 1 where an aim is missed")
+    parser.add_argument("--store", type=Path, default=STORE, help="where the figures are kept")
+    parser.add_argument("--new-before", action="store_true", help="what is kept as now becomes before")
+    parser.add_argument("--out", type=Path, help="write the page here")
+    return measure(parser.parse_args())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
