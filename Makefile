@@ -89,7 +89,7 @@ bench-soak: $(READY)
 attack: $(READY)
 	$(BIN)/python -m benchmarks.attack --seed $(SEED)
 
-# How the noise fares on material that its authors have not read, into docs/noise-quality.md: about two minutes, after a
+# How the noise fares on material that its authors have not read, into docs/noise-quality.md: about three minutes, after a
 # download of 2 MB from PyPI. With CHECK=1 a missed aim is an error.
 noise-quality: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.noise_quality --out docs/noise-quality.md $(if $(CHECK),--check)

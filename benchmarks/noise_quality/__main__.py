@@ -13,6 +13,7 @@ import argparse
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,9 +22,16 @@ from benchmarks.noise_quality import bfcl, own
 from benchmarks.noise_quality.aims import judge
 from benchmarks.noise_quality.measurement import STORE, Measurement, measure_operators, write_store
 from benchmarks.noise_quality.page import write_page
+from benchmarks.noise_quality.readers import (
+    SheetError,
+    judge_readers,
+    read_scored,
+    score,
+    write_scored,
+    write_section,
+)
 from benchmarks.noise_quality.samples import Sample
-
-PAGE = Path("docs/noise-quality.md")
+from benchmarks.noise_quality.sheets import write_sheets
 
 
 def read_samples(options: argparse.Namespace) -> list[Sample]:
@@ -47,11 +55,10 @@ def measure(options: argparse.Namespace) -> int:
         seed=options.seed,
         tell=tell,
     )
-    findings = judge(found)
+    scored = read_scored()
+    findings = [*judge(found), *judge_readers(scored)]
     now = Measurement(
-        commit=subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True
-        ).stdout.strip(),
+        commit=_find_commit(),
         date=datetime.now(UTC).date().isoformat(),
         corpora=dict(Counter(one.corpus for one in samples)),
         operators=[asdict(one) for one in found],
@@ -60,7 +67,7 @@ def measure(options: argparse.Namespace) -> int:
     stored = {"now": now}
     if not options.only and not options.own_only:
         stored = write_store(options.store, now, new_before=options.new_before)
-    page = write_page(stored)
+    page = write_page(stored, write_section(scored))
     if options.out is not None:
         options.out.write_text(page)
     for one in findings:
@@ -69,24 +76,75 @@ def measure(options: argparse.Namespace) -> int:
     return 1 if options.check and any(one.met is False for one in findings) else 0
 
 
-def main() -> int:
+def _find_commit() -> str:
+    """The last commit that changed the noise."""
+    command = ["git", "log", "-1", "--format=%h", "--", "injectors"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def make_sheets(options: argparse.Namespace) -> int:
+    idle = write_sheets(
+        read_samples(options),
+        options.out,
+        options.key,
+        only=options.only,
+        count=options.count,
+        seed=options.seed,
+    )
+    for name in idle:
+        print(f"{name} never acted: it has no sheet", file=sys.stderr)
+    print(f"The sheets are in {options.out}; keep {options.key} from who reads them.")
+    return 0
+
+
+def score_sheets(options: argparse.Namespace) -> int:
+    try:
+        scored = score(options.key, options.readers)
+    except (SheetError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(write_section(scored) or "No sheet was graded by all readers.")
+    if options.keep:
+        write_scored(scored)
+    return 1 if options.check and any(one.met is False for one in judge_readers(scored)) else 0
+
+
+def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.noise_quality",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.set_defaults(run=measure)
     parser.add_argument("--multi-turn", type=int, default=200, help="conversations of BFCL")
-    parser.add_argument("--single-turn", type=int, default=600, help="single messages of BFCL")
+    parser.add_argument("--single-turn", type=int, default=2000, help="single messages of BFCL, at most 1911")
     parser.add_argument("--own-only", action="store_true", help="leave BFCL out; nothing is kept")
     parser.add_argument("--only", action="append", default=[], help="this operator only; nothing is kept")
-    parser.add_argument("--places", type=int, default=3, help="places on which the seeds are tried")
+    parser.add_argument("--places", type=int, default=5, help="places on which the seeds are tried")
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--check", action="store_true", help="exit 1 where an aim is missed")
     parser.add_argument("--store", type=Path, default=STORE, help="where the figures are kept")
     parser.add_argument("--new-before", action="store_true", help="what is kept as now becomes before")
     parser.add_argument("--out", type=Path, help="write the page here")
-    return measure(parser.parse_args())
+    commands = parser.add_subparsers()
+    sheets = commands.add_parser("sheets", help="write sheets for blind readers")
+    sheets.set_defaults(run=make_sheets)
+    sheets.add_argument("--out", type=Path, required=True, help="folder of the sheets")
+    sheets.add_argument("--key", type=Path, required=True, help="file of the key, in another folder")
+    sheets.add_argument("--count", type=int, default=50, help="noisy texts a sheet, and as many clean ones")
+    scoring = commands.add_parser("score", help="score filled sheets")
+    scoring.set_defaults(run=score_sheets)
+    scoring.add_argument("--key", type=Path, required=True)
+    scoring.add_argument("--keep", action="store_true", help="keep the scores for the page")
+    scoring.add_argument("readers", nargs="+", type=Path, help="folders of filled sheets, one a reader")
+    return parser.parse_args()
+
+
+def main() -> int:
+    options = _parse()
+    run: Callable[[argparse.Namespace], int] = options.run
+    return run(options)
 
 
 if __name__ == "__main__":

@@ -102,16 +102,24 @@ def perturb(plan: Plan, site: Site, sample: Sample, only: int | None = None) -> 
 
 
 def _perturb_schema(plan: Plan, sample: Sample) -> dict[int, str]:
-    """By the tool's index: what is shown on its account, less the tool itself where it stands unchanged."""
+    """By the tool's index: the tools that are shown on its account, one a line, less the tool itself where it
+    stands unchanged. A tool that only stands elsewhere is shown as it is."""
     tools = sample.recorded.conversation.tools
     places = {tool.name: at for at, tool in enumerate(tools)}
     shown: dict[int, str] = {}
     for one in perturb_tools(plan, tools, sample.recorded.constraints).injections:
         if one.after is not None and one.tool in places:
-            listed, clean = json.loads(one.after), _document(tools[places[one.tool]])
-            others = [tool for tool in listed if tool != clean] if isinstance(listed, list) else [listed]
-            shown[places[one.tool]] = json.dumps(others or listed, ensure_ascii=False)
+            clean = _document(tools[places[one.tool]])
+            listed = [_read_shown(tool) for tool in json.loads(one.after)]
+            others = [tool for tool in listed if tool != clean] or [clean]
+            shown[places[one.tool]] = "\n".join(json.dumps(tool, ensure_ascii=False) for tool in others)
     return shown
+
+
+def _read_shown(tool: Mapping[str, object]) -> dict[str, object]:
+    """A tool of an event without what the policy isn't shown, as its place."""
+    members = ((key, tool.get(key)) for key in ("name", "description", "parameters"))
+    return {key: value for key, value in members if value is not None}
 
 
 def _schema(tool: ToolSchema) -> dict[str, object]:

@@ -72,10 +72,8 @@ def _learn_phrases(train: Labelled) -> list[str]:
         found = [one for one in hits if hits[one] > 1 and misses[one] <= allowed]
         if not found:
             break
-        # The longest of equals: it is the likeliest to hold elsewhere, too. Then by the alphabet.
-        best = max(found, key=lambda one: (hits[one] - misses[one], one.count(" "), one))
-        if hits[best] <= misses[best]:
-            break
+        # A miss weighs more than a hit, so that the list holds on other texts, too; of equals the longest.
+        best = max(found, key=lambda one: (hits[one] - 10 * misses[one], one.count(" "), one))
         learned.append(best)
         allowed -= misses[best]
         noisy = [text for text in noisy if best not in text]

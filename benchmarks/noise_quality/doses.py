@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
-from crosswind.injectors.profiles.load import Profile, load, names, parse
+from crosswind.injectors.profiles.load import Companion, Profile, load, names, parse
 
 PAPER, FULL = "paper", "full"
 ORDER = (
@@ -17,7 +17,7 @@ ORDER = (
     "noisyagent/all",
     "noisyagent/",
     "state-augmentation/",
-    "wildgrid/",
+    "wildgrid/noisy-signals",
 )
 """Whose dose counts, where several profiles have an operator."""
 OURS = 0.5
@@ -30,7 +30,7 @@ def find_paper(operator: str) -> Profile | None:
     for prefix in ORDER:
         for name in names():
             profile = load(name)
-            if name.startswith(prefix) and any(rule.operator == operator for rule in profile.rules):
+            if name.startswith(prefix) and any(rule.operator == operator for rule in _all_rules(profile)):
                 return profile
     return None
 
@@ -44,9 +44,14 @@ def rules_of(operator: str, dose: str) -> list[Mapping[str, Any]]:
     kept = {"operator", "severity", "where", "options", "prompt"}
     return [
         {"severity": default, **rule.model_dump(include=kept, exclude_none=True, exclude_defaults=True)}
-        for rule in profile.rules
+        for rule in _all_rules(profile)
         if rule.operator == operator
     ]
+
+
+def _all_rules(profile: Profile) -> list[Companion]:
+    """Its rules with their companions."""
+    return [one for rule in profile.rules for one in (rule, *rule.companions)]
 
 
 @cache

@@ -10,10 +10,12 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.noise_quality.detectors import WORD
-from benchmarks.noise_quality.samples import Value
+
+if TYPE_CHECKING:
+    from benchmarks.noise_quality.samples import Value
 
 READS = re.compile(
     "get|find|search|list|show|display|view|read|check|fetch|look|query|describe|estimate|compute|calculate|count"

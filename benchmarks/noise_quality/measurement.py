@@ -56,7 +56,7 @@ def measure_operators(
     errors: Sequence[str],
     *,
     only: Sequence[str] = (),
-    places: int = 3,
+    places: int = 5,
     seeds: int = 200,
     seed: int = 0,
     tell: Callable[[str], None] = lambda line: None,
@@ -82,7 +82,7 @@ def measure_operators(
                 broken=count_broken(outcomes) if site == Site.USER_TEXT else None,
                 growth=measure_growth(outcomes) if site == Site.TOOL_RESULT else None,
                 repeated=count_repeated(outcomes),
-                by_corpus=by_corpus,
+                by_corpus=by_corpus if dose == FULL else {},
             )
             found.append(measured)
             tell(f"{name} {dose}: {eligible.count}/{eligible.of} of the eligible")
@@ -101,9 +101,7 @@ def write_store(path: Path, now: Measurement, *, new_before: bool) -> dict[str, 
     stored = read_store(path)
     before = stored.get("now") if new_before else stored.get("before", stored.get("now"))
     both = {**({"before": before} if before is not None else {}), "now": now}
-    path.write_text(
-        json.dumps({name: asdict(one) for name, one in both.items()}, ensure_ascii=False, indent=0) + "\n"
-    )
+    path.write_text(json.dumps({name: asdict(one) for name, one in both.items()}, ensure_ascii=False) + "\n")
     return both
 
 

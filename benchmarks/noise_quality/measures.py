@@ -93,17 +93,20 @@ def measure_detection(
     halves = []
     for held_out in (False, True):
         here = [one for one in outcomes if one.offer.sample.held_out == held_out]
-        noisy = _pick({one.shown for one in here if one.shown is not None})
-        texts = {one.offer.place.text for one in here}
+        here.sort(key=lambda one: _digest(f"{one.offer.sample.name} {one.offer.at}"))
+        noisy = [text for one in here if one.shown is not None for text in _list_texts(one)]
+        clean = [one.offer.place.text for one in here]
         if others is not None:
-            texts = {text for text in others if (_digest(text)[0] % 2 == 0) == held_out}
-        halves.append(Labelled(noisy, _pick(texts)))
+            clean = [text for text in others if (_digest(text)[0] % 2 == 0) == held_out]
+        halves.append(Labelled(noisy[:MOST], clean[:MOST]))
     train, test = halves
     return detect_by_phrases(train, test), detect_by_regression(train, test)
 
 
-def _pick(texts: Iterable[str]) -> list[str]:
-    return sorted(texts, key=_digest)[:MOST]
+def _list_texts(outcome: Outcome) -> list[str]:
+    """What was shown as a detector sees it: each tool by itself."""
+    shown = outcome.shown or ""
+    return shown.split("\n") if outcome.offer.place.schema else [shown]
 
 
 def _digest(text: str) -> bytes:

@@ -26,7 +26,7 @@ phrases does not look at it.
 - **Five phrases**: a decision list of at most five phrases of up to three words. **Regression**: a logistic
   regression on words and pairs of words. Both learn on one half of the conversations, and are tested on the
   other: recall at no more than 1 % of false positives.
-- **Distinct**: texts over 200 seeds, the median of three places.
+- **Distinct**: texts over 200 seeds, the median of five places.
 - **Broken**: gold values that stood in a message and no longer do. **Growth**: the median of a result's new
   length to its old one. **Repeated**: events after a session's first that repeat a passage of noise which
   that session has seen.
