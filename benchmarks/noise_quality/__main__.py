@@ -4,7 +4,8 @@ python -m benchmarks.noise_quality                     # about ... on two cores
 python -m benchmarks.noise_quality --check             # exit 1 where an aim is missed
 python -m benchmarks.noise_quality --only user.typos --multi-turn 40 --single-turn 100
 python -m benchmarks.noise_quality sheets --out sheets --operators user.paraphrase
-python -m benchmarks.noise_quality score --sheets sheets reader-a.jsonl reader-b.jsonl
+python -m benchmarks.noise_quality score --key runs/key.jsonl --keep runs/reader-a runs/reader-b
+    python -m benchmarks.noise_quality page --out docs/noise-quality.md
 """
 
 from __future__ import annotations
@@ -19,8 +20,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.noise_quality import bfcl, own
-from benchmarks.noise_quality.aims import judge
-from benchmarks.noise_quality.measurement import STORE, Measurement, measure_operators, write_store
+from benchmarks.noise_quality.aims import SOLVABILITY, judge
+from benchmarks.noise_quality.measurement import (
+    STORE,
+    Measurement,
+    measure_operators,
+    read_store,
+    write_store,
+)
 from benchmarks.noise_quality.page import write_page
 from benchmarks.noise_quality.readers import (
     SheetError,
@@ -56,18 +63,17 @@ def measure(options: argparse.Namespace) -> int:
         tell=tell,
     )
     scored = read_scored()
-    findings = [*judge(found), *judge_readers(scored)]
+    findings = [*judge(found), *judge_readers(scored), SOLVABILITY]
     now = Measurement(
         commit=_find_commit(),
         date=datetime.now(UTC).date().isoformat(),
         corpora=dict(Counter(one.corpus for one in samples)),
         operators=[asdict(one) for one in found],
-        findings=[asdict(one) for one in findings],
     )
     stored = {"now": now}
     if not options.only and not options.own_only:
         stored = write_store(options.store, now, new_before=options.new_before)
-    page = write_page(stored, write_section(scored))
+    page = write_page(stored, scored)
     if options.out is not None:
         options.out.write_text(page)
     for one in findings:
@@ -94,6 +100,11 @@ def make_sheets(options: argparse.Namespace) -> int:
     for name in idle:
         print(f"{name} never acted: it has no sheet", file=sys.stderr)
     print(f"The sheets are in {options.out}; keep {options.key} from who reads them.")
+    return 0
+
+
+def rewrite_page(options: argparse.Namespace) -> int:
+    options.out.write_text(write_page(read_store(options.store), read_scored()))
     return 0
 
 
@@ -133,6 +144,9 @@ def _parse() -> argparse.Namespace:
     sheets.add_argument("--out", type=Path, required=True, help="folder of the sheets")
     sheets.add_argument("--key", type=Path, required=True, help="file of the key, in another folder")
     sheets.add_argument("--count", type=int, default=50, help="noisy texts a sheet, and as many clean ones")
+    page = commands.add_parser("page", help="write the page again, from what is kept")
+    page.set_defaults(run=rewrite_page)
+    page.add_argument("--out", type=Path, required=True)
     scoring = commands.add_parser("score", help="score filled sheets")
     scoring.set_defaults(run=score_sheets)
     scoring.add_argument("--key", type=Path, required=True)

@@ -39,6 +39,10 @@ class Finding:
     operators: tuple[str, ...] = ()
 
 
+SOLVABILITY = Finding("BFCL's entries that the gold agent still solves", "100 %", "–", None)
+"""No part of this measurement yet."""
+
+
 def judge(found: Sequence[Measured]) -> list[Finding]:
     paper = [one for one in found if one.dose == PAPER]
     full = [one for one in found if one.dose == FULL]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.noise_quality.aims import ERRORS, Finding
+from benchmarks.noise_quality.aims import ERRORS
 from benchmarks.noise_quality.application import TEXTS, list_offers, run_operator
 from benchmarks.noise_quality.doses import FULL, PAPER
 from benchmarks.noise_quality.measures import (
@@ -37,8 +37,12 @@ class Measurement:
     """Samples by corpus."""
     operators: list[dict[str, Any]]
     """Each is a `Measured`."""
-    findings: list[dict[str, Any]] = field(default_factory=list)
-    """Each is a `Finding`."""
+
+
+def list_untexted() -> list[str]:
+    """The operators of ours that change no text: they are not measured here."""
+    found = registry.operators().values()
+    return sorted(one.name for one in found if one.site not in TEXTS and not one.origin)
 
 
 def list_operators(only: Sequence[str] = ()) -> list[tuple[str, Site]]:
@@ -117,7 +121,3 @@ def measured_of(document: dict[str, Any]) -> Measured:
     }
     by_corpus = {name: read(one) for name, one in document["by_corpus"].items()}
     return Measured(**{**document, **shares, "by_corpus": by_corpus})
-
-
-def finding_of(document: dict[str, Any]) -> Finding:
-    return Finding(**{**document, "operators": tuple(document["operators"])})

@@ -6,10 +6,11 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.noise_quality.aims import ERRORS, FIXED
+from benchmarks.noise_quality.aims import ERRORS, FIXED, SOLVABILITY, judge
 from benchmarks.noise_quality.doses import FULL, PAPER, find_paper
-from benchmarks.noise_quality.measurement import Measurement, finding_of, measured_of
+from benchmarks.noise_quality.measurement import Measurement, list_untexted, measured_of
 from benchmarks.noise_quality.measures import Measured, Share
+from benchmarks.noise_quality.readers import Scored, judge_readers, write_section
 
 HEAD = """# The noise on foreign material
 
@@ -35,7 +36,7 @@ phrases does not look at it.
 """
 
 
-def write_page(stored: Mapping[str, Measurement], readers: str = "") -> str:
+def write_page(stored: Mapping[str, Measurement], scored: Sequence[Scored] = ()) -> str:
     now, before = stored["now"], stored.get("before")
     dates = f"Now: {now.date}, commit {now.commit}."
     if before is not None:
@@ -45,9 +46,10 @@ def write_page(stored: Mapping[str, Measurement], readers: str = "") -> str:
         [
             HEAD.format(dates=dates, corpora=corpora),
             "## Aims\n",
-            *_write_aims(now, before),
+            *_write_aims(now, before, scored),
             "\n## Every operator, at the paper's dose\n",
             *_write_operators(now, before, PAPER),
+            f"\nThese change no text, and are not measured here: {_name(list_untexted())}.",
             "\n## Every operator, at severity 1\n",
             *_write_operators(now, before, FULL),
             "\n## Application by corpus\n\nOf the eligible places, at severity 1.\n",
@@ -55,10 +57,14 @@ def write_page(stored: Mapping[str, Measurement], readers: str = "") -> str:
             "\n## What the decision lists learned\n",
             *_write_learned(now),
             "\n## Blind readers\n",
-            readers or "No sheets have been scored.",
+            write_section(scored) or "No sheets have been scored.",
             "",
         ]
     )
+
+
+def _name(operators: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in operators)
 
 
 def _row(cells: Iterable[str]) -> str:
@@ -69,13 +75,12 @@ def _head(*cells: str) -> list[str]:
     return [_row(cells), _row("---" for _ in cells)]
 
 
-def _write_aims(now: Measurement, before: Measurement | None) -> list[str]:
-    old = {one["measure"]: one["measured"] for one in (before.findings if before else ())}
+def _write_aims(now: Measurement, before: Measurement | None, scored: Sequence[Scored]) -> list[str]:
+    old = {one.measure: one.measured for one in (judge(_all(before)) if before else ())}
     rows = _head("measure", "aim", "before", "now", "met", "who misses it")
-    for document in now.findings:
-        one = finding_of(document)
+    for one in (*judge(_all(now)), *judge_readers(scored), SOLVABILITY):
         met = {True: "yes", False: "**no**", None: "not measured"}[one.met]
-        names = ", ".join(f"`{name}`" for name in one.operators[:6])
+        names = _name(one.operators[:6])
         more = f" and {len(one.operators) - 6} more" if len(one.operators) > 6 else ""
         rows.append(_row([one.measure, one.aim, old.get(one.measure, "–"), one.measured, met, names + more]))
     return rows
@@ -128,6 +133,10 @@ def _write_learned(now: Measurement) -> list[str]:
         if one.learned:
             rows.append(_row([f"`{one.operator}`", ", ".join(f"`{phrase}`" for phrase in one.learned)]))
     return rows
+
+
+def _all(measurement: Measurement) -> list[Measured]:
+    return [measured_of(one) for one in measurement.operators]
 
 
 def _at(measurement: Measurement, dose: str) -> Sequence[Measured]:
