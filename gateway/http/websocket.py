@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from crosswind.gateway.http.connection_table import ConnectionTable
 
 _PING_EVERY_S = 20.0
-_PONG_WITHIN_S = 20.0
 _CLOSE_WITHIN_S = 10.0
 """How long the client's part of the closing handshake is waited for."""
 _NO_CODE, _ABNORMAL, _RESTART = 1005, 1006, 1012

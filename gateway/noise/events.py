@@ -35,8 +35,6 @@ class EventBuilder(msgspec.Struct):
     now_us: int
     redactor: Redactor
     ordinal: int = 0
-    _tools: dict[str, str] = {}
-    """The names of tools, each as it may be stored."""
 
     def build(self, one: Injection) -> Event:
         """The event of an injection that may hold a secret."""
@@ -57,8 +55,6 @@ class EventBuilder(msgspec.Struct):
         """The event of an injection without a secret (`is_clean`). `said`: the hash of the text before."""
         decision, tool = one.decision, one.tool
         ordinal, self.ordinal = self.ordinal, self.ordinal + 1
-        if tool is not None and tool not in self._tools:
-            self._tools[tool] = self.redactor.mask_name(tool)
         return Event(
             self.session_id,
             self.place.index,
@@ -75,7 +71,7 @@ class EventBuilder(msgspec.Struct):
             one.after,
             decision.recovery,
             one.note,
-            tool if tool is None else self._tools[tool],
+            None if tool is None else self.redactor.mask_name(tool),
             one.tool_class,
             self.place.attempt,
             self.now_us,

@@ -70,9 +70,7 @@ class ResponseRelay:
     ) -> None:
         """A plain body is released once its turn is durable: its last byte is what clients act on."""
         limit = self.settings.limits.answer
-        raw = answer.take_whole()
-        if raw is None:
-            raw = await answer.read_up_to(limit)
+        raw = await answer.read_up_to(limit)
         exchange.mark_first_byte()
         if len(raw) > limit:
             exchange.mark_too_large()

@@ -62,11 +62,7 @@ class RequestBuilder:
         redactor: Redactor,
     ) -> tuple[Exchange, bytes]:
         """The exchange to come, and the body to send. Noise that can't be written is taken back."""
-        if self.confinement is None and self.preparation is None:
-            now = self._circumstances(call, request)
-            noise = add_noise(session, call.codec, request, place, now, redactor)
-        else:
-            noise = await self._add_noise(call, session, request, place, redactor)
+        noise = await self._add_noise(call, session, request, place, redactor)
         offered = call.upstream.dialect.token_ids
         wanted = call.codec.returns_tokens and session.captures(self.settings.capture, offered)
         captured = wanted and not call.upstream.tokenless

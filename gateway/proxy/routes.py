@@ -158,10 +158,6 @@ class IncomingCall(msgspec.Struct, frozen=True, eq=False):
     body: RequestBody
 
     @property
-    def route(self) -> Route:
-        return self.entry.route
-
-    @property
     def trace(self) -> tuple[tuple[str, str], ...]:
         """The client's trace context (W3C)."""
         found = ((name, self.http.header(name.encode())) for name in ("traceparent", "tracestate"))

@@ -71,9 +71,7 @@ class TransparentTurns:
     async def _relay_plain(self, http: HttpRequest, answer: UpstreamResponse) -> None:
         """Relay a plain body as a whole, so that an UpstreamError can still be answered with an error."""
         limit = self.settings.limits.answer
-        raw = answer.take_whole()
-        if raw is None:
-            raw = await answer.read_up_to(limit)
+        raw = await answer.read_up_to(limit)
         if len(raw) <= limit:
             if answer.head is not None:
                 return await http.answer(answer.status, raw, answer.head.write(edited=False))

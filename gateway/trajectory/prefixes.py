@@ -87,8 +87,8 @@ def check_by_model(turns: Iterable[Sequence[Turn]]) -> dict[str, Prefixes]:
     return found
 
 
-def check_newest_sessions(store: Store, sessions: int = SESSIONS_READ) -> dict[str, Prefixes]:
-    newest = store.sessions(limit=sessions)
+def check_newest_sessions(store: Store) -> dict[str, Prefixes]:
+    newest = store.sessions(limit=SESSIONS_READ)
     return check_by_model(store.turns(session.id) for session in newest)
 
 

@@ -132,14 +132,10 @@ class UpstreamResponse(msgspec.Struct):
             message = f"the upstream sent nothing for {waited:g} s (timeouts.between_chunks)"
         return UpstreamError(504, message, "upstream_stalled")
 
-    def take_whole(self) -> bytes | None:
-        """The body, still encoded, if all of it has arrived, as usually together with the head."""
-        return self._connection.take_received() if self._connection.ended else None
-
     async def read_up_to(self, limit: int) -> bytes:
         """Read the body, still encoded, and stop once more than `limit` bytes have arrived."""
-        if (whole := self.take_whole()) is not None:
-            return whole
+        if self._connection.ended:  # as usually with the head
+            return self._connection.take_received()
         parts, size = [], 0
         async with aclosing(self.chunks()) as chunks:
             async for chunk in chunks:

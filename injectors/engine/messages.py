@@ -22,7 +22,7 @@ from crosswind.injectors.conversation import (
 from crosswind.injectors.engine import observations
 from crosswind.injectors.engine.counters import BranchCounters, in_scope
 from crosswind.injectors.engine.decision import Decision, Injection, KnownText, NewText
-from crosswind.injectors.engine.plan import NO_RULES, ActiveRule, Plan
+from crosswind.injectors.engine.plan import ActiveRule, Plan
 from crosswind.injectors.engine.resume import MessageNoise, WalkEnd
 from crosswind.injectors.engine.rule import Outcome, carry_out, conclude, draw_rule
 from crosswind.injectors.guard import shown_text, solvability
@@ -62,8 +62,6 @@ def perturb_messages(
     else:
         counters, shown_texts = walked.counters.copy(), dict(walked.texts)
         turn, part, start = walked.turn, walked.part, len(walked.items)
-    rules_by_site = plan.rules_by_site
-    classes: dict[str, ToolClass] = {}
     writer: _TextNoise | None = None
     new: list[NewText] = []
     certain = True
@@ -75,12 +73,9 @@ def perturb_messages(
             turn += item.ref.message - before.ref.message > 1
             part = part + 1 if _same_message(before, item) else 0
         before = item
-        rules, tool_class = rules_by_site.get(item.site, NO_RULES), ToolClass.UNKNOWN
+        rules, tool_class = plan.active_rules(item.site), ToolClass.UNKNOWN
         if rules and isinstance(item, ToolResult):
-            tool = item.call.name
-            if tool not in classes or tool in counters.observed.doubted:
-                classes[tool] = counters.class_of(tool, conversation.tools)
-            tool_class = classes[tool]
+            tool_class = counters.class_of(item.call.name, conversation.tools)
         shown = known.get(item.anchor)
         if shown is None and item.ref.message < held:
             certain, shown = False, _CLEAN

@@ -62,7 +62,7 @@ class CompiledRule:
         return f"{plan.seed}|{plan.scope}|{plan.scope_key}|{self.name}|{place}"
 
 
-NO_RULES: Mapping[str, ActiveRule] = MappingProxyType({})
+_NO_RULES: Mapping[str, ActiveRule] = MappingProxyType({})
 
 
 class ActiveRule(NamedTuple):
@@ -85,9 +85,6 @@ class ActiveRule(NamedTuple):
     """Whether it picks among the items of its site: the occasions of all others are the same ones."""
     assurance: str
     """The sentence of an event's note that says how the task can still be solved."""
-    written_site: str
-    written_recovery: str
-    """Its site and its recovery as decisions state them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +151,10 @@ class Plan(StoredData):
 
     def active_rules(self, site: Site) -> Mapping[str, ActiveRule]:
         """The rules for one site by their names, in the order they act."""
-        return self.rules_by_site.get(site, NO_RULES)
+        return self._rules_by_site.get(site, _NO_RULES)
 
     @cached_property
-    def rules_by_site(self) -> Mapping[Site, Mapping[str, ActiveRule]]:
+    def _rules_by_site(self) -> Mapping[Site, Mapping[str, ActiveRule]]:
         """The rules for each site that has some. Every turn asks for them, and they follow from the plan
         alone."""
         operators = registry.operators()
@@ -174,12 +171,8 @@ class Plan(StoredData):
 
 
 def _operator(rule: CompiledRule, entry: Registered) -> Operator | None:
-    if entry.origin:
-        return None
-    if not rule.options:
-        return entry.implementation
     with suppress(Exception):
-        return entry.with_options(rule.options)
+        return None if entry.origin else entry.with_options(rule.options)
     return None
 
 
@@ -197,8 +190,6 @@ def _activate(plan: Plan, rule: CompiledRule, entry: Registered) -> ActiveRule:
         site=site,
         scoped=scoped,
         assurance=why_solvable(entry, plan.bounds),
-        written_site=site.value,
-        written_recovery=entry.recovery.value,
     )
 
 

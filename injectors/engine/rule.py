@@ -144,13 +144,13 @@ def conclude(
         rule.operator,
         rule.name,
         # An observation's rule acts on users' texts, whatever its operator's site is.
-        active.written_site,
+        active.site.value,
         slot,
         anchor,
         logical_call,
         rule.severity,
         attempt.draw,
-        active.written_recovery,
+        active.entry.recovery.value,
     )
     if attempt.refused is not None or attempt.result is None:
         refused = attempt.refused or NOTHING

@@ -373,16 +373,4 @@ def _choices(parameters: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _snake(name: object) -> str:
-    text = str(name)
-    return _known_snake(text) if len(text) <= _LONGEST_FIELD else _join_words(text)
-
-
-_LONGEST_FIELD = 64
-"""Characters of the longest field's name that is remembered."""
-
-
-def _join_words(name: str) -> str:
-    return "_".join(_WORD.findall(name)).lower()
-
-
-_known_snake = lru_cache(maxsize=4096)(_join_words)
+    return "_".join(_WORD.findall(str(name))).lower()
