@@ -65,7 +65,7 @@ def may_decide(session: LiveSession, request: Request, now: Circumstances) -> bo
 
 def prompt_of(session: LiveSession, codec: Codec, request: Request) -> Instructions | None:
     """The request's system prompt, where the plan has a rule for it."""
-    concerned = session.plan.active_rules(Site.INSTRUCTIONS)
+    concerned = Site.INSTRUCTIONS in session.plan.rules_by_site
     return find_instructions(request, codec.system_member) if concerned else None
 
 
@@ -92,7 +92,7 @@ def decide(
         prompt = None if text is None else (found, text)
     if request.in_background:
         return Decided(texts, prompt, show_declared(codec, ledger, request))
-    if ledger.tools is None and not plan.active_rules(Site.TOOL_SCHEMA):
+    if ledger.tools is None and Site.TOOL_SCHEMA not in plan.rules_by_site:
         tools = show_declared(codec, ledger, request)
     else:
         tools = show_tools(
@@ -105,7 +105,7 @@ def decide(
             duplicates=now.duplicates,
             texts=now.texts,
         )
-    if not allow_new or not any(map(plan.active_rules, FAULT_SITES)):
+    if not allow_new or plan.rules_by_site.keys().isdisjoint(FAULT_SITES):
         return Decided(texts, prompt, tools)
     faults = decide_faults(
         plan,

@@ -15,7 +15,7 @@ from crosswind.gateway.protocols.message_format import (
     TextPart,
     ToolResultPart,
 )
-from crosswind.gateway.transcripts.transcript import Piece, Speaker, read_policy, read_user
+from crosswind.gateway.transcripts.transcript import Piece, Speaker, markers, read_policy, read_user
 from crosswind.injectors.conversation import ToolCall
 
 
@@ -23,8 +23,9 @@ def read_transcript(read: ParsedMessage, calls: Sequence[ToolCall] = ()) -> Pars
     """The message as a transcript says it; itself where it is none. `calls` are those of the message
     before it.
     """
-    if read.own_text and not read.calls and (said := read_policy(read.own_text)) is not None:
-        return structs.replace(read, written_calls=said.calls)
+    if read.own_text and not read.calls and markers().search(read.own_text):
+        said = read_policy(read.own_text)
+        return read if said is None else structs.replace(read, written_calls=said.calls)
     return _read_user(read, calls) if read.is_user else read
 
 
@@ -34,7 +35,9 @@ def _read_user(read: ParsedMessage, calls: Sequence[ToolCall]) -> ParsedMessage:
     steps: list[str] = []
     found = False
     for part in read.parts:
-        told = read_user(part.text, calls) if isinstance(part, TextPart) else None
+        told = None
+        if isinstance(part, TextPart) and markers().search(part.text):
+            told = read_user(part.text, calls)
         if told is None or not isinstance(part, TextPart):
             parts.append(part)
             continue

@@ -91,7 +91,7 @@ class Proxy:
     async def serve(self, http: HttpRequest) -> None:
         """Answer a request."""
         template = http.head.template
-        if http.offers_websocket:
+        if template.offers_websocket and http.offers_websocket:
             return await self.websockets.serve(http)
         entry = template.entry
         if entry is None or entry.owner is not self:

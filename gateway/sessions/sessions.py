@@ -95,7 +95,8 @@ class Sessions:
         if claim.caller.session_key is not None:
             session_id = await self._named_session(claim)
         elif session_id is not None and self._sync is None and (session := self._live.get(session_id)):
-            refuse(session.record, claim.caller.tenant)
+            if claim.caller.tenant is not None or session.record.status is SessionStatus.CLOSED:
+                refuse(session.record, claim.caller.tenant)
             return Found(session)
         if session_id is None:
             found = await self._infer(claim, hints)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.decision import Decision
-from crosswind.injectors.engine.plan import ActiveRule, Plan
+from crosswind.injectors.engine.plan import NO_RULES, ActiveRule, Plan
 from crosswind.injectors.engine.rule import apply_rule
 from crosswind.injectors.faults import Fault, fault_from
 from crosswind.injectors.guard.solvability import FULL
@@ -72,7 +72,7 @@ def decide_faults(
     own. `spent` answers of the session were destroyed so far, and `met` injections were made on its
     exchanges. Never raises. The result follows from these alone: `memory` only makes it quick.
     """
-    if not (plan.active_rules(Site.TRANSPORT) or plan.active_rules(Site.MODEL_RESPONSE)):
+    if plan.rules_by_site.keys().isdisjoint((Site.TRANSPORT, Site.MODEL_RESPONSE)):
         return []
     memory = {} if memory is None else memory
     transport = LinkRules(plan, Site.TRANSPORT, link, streaming, memory)
@@ -126,7 +126,7 @@ class LinkRules:
         return out
 
     def _rules(self) -> Iterable[ActiveRule]:
-        return self.plan.active_rules(self.site).values()
+        return self.plan.rules_by_site.get(self.site, NO_RULES).values()
 
     def _may_destroy(self, turn: int, attempt: int, spent: int, beside: LinkRules | None) -> bool:
         """Whether the bounds leave room for an answer to be destroyed."""

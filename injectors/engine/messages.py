@@ -22,7 +22,7 @@ from crosswind.injectors.conversation import (
 from crosswind.injectors.engine import observations
 from crosswind.injectors.engine.counters import BranchCounters, in_scope
 from crosswind.injectors.engine.decision import Decision, Injection, KnownText, NewText
-from crosswind.injectors.engine.plan import ActiveRule, Plan
+from crosswind.injectors.engine.plan import NO_RULES, ActiveRule, Plan
 from crosswind.injectors.engine.resume import MessageNoise, WalkEnd
 from crosswind.injectors.engine.rule import Outcome, carry_out, conclude, draw_rule
 from crosswind.injectors.guard import shown_text, solvability
@@ -73,7 +73,7 @@ def perturb_messages(
             turn += item.ref.message - before.ref.message > 1
             part = part + 1 if _same_message(before, item) else 0
         before = item
-        rules, tool_class = plan.active_rules(item.site), ToolClass.UNKNOWN
+        rules, tool_class = plan.rules_by_site.get(item.site, NO_RULES), ToolClass.UNKNOWN
         if rules and isinstance(item, ToolResult):
             tool_class = counters.class_of(item.call.name, conversation.tools)
         shown = known.get(item.anchor)
@@ -118,7 +118,8 @@ def perturb_instructions(
     if not allow_new:
         return None, NewText(item, (), None, ())
     writer = _TextNoise(plan, Conversation(()), BranchCounters(plan), texts)
-    new = writer.perturb(item, plan.active_rules(item.site), turn, 0, ToolClass.UNKNOWN, alone=True)
+    rules = plan.rules_by_site.get(item.site, NO_RULES)
+    new = writer.perturb(item, rules, turn, 0, ToolClass.UNKNOWN, alone=True)
     return new.text, new
 
 

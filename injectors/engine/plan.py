@@ -62,7 +62,7 @@ class CompiledRule:
         return f"{plan.seed}|{plan.scope}|{plan.scope_key}|{self.name}|{place}"
 
 
-_NO_RULES: Mapping[str, ActiveRule] = MappingProxyType({})
+NO_RULES: Mapping[str, ActiveRule] = MappingProxyType({})
 
 
 class ActiveRule(NamedTuple):
@@ -149,14 +149,11 @@ class Plan(StoredData):
         """What the keys of a rule's slots at a site, or at one link or tool of it, have in common."""
         return slot_line(self.seed, self.scope, self.scope_key, rule.name or rule.operator, place)
 
-    def active_rules(self, site: Site) -> Mapping[str, ActiveRule]:
-        """The rules for one site by their names, in the order they act."""
-        return self._rules_by_site.get(site, _NO_RULES)
-
     @cached_property
-    def _rules_by_site(self) -> Mapping[Site, Mapping[str, ActiveRule]]:
-        """The rules for each site that has some. Every turn asks for them, and they follow from the plan
-        alone."""
+    def rules_by_site(self) -> Mapping[Site, Mapping[str, ActiveRule]]:
+        """The rules for each site that has some, by their names, in the order they act. Every turn asks for
+        them, and they follow from the plan alone.
+        """
         operators = registry.operators()
         found: dict[Site, list[ActiveRule]] = {}
         for rule in self.rules:

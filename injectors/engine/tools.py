@@ -16,7 +16,7 @@ from typing import Any
 
 from crosswind.injectors.conversation import Site, ToolList, ToolSchema
 from crosswind.injectors.engine.decision import Decision, Injection
-from crosswind.injectors.engine.plan import ActiveRule, CompiledRule, Plan
+from crosswind.injectors.engine.plan import NO_RULES, ActiveRule, CompiledRule, Plan
 from crosswind.injectors.engine.rule import Outcome, apply_rule
 from crosswind.injectors.engine.tool_list import PerturbedTool, ShownTools, build_shown_tools, redo_change
 from crosswind.injectors.guard import tools as tool_guard
@@ -47,7 +47,7 @@ def perturb_tools(
     are shown clean, now and later. `turn` counts requests from 0, for schedules; `texts` are a model's, for
     operators that may have one write. Pure.
     """
-    if not tools or not (plan.active_rules(Site.TOOL_SCHEMA) or (known and known.decisions)):
+    if not tools or not (Site.TOOL_SCHEMA in plan.rules_by_site or (known and known.decisions)):
         return ShownTools.clean(tools)
     tools = ToolList.of(tools)
     plain = constraints.choices == 1 and not constraints.forced
@@ -55,7 +55,7 @@ def perturb_tools(
         return replace(known, injections=()) if known.injections else known
     if any(tool_guard.too_deep(tool.parameters) for tool in tools):
         return ShownTools.clean(tools)  # Nobody could write it down.
-    rules = list(plan.active_rules(Site.TOOL_SCHEMA).values()) if allow_new else []
+    rules = list(plan.rules_by_site.get(Site.TOOL_SCHEMA, NO_RULES).values()) if allow_new else []
     walk = _Walk(plan, rules, tools, constraints, known or ShownTools.clean(()), turn, texts)
     shown = build_shown_tools(walk.perturb(), constraints)
     return replace(
