@@ -1,11 +1,10 @@
 """`make noise-quality`: measure the noise on foreign corpora, keep the figures, and write the page.
 
-python -m benchmarks.noise_quality                     # about ... on two cores
-python -m benchmarks.noise_quality --check             # exit 1 where an aim is missed
+python -m benchmarks.noise_quality --out docs/noise-quality.md --check   # exit 1 where an aim is missed
 python -m benchmarks.noise_quality --only user.typos --multi-turn 40 --single-turn 100
-python -m benchmarks.noise_quality sheets --out sheets --operators user.paraphrase
+python -m benchmarks.noise_quality --only user.typos sheets --out runs/sheets --key runs/key.jsonl
 python -m benchmarks.noise_quality score --key runs/key.jsonl --keep runs/reader-a runs/reader-b
-    python -m benchmarks.noise_quality page --out docs/noise-quality.md
+python -m benchmarks.noise_quality page --out docs/noise-quality.md
 """
 
 from __future__ import annotations
