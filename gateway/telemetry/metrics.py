@@ -77,7 +77,7 @@ class Metrics:
         trust: Trust,
         connections: Sequence[ConnectionTable] = (),
     ) -> None:
-        self.registry = CollectorRegistry()
+        registry = self.registry = CollectorRegistry()
         requests = self.counter("crosswind_requests", "Requests on the data plane", "route", "status")
         # Cached: looking up a child by its labels takes longer than counting.
         self._requests_of = cache(requests.labels)
@@ -108,17 +108,13 @@ class Metrics:
         self.sessions_pruned = self.counter("crosswind_sessions_pruned", "Sessions deleted by the retention")
         self.rewards_expired = self.counter("crosswind_rewards_expired", "Rewards that did not come")
         self.seconds = Histogram(
-            "crosswind_turn_seconds",
-            "Turns, from request to release",
-            buckets=_SECONDS,
-            registry=self.registry,
+            "crosswind_turn_seconds", "Turns, from request to release", buckets=_SECONDS, registry=registry
         )
         self.aborts = self.counter("crosswind_noise_stopped_by_itself", "Abort conditions that were met")
         self.texts = self.counter(
             "crosswind_noise_texts", "Texts that the noise model was asked for", "outcome"
         )
-        self.in_flight = 0
-        self._upstreams = upstreams
+        self.in_flight, self._upstreams = 0, upstreams
         self._upstream_up = self.gauge(
             "crosswind_upstream_up",
             "1 while a replica is held to be up, by every process that asks it",
