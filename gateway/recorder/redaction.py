@@ -9,6 +9,7 @@ session has shown.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from urllib.parse import quote
@@ -16,6 +17,7 @@ from urllib.parse import quote
 from crosswind.gateway.config.sections import Secrets
 from crosswind.gateway.recorder.remains import Remains
 from crosswind.gateway.recorder.secret_rules import Span, load_rules
+from crosswind.gateway.recorder.secret_rules.reading import Readable, escapes_keys
 
 MASK = b"[redacted]"
 SHORTEST = 12
@@ -69,6 +71,8 @@ class Redactor:
                 masked = masked.replace(credential, MASK)
                 if self._remains is not None:
                     self._remains.add((credential,))
+        if self._known and escapes_keys(masked):
+            masked = self._mask_escaped(masked)
         if self.mode != "redact":
             return masked
         if masked not in self._clean:
@@ -123,9 +127,23 @@ class Redactor:
 
     def contains_secret(self, segment: bytes) -> bool:
         """Whether the segment contains a secret, in any mode."""
-        return any(one in segment for one in self._known) or (
-            segment not in self._clean and self._mask_shaped(segment) is not segment
+        return (
+            any(one in segment for one in self._known)
+            or (escapes_keys(segment) and self._mask_escaped(segment) is not segment)
+            or (segment not in self._clean and self._mask_shaped(segment) is not segment)
         )
+
+    def _mask_escaped(self, segment: bytes) -> bytes:
+        """Mask the credentials that are spelled with escapes which JSON allows and doesn't need."""
+        readable = Readable(segment)
+        text = readable.text
+        shown = [one for one in self._known if one in text]
+        if not shown:
+            return segment
+        spans = [found.span() for found in re.finditer(b"|".join(map(re.escape, shown)), text)]
+        if self._remains is not None:
+            self._remains.add(text[begin:end] for begin, end in spans)
+        return replace_spans(segment, readable.locate(spans))
 
     def _mask_shaped(self, segment: bytes) -> bytes:
         spans = load_rules().find(segment)

@@ -16,6 +16,11 @@ _IN_KEYS = re.compile(rb"(?<!\\)\\++(?:u00([2-7][0-9a-fA-F])|/)")
 """Escapes of characters that keys have: some JSON writers escape `+`, `/`, `=`, `&` and the like."""
 
 
+def escapes_keys(segment: bytes) -> bool:
+    """Whether escapes may stand for characters that keys have."""
+    return b"\\/" in segment or b"\\u00" in segment
+
+
 class Readable:
     """A segment as it reads, and where each part of it stood."""
 

@@ -6,6 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +204,28 @@ def test_what_is_clean_for_one_caller_is_looked_through_for_another() -> None:
     piece = b"x " * 1500 + b"the-callers-own-key"
     assert redactor.of_turn(("another-callers-key",)).mask(piece) is piece
     assert redactor.of_turn(("the-callers-own-key",)).mask(piece) == b"x " * 1500 + b"[redacted]"
+
+
+ESCAPES: dict[str, Callable[[str], str]] = {
+    "slashes": lambda text: json.dumps(text).replace("/", "\\/"),
+    "all": lambda text: '"' + "".join(f"\\u{ord(one):04x}" for one in text) + '"',
+    "twice": lambda text: json.dumps(json.dumps(text).replace("/", "\\/")),
+}
+
+
+@pytest.mark.parametrize("name", ESCAPES)
+async def test_a_credential_is_masked_however_json_spells_it(tmp_path: Path, name: str) -> None:
+    credential = "a/clients/own/credential"
+    spelled = ESCAPES[name](f"My key is {credential}, and my order is late.")
+    raw = b'{"model": "m", "messages": [{"role": "user", "content": %b}]}' % spelled.encode()
+    async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
+        given = await running.chat(raw, "escaped", authorization=f"Bearer {credential}")
+        assert given.status_code == 200
+        (turn,) = (await running.trajectory("escaped"))["turns"]
+    told = json.loads(turn["received"])["messages"][0]["content"]
+    assert "My key is [redacted], and my order is late." in told
+    kept = everything_stored(tmp_path / "store.db")
+    assert credential.encode() not in kept and credential.replace("/", "\\/").encode() not in kept
 
 
 DEFECT = """\
