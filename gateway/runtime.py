@@ -118,7 +118,6 @@ class Gateway:
         self._watch = AbortWatch(settings.abort, self._stop_noise, time.monotonic)
         self._faults_in_flight = FaultsInFlight(settings.dose.faults_in_flight, settings.workers)
         self._shared_calls = SharedCalls(settings.retry_grace)
-        self._ownership = _build_ownership(settings, store, self.recorder)
         self._tracing = open_tracing(settings.telemetry)
         self._preparation = _build_preparation(settings, store, self.recorder, self.metrics)
         self._confinement = _build_confinement(settings, self.metrics)
@@ -135,6 +134,7 @@ class Gateway:
         """Build the parts that depend on the configuration, with those `known` upstreams that stay."""
         upstreams, authenticator = build_upstreams(settings, known, self._run), Authenticator(settings)
         sessions, recorder, metrics = self.sessions, self.recorder, self.metrics
+        ownership = _build_ownership(settings, self.store, recorder)
         recording = Recording(
             settings.durability,
             recorder,
@@ -143,7 +143,7 @@ class Gateway:
             self._watch,
             self._tracing,
             self.trust,
-            shared_account=self._ownership is not None,
+            shared_account=ownership is not None,
         )
         redactor = Redactor(settings.body_secrets, collect_secrets(settings))
         mask_log_lines(redactor.mask_name)
@@ -170,13 +170,13 @@ class Gateway:
                 StoredResponses(sessions),
                 metrics,
                 recorder,
-                self._ownership,
+                ownership,
             ),
             websockets=WebSockets(
-                settings, upstreams, sessions, authenticator, redactor, recorder, metrics, self._ownership
+                settings, upstreams, sessions, authenticator, redactor, recorder, metrics, ownership
             ),
             transparent=TransparentTurns(settings, recording) if settings.record is Detail.NONE else None,
-            ownership=self._ownership,
+            ownership=ownership,
             preparation=self._preparation,
         )
 

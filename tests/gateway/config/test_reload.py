@@ -114,6 +114,16 @@ async def test_a_request_in_flight_ends_with_what_it_began_with(tmp_path: Path) 
         assert (len(one.requests), len(two.requests)) == (2, 1)
 
 
+async def test_tenants_that_a_reload_brings_read_only_what_is_theirs(tmp_path: Path) -> None:
+    keys = [{"key": f"key-of-tenant-{one}", "tenant": one} for one in "ab"]
+    async with upstream() as one, reloadable(tmp_path, one) as (running, file):
+        file.write(upstream=f"{one.url}/v1", auth="keys", keys=keys)
+        assert (await reload(running)).json() == {"changed": ["auth", "keys"]}
+        headers = {"authorization": "Bearer key-of-tenant-b"}
+        refused = await running.http.get(f"{running.data}/v1/files/file-of-a", headers=headers)
+        assert (refused.status_code, len(one.requests)) == (404, 0)
+
+
 async def test_an_upstream_that_stays_keeps_its_connections(tmp_path: Path) -> None:
     async with upstream() as one, reloadable(tmp_path, one) as (running, file):
         before = running.gateway.upstreams.default
