@@ -134,6 +134,8 @@ def execute(path: Path, script: str) -> None:
 
 texts = st.text(st.characters(exclude_categories=())) | st.text()
 """Any text that Python can hold, lone surrogates and NUL among it."""
+words = st.text(st.characters(codec="utf-8"))
+"""Of a version's own vocabulary: an earlier or a later one may have others."""
 ids = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 numbers = st.integers(0, 2**62)
 floats = st.floats(allow_nan=False)
@@ -207,13 +209,13 @@ sessions = st.builds(
     reward_components=json_objects,
     reward_source=optional(texts),
 )
-failures = st.builds(TurnFailure, source=texts.map(Source), kind=texts, message=optional(texts))
+failures = st.builds(TurnFailure, source=words.map(Source), kind=texts, message=optional(texts))
 attempts = st.builds(UpstreamAttempt, replica=texts, outcome=texts, took_us=numbers)
 rounds = st.builds(
     InnerRound,
     produced=texts,
     calls=st.lists(st.builds(AnsweredCall, id=texts, name=texts, arguments=texts, result=texts)).map(tuple),
-    fitness=texts.map(Fitness),
+    fitness=words.map(Fitness),
     usage=json_objects,
     prompt_ids=optional(st.lists(numbers, max_size=2)),
     token_ids=optional(st.lists(st.lists(numbers, max_size=2), max_size=2)),
@@ -228,7 +230,7 @@ turns = st.builds(
     attempt=st.integers(0, 5),
     parent=optional(numbers),
     branch=texts,
-    fitness=texts.map(Fitness),
+    fitness=words.map(Fitness),
     durable=st.sampled_from(Durable),
     delivered=st.sampled_from(Delivered),
     protocol=texts,
