@@ -125,7 +125,7 @@ def publish(
 def _describe_confirmation(done: DeployedVersion) -> str:
     if not done.difference.tokens:
         return "it was not confirmed"
-    return done.difference.describe_agreement()
+    return f"log-probabilities agree {done.difference.describe_agreement()}"
 
 
 @click.command(
@@ -231,7 +231,8 @@ def verify(
             print_problems(deployment.unreported)
             fail(f"{wanted.version}: {describe_difference(found, tolerance)}; {outcome}")
         print_problems([*describe_missed(wanted.version, found.away), *deployment.unreported])
-        click.echo(f"{wanted.version} is what {engine} serves: {found.difference.describe_agreement()}")
+        agreement = found.difference.describe_agreement()
+        click.echo(f"{wanted.version} is what {engine} serves: log-probabilities agree {agreement}")
 
 
 def find_version(version: Path, versions: Path | None) -> tuple[Registry, PolicyVersion]:

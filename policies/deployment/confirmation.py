@@ -31,7 +31,7 @@ class Difference:
         return self.mean <= tolerance and self.percentile_99 <= tolerance
 
     def describe_agreement(self) -> str:
-        return f"log-probabilities agree within {self.largest:.2g} over {self.tokens} tokens"
+        return f"within {self.largest:.2g} over {self.tokens} tokens"
 
     def __str__(self) -> str:
         return (
