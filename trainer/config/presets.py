@@ -48,7 +48,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         "curriculum": {
             "kind": "gap",
             "profile": "noisyagent",
+            # With `upper` no tool's level rises within these few steps, and training ends lower.
             "gap": {
+                "gap_rule": "point",
                 "rho_step": 0.25,
                 "share_step": 0.05,
                 "minimum_rollouts": 16,

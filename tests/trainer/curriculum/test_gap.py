@@ -210,7 +210,7 @@ def test_the_default_rule_takes_no_chance_for_a_gap_below_theta() -> None:
     """16 noisy and 16 clean rollouts a step, a look after every one: the rule of the paper rises by chance
     in most runs at twice θ, ours in next to none, and both rise where there is no gap to speak of.
     """
-    point, upper = (configure(preset, {}).curriculum.gap for preset in ("noisyagent/ours", "demo"))
+    point, upper = configure("noisyagent/ours", {}).curriculum.gap, GapSettings()
     assert (point.gap_rule, upper.gap_rule) == ("point", "upper")
     rises = {
         (rule, gap): sum(_steps_to_rise(settings, gap, seed) is not None for seed in range(60)) / 60
