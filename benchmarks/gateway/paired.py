@@ -68,7 +68,8 @@ def measure_pairs(
                 _measure_slice(case, number, standings if number % 2 else standings[::-1], folder)
         for standing in standings:
             _check(standing)
-        injected = {one.contestant.name: _injected(one) for one in standings if _has_noise(one.contestant)}
+        noisy = [one for one in standings if _has_noise(one.contestant)]
+        injected = {one.contestant.name: _count_injected(one) for one in noisy}
     if len(set(injected.values())) > 1:
         raise Unsound(f"contestants under the same noise injected different numbers of events: {injected}")
     return {
@@ -134,7 +135,7 @@ def _has_noise(contestant: Contestant) -> bool:
     return isinstance(contestant, Crosswind) and "off" not in contestant.flags
 
 
-def _injected(standing: _Standing) -> int:
+def _count_injected(standing: _Standing) -> int:
     """How many events of noise a gateway has counted."""
     with urllib.request.urlopen(f"http://127.0.0.1:{standing.control}/metrics") as answer:
         lines = answer.read().decode().splitlines()

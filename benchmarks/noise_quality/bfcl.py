@@ -46,7 +46,7 @@ def read_samples(multi_turn: int, single_turn: int, cache: Path = CACHE) -> Iter
     singles = [(name, *pair) for name in SINGLE_TURN for pair in _pairs(data, name)]
     for category, entry, answers in _spread(singles, single_turn):
         said = entry["question"][0][-1]["content"]
-        gold = tuple(_accepted(answers["ground_truth"]))
+        gold = tuple(_read_accepted(answers["ground_truth"]))
         tools = [_tool(one) for one in entry["function"]]
         yield make_sample(entry["id"], f"bfcl/{category}", "en", [Exchange(said, (), gold)], tools)
 
@@ -127,7 +127,7 @@ def _pairs(data: Path, name: str) -> Iterator[tuple[dict[str, Any], dict[str, An
         yield entry, answers[entry["id"]]
 
 
-def _accepted(answers: Sequence[Mapping[str, Mapping[str, Sequence[Any]]]]) -> Iterator[Value]:
+def _read_accepted(answers: Sequence[Mapping[str, Mapping[str, Sequence[Any]]]]) -> Iterator[Value]:
     """The values of single-turn answers: of each parameter, what is accepted."""
     for answer in answers:
         for accepted in (one for arguments in answer.values() for one in arguments.values()):

@@ -109,7 +109,7 @@ def write_store(path: Path, now: Measurement, *, new_before: bool) -> dict[str, 
     return both
 
 
-def measured_of(document: dict[str, Any]) -> Measured:
+def read_measured(document: dict[str, Any]) -> Measured:
     """A `Measured` as the store holds it."""
 
     def read(value: Any) -> Share | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.noise_quality.aims import ERRORS, FIXED, SOLVABILITY, judge
 from benchmarks.noise_quality.doses import FULL, PAPER, find_paper
-from benchmarks.noise_quality.measurement import Measurement, list_untexted, measured_of
+from benchmarks.noise_quality.measurement import Measurement, list_untexted, read_measured
 from benchmarks.noise_quality.measures import Measured, Share
 from benchmarks.noise_quality.readers import Scored, judge_readers, write_section
 
@@ -87,7 +87,7 @@ def _write_aims(now: Measurement, before: Measurement | None, scored: Sequence[S
 
 
 def _write_operators(now: Measurement, before: Measurement | None, dose: str) -> list[str]:
-    old = {(one["operator"], one["dose"]): measured_of(one) for one in (before.operators if before else ())}
+    old = {(one["operator"], one["dose"]): read_measured(one) for one in (before.operators if before else ())}
     rows = _head(
         *("operator", "dose of", "applied, of all", "of the eligible", "before"),
         *("five phrases", "before", "regression", "distinct", "before", "broken", "growth", "repeated"),
@@ -136,11 +136,11 @@ def _write_learned(now: Measurement) -> list[str]:
 
 
 def _all(measurement: Measurement) -> list[Measured]:
-    return [measured_of(one) for one in measurement.operators]
+    return [read_measured(one) for one in measurement.operators]
 
 
 def _at(measurement: Measurement, dose: str) -> Sequence[Measured]:
-    return [measured_of(one) for one in measurement.operators if one["dose"] == dose]
+    return [read_measured(one) for one in measurement.operators if one["dose"] == dose]
 
 
 def _write_share(one: Share | None) -> str:

@@ -62,7 +62,7 @@ def make_sample(
         messages.append({"role": "user", "content": exchange.user})
         for number, call in enumerate(exchange.calls):
             if call.result is not None:
-                messages += _called(call, f"call_{turn}_{number}")
+                messages += _write_call(call, f"call_{turn}_{number}")
         messages.append({"role": "assistant", "content": "Done."})
     body: dict[str, Any] = {"model": "m", "messages": messages}
     if tools:
@@ -77,7 +77,7 @@ def make_sample(
     return Sample(name, corpus, language, recorded, gold, held_out)
 
 
-def _called(call: Call, call_id: str) -> list[dict[str, Any]]:
+def _write_call(call: Call, call_id: str) -> list[dict[str, Any]]:
     function = {"name": call.tool, "arguments": json.dumps(call.arguments, ensure_ascii=False)}
     tool_call = {"id": call_id, "type": "function", "function": function}
     return [

@@ -35,7 +35,7 @@ def _parts(item: dict[str, Any]) -> tuple[dict[str, Any], Iterator[Event]]:
         return item | {"status": "in_progress", "content": []}, _message(item["content"][0])
     if item["type"] == "function_call":
         return item | {"status": "in_progress", "arguments": ""}, _call(item)
-    return item | {"summary": []}, _reasoning(item["summary"][0])
+    return item | {"summary": []}, _stream_reasoning(item["summary"][0])
 
 
 def _message(part: dict[str, Any]) -> Iterator[Event]:
@@ -54,7 +54,7 @@ def _call(item: dict[str, Any]) -> Iterator[Event]:
     yield {"type": "response.function_call_arguments.done", "arguments": item["arguments"]}
 
 
-def _reasoning(summary: dict[str, Any]) -> Iterator[Event]:
+def _stream_reasoning(summary: dict[str, Any]) -> Iterator[Event]:
     kind = "response.reasoning_summary"
     yield {"type": f"{kind}_part.added", "summary_index": 0, "part": summary | {"text": ""}}
     for word in words(summary["text"]):

@@ -81,7 +81,7 @@ async def create_embeddings(
     in_base64 = body.get("encoding_format") == "base64"
     data = []
     for index, text in enumerate(texts):
-        vector = embedding(
+        vector = make_embedding(
             text if isinstance(text, str) else repr(text), body.get("dimensions") or DIMENSIONS
         )
         shown: Any = vector
@@ -93,7 +93,7 @@ async def create_embeddings(
     return RouteResponse({"object": "list", "data": data, "model": body["model"], "usage": usage})
 
 
-def embedding(text: str, dimensions: int = DIMENSIONS) -> list[float]:
+def make_embedding(text: str, dimensions: int = DIMENSIONS) -> list[float]:
     """A text's vector: other texts have others. Each number is exact in 32 bits."""
     digest = hashlib.shake_128(text.encode()).digest(dimensions)
     return [(byte - 128) / 128 for byte in digest]

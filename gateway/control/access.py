@@ -92,7 +92,7 @@ class Access:
                 code="invalid_control_key",
                 headers=[(b"www-authenticate", b"Bearer")],
             )
-        role = needed_role(method, path)
+        role = find_role(method, path)
         if not visitor.may(role):
             raise _make_role_error(
                 f"{method} {path} needs a key of the role {role.value!r}; "
@@ -123,7 +123,7 @@ def _list_visitors(settings: Settings) -> Mapping[str, Visitor]:
     return found
 
 
-def needed_role(method: str, path: str) -> Role:
+def find_role(method: str, path: str) -> Role:
     """The role that a request needs. What nobody thought of is a change, and needs the role for changes."""
     if method in ("GET", "HEAD"):
         return Role.READ

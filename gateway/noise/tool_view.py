@@ -120,7 +120,7 @@ def show_tools(
         for index, anchor in enumerate(request.policy_anchors() if ledger.reinsertions else ())
         if (put := ledger.reinsertion(codec.name, anchor)) is not None
     }
-    ahead, ids = _pending(codec, ledger, request), _find_ids(codec, ledger, request)
+    ahead, ids = _find_pending(codec, ledger, request), _find_ids(codec, ledger, request)
     view.forward = HistoryEdits(mapping, names, put_back, ahead, ids)
     return view
 
@@ -144,7 +144,7 @@ def show_declared(codec: Codec, ledger: Ledger, request: Request) -> TurnTools |
     """
     if codec.tool_mapping is None or not (ledger.reinsertions or ledger.changes_ids):
         return None
-    pending, ids = _pending(codec, ledger, request), _find_ids(codec, ledger, request)
+    pending, ids = _find_pending(codec, ledger, request), _find_ids(codec, ledger, request)
     if not (pending or ids):
         return None
     forward = HistoryEdits(codec.tool_mapping, {}, {}, pending, ids)
@@ -160,18 +160,18 @@ def _find_ids(codec: Codec, ledger: Ledger, request: Request) -> Mapping[int, Me
     return {index - request.held: ids for index, ids in found.items() if index >= request.held}
 
 
-def _pending(codec: Codec, ledger: Ledger, request: Request) -> tuple[str, ...]:
+def _find_pending(codec: Codec, ledger: Ledger, request: Request) -> tuple[str, ...]:
     """Results of inner calls that were never sent, of the response that a request continues."""
-    return pending_results(codec, ledger, request.previous_anchors()) if ledger.reinsertions else ()
+    return find_pending_results(codec, ledger, request.previous_anchors()) if ledger.reinsertions else ()
 
 
-def pending_results(codec: Codec, ledger: Ledger, goes_on: Iterable[str | None]) -> tuple[str, ...]:
+def find_pending_results(codec: Codec, ledger: Ledger, goes_on: Iterable[str | None]) -> tuple[str, ...]:
     """Results of inner calls that were never sent, by the anchors of the messages that made the calls."""
     known = [ledger.reinsertion(codec.name, made) for made in goes_on]
     return tuple(result for put in known if put is not None for result in put.owed)
 
 
-def delivered_anchor(request: Request, found: AnswerAnchor) -> str | None:
+def find_delivered_anchor(request: Request, found: AnswerAnchor) -> str | None:
     """The anchor by which later turns' histories will show the message delivered now."""
     call_id, said, before = found
     base = policy_anchor_base(call_id, said)

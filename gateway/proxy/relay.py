@@ -20,7 +20,7 @@ from crosswind.gateway.proxy.stream import (
     StreamRelay,
     check_readable,
     note_cut,
-    relayed_headers,
+    select_headers,
     too_large,
     without,
 )
@@ -92,7 +92,7 @@ class ResponseRelay:
             settled = await self.recording.settle(exchange)
             await sink.answer(answer.status, body, answer.head.write(edited=edited))
         else:
-            headers = without(relayed_headers(answer, edited=edited), b"content-length")
+            headers = without(select_headers(answer, edited=edited), b"content-length")
             body = shape_answer(exchange, body, headers)
             settled = await self.recording.settle(exchange)
             await sink.answer(answer.status, body, headers)

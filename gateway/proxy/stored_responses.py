@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from crosswind.gateway.http.auth import Caller
-from crosswind.gateway.noise.tool_view import pending_results
+from crosswind.gateway.noise.tool_view import find_pending_results
 from crosswind.gateway.protocols.call_ids import find_true_ids
 from crosswind.gateway.protocols.codec import Codec, codec_named
 from crosswind.gateway.protocols.document import Document, JsonPath, replace_values
@@ -103,7 +103,7 @@ class StoredResponses:
             hidden |= {str(produced.get("id")), *_inner_ids(turn)} - {own}
             delivered = decode(turn.delivered_view.bytes()) if turn.delivered_view else produced
             told = {name: value for name, value in delivered.items() if value != entry.get(name)}
-            told |= _restored_members(turn)
+            told |= _restore_members(turn)
             out.append({**entry, **{name: value for name, value in told.items() if name in entry}})
         kept = [one for one in out if not isinstance(one, dict) or one.get("id") not in hidden]
         return body if kept == data else replace_values(body, {("data",): kept})
@@ -151,7 +151,7 @@ class StoredResponses:
         made = history.policy_anchors(len(steps))[len(steps) - held.answer :]
         if (restored := _restore_ids(session, history.fork(len(steps)), given)) is not None:
             changed["input",] = given = restored
-        if owed := pending_results(codec, session.ledger, made):
+        if owed := find_pending_results(codec, session.ledger, made):
             changed["input",] = [*map(_item, owed), *_items_of(given)]
         view = _view(session, [item for step in steps for item in step.items])
         return replace_values(body, changed), StoredView(path, view.map_output)
@@ -172,7 +172,7 @@ class StoredResponses:
             return None
         produced = decode(turn.produced.bytes())
         delivered = decode(turn.delivered_view.bytes()) if turn.delivered_view else produced
-        delivered = {**delivered, **_restored_members(turn)} if found.re is _COMPLETION else delivered
+        delivered = {**delivered, **_restore_members(turn)} if found.re is _COMPLETION else delivered
         own = path[: found.start("id")] + str(produced.get("id", kept)) + (found["rest"] or "")
         if found["rest"] in _LISTS:
             view = await self._turns(session, codec, turn)
@@ -254,7 +254,7 @@ def _view(session: LiveSession, items: Iterable[UserText | ToolResult]) -> Clien
     )
 
 
-def _restored_members(turn: Turn) -> dict[str, Any]:
+def _restore_members(turn: Turn) -> dict[str, Any]:
     """The request's members that its stored completion repeats, as the client gave them."""
     if turn.received is None or turn.sent is None:
         return {}

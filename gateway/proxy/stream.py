@@ -287,10 +287,10 @@ def start_stream(sink: ResponseSink, answer: UpstreamResponse, *, edited: bool) 
     head, follows = answer.head, bool(answer.parts)
     if head is not None and head.template.length_at < 0 and isinstance(sink, HttpRequest):
         return sink.start(answer.status, head.write(edited=edited), follows=follows)
-    return sink.start(answer.status, relayed_headers(answer, edited=edited), follows=follows)
+    return sink.start(answer.status, select_headers(answer, edited=edited), follows=follows)
 
 
-def relayed_headers(answer: UpstreamResponse, *, edited: bool) -> Headers:
+def select_headers(answer: UpstreamResponse, *, edited: bool) -> Headers:
     """The answer's headers. An edited body goes out decoded, and with another length."""
     headers = drop_hop_by_hop(answer.headers)
     return without(headers, b"content-length", b"content-encoding") if edited else headers

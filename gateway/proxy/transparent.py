@@ -14,7 +14,7 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.request import ClientGone, HttpRequest
 from crosswind.gateway.proxy.routes import IncomingCall
-from crosswind.gateway.proxy.stream import relayed_headers, start_stream, without
+from crosswind.gateway.proxy.stream import select_headers, start_stream, without
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.trajectory.record import Durable
 from crosswind.gateway.turn.recording import Recording
@@ -75,9 +75,9 @@ class TransparentTurns:
         if len(raw) <= limit:
             if answer.head is not None:
                 return await http.answer(answer.status, raw, answer.head.write(edited=False))
-            headers = relayed_headers(answer, edited=False)
+            headers = select_headers(answer, edited=False)
             return await http.answer(answer.status, raw, without(headers, b"content-length"))
-        await http.start(answer.status, relayed_headers(answer, edited=False))
+        await http.start(answer.status, select_headers(answer, edited=False))
         try:
             await http.chunk(raw)
             async for chunk in answer.chunks():

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from crosswind.gateway.clock import now_us
 from crosswind.gateway.noise.events import EventBuilder
-from crosswind.gateway.noise.tool_view import MOST_ROUNDS, UNKNOWN_TOOL, delivered_anchor
+from crosswind.gateway.noise.tool_view import MOST_ROUNDS, UNKNOWN_TOOL, find_delivered_anchor
 from crosswind.gateway.protocols.answer import Round
 from crosswind.gateway.protocols.call_ids import IdPairs
 from crosswind.gateway.protocols.hidden_tools import HiddenCall
@@ -89,7 +89,7 @@ def ledger_rows(exchange: Exchange) -> list[Row]:
     """The ledger's rows of the turn's answer: what later turns put back, tools that left, and true ids."""
     ids = _find_changed_ids(exchange)
     rows = _rows_of_inner_calls(exchange, ids)
-    anchor = delivered_anchor(exchange.request, (ids[0][0], None, 0)) if ids else None
+    anchor = find_delivered_anchor(exchange.request, (ids[0][0], None, 0)) if ids else None
     if anchor is not None:
         session, protocol = exchange.session, exchange.codec.name
         rows.append(session.ledger.add_ids(anchor, ids, protocol, session.record.id, exchange.place))
@@ -132,7 +132,7 @@ def _rows_of_inner_calls(exchange: Exchange, ids: IdPairs) -> list[Row]:
     ]
     given = _anchors_given(ids)
     for found, put in tools.mapping.find_reinsertions(reader, tools, before, (reader.produced_body(), last)):
-        anchor = delivered_anchor(exchange.request, given.get(found[0], found))
+        anchor = find_delivered_anchor(exchange.request, given.get(found[0], found))
         if anchor is not None:
             kept = replace(put, protocol=exchange.codec.name)
             row = ledger.add_reinsertion(anchor, kept, session_id, exchange.place)
@@ -172,7 +172,7 @@ def with_rounds(turn: Turn, exchange: Exchange) -> Turn:
                 for one, results in zip(rounds, exchange.results, strict=True)
             ),
         ),
-        usage_injected=_injected_usage(rounds),
+        usage_injected=_sum_injected_usage(rounds),
     )
 
 
@@ -202,7 +202,7 @@ def _round(one: Round, results: Results, redactor: Redactor, *, masked: bool) ->
     )
 
 
-def _injected_usage(rounds: list[Round]) -> dict[str, Any]:
+def _sum_injected_usage(rounds: list[Round]) -> dict[str, Any]:
     """The exchanges and tokens that noise cost: rounds that the agent never asked for."""
     if not rounds:
         return {}

@@ -137,7 +137,7 @@ class Plan(StoredData):
     expected_turns: int = 12
     user_can_answer: bool = True
     evidence: bool = False
-    """Whether all evidence decides a tool's class. In plans of older stores its first word does."""
+    """Whether all evidence decides a tool's class. Plans of older stores go by the first word of its name."""
 
     def class_of(self, tool: str, schemas: Iterable[ToolSchema] = ()) -> ToolClass:
         """The class of a tool that is declared by these schemas, if by any."""

@@ -221,7 +221,7 @@ class Batch:
                 ledger = encode_ledger(shown.get(at, ()), names.get(at, ()))
                 encoded.append(encode_row(turn, content, ledger, arrival))
             except (KeyError, TypeError, ValueError, OverflowError) as error:
-                raise _refused(turn, error) from error
+                raise _make_refusal(turn, error) from error
             if self._repeated:
                 _execute(connection, INSERT, [encoded.pop()])
         if encoded and _execute(connection, INSERT, encoded) < len(encoded):
@@ -267,11 +267,11 @@ def _encode(rows: Sequence[Any], encode: Callable[[Any, Numbers], Values], numbe
         try:
             values.append(encode(row, numbers))
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise _refused(row, error) from error
+            raise _make_refusal(row, error) from error
     return values
 
 
-def _refused(row: Any, error: Exception) -> RowRefused:
+def _make_refusal(row: Any, error: Exception) -> RowRefused:
     """The error names no content: rows hold other people's text."""
     of = getattr(row, "session_id", "")
     return RowRefused(f"a {type(row).__name__} row of session {of!r} can't be stored: {error}")

@@ -75,7 +75,7 @@ class RedundantMessageWording:
             "message: some that repeat what it says in other words, some about their day that have nothing "
             "to do with it. Ask nothing, order nothing, add no fact, state no wish."
         )
-        return task, _uncontradicted(target)
+        return task, _find_uncontradicted(target)
 
     def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
         count = len(draw["before"])
@@ -97,7 +97,7 @@ def _count_words(text: str) -> int:
     return len(_WORD.findall(text))
 
 
-def _uncontradicted(target: UserTarget) -> str:
+def _find_uncontradicted(target: UserTarget) -> str:
     return target.text if target.before_contradiction is None else target.before_contradiction
 
 
@@ -111,7 +111,7 @@ def _draw_candidates(target: UserTarget, rng: SeededRandom) -> list[tuple[str, b
     sentences = [text[start:end].strip() for start, end in split_sentences(text)]
     said = [sentence for sentence in sentences if _count_words(sentence) in REPEATED_WORDS]
     drawn = [(rng.choice(REPEATS), sentence) for sentence in rng.sample(said, 4)]
-    if (before := _uncontradicted(target)) != text:
+    if (before := _find_uncontradicted(target)) != text:
         own = {before[start:end].strip() for start, end in split_sentences(before)}
         drawn = [(how, sentence) for how, sentence in drawn if sentence in own]
     repeats = [(how.replace("{}", sentence), True) for how, sentence in drawn]

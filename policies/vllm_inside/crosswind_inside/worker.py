@@ -35,7 +35,7 @@ class Weights:
 
 
 class WeightExtension:
-    """A mixin of vLLM's worker, by `--worker-extension-cls`; called through its `collective_rpc`."""
+    """vLLM mixes it into its worker (`--worker-extension-cls`) and calls it through `collective_rpc`."""
 
     _crosswind_serving: Weights | None = None
 

@@ -9,7 +9,7 @@ import anthropic
 import openai
 
 from crosswind.testing import Answer, Dialogue, MessageItem
-from crosswind.testing.small_routes import embedding
+from crosswind.testing.small_routes import make_embedding
 from tests.clients import shop
 from tests.clients.job import MODEL, PLAIN, Job, Outcome, Row
 from tests.clients.patience import asking_again, usable
@@ -59,7 +59,7 @@ async def embeddings(job: Job) -> Outcome:
             given: Any = {"model": MODEL, "input": [question, "another text"]}
             floats = await asking_again(job, partial(_vectors, client, given))
             told.append(floats.model_dump(mode="json"))
-            same = floats.data[0].embedding == embedding(question)
+            same = floats.data[0].embedding == make_embedding(question)
             outcome.answers.append("its own vector" if same else "another text's vector")
     outcome.history = told
     return outcome

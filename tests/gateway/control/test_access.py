@@ -14,7 +14,7 @@ from fastapi.routing import APIRoute
 
 from crosswind.gateway.client import AsyncClient, Client, GatewayError
 from crosswind.gateway.config.sections import Role
-from crosswind.gateway.control.access import needed_role
+from crosswind.gateway.control.access import find_role
 from crosswind.policies.deployment.gateway_observer import GatewayObserver
 from crosswind.policies.engine import EngineError
 from crosswind.simulators.benchmark.offered import check_offered
@@ -150,7 +150,7 @@ async def test_no_route_changes_anything_for_a_key_that_reads(running: Running) 
         for method in route.methods
         if method not in ("GET", "HEAD")
     ]:
-        assert needed_role(method, path) is not Role.READ, path
+        assert find_role(method, path) is not Role.READ, path
 
 
 def running_routes(running: Running) -> list[APIRoute]:
