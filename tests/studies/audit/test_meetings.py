@@ -46,7 +46,7 @@ async def _lead(tmp_path: Path, profile: str = PROFILE, text: str = TEXT) -> lis
 @pytest.fixture
 def repeats_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let user.redundant repeat whatever stands in the message, as it once did."""
-    monkeypatch.setattr(redundant, "_uncontradicted", lambda target: target.text)
+    monkeypatch.setattr(redundant, "_find_uncontradicted", lambda target: target.text)
 
 
 async def test_the_false_half_of_a_contradiction_is_not_repeated(tmp_path: Path) -> None:
