@@ -48,6 +48,8 @@ class Registered:
     """The third party's package that it comes from; empty: ours."""
     effect: Effect = Effect.ADDS
     """What it does to the answer: which classes of tools allow it."""
+    version: int = 1
+    """Rises when the same seed comes to draw something else."""
 
     def __post_init__(self) -> None:
         if self.fault and not self.effect.destroys:
@@ -125,17 +127,19 @@ def operator(
     source: str = "",
     effect: Effect = Effect.ADDS,
     fault: bool = False,
+    version: int = 1,
 ) -> Callable[[T], T]:
     """Register the decorated class under its public name.
 
     `effect` says what it does to the answer that it acts on; `fault=True` is short for `Effect.REPLACES`.
+    `version` rises when the same seed comes to draw something else.
     """
 
     def decorate(cls: T) -> T:
         documentation = (cls.__doc__ or "").strip()
         given = Effect.REPLACES if fault else effect
         entry = Registered(name, site, recovery, cls(), aliases, source, documentation=documentation)
-        register(replace(entry, effect=given))
+        register(replace(entry, effect=given, version=version))
         return cls
 
     return decorate

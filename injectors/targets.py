@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.conversation import ToolResult, ToolSchema, UserText
 from crosswind.injectors.faults import Fault
 
 MODEL_LINK = "model"
@@ -66,6 +66,34 @@ class Withheld(StrEnum):
     """It would have broken another guarantee, or could not be carried out."""
 
 
+class Half(StrEnum):
+    """The halves of the phrase packs, which share no template: a policy that trains on one is measured on
+    the other."""
+
+    TRAIN = "train"
+    TEST = "test"
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """What of its conversation an operator may draw from, besides its target. All texts are clean."""
+
+    half: Half = Half.TRAIN
+    """The half of the phrase packs that the session draws from."""
+    key: str = ""
+    """Seeds what is drawn once for the whole session."""
+    opening: str = ""
+    """What the user said first in this conversation."""
+    earlier: tuple[UserText | ToolResult, ...] = ()
+    """The texts before this one, `EARLIER_TEXTS` at most."""
+    phrases: frozenset[str] = frozenset()
+    """The pack entries that this conversation has met: the members `phrases` of its draws."""
+
+
+EARLIER_TEXTS = 64
+NO_BRANCH = Branch()
+
+
 @dataclass(frozen=True, slots=True)
 class UserTarget:
     """A user's text. `protected` holds the spans [start, end) of entities that must survive unchanged."""
@@ -77,8 +105,7 @@ class UserTarget:
     user_can_answer: bool = True
     clean: str | None = None
     """What the user said, where other noise has come to it; None: `text` itself."""
-    opening: str = ""
-    """What the user said first in this conversation."""
+    branch: Branch = NO_BRANCH
     unsettled: tuple[str, ...] = ()
     """The words that the same rule has put in doubt in an earlier message, and not settled yet."""
     before_contradiction: str | None = None
@@ -96,6 +123,7 @@ class InstructionsTarget:
 
     text: str
     ordinal: int
+    branch: Branch = NO_BRANCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +139,7 @@ class ToolResultTarget:
     tools: tuple[ToolSchema, ...] = ()
     beside: str = ""
     """What stands around it where it is a part of a user's message: the goal, say, and possible actions."""
+    branch: Branch = NO_BRANCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +177,7 @@ class ToolTarget:
     tool: ToolSchema
     declared: tuple[ToolSchema, ...] = ()
     taken: frozenset[str] = frozenset()
+    branch: Branch = NO_BRANCH
 
 
 Target = UserTarget | InstructionsTarget | ToolResultTarget | TransportTarget | ModelTarget | ToolTarget

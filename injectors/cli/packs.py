@@ -16,7 +16,8 @@ from crosswind.injectors.packs.checks import check_between
 from crosswind.injectors.packs.load import PackError, load_all, shipped_files
 from crosswind.injectors.packs.missing import Missing, find_missing
 from crosswind.injectors.packs.model import Pack, Problem, parse
-from crosswind.injectors.packs.parts import OPERATORS, WANTED_DOMAINS, Half
+from crosswind.injectors.packs.parts import OPERATORS, WANTED_DOMAINS
+from crosswind.injectors.targets import Half
 
 
 @click.group(

@@ -44,6 +44,8 @@ class BranchCounters(msgspec.Struct, gc=False):
     """Injections into a tool's results."""
     _called: frozenset[str] = frozenset()
     """The tools whose calls were answered."""
+    phrases: frozenset[str] = frozenset()
+    """The pack entries that the branch has met."""
     observed: ObservedCalls = msgspec.field(default_factory=ObservedCalls)
     """What these calls showed of their tools, where the plan has noise for results."""
 
@@ -114,6 +116,8 @@ class BranchCounters(msgspec.Struct, gc=False):
 
     def _count_injection(self, item: Item, decision: Decision, active: ActiveRule | None) -> None:
         self.events += 1
+        if phrases := decision.draw.get("phrases"):
+            self.phrases = self.phrases.union(phrases)
         if words := decision.draw.get("owed"):
             self.unsettled = {**self.unsettled, decision.rule: tuple(words)}
         elif "settles" in decision.draw:

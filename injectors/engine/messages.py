@@ -17,6 +17,7 @@ from crosswind.injectors.conversation import (
     Item,
     Ref,
     ToolResult,
+    ToolSchema,
     UserText,
 )
 from crosswind.injectors.engine import observations
@@ -31,7 +32,16 @@ from crosswind.injectors.guard.tool_classes import ASSUMED_REPLAYABLE, Permissio
 from crosswind.injectors.identity import slot_on
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.schedule import due
-from crosswind.injectors.targets import Draw, InstructionsTarget, ToolClass, ToolResultTarget, UserTarget
+from crosswind.injectors.targets import (
+    EARLIER_TEXTS,
+    NO_BRANCH,
+    Branch,
+    Draw,
+    InstructionsTarget,
+    ToolClass,
+    ToolResultTarget,
+    UserTarget,
+)
 from crosswind.injectors.text.entities import ProtectedSpans
 from crosswind.injectors.wording import Texts, apply_draw
 
@@ -83,7 +93,7 @@ def perturb_messages(
             if allow_new and rules:
                 alone = part == 0 and not (at + 1 < len(items) and _same_message(item, items[at + 1]))
                 writer = writer or _TextNoise(plan, conversation, counters, texts)
-                decided = writer.perturb(item, rules, turn, part, tool_class, alone=alone)
+                decided = writer.perturb(at, item, rules, turn, part, tool_class, alone=alone)
             else:
                 decided = NewText(item, (), None, ())
             new.append(decided)
@@ -119,7 +129,7 @@ def perturb_instructions(
         return None, NewText(item, (), None, ())
     writer = _TextNoise(plan, Conversation(()), BranchCounters(plan), texts)
     rules = plan.rules_by_site.get(item.site, NO_RULES)
-    new = writer.perturb(item, rules, turn, 0, ToolClass.UNKNOWN, alone=True)
+    new = writer.perturb(0, item, rules, turn, 0, ToolClass.UNKNOWN, alone=True)
     return new.text, new
 
 
@@ -146,6 +156,7 @@ class _TextNoise:
 
     __slots__ = (
         "_alone",
+        "_branch",
         "_conversation",
         "_counters",
         "_done",
@@ -166,6 +177,7 @@ class _TextNoise:
 
     def perturb(
         self,
+        at: int,
         item: Item,
         rules: Mapping[str, ActiveRule],
         turn: int,
@@ -174,8 +186,17 @@ class _TextNoise:
         *,
         alone: bool,
     ) -> NewText:
-        """Let each rule act in its turn on what the one before left. `tool_class` is that of the tool whose
-        result the item is; `alone` says whether it is the only text of its message."""
+        """Let each rule act in its turn on what the one before left. `at` is the item's index,
+        `tool_class` that of the tool whose result it is; `alone` says whether it is the only text of its
+        message."""
+        items, plan = self._conversation.items, self._plan
+        self._branch = Branch(
+            plan.phrases,
+            plan.session_key,
+            next((one.text for one in items if isinstance(one, UserText)), ""),
+            items[max(0, at - EARLIER_TEXTS) : at],
+            self._counters.phrases,
+        )
         self._item, self._turn, self._part, self._tool_class, self._alone = (
             item,
             turn,
@@ -275,14 +296,21 @@ class _TextNoise:
         target, item = self._target, self._item
         if isinstance(item, UserText):
             return _user_target(
-                item, text, self._conversation, unsettled, self._uncontradicted, self._plan.user_can_answer
+                item,
+                text,
+                self._conversation.tools,
+                self._branch,
+                unsettled,
+                self._uncontradicted,
+                self._plan.user_can_answer,
             )
         if target is None or target.text is not text:
             if isinstance(item, ToolResult):
                 faults = self._counters.faults_on(item)
-                target = _result_target(item, text, self._conversation, self._tool_class, faults)
+                tools = self._conversation.tools
+                target = _result_target(item, text, tools, self._branch, self._tool_class, faults)
             else:
-                target = InstructionsTarget(text, item.ordinal)
+                target = InstructionsTarget(text, item.ordinal, self._branch)
             self._target = target
         return target
 
@@ -321,12 +349,12 @@ class _TextNoise:
 def _user_target(
     item: UserText,
     text: str,
-    conversation: Conversation,
+    tools: tuple[ToolSchema, ...],
+    branch: Branch,
     unsettled: tuple[str, ...] = (),
     uncontradicted: str | None = None,
     can_answer: bool = True,
 ) -> UserTarget:
-    tools = conversation.tools
     return UserTarget(
         text,
         item.ordinal,
@@ -334,23 +362,28 @@ def _user_target(
         tools,
         can_answer,
         item.text,
-        next((one.text for one in conversation.items if isinstance(one, UserText)), ""),
+        branch,
         unsettled,
         uncontradicted,
     )
 
 
 def _result_target(
-    item: ToolResult, text: str, conversation: Conversation, tool_class: ToolClass, prior_faults: int
+    item: ToolResult,
+    text: str,
+    tools: tuple[ToolSchema, ...],
+    branch: Branch,
+    tool_class: ToolClass,
+    faults: int,
 ) -> ToolResultTarget:
-    call, tools = item.call, conversation.tools
-    return ToolResultTarget(text, item.ordinal, call.name, call.arguments, tool_class, prior_faults, tools)
+    name, arguments = item.call.name, item.call.arguments
+    return ToolResultTarget(text, item.ordinal, name, arguments, tool_class, faults, tools, branch=branch)
 
 
 def _clean_target(item: Item, text: str, conversation: Conversation) -> TextTarget:
     """What a stored draw is applied to: it needs no more than the text."""
     if isinstance(item, UserText):
-        return _user_target(item, text, conversation)
+        return _user_target(item, text, conversation.tools, NO_BRANCH)
     if isinstance(item, ToolResult):
-        return _result_target(item, text, conversation, ToolClass.UNKNOWN, 0)
+        return _result_target(item, text, conversation.tools, NO_BRANCH, ToolClass.UNKNOWN, 0)
     return InstructionsTarget(text, item.ordinal)

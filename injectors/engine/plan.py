@@ -30,7 +30,7 @@ from crosswind.injectors.operator import Operator, Registered
 from crosswind.injectors.profiles.load import Companion, Compose, Profile, ProfileError
 from crosswind.injectors.profiles.schedule import ALWAYS, STAGES, WHOLE, When, Window
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import ToolClass
+from crosswind.injectors.targets import Half, ToolClass
 
 CLEAN, NOISY = "clean", "noisy"
 SCOPES = ("session", "group", "task")
@@ -138,6 +138,8 @@ class Plan(StoredData):
     user_can_answer: bool = True
     evidence: bool = False
     """Whether all evidence decides a tool's class. Plans of older stores go by the first word of its name."""
+    phrases: Half = Half.TRAIN
+    """The half of the phrase packs that operators draw from."""
 
     def class_of(self, tool: str, schemas: Iterable[ToolSchema] = ()) -> ToolClass:
         """The class of a tool that is declared by these schemas, if by any."""
@@ -148,6 +150,11 @@ class Plan(StoredData):
     def slot_line(self, rule: CompiledRule, place: str) -> str:
         """What the keys of a rule's slots at a site, or at one link or tool of it, have in common."""
         return slot_line(self.seed, self.scope, self.scope_key, rule.name or rule.operator, place)
+
+    @cached_property
+    def session_key(self) -> str:
+        """Seeds what operators draw once for the whole session."""
+        return f"{self.seed}|{self.scope}|{self.scope_key}"
 
     @cached_property
     def rules_by_site(self) -> Mapping[Site, Mapping[str, ActiveRule]]:
@@ -236,6 +243,7 @@ def make_plan(
         expected_turns=profile.expected_turns,
         user_can_answer=profile.user_can_answer if user_can_answer is None else user_can_answer,
         evidence=True,
+        phrases=profile.phrases,
     )
 
 

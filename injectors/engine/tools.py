@@ -24,7 +24,7 @@ from crosswind.injectors.guard.solvability import FULL, NOTHING
 from crosswind.injectors.guard.tools import ToolConstraints
 from crosswind.injectors.identity import slot_on
 from crosswind.injectors.profiles.schedule import Occasion, due
-from crosswind.injectors.targets import AddedTool, ToolChange, ToolTarget
+from crosswind.injectors.targets import AddedTool, Branch, ToolChange, ToolTarget
 from crosswind.injectors.wording import Texts
 
 UNCONSTRAINED = ToolConstraints()
@@ -96,12 +96,14 @@ class _Walk:
     injections: list[Injection] = field(default_factory=list)
     _counters: dict[str, _Counter] = field(init=False)
     _taken: set[str] = field(init=False)
+    branch: Branch = field(init=False)
     _shown: int = field(init=False)
     """How many tools are shown so far."""
 
     def __post_init__(self) -> None:
         self.decisions = list(self.known.decisions)
         self._counters = {active.rule.name: _Counter() for active in self.rules}
+        self.branch = Branch(self.plan.phrases, self.plan.session_key)
         self._taken = {tool.name for tool in self.tools} | self.constraints.taken
         self._shown = len(self.tools) + len(self.constraints.taken)
 
@@ -138,7 +140,7 @@ class _Walk:
         slot = slot_on(plan.slot_line(rule, f"{active.site.value}:{name}"), ordinal)
         if not due(rule.when, rule.window, occasion, plan.expected_turns) or not rule.when.by_chance(slot):
             return ()
-        target = ToolTarget(row.tool, self.tools, frozenset(self._taken))
+        target = ToolTarget(row.tool, self.tools, frozenset(self._taken), self.branch)
         outcome = apply_rule(
             active,
             target,

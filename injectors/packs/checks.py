@@ -14,7 +14,6 @@ from crosswind.injectors.packs.parts import (
     DRAWN_SLOTS,
     PARTS,
     Form,
-    Half,
     Part,
 )
 from crosswind.injectors.packs.words import (
@@ -25,6 +24,7 @@ from crosswind.injectors.packs.words import (
     opening,
     runs,
 )
+from crosswind.injectors.targets import Half
 from crosswind.injectors.text.languages import Language
 
 Row = tuple[int, Entry, Part]

@@ -12,8 +12,9 @@ from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.packs.domains import detect_domain, has_stem, split_words
 from crosswind.injectors.packs.load import load
 from crosswind.injectors.packs.model import SLOT, Entry, Pack
-from crosswind.injectors.packs.parts import DRAWN_SLOTS, Address, Domain, Half
+from crosswind.injectors.packs.parts import DRAWN_SLOTS, Address, Domain
 from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import Half
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.parameters import ValueType
 

@@ -14,7 +14,8 @@ from typing import Annotated
 
 import msgspec
 
-from crosswind.injectors.packs.parts import Address, Domain, Half
+from crosswind.injectors.packs.parts import Address, Domain
+from crosswind.injectors.targets import Half
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.parameters import ValueType
 

@@ -26,13 +26,6 @@ class Domain(StrEnum):
     DATA = "data"
 
 
-class Half(StrEnum):
-    """Policies train on one half and are measured on the other; the halves share no template."""
-
-    TRAIN = "train"
-    TEST = "test"
-
-
 class Address(StrEnum):
     """How a phrase addresses its reader, in languages that have two ways: "du" and "Sie", "你" and "您"."""
 

@@ -12,7 +12,7 @@ from crosswind.injectors.profiles.errors import ProfileError
 from crosswind.injectors.profiles.expressions import check_expression
 from crosswind.injectors.profiles.marks import check_mark
 from crosswind.injectors.profiles.schedule import ALWAYS, When
-from crosswind.injectors.targets import ToolClass
+from crosswind.injectors.targets import Half, ToolClass
 
 Severity = Annotated[Real, Field(ge=0, le=1)]
 LEVEL = "/level-"
@@ -96,6 +96,8 @@ class Profile(_Model):
     expected_turns: Whole = Field(12, ge=1)
     user_can_answer: bool = True
     """Whether somebody answers the agent's questions: only then a user may withhold what the task needs."""
+    phrases: Half = Half.TRAIN
+    """The half of the phrase packs that operators draw from: train on one half, and measure on the other."""
     bounds: Bounds = DEFAULT
     rules: tuple[Rule, ...] = ()
     lineage: dict[str, Any] = Field(default_factory=dict)

@@ -93,7 +93,7 @@ class TopicDriftWording:
             "that needs no tool, orders nothing, and names nothing in particular. They come in the user's "
             f"message number {target.ordinal + 1}."
         )
-        return task, target.opening
+        return task, target.branch.opening
 
     def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
         questions = [
@@ -154,7 +154,7 @@ class BoundaryProbingWording:
             f"each on a line of its own, in each of which the user {PROBE_TASKS[draw['target']]}. Name "
             f"nothing in particular. They come in the user's message number {target.ordinal + 1}."
         )
-        return task, target.opening
+        return task, target.branch.opening
 
     def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
         probes = [check_general(line) for line in read_lines(text, len(draw["probes"]), like=target.text)]
@@ -208,7 +208,7 @@ class OutOfScopeWording:
             f"in particular. They come in the user's message number {target.ordinal + 1}."
         )
         tools = {tool.name: tool.description for tool in target.tools}
-        return task, json.dumps({"tools": tools, "asked": target.opening}, ensure_ascii=False)
+        return task, json.dumps({"tools": tools, "asked": target.branch.opening}, ensure_ascii=False)
 
     def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
         requests = [check_general(line) for line in read_lines(text, len(draw["requests"]), like=target.text)]

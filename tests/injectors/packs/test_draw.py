@@ -10,8 +10,9 @@ from crosswind.injectors.conversation import ToolList, ToolSchema
 from crosswind.injectors.packs.domains import detect_domain, has_stem, split_words
 from crosswind.injectors.packs.draw import Phrase, Setting, draw_phrase, fill, make_setting
 from crosswind.injectors.packs.load import load
-from crosswind.injectors.packs.parts import Address, Domain, Half
+from crosswind.injectors.packs.parts import Address, Domain
 from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import Half
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.parameters import ValueType
 from tests.injectors.values.test_mentions import TRAVEL

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from crosswind.injectors.packs.load import load, load_all, shipped_files
 from crosswind.injectors.packs.missing import find_missing
-from crosswind.injectors.packs.parts import PARTS, Domain, Half, wanted
+from crosswind.injectors.packs.parts import PARTS, Domain, wanted
+from crosswind.injectors.targets import Half
 from crosswind.injectors.text.languages import Language
 
 
