@@ -16,7 +16,7 @@ from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import ToolClass, ToolResultTarget, UserTarget
+from crosswind.injectors.targets import Branch, ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text.entities import find_protected_spans
 from crosswind.injectors.text.graphemes import find_boundary, shorten
 from crosswind.injectors.text.languages import ENGLISH_ONLY, UNABLE, detect_language, is_foreign
@@ -50,7 +50,8 @@ _CHARACTER = regex.compile(r"\X")
 
 def target(entry: Registered, text: str) -> UserTarget | ToolResultTarget:
     if entry.site is Site.USER_TEXT:
-        return UserTarget(text, 0, find_protected_spans(text, ()), (), clean=text, opening=text)
+        branch = Branch(opening=text)
+        return UserTarget(text, 0, find_protected_spans(text, ()), (), clean=text, branch=branch)
     return ToolResultTarget(text, 0, "get_order", '{"order_id": "W17"}', ToolClass.READ_ONLY, 0, ())
 
 
