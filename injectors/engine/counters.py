@@ -58,6 +58,10 @@ class BranchCounters(msgspec.Struct, gc=False):
         key = active.rule.key(self.plan, active.site.value) if active.rule.when.burst is not None else ""
         return Occasion(self._occasions_before(active), turn, injected, last, key, self._called)
 
+    def has_acted(self, rule: CompiledRule) -> bool:
+        """Whether the rule has injected anything on this branch."""
+        return rule.name in self._acted
+
     def _occasions_before(self, active: ActiveRule) -> int:
         if active.scoped:
             return self._occasions.get(active.rule.name, 0)

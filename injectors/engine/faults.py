@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from crosswind.injectors.conversation import Site
@@ -45,6 +46,9 @@ class LinkMemory:
     """Per rule the last turn asked for, and what the rule did before it."""
     run: tuple[int, int] = (0, 0)
     """The last turn asked for, and the turn at which the run of destroyed answers before it begins."""
+    exposed: dict[str, tuple[int, int | None]] = field(default_factory=dict)
+    """Per rule that must act once: the turns before which its first injection was looked for, and that
+    injection's turn."""
 
 
 FaultMemory = dict[tuple[Site, str, bool], LinkMemory]
@@ -75,14 +79,11 @@ def decide_faults(
     if plan.rules_by_site.keys().isdisjoint((Site.TRANSPORT, Site.MODEL_RESPONSE)):
         return []
     memory = {} if memory is None else memory
-    transport = LinkRules(plan, Site.TRANSPORT, link, streaming, memory)
-    if link != MODEL_LINK:
-        return transport.decide(turn, attempt, spent, met, None)
-    provider = LinkRules(plan, Site.MODEL_RESPONSE, link, streaming, memory)
-    decided = transport.decide(turn, attempt, spent, met, provider)
-    if of_provider:
+    decided = LinkRules(plan, Site.TRANSPORT, link, streaming, memory).decide(turn, attempt, spent, met)
+    if link == MODEL_LINK and of_provider:
         met += sum(one.fault is not None for one in decided)
-        decided += provider.decide(turn, attempt, spent, met, transport)
+        provider = LinkRules(plan, Site.MODEL_RESPONSE, link, streaming, memory)
+        decided += provider.decide(turn, attempt, spent, met)
     return decided
 
 
@@ -96,19 +97,15 @@ class LinkRules:
     streaming: bool
     memory: FaultMemory
 
-    def decide(
-        self, turn: int, attempt: int, spent: int, met: int, beside: LinkRules | None
-    ) -> list[LinkDecision]:
-        """Let each rule act on one exchange in its turn. `beside` are the rules for the same link's other
-        site, which destroy answers, too.
-        """
+    def decide(self, turn: int, attempt: int, spent: int, met: int) -> list[LinkDecision]:
+        """Let each rule act on one exchange in its turn."""
         out: list[LinkDecision] = []
         acting = 0
         may_destroy: bool | None = None
         for one in self._rules():
             destroys = one.entry.fault
             if destroys and may_destroy is None:
-                may_destroy = self._may_destroy(turn, attempt, spent, beside)
+                may_destroy = self._may_destroy(turn, attempt, spent)
             if (destroys and not may_destroy) or not self._due(one, turn):
                 continue
             found = self._apply(one, turn, attempt)
@@ -128,17 +125,17 @@ class LinkRules:
     def _rules(self) -> Iterable[ActiveRule]:
         return self.plan.rules_by_site.get(self.site, NO_RULES).values()
 
-    def _may_destroy(self, turn: int, attempt: int, spent: int, beside: LinkRules | None) -> bool:
+    def _may_destroy(self, turn: int, attempt: int, spent: int) -> bool:
         """Whether the bounds leave room for an answer to be destroyed."""
         bounds = self.plan.bounds
         if attempt >= bounds.faults_per_call or spent >= bounds.faults_per_session:
             return False
         # In a run of turns that rules would destroy, destroy as many as the bound allows, let one
         # through, and begin again.
-        begin = self._begin_of_run(turn, beside)
+        begin = self._begin_of_run(turn)
         return (turn - begin) % (bounds.faults_per_call + 1) < bounds.faults_per_call
 
-    def _begin_of_run(self, turn: int, beside: LinkRules | None) -> int:
+    def _begin_of_run(self, turn: int) -> int:
         """The first of the turns in a row before this one that rules would destroy; the turn itself where
         there are none.
         """
@@ -147,7 +144,7 @@ class LinkRules:
         if turn == known:
             return known_begin
         begin = turn
-        both = (self,) if beside is None else (self, beside)
+        both = self._of_both_sites()
         while begin > 0 and any(rules._destroys(begin - 1) for rules in both):
             begin -= 1
             if begin == known:
@@ -156,18 +153,55 @@ class LinkRules:
         kept.run = turn, begin
         return begin
 
-    def _destroys(self, turn: int) -> bool:
-        """Whether a rule would destroy the answer to the first attempt at a turn, bounds aside."""
-        destroying = (one for one in self._rules() if one.entry.fault)
-        return any(self._due(one, turn) and self._acts(one, turn) for one in destroying)
+    def _of_both_sites(self) -> tuple[LinkRules, ...]:
+        """The rules that destroy answers to one exchange, in the order in which they act."""
+        if self.link != MODEL_LINK:
+            return (self,)
+        sites = (Site.TRANSPORT, Site.MODEL_RESPONSE)
+        return tuple(LinkRules(self.plan, site, self.link, self.streaming, self.memory) for site in sites)
+
+    def _destroys(self, turn: int, before: ActiveRule | None = None) -> bool:
+        """Whether a rule, of those before this one, would destroy the answer to the first attempt at a turn,
+        bounds aside.
+        """
+        ahead = takewhile(lambda one: one is not before, self._rules())
+        return any(one.entry.fault and self._due(one, turn) and self._acts(one, turn) for one in ahead)
 
     def _due(self, one: ActiveRule, turn: int) -> bool:
         return one.always or self._is_occasion(one, turn, self._count(one, turn))
 
     def _is_occasion(self, one: ActiveRule, turn: int, counted: Counted) -> bool:
         rule, plan = one.rule, self.plan
-        key = rule.key(plan, f"{self.site.value}:{self.link}") if rule.when.burst is not None else ""
-        return due(rule.when, rule.window, Occasion(turn, turn, *counted, key), plan.expected_turns)
+        when = (self._must_act(one, turn) and one.until_exposed) or rule.when
+        key = rule.key(plan, f"{self.site.value}:{self.link}") if when.burst is not None else ""
+        return due(when, rule.window, Occasion(turn, turn, *counted, key), plan.expected_turns)
+
+    def _must_act(self, one: ActiveRule, turn: int) -> bool:
+        """Whether the rule acts on the first attempt at a turn if it can: it has to act once, and hasn't yet.
+        An answer that the bounds or another rule kept from it was no place.
+        """
+        if one.until_exposed is None:
+            return False
+        kept = self._memory().exposed
+        begin, first = kept.get(one.rule.name, (0, None))
+        for earlier in range(begin, turn) if first is None else ():
+            kept[one.rule.name] = earlier, None
+            if self._due(one, earlier) and self._is_free(one, earlier) and self._acts(one, earlier):
+                first = earlier
+                break
+        kept[one.rule.name] = max(begin, turn), first
+        return first is None or turn <= first
+
+    def _is_free(self, one: ActiveRule, turn: int) -> bool:
+        """Whether no rule ahead of this one destroys the answer that it would destroy, nor the bounds do
+        without it.
+        """
+        if not one.entry.fault:
+            return True
+        sites = self._of_both_sites()
+        ahead = sites[: [rules.site for rules in sites].index(self.site)]
+        taken = any(rules._destroys(turn) for rules in ahead) or self._destroys(turn, before=one)
+        return not taken and self._may_destroy(turn, 0, 0)
 
     def _count(self, one: ActiveRule, turn: int) -> Counted:
         """What a rule did on the first attempts at earlier turns, for schedules that ask for it."""
@@ -206,12 +240,13 @@ class LinkRules:
         # The link's name is part of the slot: two links of one session have draws of their own.
         line = self.plan.slot_line(one.rule, f"{self.site.value}:{self.link}")
         slot = slot_on(line, turn, attempt=attempt)
-        if not one.rule.when.by_chance(slot):
+        must = attempt == 0 and self._must_act(one, turn)
+        if not (must or one.rule.when.by_chance(slot)):
             return None
         target: TransportTarget | ModelTarget = ModelTarget(turn, attempt, self.streaming)
         if self.site is Site.TRANSPORT:
             target = TransportTarget(self.link, turn, attempt, self.streaming)
-        outcome = apply_rule(one, target, slot, f"{self.link}:{turn}#{attempt}", _check)
+        outcome = apply_rule(one, target, slot, f"{self.link}:{turn}#{attempt}", _check, must=must)
         if outcome is None:
             return None
         # An operator may give a fault's settings in its place.

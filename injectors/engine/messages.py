@@ -25,7 +25,7 @@ from crosswind.injectors.engine.counters import BranchCounters, in_scope
 from crosswind.injectors.engine.decision import Decision, Injection, KnownText, NewText
 from crosswind.injectors.engine.plan import NO_RULES, ActiveRule, Plan
 from crosswind.injectors.engine.resume import MessageNoise, WalkEnd
-from crosswind.injectors.engine.rule import Outcome, carry_out, conclude, draw_rule
+from crosswind.injectors.engine.rule import Outcome, carry_out, conclude, draw_rule, draw_where_possible
 from crosswind.injectors.guard import shown_text, solvability
 from crosswind.injectors.guard.solvability import NOTHING
 from crosswind.injectors.guard.tool_classes import ASSUMED_REPLAYABLE, Permission, is_repeatable, permit
@@ -245,7 +245,12 @@ class _TextNoise:
         if active.always:
             return True
         occasion = self._counters.occasion(active, self._turn)
-        return due(active.rule.when, active.rule.window, occasion, self._plan.expected_turns)
+        when = (self._must_act(active) and active.until_exposed) or active.rule.when
+        return due(when, active.rule.window, occasion, self._plan.expected_turns)
+
+    def _must_act(self, active: ActiveRule) -> bool:
+        """Whether the rule acts on this item if it can: it has to act once, and hasn't yet."""
+        return active.until_exposed is not None and not self._counters.has_acted(active.rule)
 
     def _full(self, more: int = 0) -> str | None:
         """Why there is no room for an injection, with so many more; None: there is."""
@@ -257,14 +262,17 @@ class _TextNoise:
         slot = slot_on(active.line, item.ordinal, self._part)
         if rule.observation and isinstance(item, UserText):
             full = None if unsettled else self._full()
-            return observations.apply_to_observations(active, slot, item, text, full)
+            must = self._must_act(active)
+            return observations.apply_to_observations(active, slot, item, text, full, must=must)
         if entry.fault and not self._alone:
             return None  # One of a result's several parts: the others would tell the truth all the same.
         # A doubt that has to be settled is not left to chance.
-        if not (active.certain or unsettled or rule.when.by_chance(slot)):
+        must = not unsettled and self._must_act(active)
+        if not (active.certain or unsettled or must or rule.when.by_chance(slot)):
             return None
         target = self._target_for(text, unsettled)
-        drawn = draw_rule(active, target, slot, item.anchor, self._texts)
+        draw = draw_where_possible if must else draw_rule
+        drawn = draw(active, target, slot, item.anchor, self._texts)
         if drawn is None:
             return None
         attempt = carry_out(

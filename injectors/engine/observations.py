@@ -15,7 +15,14 @@ from typing import Any
 
 from crosswind.injectors.conversation import UserText
 from crosswind.injectors.engine.plan import ActiveRule
-from crosswind.injectors.engine.rule import Attempt, Outcome, carry_out, conclude, draw_rule
+from crosswind.injectors.engine.rule import (
+    Attempt,
+    Outcome,
+    carry_out,
+    conclude,
+    draw_rule,
+    draw_where_possible,
+)
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard.solvability import NOTHING
 from crosswind.injectors.identity import slot_of_text
@@ -30,11 +37,12 @@ draw."""
 
 
 def apply_to_observations(
-    active: ActiveRule, slot: str, item: UserText, text: str, full: str | None
+    active: ActiveRule, slot: str, item: UserText, text: str, full: str | None, *, must: bool = False
 ) -> Outcome | None:
     """Let a rule act on the observations that its mark finds in a message. None where it leaves all alone.
 
-    What the guard has against one of them withholds the rule's work on the whole message.
+    What the guard has against one of them withholds the rule's work on the whole message. `must`: it acts on
+    the first one that is a place for it.
     """
     parts: list[dict[str, Any]] = []
     refused: str | None = None
@@ -42,10 +50,12 @@ def apply_to_observations(
     beside = _without(text, observations)
     for found in observations:
         key = slot_of_text(active.line, found.text)
-        if not active.rule.when.by_chance(key):
+        first = must and not parts
+        if not (first or active.rule.when.by_chance(key)):
             continue
         target = _target(found.text, item.ordinal, beside)
-        drawn = draw_rule(active, target, key, item.anchor)
+        draw_it = draw_where_possible if first else draw_rule
+        drawn = draw_it(active, target, key, item.anchor)
         if drawn is None:
             continue
         attempt = carry_out(active, target, key, drawn, partial(_check, active, target))

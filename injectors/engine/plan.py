@@ -85,6 +85,8 @@ class ActiveRule(NamedTuple):
     """Whether it picks among the items of its site: the occasions of all others are the same ones."""
     assurance: str
     """The sentence of an event's note that says how the task can still be solved."""
+    until_exposed: When | None
+    """The schedule by which it acts until it has injected once; None: always by its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,8 @@ class Assignment:
     noise_type: str | None = None
     level: int | None = None
     curriculum_version: int | None = None
+    at_least_one: bool = False
+    """Whether each rule acts at the first place that it has, also where the profile doesn't say so."""
 
     def __post_init__(self) -> None:
         if self.arm not in (CLEAN, NOISY):
@@ -182,18 +186,20 @@ def _operator(rule: CompiledRule, entry: Registered) -> Operator | None:
 
 def _activate(plan: Plan, rule: CompiledRule, entry: Registered) -> ActiveRule:
     site = Site.USER_TEXT if rule.observation else entry.site
-    always = rule.window == WHOLE and (rule.when == ALWAYS or replace(rule.when, probability=1.0) == ALWAYS)
+    must, free = rule.when.at_least_one, replace(rule.when, probability=1.0, at_least_one=False)
+    always = rule.window == WHOLE and free == ALWAYS
     scoped = bool(rule.tools or rule.text or rule.observation)
     return ActiveRule(
         rule,
         entry,
         operator=_operator(rule, entry),
         always=always,
-        certain=always and not scoped and rule.when.probability >= 1.0,
+        certain=always and not scoped and rule.when.probability >= 1.0 and not must,
         line=plan.slot_line(rule, site.value),
         site=site,
         scoped=scoped,
         assurance=why_solvable(entry, plan.bounds),
+        until_exposed=rule.when.without_chance() if must else None,
     )
 
 
@@ -225,7 +231,7 @@ def make_plan(
         noise_type = _settle_type(profile, dose.noise_type, f"type|{key}")
         covered = profile.coverage >= 1.0 or SeededRandom(f"coverage|{key}").chance(profile.coverage)
         if covered and (not profile.labels or _match_labels(profile, labels or {})):
-            rules = _compile_rules(profile, level, noise_type)
+            rules = _compile_rules(profile, level, noise_type, at_least_one=dose.at_least_one)
     return Plan(
         profile=profile.name,
         profile_version=profile.version,
@@ -280,9 +286,12 @@ def _settle_type(profile: Profile, noise_type: str | None, key: str) -> str | No
     return SeededRandom(key).weighted(offered, weights)
 
 
-def _compile_rules(profile: Profile, level: int | None, kept: str | None) -> tuple[CompiledRule, ...]:
+def _compile_rules(
+    profile: Profile, level: int | None, kept: str | None, *, at_least_one: bool
+) -> tuple[CompiledRule, ...]:
     if level == 0:
         return ()
+    at_least_one = at_least_one or profile.at_least_one
     out: list[CompiledRule] = []
     seen: dict[str, int] = {}
     for at, rule in enumerate(profile.rules):
@@ -293,11 +302,13 @@ def _compile_rules(profile: Profile, level: int | None, kept: str | None) -> tup
                 severity = 0.0 if level is None else profile.levels[level]
             if severity > 0 and kept in (None, rule.operator):
                 name = one.operator if number == 1 else f"{one.operator}#{number}"
+                # A companion isn't what the session was assigned.
+                must = one is rule and at_least_one and not one.when.at_least_one
                 compiled = CompiledRule(
                     name,
                     one.operator,
                     severity,
-                    one.when,
+                    replace(one.when, at_least_one=True) if must else one.when,
                     one.where.tools,
                     _window(profile, one, at),
                     one.where.text,

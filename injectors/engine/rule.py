@@ -29,6 +29,11 @@ from crosswind.injectors.wording import (
     use_rule,
 )
 
+PROBES = 4
+"""Draws at severity 1, one of which shows that a target is a place for an operator."""
+STREAMS = 256
+"""Streams that a draw at a rule's own severity is looked for in; where none has one, the probe stands."""
+
 Check = Callable[[Draw, Result], str | None]
 """Why a draw's result may not be used, or None (NOTHING: it changes nothing). TypeError: it is of no type
 that fits."""
@@ -66,13 +71,16 @@ def apply_rule(
     logical_call: str | None = None,
     full: str | None = None,
     texts: Texts | None = None,
+    must: bool = False,
 ) -> Outcome | None:
     """Let a rule that is due act on a target. None where its draw leaves the target alone.
 
     `slot` keys the random stream. `check` is the guard. `full` says why there is no room for an injection,
-    if there is none. `texts` are a model's, for operators that may have one write.
+    if there is none. `texts` are a model's, for operators that may have one write. `must`: the rule acts
+    where it can (`draw_where_possible`).
     """
-    drawn = draw_rule(active, target, slot, anchor, texts)
+    draw = draw_where_possible if must else draw_rule
+    drawn = draw(active, target, slot, anchor, texts)
     if drawn is None:
         return None
     attempt = carry_out(active, target, slot, drawn, check, full=full, texts=texts)
@@ -87,11 +95,37 @@ def draw_rule(
     if texts is not None and isinstance(texts, StoredDraws):
         stored = texts.recall(slot, anchor)
         return None if stored is None else _recall(active, target, stored)
-    rule, ours = active.rule, active.operator
+    return _draw(active, target, slot, active.rule.severity)
+
+
+def draw_where_possible(
+    active: ActiveRule, target: Any, slot: str, anchor: str, texts: Texts | None = None
+) -> Draw | Attempt | None:
+    """The draw of a rule that must act if the target is a place for it; None where it isn't one.
+
+    The first draw that the operator makes, out of streams of the slot: so it is distributed as the
+    operator's draws at this severity are, given that it acts. A target is a place where the operator draws
+    anything at severity 1.
+    """
+    drawn = draw_rule(active, target, slot, anchor, texts)
+    if drawn is not None or isinstance(texts, StoredDraws):
+        return drawn
+    streams = (slot, *(f"{slot}|place|{number}" for number in range(1, PROBES)))
+    probes = (_draw(active, target, stream, 1.0) for stream in streams)
+    if (probe := next((one for one in probes if one is not None), None)) is None:
+        return None
+    draws = (
+        _draw(active, target, f"{slot}|must|{number}", active.rule.severity) for number in range(STREAMS)
+    )
+    return next((one for one in draws if one is not None), probe)
+
+
+def _draw(active: ActiveRule, target: Any, stream: str, severity: float) -> Draw | Attempt | None:
+    ours = active.operator
     try:
         if ours is not None:
-            return ours.draw(target, SeededRandom(slot), rule.severity)
-        return active.entry.draw(rule.options, target, SeededRandom(slot), rule.severity)
+            return ours.draw(target, SeededRandom(stream), severity)
+        return active.entry.draw(active.rule.options, target, SeededRandom(stream), severity)
     except Exception as error:
         return Attempt({}, refused=describe_failure(error))
 

@@ -138,7 +138,9 @@ class _Walk:
         key = rule.key(plan, active.site.value)
         occasion = Occasion(counter.seen, self.turn, counter.injected, counter.last, key)
         slot = slot_on(plan.slot_line(rule, f"{active.site.value}:{name}"), ordinal)
-        if not due(rule.when, rule.window, occasion, plan.expected_turns) or not rule.when.by_chance(slot):
+        must = active.until_exposed is not None and all(one.rule != rule.name for one in self.decisions)
+        when = (must and active.until_exposed) or rule.when
+        if not due(when, rule.window, occasion, plan.expected_turns) or not when.by_chance(slot):
             return ()
         target = ToolTarget(row.tool, self.tools, frozenset(self._taken), self.branch)
         outcome = apply_rule(
@@ -149,6 +151,7 @@ class _Walk:
             lambda _, result: self._check(target, row, result.payload),
             full=FULL if len(self.decisions) >= plan.bounds.events_per_session else None,
             texts=self.texts,
+            must=must,
         )
         if outcome is None:
             return ()

@@ -86,6 +86,9 @@ class Profile(_Model):
     """The level where a session asks for none. Absent: the highest."""
     coverage: Real = Field(1.0, ge=0, le=1)
     """Share of the noisy sessions that get noise at all: drawn once a session, from its seed and scope."""
+    at_least_one: bool = False
+    """Every rule acts at the first place that it has in a session, whatever its chances: `when.at_least_one`
+    for all of them. Their companions go by their own schedules."""
     labels: dict[str, str] = Field(default_factory=dict)
     """Only sessions with all of these labels get noise; a value may be a glob."""
     assume_tools: Literal["declared", "replayable"] = "declared"

@@ -9,7 +9,7 @@ counted from 0: one turn per request to the policy.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Annotated, ClassVar
@@ -82,6 +82,9 @@ class When:
     """Only the n-th occasion, from 1."""
     at_most: Count | None = None
     """No more than this many injections by this rule in a session."""
+    at_least_one: bool = False
+    """Until the rule has injected once, nothing is left to chance: it acts at the first place that it has.
+    From then on chance and severity decide as always."""
     start: Annotated[Whole, Field(ge=0)] = 0
     """No injection before this turn, from 0."""
     stage: Stage | None = None
@@ -102,6 +105,10 @@ class When:
         """Whether the probability lets the rule act in this slot. Its stream is its own: certainty needs
         none."""
         return self.probability >= 1.0 or SeededRandom(f"{slot}|when").chance(self.probability)
+
+    def without_chance(self) -> When:
+        """The same schedule with all that it leaves to chance taken out."""
+        return replace(self, probability=1.0, burst=None, at_least_one=False)
 
 
 ALWAYS = When()
