@@ -6,13 +6,13 @@ import dataclasses
 
 from crosswind.gateway.config.sections import Dose
 from crosswind.injectors.engine.plan import CLEAN, Plan
-from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.seeded_random import draw_once
 
 
 def may_be_noisy(dose: Dose, tenant: str | None, *, seed: int, key: str) -> bool:
     """Whether a session may be noisy: a share of sessions is, and the same ones in each run."""
     share = min(dose.share, dose.tenants.get(tenant, 1.0) if tenant is not None else 1.0)
-    return share >= 1.0 or SeededRandom(f"dose|{seed}|{key}").chance(share)
+    return share >= 1.0 or draw_once(f"dose|{seed}|{key}") < share
 
 
 def apply_caps(plan: Plan, dose: Dose) -> Plan:

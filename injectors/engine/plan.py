@@ -29,7 +29,7 @@ from crosswind.injectors.identity import slot_line
 from crosswind.injectors.operator import Operator, Registered
 from crosswind.injectors.profiles.load import Companion, Compose, Profile, ProfileError
 from crosswind.injectors.profiles.schedule import ALWAYS, STAGES, WHOLE, When, Window
-from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.seeded_random import SeededRandom, draw_once
 from crosswind.injectors.targets import Half, ToolClass
 
 CLEAN, NOISY = "clean", "noisy"
@@ -229,7 +229,7 @@ def make_plan(
     if dose.arm == NOISY and (profile.rules or dose.noise_type is not None):
         key = f"{seed.number}|{seed.scope}|{seed.key}|{profile.name}"
         noise_type = _settle_type(profile, dose.noise_type, f"type|{key}")
-        covered = profile.coverage >= 1.0 or SeededRandom(f"coverage|{key}").chance(profile.coverage)
+        covered = profile.coverage >= 1.0 or draw_once(f"coverage|{key}") < profile.coverage
         if covered and (not profile.labels or _match_labels(profile, labels or {})):
             rules = _compile_rules(profile, level, noise_type, at_least_one=dose.at_least_one)
     return Plan(

@@ -16,7 +16,7 @@ from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.engine.decision import Decision, Injection
 from crosswind.injectors.engine.stored import StoredData
 from crosswind.injectors.guard.tools import LONGEST_NAME, ToolConstraints
-from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.seeded_random import draw_once
 from crosswind.injectors.targets import AddedTool, ToolChange, ToolTarget
 from crosswind.injectors.text.json_payload import parse_json
 from crosswind.injectors.wording import apply_draw
@@ -249,7 +249,7 @@ def _order(rows: Sequence[PerturbedTool]) -> list[_Entry]:
         return entries
     # Each tool has a rank of its own, so that the others keep their order when one comes or goes.
     ranks = [
-        SeededRandom(f"{seed}|{added.name if added else one.declared.name}|{added is None}").uniform()
+        draw_once(f"{seed}|{added.name if added else one.declared.name}|{added is None}")
         for one, added in entries
     ]
     return [entries[at] for _, at in sorted(zip(ranks, range(len(entries)), strict=True))]

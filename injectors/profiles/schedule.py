@@ -17,7 +17,7 @@ from typing import Annotated, ClassVar
 from pydantic import ConfigDict, Field
 
 from crosswind.injectors.guard.bounds import Real, Whole
-from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.seeded_random import draw_once
 
 Count = Annotated[Whole, Field(ge=1)]
 Share = Annotated[Real, Field(ge=0, le=1)]
@@ -58,7 +58,7 @@ class Burst:
         """Whether the occasion lies in a burst of the chain with that key. Pure: one draw per occasion moves
         both states, so that the latest draw that leads to one state from either settles it."""
         for earlier in range(index, -1, -1):
-            drawn = SeededRandom(f"{key}|burst|{earlier}").uniform()
+            drawn = draw_once(f"{key}|burst|{earlier}")
             if drawn < self.enter:
                 return True
             if drawn >= 1 - self.leave:
@@ -104,7 +104,7 @@ class When:
     def by_chance(self, slot: str) -> bool:
         """Whether the probability lets the rule act in this slot. Its stream is its own: certainty needs
         none."""
-        return self.probability >= 1.0 or SeededRandom(f"{slot}|when").chance(self.probability)
+        return self.probability >= 1.0 or draw_once(f"{slot}|when") < self.probability
 
     def without_chance(self) -> When:
         """The same schedule with all that it leaves to chance taken out."""
