@@ -8,7 +8,12 @@ from collections.abc import Iterable
 from crosswind.injectors.text.json_payload import is_container, parse_json
 
 _WORD = re.compile(r"\w")
-_BREAK = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_ABBREVIATIONS = "".join(
+    rf"(?<!\b{word}\.)"
+    for word in ("Dr", "Mr", "Mrs", "Ms", "St", "No", "Jr", "Sr", "Prof", "vs", "e\\.g", "z\\.B")
+)
+"""A full stop behind these ends no sentence."""
+_BREAK = re.compile(rf"(?<=[.!?]){_ABBREVIATIONS}\s+|(?<=[。！？])|\n+")
 _ENDS = ".!?…。！？:"
 
 
