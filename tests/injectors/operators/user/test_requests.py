@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from crosswind.injectors.operators.user.requests import Doer, extract_request, find_requests
 from crosswind.injectors.text.languages import Language
 
@@ -46,7 +47,7 @@ def test_no_request_is_read_where_none_is_sure(text: str) -> None:
 @pytest.mark.parametrize(
     ("language", "text", "infinitive"),
     [
-        (Language.DE, "Kannst du mir bitte einen Flug nach Berlin buchen?", "mir einen Flug nach Berlin buchen"),
+        (Language.DE, "Kannst du mir bitte einen Flug buchen?", "mir einen Flug buchen"),
         (Language.ES, "Quiero cancelar mi pedido W123, por favor.", "cancelar mi pedido W123"),
         (Language.FR, "Pourriez-vous réserver une table pour quatre ?", "réserver une table pour quatre"),
         (Language.ZH, "请帮我查询订单A20931的状态。", "查询订单A20931的状态"),
