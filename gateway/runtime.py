@@ -64,6 +64,7 @@ from crosswind.gateway.upstreams.probing import probe_regularly
 from crosswind.gateway.upstreams.replicas import ReplicaState
 from crosswind.gateway.upstreams.upstreams import Upstreams, build_upstreams
 from crosswind.injectors import registry
+from crosswind.injectors.packs.load import PackError, use_folder
 from crosswind.injectors.profiles.expressions import LIMIT
 
 _log = structlog.get_logger("crosswind.gateway")
@@ -121,6 +122,7 @@ class Gateway:
         self._tracing = open_tracing(settings.telemetry)
         self._preparation = _build_preparation(settings, store, self.recorder, self.metrics)
         self._confinement = _build_confinement(settings, self.metrics)
+        _use_packs(settings)
         LIMIT.seconds, LIMIT.tell = settings.timeouts.expression, _tell_late_search
         self.data = DataPlane(self._build_proxy(settings, None))
         self._file_watch = FileWatch(store, self.sessions.forget_all)
@@ -250,6 +252,7 @@ class Gateway:
         Raises ConfigurationError if it can't be used; then nothing changes.
         """
         files = await asyncio.to_thread(read_profile_files, settings, self.profiles, reading)
+        _use_packs(settings)
         changed = find_changes(self.settings, settings)
         before = self.upstreams
         proxy = self._build_proxy(settings, before)
@@ -420,6 +423,13 @@ def _build_preparation(
 ) -> TextPreparation | None:
     writer = settings.noise_model
     return None if writer is None else TextPreparation(TextGenerator(writer, store, recorder, metrics))
+
+
+def _use_packs(settings: Settings) -> None:
+    try:
+        use_folder(settings.packs)
+    except PackError as error:
+        raise ConfigurationError(str(error)) from None
 
 
 def _build_confinement(settings: Settings, metrics: Metrics) -> Confined | None:

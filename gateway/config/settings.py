@@ -132,6 +132,8 @@ class Settings(BaseSettings):
     """The kill switch as a file: while it exists there is no noise. Default: beside an SQLite store,
     `.noise-off` appended.
     """
+    packs: Path | None = None
+    """A folder of phrase packs, LANGUAGE/DOMAIN.jsonl, that go before the shipped ones."""
     noise_model: NoiseModel | None = None
     """A language model that writes noise for operators that accept its texts."""
     dose: Dose = Dose()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from rich.console import Console
 from crosswind.injectors import registry
 from crosswind.injectors.cli import examples, listing
 from crosswind.injectors.cli.completion import complete_noise
+from crosswind.injectors.cli.groups import ExtensibleGroup
 from crosswind.injectors.cli.packs import pack
 from crosswind.injectors.cli.rendering import (
     reflow,
@@ -43,12 +43,8 @@ def report_errors(prefix: str = "") -> Iterator[None]:
         raise ConfigurationError(f"{prefix}{error}") from error
 
 
-class Commands(click.Group):
-    """The commands here, and those that other packages add by the entry-point group `crosswind.noise`: this
-    package reads no store and speaks no HTTP."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*super().list_commands(ctx), *(entry.name for entry in entry_points(group=GROUP))})
+class NoiseGroup(ExtensibleGroup):
+    """The commands here and those of other packages, with a clear error for a broken operator's package."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -56,16 +52,10 @@ class Commands(click.Group):
         except registry.BrokenOperatorPackageError as error:
             raise ConfigurationError(str(error)) from error
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if (own := super().get_command(ctx, cmd_name)) is not None:
-            return own
-        found = next((entry for entry in entry_points(group=GROUP) if entry.name == cmd_name), None)
-        command = found.load() if found is not None else None
-        return command if isinstance(command, click.Command) else None
-
 
 @click.group(
-    cls=Commands,
+    cls=NoiseGroup,
+    extensions=GROUP,
     short_help="List, show, preview and check noise.",
     epilog="""\b
 Examples:

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from crosswind.injectors.cli.groups import ExtensibleGroup
 from crosswind.injectors.packs.checks import check as check_pack
 from crosswind.injectors.packs.checks import check_between
 from crosswind.injectors.packs.load import PackError, load_all, shipped_files
@@ -19,12 +20,18 @@ from crosswind.injectors.packs.model import Pack, Problem, parse
 from crosswind.injectors.packs.parts import OPERATORS, WANTED_DOMAINS
 from crosswind.injectors.targets import Half
 
+GROUP = "crosswind.noise.pack"
+"""The entry-point group of further commands of `crosswind noise pack`."""
+
 
 @click.group(
-    short_help="List and check phrase packs.",
+    cls=ExtensibleGroup,
+    extensions=GROUP,
+    short_help="List, check and build phrase packs.",
     epilog="""\b
 Examples:
   crosswind noise pack list
+  crosswind noise pack build fr/travel --config crosswind.yaml --out packs
   crosswind noise pack check mine/en/travel.jsonl
 """,
 )

@@ -1,41 +1,71 @@
-"""The packs that are shipped, read when they are first needed."""
+"""The packs that are shipped, and those of a folder of one's own, read when they are first needed."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 
 from crosswind.injectors.packs.model import Pack, parse
 from crosswind.injectors.packs.parts import Domain
 from crosswind.injectors.text.languages import Language
 
-_FOLDER = files("crosswind.injectors.packs")
+_FOLDER = Path(__file__).parent
 
 
 class PackError(ValueError):
-    """A shipped pack can't be read; the message names the file and the line."""
+    """A pack can't be read; the message names the file, the line and the fix."""
+
+
+@dataclass(slots=True)
+class OwnPacks:
+    """The folder whose packs go before the shipped ones, in this process. None: there is none."""
+
+    folder: Path | None = None
+
+
+OWN = OwnPacks()
+
+
+def load(language: Language, domain: Domain) -> Pack | None:
+    """The pack of a language and domain; None if there is none. PackError."""
+    if OWN.folder is not None and (own := _load(OWN.folder, language, domain)) is not None:
+        return own
+    return _load(_FOLDER, language, domain)
 
 
 @cache
-def load(language: Language, domain: Domain) -> Pack | None:
-    """The pack of a language and domain; None if there is none."""
-    file = _file(language, domain)
+def _load(folder: Path, language: Language, domain: Domain) -> Pack | None:
+    file = _file(folder, language, domain)
     if not file.is_file():
         return None
     pack, problems = parse(file.read_bytes())
     if problems or pack is None:
         first = problems[0]
-        raise PackError(f"{file}, line {first.line}: {first.what}; reinstall Crosswind")
+        fix = "reinstall Crosswind" if folder is _FOLDER else "mend it: crosswind noise pack check FILE"
+        raise PackError(f"{file}, line {first.line}: {first.what}; {fix}")
     return pack
 
 
-def _file(language: Language, domain: Domain) -> Traversable:
-    return _FOLDER.joinpath(language, f"{domain}.jsonl")
+def _file(folder: Path, language: Language, domain: Domain) -> Path:
+    return folder.joinpath(language, f"{domain}.jsonl")
 
 
-def shipped_files() -> list[Traversable]:
-    found = (_file(language, domain) for language in Language for domain in Domain)
+def use_folder(folder: Path | None) -> None:
+    """Let the packs of a folder go before the shipped ones. They are read at once. PackError, and then
+    nothing changes."""
+    if folder is not None:
+        if not folder.is_dir():
+            raise PackError(f"packs {str(folder)!r} is no folder: name one with LANGUAGE/DOMAIN.jsonl in it")
+        _load.cache_clear()
+        found = [_load(folder, language, domain) for language in Language for domain in Domain]
+        if not any(found):
+            raise PackError(f"packs {str(folder)!r} has no pack: put LANGUAGE/DOMAIN.jsonl in it")
+    OWN.folder = folder
+
+
+def shipped_files() -> list[Path]:
+    found = (_file(_FOLDER, language, domain) for language in Language for domain in Domain)
     return [file for file in found if file.is_file()]
 
 

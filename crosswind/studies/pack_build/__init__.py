@@ -1,0 +1,1 @@
+"""Write phrase packs with a language model."""
