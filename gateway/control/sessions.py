@@ -238,6 +238,7 @@ async def _make_opening(gateway: Gateway, body: OpenSession, session_id: str, te
         noise_type=assigned.noise_type if assigned and body.noise_type is None else body.noise_type,
         scope=body.seed_scope or (curriculum.seed_scope if curriculum else "session"),
         curriculum_version=curriculum.version if curriculum else None,
+        at_least_one=assigned is not None and assigned.at_least_one,
         user_can_answer=body.user_can_answer,
         assume_replayable=gateway.settings.assume_replayable,
         dose=gateway.settings.dose,

@@ -146,6 +146,8 @@ class Opening(msgspec.Struct, frozen=True):
     noise_type: str | None = None
     scope: str = "session"
     curriculum_version: int | None = None
+    at_least_one: bool = False
+    """Whether its noise acts at the first place that it has, also where the profile doesn't say so."""
     user_can_answer: bool | None = None
     assume_replayable: bool = False
     """Whether a profile's assumption that every call may be repeated is believed."""
@@ -189,6 +191,7 @@ def make_session(profiles: Profiles, opening: Opening) -> LiveSession:
             opening.noise_type,
             opening.level,
             opening.curriculum_version,
+            opening.at_least_one,
         ),
         labels=opening.record.labels,
         user_can_answer=opening.user_can_answer,

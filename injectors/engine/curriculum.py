@@ -44,6 +44,11 @@ class Curriculum(StoredData):
     group_share: Share = 1.0
     advantages: Literal["per_arm", "group"] = "per_arm"
     seed_scope: Literal["session", "group", "task"] = "session"
+    at_least_one: bool = False
+    """Whether a noisy rollout meets its type at the first place that it has."""
+    types_per_group: Literal[1, "all"] = "all"
+    """`all`: the noisy rollouts of a group have the types by their shares. 1: they all have one, which is
+    drawn by the shares."""
     types: Mapping[str, TypeState] = field(default_factory=dict)
 
     @classmethod
@@ -75,10 +80,13 @@ def assign(
     place = order.index(rollout_index)
     if not in_noisy_group or place >= count or (curriculum.types and not active):
         return Assignment(CLEAN)
+    must = curriculum.at_least_one
     if not active:
-        return Assignment(NOISY)
-    name = _systematic(active, place, count, rng.uniform())
-    return Assignment(NOISY, name, active[name].level)
+        return Assignment(NOISY, at_least_one=must)
+    # One type for all of a group is the first of one point on the shares.
+    alone = curriculum.types_per_group == 1
+    name = _systematic(active, 0 if alone else place, 1 if alone else count, rng.uniform())
+    return Assignment(NOISY, name, active[name].level, at_least_one=must)
 
 
 def _noisy_count(mean: float, group_size: int, rng: SeededRandom) -> int:

@@ -89,6 +89,8 @@ class GapSettings(_Settings):
     """
     lower_above: float | None = Field(default=None, gt=0)
     """A type's level falls by one where its gap exceeds this; None: levels never fall."""
+    minimum_exposure: float = Field(default=0.9, ge=0, le=1)
+    """A type's level and share don't rise while a smaller share of its rollouts was exposed."""
     success_at: float = 1.0
     """A rollout succeeded if its reward is at least this (eq. 10: r(τ) = 1)."""
 
@@ -101,6 +103,14 @@ class CurriculumSettings(_Settings):
     group_share: float = Field(default=1.0, ge=0, le=1)
     """Share of the groups that hold noisy rollouts at all."""
     seed_scope: SeedScope = "session"
+    at_least_one: bool = True
+    """A noisy rollout meets its type at the first place that it has; the level is the frequency beyond."""
+    types_per_group: Literal[1, "all"] = "all"
+    """`all`: a group's noisy rollouts have the types by their shares. 1: all of them have one."""
+    count: Literal["assigned", "exposed"] = "assigned"
+    """Which rollouts are noisy, in Δ and in advantages per arm. `assigned`: those that were assigned noise,
+    exposed or not (NoisyAgent, eq. 7 and 9). `exposed`: those that met it. Exposure depends on the policy:
+    who fails before the first tool call counts as clean then. An ablation."""
     gap: GapSettings = GapSettings()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from crosswind.gateway.client import Client, GatewayError
 from crosswind.gateway.trajectory.record import Setting
+from crosswind.injectors.engine.dose import Doses, add_doses
 from crosswind.injectors.profiles import load as profiles
 from crosswind.trainer.config.settings import AdvantageScope, CurriculumSettings
 from crosswind.trainer.curriculum import gap
@@ -33,6 +34,8 @@ class CurriculumDriver:
         self.settings = settings
         self.advantages = advantages
         self.state: gap.GapState | None = None
+        self.doses: Doses = {}
+        """Of the last step's rollouts."""
         if settings.kind == "gap":
             self.state = gap.GapState.from_json(stored) if stored else _begin(settings)
 
@@ -40,7 +43,8 @@ class CurriculumDriver:
         """Feed in a step's groups. Returns what changed, in words."""
         if self.state is None:
             return []
-        self.state, changes = gap.advance(self.state, groups, self.settings.gap)
+        self.doses = add_doses(one.dose.operators for group in groups for one in group.rollouts)
+        self.state, changes = gap.advance(self.state, groups, self.settings.gap, self.settings.count)
         return changes
 
     def continue_numbering(self, sink: Client | None) -> None:
@@ -68,13 +72,18 @@ class CurriculumDriver:
         return [Setting(STATE_KIND, run, value, time.time_ns() // 1000)] if value is not None else []
 
     def metrics(self) -> dict[str, Any]:
-        """ρ, and per type its level, share and gap."""
+        """ρ, and per type its level, share, gap and exposure; per operator the last step's dose."""
         types = self.state.types if self.state is not None else {}
+        gaps = {name: (window.gap, window.counted_gap, window.exposure) for name, window in types.items()}
         return {
             "rho": self.state.rho if self.state is not None else 0.0,
             "levels": {name: window.level for name, window in types.items()},
             "shares": {name: window.share for name, window in types.items()},
-            "gaps": {name: window.gap for name, window in types.items()},
+            "gaps": {name: found and found.value for name, (found, _, _) in gaps.items()},
+            "gap_intervals": {name: found and list(found.interval) for name, (found, _, _) in gaps.items()},
+            "counted_gaps": {name: found and found.value for name, (_, found, _) in gaps.items()},
+            "exposure": {name: seen.rate if seen.rollouts else None for name, (_, _, seen) in gaps.items()},
+            "doses": {name: dose.to_json() for name, dose in self.doses.items()},
         }
 
 

@@ -1,10 +1,14 @@
 """NoisyAgent's noise scheduling: noise rises by the gap between clean and noisy success (§3.2, eq. 10; §A.5).
 
-Two things raise it. Each time clean success plateaus, the noise scale ρ rises by a fixed step, split evenly
-over the types; the first time after a warm-up at the latest, since Δ has no data while ρ is 0. And a type
-whose gap Δ = clean - noisy falls below θ rises by a level and a share of its own. ρ, the sum of the shares,
-never exceeds its cap. The paper prints θ = 0.05 and the cap of 0.5; windows, steps and the number of levels
-are ours.
+Rollouts count in the arm that they were assigned (eq. 7 and 9). Not all of the noisy ones are exposed to
+noise, so the difference as assigned is divided by the rate of exposure: Δ is what noise costs a rollout that
+meets it.
+
+Two things raise noise. Each time clean success plateaus, the noise scale ρ rises by a fixed step, split
+evenly over the types; the first time after a warm-up at the latest, since Δ has no data while ρ is 0. And a
+type whose gap Δ = clean - noisy falls below θ rises by a level and a share of its own, unless too few of its
+rollouts were exposed. ρ, the sum of the shares, never exceeds its cap. The paper prints θ = 0.05 and the cap
+of 0.5; windows, steps and the number of levels are ours.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import sqrt
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -20,6 +24,10 @@ from crosswind.gateway.trajectory.record import Arm
 from crosswind.injectors.engine.curriculum import Curriculum, TypeState
 from crosswind.trainer.config.settings import AdvantageScope, CurriculumSettings, GapSettings
 from crosswind.trainer.rollouts.groups import Group
+
+Z_95 = 1.959963984540054
+Count = Literal["assigned", "exposed"]
+"""Which rollouts are a type's: those that were assigned it, or those that met it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,34 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class Gap:
+    """Δ of eq. 10: clean success less noisy success, with its standard error."""
+
+    value: float
+    error: float
+
+    @property
+    def upper(self) -> float:
+        """The one-sided 95 % upper bound, by the normal approximation."""
+        return self.value + 1.645 * self.error
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The two-sided 95 % interval, by the normal approximation."""
+        return self.value - Z_95 * self.error, self.value + Z_95 * self.error
+
+    def divided_by(self, rate: Window) -> Gap | None:
+        """Δ of those who were exposed, where the others are as clean ones; None where nobody was.
+
+        By the delta method. That the exposed succeed less often makes the error smaller than this.
+        """
+        if not rate.successes:
+            return None
+        variance = (self.error**2 + (self.value / rate.rate) ** 2 * rate.variance) / rate.rate**2
+        return Gap(self.value / rate.rate, sqrt(variance))
+
+
+@dataclass(frozen=True, slots=True)
 class TypeWindow:
     """One noise type: its place in the curriculum, and the success of its rollouts and of their clean
     siblings.
@@ -53,22 +89,27 @@ class TypeWindow:
     share: float = 0.0
     clean: Window = Window()
     noisy: Window = Window()
+    """Of the rollouts that were assigned the type; of those that met it where `count` is `exposed`."""
     rollouts: int = 0
-    """Noisy rollouts at this level, undecayed."""
+    """The rollouts in `noisy`, undecayed."""
+    exposure: Window = Window()
+    """Of the rollouts that were assigned the type, those that met it."""
+    count: Count = "assigned"
 
     @property
-    def gap(self) -> float | None:
-        """Δ of eq. 10, over groups that held this type; None without data."""
+    def counted_gap(self) -> Gap | None:
+        """Δ over groups that held this type, as its rollouts are counted; None without data."""
         if not self.noisy.rollouts or not self.clean.rollouts:
             return None
-        return self.clean.rate - self.noisy.rate
+        error = sqrt(self.clean.variance + self.noisy.variance)
+        return Gap(self.clean.rate - self.noisy.rate, error)
 
     @property
-    def upper_gap(self) -> float | None:
-        """Δ's one-sided 95 % upper bound, by the normal approximation."""
-        if self.gap is None:
-            return None
-        return self.gap + 1.645 * sqrt(self.clean.variance + self.noisy.variance)
+    def gap(self) -> Gap | None:
+        """Δ of the rollouts that met the type; None without data."""
+        if self.count == "exposed" or (counted := self.counted_gap) is None:
+            return self.counted_gap
+        return counted.divided_by(self.exposure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +149,13 @@ def begin(profile: str, noise_types: Iterable[str], highest_level: int, settings
     )
 
 
-def advance(state: GapState, groups: Sequence[Group], settings: GapSettings) -> tuple[GapState, list[str]]:
+def advance(
+    state: GapState, groups: Sequence[Group], settings: GapSettings, count: Count = "assigned"
+) -> tuple[GapState, list[str]]:
     """Feed in one training step's groups. Returns the new state, and what changed, in words. Pure."""
-    types = {name: _update_windows(name, window, groups, settings) for name, window in state.types.items()}
+    types = {
+        name: _update_windows(name, window, groups, settings, count) for name, window in state.types.items()
+    }
     changes: list[str] = []
     types = _adapt(types, state.highest_level, settings, changes)
     history = state.clean_success + _clean_success(groups, settings)
@@ -138,6 +183,8 @@ def curriculum(state: GapState, settings: CurriculumSettings, advantages: Advant
         group_share=settings.group_share,
         advantages=advantages,
         seed_scope=settings.seed_scope,
+        at_least_one=settings.at_least_one,
+        types_per_group=settings.types_per_group,
         types={
             name: TypeState(level=window.level, share=window.share) for name, window in state.types.items()
         },
@@ -156,17 +203,20 @@ def _find_clean(group: Group, settings: GapSettings) -> list[bool]:
 
 
 def _update_windows(
-    name: str, window: TypeWindow, groups: Sequence[Group], settings: GapSettings
+    name: str, window: TypeWindow, groups: Sequence[Group], settings: GapSettings, count: Count
 ) -> TypeWindow:
     """The type's windows after a step: its rollouts at the present level, and the clean ones of the same
     groups.
     """
     noisy: list[bool] = []
     clean: list[bool] = []
+    exposed: list[bool] = []
     for group in groups:
         own = [one for one in group.rollouts if (one.noise_type, one.level) == (name, window.level)]
-        if own:
-            noisy += [one.reward >= settings.success_at for one in own]
+        exposed += [one.exposed for one in own]
+        counted = [one for one in own if one.exposed or count == "assigned"]
+        if counted:
+            noisy += [one.reward >= settings.success_at for one in counted]
             clean += _find_clean(group, settings)
     return TypeWindow(
         window.level,
@@ -174,6 +224,8 @@ def _update_windows(
         window.clean.add(sum(clean), len(clean), settings.decay),
         window.noisy.add(sum(noisy), len(noisy), settings.decay),
         window.rollouts + len(noisy),
+        window.exposure.add(sum(exposed), len(exposed), settings.decay),
+        count,
     )
 
 
@@ -183,19 +235,20 @@ def _adapt(
     """Raise each type that the policy is adapted to. Its windows start over: they describe the old level."""
     out = dict(types)
     for name, window in types.items():
-        measured = window.gap if settings.gap_rule == "point" else window.upper_gap
-        if window.gap is None or measured is None or window.rollouts < settings.minimum_rollouts:
+        gap = window.gap
+        if gap is None or window.rollouts < settings.minimum_rollouts:
             continue
+        measured = gap.value if settings.gap_rule == "point" else gap.upper
         room = max(0.0, settings.rho_cap - sum(each.share for each in out.values()))
         level, share = window.level, window.share
-        if measured < settings.theta:
+        if measured < settings.theta and window.exposure.rate >= settings.minimum_exposure:
             level, share = min(level + 1, highest), share + min(settings.share_step, room)
-        elif settings.lower_above is not None and window.gap > settings.lower_above:
+        elif settings.lower_above is not None and gap.value > settings.lower_above:
             level = max(level - 1, settings.start_level)
         if (level, share) != (window.level, window.share):
-            out[name] = TypeWindow(level, share)
+            out[name] = TypeWindow(level, share, count=window.count)
             changes.append(
-                f"{name}: gap {window.gap:+.3f}, level {window.level} to {level}, share {share:.3f}"
+                f"{name}: gap {gap.value:+.3f}, level {window.level} to {level}, share {share:.3f}"
             )
     return out
 

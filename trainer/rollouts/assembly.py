@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from crosswind.gateway.trajectory.record import Arm
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.trainer.config.settings import TrainConfig
 from crosswind.trainer.objectives.objective import LossScale
@@ -95,7 +96,14 @@ def _advantages(group: Group, config: TrainConfig) -> list[float]:
     within = advantages.normalise if config.whitening == "none" else advantages.centre
     if config.advantages == "group":
         return within(group.rewards)
-    return advantages.normalise_per_arm(group.rewards, [rollout.arm for rollout in group.rollouts], within)
+    return advantages.normalise_per_arm(group.rewards, _arms(group, config), within)
+
+
+def _arms(group: Group, config: TrainConfig) -> list[Arm]:
+    """The arm that each rollout counts in: the one that it was assigned, or the one by what it met."""
+    if config.curriculum.count == "assigned":
+        return [rollout.arm for rollout in group.rollouts]
+    return [Arm.NOISY if rollout.exposed else Arm.CLEAN for rollout in group.rollouts]
 
 
 def _mini_batch(

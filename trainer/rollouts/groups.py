@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 import orjson
 
+from crosswind.gateway.trajectory.dose import read_dose
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Arm, RewardState, Session, SessionStatus, Trajectory, Turn
+from crosswind.injectors.engine.dose import CALM, SessionDose
 from crosswind.trainer.rollouts.advantages import are_equal
 from crosswind.trainer.rollouts.sequences import find_unfit_round, sampling_versions
 
@@ -59,10 +61,18 @@ class Rollout:
     refused: str | None = None
     staleness: int = 0
     """Versions between its oldest token and the newest version."""
+    dose: SessionDose = CALM
+    """What noise it was assigned, and what became of it."""
 
     @property
     def arm(self) -> Arm:
+        """The arm that it was assigned."""
         return self.session.arm
+
+    @property
+    def exposed(self) -> bool:
+        """Whether it met noise of its type."""
+        return self.dose.exposed
 
     @property
     def noise_type(self) -> str | None:
@@ -173,6 +183,7 @@ def _judge(trajectory: Trajectory, admission: Admission) -> Rollout:
     session = trajectory.session
     turns = last_attempts([turn for turn in trajectory.turns if turn.fitness != Fitness.NOTHING_SAMPLED])
     reward = float(session.reward if session.reward is not None else 0.0)
+    dose = read_dose(trajectory)
     refused = next(
         (reason for turn in turns if (reason := _refusal_reason(turn, admission)) is not None), None
     )
@@ -180,10 +191,10 @@ def _judge(trajectory: Trajectory, admission: Admission) -> Rollout:
         refused = "no_turns"
     if refused is not None:
         # Not as an enum: reasons are keys of figures, and orjson writes no other keys than plain strings.
-        return Rollout(session, reward, turns, str(refused))
+        return Rollout(session, reward, turns, str(refused), dose=dose)
     oldest = min(admission.versions[name] for turn in turns for name in sampling_versions(turn))
     age = max(admission.versions.values()) - oldest
-    return Rollout(session, reward, turns, "stale" if age > admission.staleness else None, age)
+    return Rollout(session, reward, turns, "stale" if age > admission.staleness else None, age, dose)
 
 
 def last_attempts(turns: Sequence[Turn]) -> tuple[Turn, ...]:

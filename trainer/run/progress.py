@@ -73,7 +73,25 @@ def _format_step(metrics: Mapping[str, Any]) -> str:
         f"rho {metrics['rho']:.2f}",
         f"{metrics['seconds']:.1f} s",
     )
-    return "  ".join(fields) + (f"  levels {levels}" if levels else "")
+    line = "  ".join(fields) + (f"  levels {levels}" if levels else "")
+    return "\n".join([line, *_format_gaps(metrics)])
+
+
+def _format_gaps(metrics: Mapping[str, Any]) -> list[str]:
+    """A line for each noise type with data: its gap with the interval, and what was exposed."""
+    width = max(map(len, metrics["gaps"]), default=0)
+    lines = []
+    for name, rate in metrics["exposure"].items():
+        if rate is not None:
+            gap, interval, counted = (
+                metrics[each][name] for each in ("gaps", "gap_intervals", "counted_gaps")
+            )
+            shown = (
+                "gap unknown" if gap is None else f"gap {gap:+.3f} [{interval[0]:+.3f}, {interval[1]:+.3f}]"
+            )
+            whole = "" if counted is None else f", undivided {counted:+.3f}"
+            lines.append(f"  {name:<{width}}  {shown}{whole}, {100 * rate:.0f}% exposed")
+    return lines
 
 
 def intake_figures(

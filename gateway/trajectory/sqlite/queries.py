@@ -8,9 +8,11 @@ from typing import Any, TypeVar
 
 import structlog
 
+from crosswind.gateway.trajectory.dose import count_places
 from crosswind.gateway.trajectory.json_text import storable, text
 from crosswind.gateway.trajectory.ledger_rows import DestroyedAnswer, NameMap, Shown
 from crosswind.gateway.trajectory.record import (
+    Arm,
     Event,
     GeneratedText,
     Reward,
@@ -172,7 +174,19 @@ def trajectory(connection: sqlite3.Connection, session_id: str) -> Trajectory | 
 
 
 def _read_trajectory(connection: sqlite3.Connection, found: Session) -> Trajectory:
-    return Trajectory(found, tuple(turns(connection, found.id)), tuple(events(connection, found.id)))
+    said = tuple(turns(connection, found.id))
+    places = _count_places(connection, found, said) if found.arm is Arm.NOISY else None
+    return Trajectory(found, said, tuple(events(connection, found.id)), places)
+
+
+def _count_places(
+    connection: sqlite3.Connection, found: Session, said: Sequence[Turn]
+) -> Mapping[str, int] | None:
+    """The places of a session; None where its ledger is damaged."""
+    try:
+        return count_places(ledger(connection, found.id), len(said))
+    except StoreError:
+        return None
 
 
 def ledger(connection: sqlite3.Connection, session_id: str) -> list[Shown]:

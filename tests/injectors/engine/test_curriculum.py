@@ -126,3 +126,15 @@ def test_a_curriculum_survives_its_json(curriculum: Curriculum) -> None:
 def test_a_wrong_curriculum_is_an_error_that_names_the_field(change: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Curriculum.from_json({"version": 1, "profile": "noisyagent"} | change)
+
+
+def test_one_type_for_all_of_a_group_is_drawn_by_the_shares() -> None:
+    curriculum = Curriculum(1, "noisyagent", rho=0.5, types_per_group=1, types=TYPES, at_least_one=True)
+    drawn: Counter[str] = Counter()
+    for number in range(500):
+        noisy = [one for one in group(curriculum, 8, f"g{number}") if one.arm == "noisy"]
+        assert len({(one.noise_type, one.level) for one in noisy}) == 1 and len(noisy) == 4
+        assert all(one.at_least_one for one in noisy)
+        drawn[str(noisy[0].noise_type)] += 1
+    assert drawn["tool.timeout"] / 500 == pytest.approx(0.6, abs=0.08)
+    assert drawn["user.typos"] / 500 == pytest.approx(0.2, abs=0.08)

@@ -37,14 +37,16 @@ SETTINGS = GapSettings(
 
 
 def group(name: str, *seen: tuple[Any, ...]) -> Group:
-    """A group of rollouts, each given as its reward and, where it is noisy, its noise type and level."""
+    """A group of rollouts, each given as its reward and, where it is noisy, its noise type, its level, and
+    whether it was exposed.
+    """
     return Group(name, tuple(map(_make_rollout, seen)))
 
 
 def _make_rollout(seen: tuple[Any, ...]) -> Any:
-    reward, noise_type, level = (*seen, None, None)[:3]
+    reward, noise_type, level, exposed = (*seen, *(None, None, True)[len(seen) - 1 :])
     arm = Arm.CLEAN if noise_type is None else Arm.NOISY
-    return SimpleNamespace(arm=arm, reward=reward, noise_type=noise_type, level=level)
+    return SimpleNamespace(arm=arm, reward=reward, noise_type=noise_type, level=level, exposed=exposed)
 
 
 def play(
@@ -91,7 +93,8 @@ def test_a_run_from_calm_to_the_cap() -> None:
     assert state.types["tool.timeout"].rollouts == 0, "its windows start over at the new level"
     assert state.types["user.typos"].level == 1
     assert state.types["user.typos"].share == pytest.approx(0.1)
-    assert state.types["user.typos"].gap == pytest.approx(0.4, abs=0.05)
+    measured = state.types["user.typos"].gap
+    assert measured is not None and measured.value == pytest.approx(0.4, abs=0.05)
 
     # At level 2 timeouts are too hard: no further rise. Clean success is flat: plateaus raise ρ to its cap.
     seen = []
@@ -234,3 +237,95 @@ def _steps_to_rise(settings: GapSettings, gap: float, seed: int) -> int | None:
         if state.types["user.typos"].level > 1:
             return step + 1
     return None
+
+
+EXPOSURES = {
+    # The shares of sessions that met their type at levels 1 and 5, as measured on foreign conversations.
+    "user.ambiguous": (0.0, 0.0),
+    "user.inconsistent": (0.49, 0.85),
+    "user.redundant": (0.88, 1.0),
+    "user.out_of_scope": (0.76, 1.0),
+    "tool.execution_failure": (0.15, 0.60),
+    "tool.incomplete": (0.16, 0.64),
+    "tool.erroneous": (0.12, 0.34),
+    "tool.redundant": (1.0, 1.0),
+}
+
+
+@pytest.mark.parametrize("rule", ["point", "upper"])
+@pytest.mark.parametrize("design", ["by_chance", "at_least_one"])
+def test_a_policy_that_never_improves_stays_at_the_first_level(rule: str, design: str) -> None:
+    """Clean it solves 0.6 of the tasks, and 0.3 of them wherever noise really hits: nothing to adapt to."""
+    settings = GapSettings(gap_rule=rule, warmup_steps=1)
+    exposures = EXPOSURES if design == "by_chance" else dict.fromkeys(EXPOSURES, (0.97, 0.97))
+    assert _levels_of_a_steady_policy(settings, exposures) == dict.fromkeys(EXPOSURES, 1)
+
+
+def test_without_the_rate_of_exposure_it_was_promoted() -> None:
+    """The difference as assigned is diluted by the rollouts that met nothing."""
+    settings = GapSettings(gap_rule="point", warmup_steps=1, minimum_exposure=0.0)
+    levels = _levels_of_a_steady_policy(settings, EXPOSURES, divided=False)
+    assert levels["user.ambiguous"] >= 4 and levels["tool.execution_failure"] >= 3
+    assert levels["tool.redundant"] == 1
+
+
+def _levels_of_a_steady_policy(
+    settings: GapSettings, exposures: dict[str, tuple[float, float]], *, divided: bool = True
+) -> dict[str, int]:
+    """The levels after 100 steps of 16 groups of 32. `divided` False: as if all had been exposed."""
+    rng = random.Random(f"{settings.gap_rule}|{exposures}")
+    state = begin("noisyagent/all", exposures, 5, settings)
+    for step in range(100):
+        declared, groups = declare(state), []
+        for number in range(16):
+            rollouts: list[tuple[Any, ...]] = []
+            for index in range(32):
+                dose = assign(
+                    declared, seed=0, group_id=f"{step}-{number}", rollout_index=index, group_size=32
+                )
+                low, high = exposures.get(dose.noise_type or "", (0.0, 0.0))
+                hit = rng.random() < low + (high - low) * ((dose.level or 1) - 1) / 4
+                solved = float(rng.random() < (0.3 if hit else 0.6))
+                rollouts.append((solved, dose.noise_type, dose.level, hit or not divided))
+            groups.append(group(str(number), *rollouts))
+        state, _ = advance(state, groups, settings)
+    return {name: window.level for name, window in state.types.items()}
+
+
+def test_the_gap_is_the_difference_as_assigned_over_the_rate_of_exposure() -> None:
+    state = GapState("noisyagent", 3, {"user.typos": TypeWindow(1, 0.2)}, step=5)
+    noisy = [(float(nth < 12), "user.typos", 1, nth >= 4) for nth in range(16)]
+    seen = [group("g", *[(1.0,)] * 16, *noisy)]
+    window = next_state(state, seen, SETTINGS).types["user.typos"]
+    assert window.counted_gap is not None and window.counted_gap.value == pytest.approx(0.25)
+    assert window.gap is not None and window.gap.value == pytest.approx(0.25 / 0.75)
+    low, high = window.gap.interval
+    assert low < 0.25 / 0.75 < high and high - low > 2 * 1.96 * window.counted_gap.error / 0.75
+
+    by_exposure, _ = advance(state, seen, SETTINGS, "exposed")
+    ablation = by_exposure.types["user.typos"]
+    assert ablation.gap == ablation.counted_gap
+    assert ablation.gap is not None and ablation.gap.value == pytest.approx(1 - 8 / 12)
+    assert (ablation.rollouts, ablation.exposure.rate) == (12, 0.75)
+
+
+@pytest.mark.parametrize("exposed", [14, 15])
+def test_a_level_never_rises_below_an_exposure_of_nine_tenths(exposed: int) -> None:
+    state = GapState("noisyagent", 3, {"user.typos": TypeWindow(1, 0.2)}, step=5)
+    noisy = [(1.0, "user.typos", 1, nth < exposed) for nth in range(16)]
+    window = next_state(state, [group("g", *[(1.0,)] * 16, *noisy)], SETTINGS).types["user.typos"]
+    assert (window.level, round(window.share, 2)) == ((2, 0.25) if exposed == 15 else (1, 0.2))
+
+
+def test_a_stored_state_of_an_older_run_goes_on() -> None:
+    stored = begin("noisyagent", TYPES, 3, SETTINGS).to_json()
+    for window in stored["types"].values():
+        del window["exposure"], window["count"]
+    assert GapState.from_json(json.loads(json.dumps(stored))) == begin("noisyagent", TYPES, 3, SETTINGS)
+
+
+def test_the_curriculum_says_that_noise_is_met() -> None:
+    state = begin("noisyagent", TYPES, 3, SETTINGS)
+    declared = curriculum(state, CurriculumSettings(types_per_group=1), "per_arm")
+    assert declared.at_least_one and declared.types_per_group == 1
+    assert not curriculum(state, CurriculumSettings(at_least_one=False), "per_arm").at_least_one
