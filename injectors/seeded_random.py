@@ -15,6 +15,10 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+GENERATOR = 2
+"""The generator's version: it rises when a key comes to give other draws. Before 2 they were a Mersenne
+Twister's."""
+
 _numbers = Struct("<8Q").unpack
 _UNIT = 2.0**-53
 

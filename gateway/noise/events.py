@@ -75,6 +75,7 @@ class EventBuilder(msgspec.Struct):
             one.tool_class,
             self.place.attempt,
             self.now_us,
+            decision.version,
         )
 
     @property

@@ -225,6 +225,8 @@ class Event(msgspec.Struct, frozen=True):
     tool_class: str | None = None
     attempt: int = 0
     created_us: int = 0
+    version: int = 1
+    """The operator's."""
 
     @property
     def withheld(self) -> bool:

@@ -27,6 +27,8 @@ class Decision(msgspec.Struct, StoredData, frozen=True, gc=False):
     severity: float
     draw: Draw
     recovery: str
+    version: int = 1
+    """The operator's, when it decided."""
 
     @property
     def fault(self) -> bool:

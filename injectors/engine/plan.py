@@ -29,7 +29,7 @@ from crosswind.injectors.identity import slot_line
 from crosswind.injectors.operator import Operator, Registered
 from crosswind.injectors.profiles.load import Companion, Compose, Profile, ProfileError
 from crosswind.injectors.profiles.schedule import ALWAYS, STAGES, WHOLE, When, Window
-from crosswind.injectors.seeded_random import SeededRandom, draw_once
+from crosswind.injectors.seeded_random import GENERATOR, SeededRandom, draw_once
 from crosswind.injectors.targets import Half, ToolClass
 
 CLEAN, NOISY = "clean", "noisy"
@@ -56,6 +56,8 @@ class CompiledRule:
     """What a model that writes for the operator is told besides."""
     observation: str = ""
     """What marks the observation in users' messages; empty: the rule acts where its operator does."""
+    version: int = 1
+    """The operator's, when the plan was made."""
 
     def key(self, plan: Plan, place: str) -> str:
         """What the rule's hidden state is drawn by, at one site or link of the session."""
@@ -144,6 +146,8 @@ class Plan(StoredData):
     """Whether all evidence decides a tool's class. Plans of older stores go by the first word of its name."""
     phrases: Half = Half.TRAIN
     """The half of the phrase packs that operators draw from."""
+    generator: int = 1
+    """The version of the random generator that the plan was made for."""
 
     def class_of(self, tool: str, schemas: Iterable[ToolSchema] = ()) -> ToolClass:
         """The class of a tool that is declared by these schemas, if by any."""
@@ -250,6 +254,7 @@ def make_plan(
         user_can_answer=profile.user_can_answer if user_can_answer is None else user_can_answer,
         evidence=True,
         phrases=profile.phrases,
+        generator=GENERATOR,
     )
 
 
@@ -315,6 +320,7 @@ def _compile_rules(
                     one.options,
                     one.prompt,
                     one.where.observation,
+                    registry.operators()[one.operator].version,
                 )
                 out.append(compiled)
     return tuple(out)

@@ -185,6 +185,7 @@ def conclude(
         rule.severity,
         attempt.draw,
         active.entry.recovery.value,
+        active.entry.version,
     )
     if attempt.refused is not None or attempt.result is None:
         refused = attempt.refused or NOTHING

@@ -118,7 +118,9 @@ SESSION = Table(
         Column("noise_stopped", "noise_stopped", None, bool),
     ),
 )
-EVENT = Table("event", Event, (_json_object("draw"),))
+EVENT = Table(
+    "event", Event, (_json_object("draw"), Column("version", "version", None, lambda value: value or 1))
+)
 GENERATED_TEXT = Table("generated_text", GeneratedText)
 DELIVERED_ID = Table("delivered_id", DeliveredId)
 DESTROYED_ANSWER = Table("destroyed_answer", DestroyedAnswer, leave=("taken",))

@@ -29,6 +29,16 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
             # Another process may have created it while this one waited for the lock.
             if read_version(connection, path) == 0:
                 create(connection)
+    elif not _has_version_of_operators(connection):
+        connection.execute("BEGIN IMMEDIATE")
+        with commit(connection):
+            if not _has_version_of_operators(connection):
+                connection.execute("ALTER TABLE event ADD COLUMN version INTEGER")
+
+
+def _has_version_of_operators(connection: sqlite3.Connection) -> bool:
+    """Whether events have their operator's version: the first stores of this schema had no such column."""
+    return any(name == "version" for _, name, *_ in connection.execute("PRAGMA table_info(event)"))
 
 
 def require_openable(path: Path) -> None:

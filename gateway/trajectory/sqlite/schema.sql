@@ -146,7 +146,8 @@ CREATE TABLE event (
   note         TEXT,
   tool         TEXT,
   tool_class   TEXT,
-  created_us   INTEGER
+  created_us   INTEGER,
+  version      INTEGER     -- the operator's; NULL is 1
 );
 CREATE UNIQUE INDEX event_place ON event (session, turn_index, attempt, ordinal);
 

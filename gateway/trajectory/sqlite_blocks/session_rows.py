@@ -34,6 +34,8 @@ OWNED: dict[str, tuple[str, ...]] = {
     for table in (EVENT, GENERATED_TEXT, DELIVERED_ID, DESTROYED_ANSWER)
 }
 """The columns of the tables with rows of a session that are copied as they are."""
+# Operators had no version then.
+OWNED["event"] = tuple(name for name in OWNED["event"] if name != "version")
 OWNED["generated_text"] = ("rowid", *OWNED["generated_text"])
 REWARD_COLUMNS = ("id", "created_us", "arrival", "reward", "components_json", "source")
 ORDER = {"delivered_id": "name", "destroyed_answer": "turn_index, attempt"}
