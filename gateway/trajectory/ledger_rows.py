@@ -18,7 +18,8 @@ class Shown(msgspec.Struct, frozen=True):
     turn_index: int
     clean_hash: str
     decisions: tuple[Mapping[str, Any], ...] = ()
-    """Each {operator, rule, slot, severity, draw, logical_call, recovery, version}, in order of application."""
+    """Each {operator, rule, slot, severity, draw, logical_call, recovery, version}, in order of
+    application."""
     text: str | None = None
     """The noisy text; None for a clean part."""
     branch: str = ""

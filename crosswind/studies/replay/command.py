@@ -17,6 +17,8 @@ from crosswind.studies.replay.recompute import ReplayedTurn
 
 _SHOWN = 100
 """How many characters of a value a line shows."""
+_FROM_THE_RECORD = 3
+"""The exit code where something was taken from the record, and nothing failed."""
 
 
 @click.command(
@@ -37,8 +39,13 @@ def replay(
     session_id: str, url: str, against: str | None, key: str | None, timeout_s: float, as_json: bool
 ) -> None:
     """Recompute what the policy was sent in each turn of SESSION, and show where the views differ:
-    received from sent, sent from recomputed, and with --against the answers. Exit 1 where what was sent does
-    not follow from the plan, or an upstream fails.
+    received from sent, sent from recomputed, and with --against the answers. Decisions that this version
+    can't make again (another version of the operator or of a pack, or one that isn't installed) are named,
+    and taken from the record.
+
+    \b
+    Exit code 1: what was sent doesn't follow from the plan, or an upstream failed.
+    Exit code 3: it does, but for the decisions that are named.
     """
     try:
         base = None if against is None else parse_base_url(against)
@@ -63,7 +70,9 @@ def replay(
     else:
         for turn in report:
             _print_turn(turn)
-    sys.exit(1 if any(turn["failed"] for turn in report) else 0)
+    if any(turn["failed"] for turn in report):
+        sys.exit(1)
+    sys.exit(_FROM_THE_RECORD if any(turn["not_recomputed"] for turn in report) else 0)
 
 
 def _report(replayed: ReplayedTurn, answer: ReplayedAnswer | None) -> dict[str, Any]:
@@ -77,6 +86,7 @@ def _report(replayed: ReplayedTurn, answer: ReplayedAnswer | None) -> dict[str, 
         "outcome": "not replayable" if replayed.why_not else "same" if replayed.same else "differs",
         "why_not": replayed.why_not,
         "by_recorded_draws": replayed.by_recorded_draws,
+        "not_recomputed": [one._asdict() for one in replayed.not_recomputed],
         "injected": [event.operator for event in replayed.events if event.after is not None],
         "received_to_sent": [one._asdict() for one in compare(received, sent)],
         "sent_to_recomputed": [one._asdict() for one in recomputed],
@@ -94,6 +104,8 @@ def _print_turn(turn: dict[str, Any]) -> None:
     outcome = {"same": "as it was sent", "differs": "DIFFERS from what was sent"}.get(turn["outcome"])
     how = " (by its recorded draws: this version draws otherwise)" if turn["by_recorded_draws"] else ""
     click.echo(f"turn {turn['turn']}{attempt}: {outcome or 'not replayable: ' + turn['why_not']}{how}")
+    for operator, why in dict.fromkeys((one["operator"], one["why"]) for one in turn["not_recomputed"]):
+        click.echo(f"  taken from the record: {operator}, {why}")
     for title, name in (("received, sent", "received_to_sent"), ("sent, recomputed", "sent_to_recomputed")):
         _print_differences(title, turn[name])
     if "answer" in turn:

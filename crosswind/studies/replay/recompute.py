@@ -1,8 +1,9 @@
 """Recompute what a policy was sent from the record alone: a session's plan, and what its agent sent.
 
 The stored ledger is not consulted for what was shown: if the replay gives the same bytes, the noise follows
-from the plan, and the record is complete. Where an older version drew otherwise, its recorded draws are
-applied. Two things follow from nothing: model-written texts, which the
+from the plan, and the record is complete. The exception are decisions of other versions (`versions`): the
+ledger says what was shown, and the rest is recomputed. Where this version judges otherwise, the recorded
+draws are applied. Two things follow from nothing: model-written texts, which the
 events hold, and calls that the client never got, which the ledger holds. Whether token ids were requested,
 and the model's name upstream, are up to the configuration: both are read from the body as sent, if it is
 stored.
@@ -38,6 +39,7 @@ from crosswind.injectors.wording import (
     Texts,
     WrittenText,
 )
+from crosswind.studies.replay.versions import NotRecomputed, Versions
 
 _WITHOUT_NOISE = frozenset((Fitness.LEDGER_UNAVAILABLE, Fitness.NOISE_FAILED, Fitness.NOISE_STOPPED))
 _REDACTOR = Redactor("keep")
@@ -101,6 +103,8 @@ class ReplayedTurn:
     why_not: str | None = None
     by_recorded_draws: bool = False
     """Whether this version would draw otherwise, and the recorded draws were applied."""
+    not_recomputed: tuple[NotRecomputed, ...] = ()
+    """The turn's decisions that were taken from the record."""
 
     @property
     def same(self) -> bool:
@@ -114,29 +118,42 @@ def replay(
     """Recompute the body sent in each turn, in the order of the turns.
 
     Of the events only model-written texts are used, and of the ledger's rows, `shown`, only calls of tools
-    that noise added. Where this doesn't give what was sent, the session was recorded by a version that drew
-    or judged otherwise: then the recorded draws are applied. ValueError where the session's plan can't be
-    read.
+    that noise added, and what other versions decided. Where this doesn't give what was sent, the session was
+    recorded by a version that judged otherwise: then the recorded draws are applied. ValueError where the
+    session's plan can't be read.
     """
-    replayed = _replay_turns(session, turns, shown, RecordedTexts(events) or None)
+    versions = Versions(Plan.from_json(session.plan))
+    replayed = _replay_turns(session, versions, turns, shown, RecordedTexts(events) or None)
+    by_turn: dict[tuple[int, int], list[Event]] = {}
+    for event in events:
+        by_turn.setdefault((event.turn_index, event.attempt), []).append(event)
+    told = [by_turn.get((one.turn.index, one.turn.attempt), ()) for one in replayed]
+    replayed = [
+        replace(one, not_recomputed=tuple(versions.list_decisions(of_turn)))
+        for one, of_turn in zip(replayed, told, strict=True)
+    ]
     if all(turn.same or turn.why_not is not None for turn in replayed):
         return replayed
-    again = _replay_turns(session, turns, shown, RecordedDraws(events))
+    again = _replay_turns(session, versions, turns, shown, RecordedDraws(events))
     return [
-        replace(second, by_recorded_draws=True) if second.same and not first.same else first
+        replace(second, by_recorded_draws=True, not_recomputed=first.not_recomputed)
+        if second.same and not first.same
+        else first
         for first, second in zip(replayed, again, strict=True)
     ]
 
 
 def _replay_turns(
-    session: Session, turns: Sequence[Turn], shown: Sequence[Shown], texts: Texts | None
+    session: Session, versions: Versions, turns: Sequence[Turn], shown: Sequence[Shown], texts: Texts | None
 ) -> list[ReplayedTurn]:
-    live = LiveSession(session, Plan.from_json(session.plan))
+    live = LiveSession(session, versions.recomputable)
     live.mark(noise_stopped=False)
     replayed = []
     for turn in sorted(turns, key=lambda turn: (turn.index, turn.attempt)):
+        rows = [row for row in shown if row.turn_index == turn.index]
+        live.ledger.learn(versions.pick_rows(rows, live.ledger))
         replayed.append(_replay_turn(live, turn, texts))
-        live.ledger.learn(row for row in shown if row.turn_index == turn.index and _is_sampled(row, turn))
+        live.ledger.learn(row for row in rows if _is_sampled(row, turn))
     return replayed
 
 

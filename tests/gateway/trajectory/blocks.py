@@ -79,6 +79,10 @@ class _Writer:
             table = _TABLES[type(row)]
             names = ["session_id" if name == "session" else name for name in table.names]
             values = table.encode(row, _Same())
+            if table.name == "event":
+                # Events had no version of their operator then.
+                at = names.index("version")
+                del names[at], values[at]
             if table.name in _STAMPED:
                 names, values = [*names, "arrival"], [*values, self._arrival]
             self._insert(table.name, names, values)

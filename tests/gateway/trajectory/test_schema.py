@@ -31,6 +31,15 @@ def test_a_fresh_store_has_the_newest_schema_and_a_reopened_one_its_rows(path: P
     assert _version(path) == NEWEST
 
 
+def test_a_first_store_of_this_schema_gets_the_column_for_operators_versions(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        store.write([rows.session(), rows.event()])
+    rows.execute(path, "ALTER TABLE event DROP COLUMN version")
+    with closing(SqliteStore(path)) as again:
+        again.write([rows.event(ordinal=1, version=2)])
+        assert [event.version for event in again.events("s")] == [1, 2]
+
+
 def test_an_older_store_is_refused_and_left_alone(path: Path) -> None:
     rows.execute(path, "CREATE TABLE schema_version AS SELECT 9 AS version; CREATE TABLE block (a)")
     before = rows.query(path, "SELECT sql FROM sqlite_master")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,11 @@ from hypothesis import strategies as st
 
 from crosswind.gateway.cli import root
 from crosswind.gateway.protocols.json_values import encode
+from crosswind.injectors import operator as operator_registry
+from crosswind.injectors import registry
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import Draw, UserTarget
+from crosswind.injectors.targets import Result as TextResult
 from crosswind.simulators.environment import load
 from crosswind.studies.replay.comparison import compare
 from crosswind.testing import Answer, ScriptedProvider, answer_messages
@@ -80,6 +86,90 @@ async def test_a_record_that_does_not_follow_from_its_plan_is_told(tmp_path: Pat
     result = await replayed(tmp_path, "s")
     assert result.exit_code == 1 and "DIFFERS from what was sent" in result.stdout
     assert "sent, recomputed at messages[" in result.stdout
+
+
+def change_version(monkeypatch: pytest.MonkeyPatch, operator: str) -> None:
+    """Let an operator be of the next version, which draws otherwise."""
+    entry = registry.operators()[operator]
+
+    class Other:
+        def draw(self, target: Any, rng: SeededRandom, severity: float) -> Draw | None:
+            return {}
+
+        def apply(self, target: UserTarget, draw: Draw) -> TextResult:
+            return TextResult(f"{target.text} In other words.", "Other words.")
+
+    other = replace(entry, version=entry.version + 1, implementation=Other())
+    monkeypatch.setitem(operator_registry._registered, operator, other)
+
+
+async def test_decisions_of_another_version_are_named_and_the_rest_is_recomputed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with upstream() as app:
+        await noisy(tmp_path, "s", app)
+    before = json.loads((await replayed(tmp_path, "s", "--json")).stdout)["turns"]
+    change_version(monkeypatch, "user.redundant")
+    result = await replayed(tmp_path, "s", "--json")
+    assert result.exit_code == 3, result.output
+    turns = json.loads(result.stdout)["turns"]
+    assert [(turn["outcome"], turn["by_recorded_draws"]) for turn in turns] == [("same", False)] * len(TURNS)
+    version = registry.operators()["user.redundant"].version
+    why = f"version {version - 1} (version {version} is installed)"
+    for was, now in zip(before, turns, strict=True):
+        named = [one["operator"] for one in now["not_recomputed"] if one["injected"]]
+        assert named == [name for name in was["injected"] if name == "user.redundant"]
+        assert {one["why"] for one in now["not_recomputed"]} <= {why}
+        assert now["injected"] == [name for name in was["injected"] if name != "user.redundant"]
+    assert turns[0]["not_recomputed"] and any(turn["injected"] for turn in turns)
+    assert f"taken from the record: user.redundant, {why}" in (await replayed(tmp_path, "s")).stdout
+
+
+async def test_an_operator_that_is_not_installed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with upstream() as app:
+        await noisy(tmp_path, "s", app)
+    for operator in ("user.redundant", "tool.timeout"):
+        monkeypatch.delitem(operator_registry._registered, operator)
+    result = await replayed(tmp_path, "s", "--json")
+    assert result.exit_code == 3, result.output
+    turns = json.loads(result.stdout)["turns"]
+    assert {turn["outcome"] for turn in turns} == {"same"}
+    assert "which is not installed" in turns[0]["not_recomputed"][0]["why"]
+
+
+async def test_a_pack_of_another_version_is_named(tmp_path: Path) -> None:
+    async with upstream() as app:
+        await noisy(tmp_path, "s", app)
+    phrases = "json_set(draw_json, '$.phrases', json_array('en/travel@0#same-001'))"
+    tamper(tmp_path, f"UPDATE event SET draw_json = {phrases} WHERE operator = 'user.redundant'")
+    result = await replayed(tmp_path, "s")
+    assert result.exit_code == 3, result.output
+    assert "taken from the record: user.redundant, drawn from the pack en/travel@0 (version " in result.stdout
+
+
+async def test_a_session_begun_before_goes_on_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = user("Hello! I would like to know where my order is.")
+    more = ({"role": "assistant", "content": "Which?"}, user("The one with the blue lamp, thank you."))
+    async with upstream() as app:
+        async with gateway(tmp_path, app, noise=PROFILE) as running:
+            await running.chat(body(said), "s")
+            await running.flush()
+        first = app.requests[-1].json["messages"]
+        change_version(monkeypatch, "user.redundant")
+        tamper(tmp_path, "UPDATE session SET plan_json = json_remove(plan_json, '$.generator')")
+        async with gateway(tmp_path, app, noise=PROFILE) as running:
+            await running.chat(body(said, *more), "s")
+            await running.flush()
+        then = app.requests[-1].json["messages"]
+        assert first != [said] and then[: len(first)] == first
+        assert then[-1]["content"].endswith("In other words."), "what is new is drawn by what is installed"
+    result = await replayed(tmp_path, "s", "--json")
+    assert result.exit_code == 3, result.output
+    assert {turn["outcome"] for turn in json.loads(result.stdout)["turns"]} == {"same"}
 
 
 async def test_a_masked_turn_is_named_with_its_reason(tmp_path: Path) -> None:
