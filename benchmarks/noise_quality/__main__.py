@@ -4,6 +4,7 @@ python -m benchmarks.noise_quality --out docs/noise-quality.md --check   # exit 
 python -m benchmarks.noise_quality --only user.typos --multi-turn 40 --single-turn 100
 python -m benchmarks.noise_quality --only user.typos sheets --out runs/sheets --key runs/key.jsonl
 python -m benchmarks.noise_quality score --key runs/key.jsonl --keep runs/reader-a runs/reader-b
+python -m benchmarks.noise_quality solve          # exit 1 where an entry isn't solved
 python -m benchmarks.noise_quality page --out docs/noise-quality.md
 """
 
@@ -19,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.noise_quality import bfcl, own
-from benchmarks.noise_quality.aims import SOLVABILITY, judge
+from benchmarks.noise_quality.aims import judge, judge_solvability
 from benchmarks.noise_quality.measurement import (
     STORE,
     Measurement,
@@ -38,6 +39,7 @@ from benchmarks.noise_quality.readers import (
 )
 from benchmarks.noise_quality.samples import Sample
 from benchmarks.noise_quality.sheets import write_sheets
+from benchmarks.noise_quality.solved import read_solved, write_solved
 
 
 def read_samples(options: argparse.Namespace) -> list[Sample]:
@@ -62,7 +64,7 @@ def measure(options: argparse.Namespace) -> int:
         tell=tell,
     )
     scored = read_scored()
-    findings = [*judge(found), *judge_readers(scored), SOLVABILITY]
+    findings = [*judge(found), *judge_readers(scored), judge_solvability(read_solved())]
     now = Measurement(
         commit=_find_commit(),
         date=datetime.now(UTC).date().isoformat(),
@@ -85,6 +87,23 @@ def _find_commit() -> str:
     """The last commit that changed the noise."""
     command = ["git", "log", "-1", "--format=%h", "--", "injectors"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def prove(options: argparse.Namespace) -> int:
+    from benchmarks.noise_quality.solvability import measure as play
+
+    rows = play(options.each, options.entries, options.profiles or ("*",), options.concurrency)
+    if not options.profiles:
+        write_solved(rows)
+    for row in rows:
+        for one in row.unsolved if row.noisy else ():
+            print(f"{row.profile}: {one}", file=sys.stderr)
+    finding = judge_solvability(rows)
+    clean = next(row for row in rows if not row.noisy)
+    print(f"{clean.solved} of {clean.played} entries are solvable clean. Under noise: {finding.measured}.")
+    if finding.operators:
+        print(f"unsolved, or without an injection: {', '.join(finding.operators)}", file=sys.stderr)
+    return 0 if finding.met else 1
 
 
 def make_sheets(options: argparse.Namespace) -> int:
@@ -143,6 +162,12 @@ def _parse() -> argparse.Namespace:
     sheets.add_argument("--out", type=Path, required=True, help="folder of the sheets")
     sheets.add_argument("--key", type=Path, required=True, help="file of the key, in another folder")
     sheets.add_argument("--count", type=int, default=50, help="noisy texts a sheet, and as many clean ones")
+    solve = commands.add_parser("solve", help="play BFCL's entries with the gold agent, under every profile")
+    solve.set_defaults(run=prove)
+    solve.add_argument("--each", type=int, default=5, help="entries under each profile and level")
+    solve.add_argument("--entries", type=int, default=200, help="entries to choose from")
+    solve.add_argument("--profiles", action="append", help="this profile or glob only; nothing is kept")
+    solve.add_argument("--concurrency", type=int, default=8)
     page = commands.add_parser("page", help="write the page again, from what is kept")
     page.set_defaults(run=rewrite_page)
     page.add_argument("--out", type=Path, required=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from benchmarks.noise_quality.doses import FULL, PAPER
 from benchmarks.noise_quality.measures import Measured, Share
+from benchmarks.noise_quality.solved import Solved
 
 FIXED = frozenset(
     {
@@ -39,8 +40,18 @@ class Finding:
     operators: tuple[str, ...] = ()
 
 
-SOLVABILITY = Finding("BFCL's entries that the gold agent still solves", "100 %", "–", None)
-"""No part of this measurement yet."""
+def judge_solvability(rows: Sequence[Solved]) -> Finding:
+    """Whether the gold agent solved each entry under every built-in profile, and met noise in each."""
+    measure = "BFCL's entries that the gold agent still solves"
+    noisy = [row for row in rows if row.noisy]
+    if not noisy:
+        return Finding(measure, "100 %", "–", None)
+    played, solved = sum(row.played for row in noisy), sum(row.solved for row in noisy)
+    injected = sum(row.injected for row in noisy)
+    measured = f"{solved} of {played} episodes, {injected} injections"
+    idle = {row.profile for row in noisy} - {row.profile for row in noisy if row.injected}
+    missed = tuple(sorted({row.profile for row in noisy if row.unsolved} | idle))
+    return Finding(measure, "100 %", measured, not missed, missed)
 
 
 def judge(found: Sequence[Measured]) -> list[Finding]:

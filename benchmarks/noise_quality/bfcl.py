@@ -43,8 +43,8 @@ def read_samples(multi_turn: int, single_turn: int, cache: Path = CACHE) -> Iter
     package = fetch(cache)
     data = package / "bfcl_eval" / "data"
     yield from _read_multi_turn(package, cache, data, multi_turn)
-    singles = [(name, *pair) for name in SINGLE_TURN for pair in _pairs(data, name)]
-    for category, entry, answers in _spread(singles, single_turn):
+    singles = [(name, *pair) for name in SINGLE_TURN for pair in pairs(data, name)]
+    for category, entry, answers in spread(singles, single_turn):
         said = entry["question"][0][-1]["content"]
         gold = tuple(_read_accepted(answers["ground_truth"]))
         tools = [_tool(one) for one in entry["function"]]
@@ -52,11 +52,9 @@ def read_samples(multi_turn: int, single_turn: int, cache: Path = CACHE) -> Iter
 
 
 def _read_multi_turn(package: Path, cache: Path, data: Path, count: int) -> Iterator[Sample]:
-    results = _execute(package, cache)
-    documents: dict[str, list[dict[str, Any]]] = {}
-    for path in sorted((data / "multi_turn_func_doc").glob("*.json")):
-        documents[path.stem] = [_tool(json.loads(line)) for line in path.read_text().splitlines()]
-    for entry, _ in _spread(list(_pairs(data, "multi_turn_base")), count):
+    results = execute(package, cache)
+    documents = read_tools(data)
+    for entry, _ in spread(list(pairs(data, "multi_turn_base")), count):
         executed = results[entry["id"]]
         exchanges = []
         for said, calls in zip(entry["question"], executed["turns"], strict=True):
@@ -67,7 +65,16 @@ def _read_multi_turn(package: Path, cache: Path, data: Path, count: int) -> Iter
         yield make_sample(entry["id"], "bfcl/multi_turn_base", "en", exchanges, tools)
 
 
-def _execute(package: Path, cache: Path) -> dict[str, Any]:
+def read_tools(data: Path) -> dict[str, list[dict[str, Any]]]:
+    """The tools of the multi-turn simulators, by the name of their document."""
+    return {
+        path.stem: [_tool(json.loads(line)) for line in path.read_text().splitlines()]
+        for path in sorted((data / "multi_turn_func_doc").glob("*.json"))
+    }
+
+
+def execute(package: Path, cache: Path = CACHE) -> dict[str, Any]:
+    """The gold calls of each multi-turn entry with their results, worked out once."""
     path = cache / f"executed-{VERSION}.json"
     if not path.exists():
         command = [sys.executable, "-m", "benchmarks.noise_quality.bfcl", str(package)]
@@ -85,7 +92,7 @@ def execute_gold(package: Path) -> dict[str, Any]:
     backends = importlib.import_module("bfcl_eval.constants.executable_backend_config")
     data = package / "bfcl_eval" / "data"
     executed = {}
-    for entry, answers in _pairs(data, "multi_turn_base"):
+    for entry, answers in pairs(data, "multi_turn_base"):
         instances = []
         for name in entry["involved_classes"]:
             instance = getattr(importlib.import_module(backends.CLASS_FILE_PATH_MAPPING[name]), name)()
@@ -116,7 +123,7 @@ def _lead(instances: Sequence[object], source: str) -> tuple[str, dict[str, Any]
     return tool, arguments, json.dumps(result, default=str) if isinstance(result, dict) else str(result)
 
 
-def _pairs(data: Path, name: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def pairs(data: Path, name: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Entries with their answers."""
     answers = {}
     for line in (data / "possible_answer" / f"BFCL_v4_{name}.json").read_text().splitlines():
@@ -151,7 +158,7 @@ def _schema(part: Any) -> Any:
     return {**named, "type": TYPES.get(kind, kind)} if isinstance(kind, str) else named
 
 
-def _spread(found: Sequence[Any], count: int) -> list[Any]:
+def spread(found: Sequence[Any], count: int) -> list[Any]:
     step = max(len(found) / max(count, 1), 1.0)
     return [found[int(at * step)] for at in range(min(count, len(found)))]
 

@@ -6,11 +6,12 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.noise_quality.aims import ERRORS, FIXED, SOLVABILITY, judge
+from benchmarks.noise_quality.aims import ERRORS, FIXED, judge, judge_solvability
 from benchmarks.noise_quality.doses import FULL, PAPER, find_paper
 from benchmarks.noise_quality.measurement import Measurement, list_untexted, read_measured
 from benchmarks.noise_quality.measures import Measured, Share
 from benchmarks.noise_quality.readers import Scored, judge_readers, write_section
+from benchmarks.noise_quality.solved import read_solved
 
 HEAD = """# The noise on foreign material
 
@@ -78,7 +79,7 @@ def _head(*cells: str) -> list[str]:
 def _write_aims(now: Measurement, before: Measurement | None, scored: Sequence[Scored]) -> list[str]:
     old = {one.measure: one.measured for one in (judge(_all(before)) if before else ())}
     rows = _head("measure", "aim", "before", "now", "met", "who misses it")
-    for one in (*judge(_all(now)), *judge_readers(scored), SOLVABILITY):
+    for one in (*judge(_all(now)), *judge_readers(scored), judge_solvability(read_solved())):
         met = {True: "yes", False: "**no**", None: "not measured"}[one.met]
         names = _name(one.operators[:6])
         more = f" and {len(one.operators) - 6} more" if len(one.operators) > 6 else ""

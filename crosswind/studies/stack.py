@@ -167,17 +167,18 @@ async def start_gateway(
     ports: tuple[int, int] = (0, 0),
     name: str = "serve",
     wait_s: float,
+    replayable: bool = True,
 ) -> RunningGateway:
     """`crosswind serve` in front of an upstream; given back once both planes answer. 0: a free port.
 
-    The studies play the built-in environments: their tools are stand-ins, and every call may be repeated.
+    `replayable`: the tools are stand-ins, as in the built-in environments, and every call may be repeated.
     """
     data, control = (port or free_port() for port in ports)
     gateway = RunningGateway(f"http://127.0.0.1:{data}", f"http://127.0.0.1:{control}", f"sqlite:///{store}")
     child = await processes.start(
         name,
         *("serve", "--upstream", upstream, "--port", str(data), "--control-port", str(control)),
-        *("--store", gateway.store, "--assume-replayable", *options),
+        *("--store", gateway.store, *(["--assume-replayable"] if replayable else []), *options),
     )
     for plane in (gateway.data, gateway.control):
         await wait_until_ready(child, f"{plane}/healthz", wait_s)
