@@ -17,7 +17,7 @@ from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.system_prompt import find_instructions
 from crosswind.gateway.protocols.tool_mapping import WrittenTools
 from crosswind.injectors.cli.commands import ConfigurationError, read_file
-from crosswind.injectors.conversation import Conversation, InstructionText
+from crosswind.injectors.conversation import Conversation, InstructionText, Item
 from crosswind.injectors.engine.tools import UNCONSTRAINED
 from crosswind.injectors.guard.tools import ToolConstraints
 from crosswind.injectors.targets import ToolClass
@@ -34,6 +34,11 @@ class RecordedConversation:
     constraints: ToolConstraints = UNCONSTRAINED
     tool_classes: Mapping[str, ToolClass] = field(default_factory=dict)
     """What was declared of its tools where it was recorded."""
+
+    @property
+    def items(self) -> Sequence[Item]:
+        """The texts of its messages, and the system prompt that stands before them."""
+        return (*([] if self.instructions is None else [self.instructions]), *self.conversation.items)
 
     @classmethod
     def of_request(

@@ -127,6 +127,10 @@ class Calls(ABC):
         """A session with its turns and events."""
         return dict(await self._call("GET", f"/api/sessions/{session_id}/trajectory"))
 
+    async def dose(self, session_id: str) -> dict[str, Any]:
+        """What noise a session was assigned, and what became of it."""
+        return dict(await self._call("GET", f"/api/sessions/{session_id}/dose"))
+
     async def events(self, session_id: str) -> list[dict[str, Any]]:
         """The injections into a session."""
         return list((await self._call("GET", f"/api/sessions/{session_id}/events"))["events"])

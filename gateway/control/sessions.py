@@ -25,6 +25,7 @@ from crosswind.gateway.http.auth import key_digest, new_session_key
 from crosswind.gateway.sessions.keys import KIND, key_setting
 from crosswind.gateway.sessions.session import LiveSession, Opening, make_session
 from crosswind.gateway.trajectory import record
+from crosswind.gateway.trajectory.dose import measure
 from crosswind.gateway.trajectory.record import SessionClosed, SessionDeleted, SessionStatus
 from crosswind.gateway.trajectory.sqlite.deletion import numbering_of
 from crosswind.injectors.engine.curriculum import Curriculum, assign
@@ -161,6 +162,14 @@ def _read_routes(routes: APIRouter, gateway: Gateway) -> None:
         if found is None:
             raise _make_unknown_error(session_id)
         return await asyncio.to_thread(lambda: make_json_response(describe_trajectory(found)))
+
+    @routes.get("/{session_id}/dose", response_model=dict[str, Any])
+    async def dose(session_id: str, visitor: Visiting) -> Response:
+        """What noise a session was assigned, and per operator its places, and what was decided, injected and
+        withheld at them.
+        """
+        found = await _read_session(gateway, session_id, visitor)
+        return make_json_response((await asyncio.to_thread(measure, gateway.store, found)).to_json())
 
     @routes.get("/{session_id}/events", response_model=dict[str, list[dict[str, Any]]])
     async def events(session_id: str, visitor: Visiting) -> Response:

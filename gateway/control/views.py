@@ -12,6 +12,7 @@ from msgspec import structs, to_builtins
 from pydantic_core import to_jsonable_python
 
 from crosswind.gateway.trajectory.content import Chain, View, unpack
+from crosswind.gateway.trajectory.dose import read_dose
 from crosswind.gateway.trajectory.likelihood import turn_entropy
 from crosswind.gateway.trajectory.record import Event, Session, Trajectory, Turn
 
@@ -54,6 +55,7 @@ def make_json_response(data: dict[str, Any]) -> Response:
 def describe_trajectory(found: Trajectory) -> dict[str, Any]:
     return {
         "session": describe_row(found.session),
+        "dose": read_dose(found).to_json(),
         "turns": [describe_row(turn) | {"entropy": _describe_entropy(turn)} for turn in found.turns],
         "events": [describe_row(event) for event in found.events],
     }

@@ -83,7 +83,9 @@ class Metrics:
         self._requests_of = cache(requests.labels)
         self._turns_of = cache(self.counter("crosswind_turns", "Turns recorded", "fitness").labels)
         self.events = self.counter("crosswind_events", "Noise that was injected", "operator")
-        self.withdrawals = self.counter("crosswind_withdrawals", "Noise that was withheld", "operator")
+        self.events_withheld = self.counter(
+            "crosswind_events_withheld", "Noise that was withheld", "operator"
+        )
         self.faults_withheld = self.counter(
             "crosswind_noise_withheld",
             "Noise on tools and texts that was withheld, by the reason and the tool's class",
@@ -213,7 +215,7 @@ class Metrics:
             if event.after is not None:
                 self.events.labels(event.operator).inc()
             elif event.withheld:
-                self.withdrawals.labels(event.operator).inc()
+                self.events_withheld.labels(event.operator).inc()
 
     def count_withheld(self, reason: Withheld, tool_class: str | None) -> None:
         """Count noise that was withheld; `tool_class` None: it was not about a tool."""

@@ -1,8 +1,8 @@
 """`crosswind export`: a store's trajectories as JSON lines, one session a line.
 
-A line is {session, turns, events, ledger, names, rewards}. The fields are the record's. Bodies are the exact
-text of each view, or {"base64": ...} where they are no UTF-8; prompt token ids are a list; `entropy` is a
-turn's mean per sampled token, in nats, with how it was estimated. Times are microseconds, UTC.
+A line is {session, dose, turns, events, ledger, names, rewards}. The fields are the record's. Bodies are the
+exact text of each view, or {"base64": ...} where they are no UTF-8; prompt token ids are a list; `entropy` is
+a turn's mean per sampled token, in nats, with how it was estimated. Times are microseconds, UTC.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import click
 from msgspec import structs, to_builtins
 
 from crosswind.gateway.trajectory.content import Chain, View, unpack
+from crosswind.gateway.trajectory.dose import read_dose
 from crosswind.gateway.trajectory.likelihood import turn_entropy
 from crosswind.gateway.trajectory.record import Turn
 from crosswind.gateway.trajectory.store import Store, iterate_sessions
@@ -82,6 +83,7 @@ def _session_document(store: Store, session_id: str) -> dict[str, Any] | None:
         return None
     return {
         "session": structs.asdict(found.session),
+        "dose": read_dose(found).to_json(),
         "turns": [_turn_document(turn) for turn in found.turns],
         "events": [structs.asdict(event) for event in found.events],
         "ledger": [structs.asdict(shown) for shown in store.ledger(session_id)],

@@ -346,9 +346,9 @@ class Trajectory:
     session: Session
     turns: tuple[Turn, ...]
     events: tuple[Event, ...]
-    places: Mapping[str, int] | None = None
-    """Of a noisy session, the items that noise was decided on, by site: message parts, declared tools,
-    exchanges. None: not counted."""
+    items: Mapping[str, int] | None = None
+    """Of a noisy session, what noise was decided on, by site: message parts, declared tools, exchanges. None:
+    not counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,10 @@ from typing import Any
 import click
 
 from crosswind.gateway.trajectory.content import View
+from crosswind.gateway.trajectory.dose import read_dose
 from crosswind.gateway.trajectory.record import Event, Session, Trajectory, Turn
 from crosswind.gateway.trajectory.store_option import open_named, store_option
+from crosswind.injectors.engine.dose import SessionDose
 
 
 @click.group(
@@ -74,7 +76,8 @@ def show(session_id: str, url: str, index: int | None, as_json: bool) -> None:
         raise click.ClickException(problem)
     documents = [_turn(turn, found.events) for turn in turns]
     if as_json:
-        click.echo(json.dumps({"session": _session(found.session), "turns": documents}))
+        dose = read_dose(found).to_json()
+        click.echo(json.dumps({"session": _session(found.session), "dose": dose, "turns": documents}))
         return
     click.echo("\n".join(_lines(found, documents)))
 
@@ -142,6 +145,7 @@ _VIEWS = (
 
 def _lines(found: Trajectory, turns: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield f"session {found.session.id}: {_describe(found.session)}"
+    yield from _dose_lines(read_dose(found))
     for turn in turns:
         attempt = f", attempt {turn['attempt']}" if turn["attempt"] else ""
         error = f", failed: {turn['error']['source']} {turn['error']['type']}" if turn["error"] else ""
@@ -151,6 +155,20 @@ def _lines(found: Trajectory, turns: Sequence[dict[str, Any]]) -> Iterator[str]:
             yield f"  {title}: {'the same' if same else _text(turn[name])}"
         for event in turn["noise"]:
             yield f"  {event['outcome']}: {event['operator']}: {event['note']}"
+
+
+def _dose_lines(dose: SessionDose) -> Iterator[str]:
+    """What the session was assigned, and how far each operator's noise got."""
+    if dose.exposure is None:
+        return
+    level = "" if dose.level is None else f" at level {dose.level}"
+    yield f"assigned {dose.noise_type or 'all of its profile'}{level}: {dose.exposure}"
+    for name, one in dose.operators.items():
+        eligible = "–" if one.eligible is None else one.eligible
+        yield (
+            f"  {name}: eligible {eligible}, decided {one.decided}, injected {one.injected}, "
+            f"withheld {one.withheld}"
+        )
 
 
 def _text(body: Any) -> str:

@@ -172,9 +172,9 @@ class Statistics(Protocol):
     def injections(self) -> Mapping[str, int]:
         """Injections per operator; withheld ones don't count."""
 
-    def noise_by_session(self) -> Mapping[str, tuple[int, int]]:
-        """How many injections each session met, and how much noise was drawn for it and withheld. Sessions
-        without any of these are left out.
+    def noise_by_session(self) -> Mapping[str, Mapping[str, tuple[int, int]]]:
+        """Of each session, by operator, how often noise was injected, and how often it was decided and
+        withheld. Sessions without any of these are left out.
         """
 
     def versions(self) -> list[str]:

@@ -10,13 +10,15 @@ noise of its type was injected is *exposed*.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from crosswind.injectors.conversation import Site
+from crosswind.injectors.conversation import Item, Site, ToolSchema
+from crosswind.injectors.engine.counters import in_scope
 from crosswind.injectors.engine.plan import CLEAN, NOISY, Plan
+from crosswind.injectors.engine.tools import is_tool_in_scope
 
 
 class Exposure(StrEnum):
@@ -48,6 +50,11 @@ class OperatorDose:
     @property
     def decided(self) -> int:
         return self.injected + self.withheld
+
+    @property
+    def exposure(self) -> float | None:
+        """The share of the sessions with a rule for it in which it was injected; None where none has one."""
+        return self.exposed / self.assigned if self.assigned else None
 
     def __add__(self, other: OperatorDose) -> OperatorDose:
         unknown = self.eligible is None or other.eligible is None
@@ -86,9 +93,9 @@ class SessionDose:
     @property
     def exposure(self) -> Exposure | None:
         """How far its noise got: that of its type, or of any operator where it has no one type. None: it was
-        assigned the clean arm.
+        assigned the clean arm, or no rule.
         """
-        if self.arm != NOISY:
+        if self.arm != NOISY or not self.operators:
             return None
         own = self.operators
         if self.noise_type is not None:
@@ -116,34 +123,53 @@ class SessionDose:
 CALM = SessionDose(CLEAN)
 
 
-def measure_dose(
-    plan: Plan, decided: Iterable[tuple[str, bool]], places: Mapping[Site, int] | None = None
-) -> SessionDose:
-    """The dose of a session: `decided` gives for each event its operator, and whether it was injected;
-    `places` counts the items of each site, where they were counted.
+Places = Mapping[str, int | None]
+"""How many places each rule of a plan had, by its name; None: they aren't known."""
 
-    The places of rules that pick among the items of their site aren't known from such counts.
+
+def count_places(plan: Plan, items: Mapping[str, int]) -> Places:
+    """The places of a plan's rules, by how many items each site had, as far as those were counted. The places
+    of a rule that picks among the items of its site aren't known from that.
     """
+    return {
+        name: None if active.scoped else items.get(site)
+        for site, rules in plan.rules_by_site.items()
+        for name, active in rules.items()
+    }
+
+
+def find_places(
+    plan: Plan, items: Sequence[Item], tools: Sequence[ToolSchema], exchanges: int
+) -> dict[str, int]:
+    """The places of a plan's rules in a conversation: among its texts, its declared tools, its exchanges."""
+    found: dict[str, int] = {}
+    for site, rules in plan.rules_by_site.items():
+        for name, active in rules.items():
+            if site in (Site.TRANSPORT, Site.MODEL_RESPONSE):
+                found[name] = exchanges
+            elif site is Site.TOOL_SCHEMA:
+                found[name] = sum(is_tool_in_scope(active.rule, tool) for tool in tools)
+            else:
+                own = [item for item in items if item.site is site]
+                found[name] = sum(in_scope(active.rule, item) for item in own) if active.scoped else len(own)
+    return found
+
+
+def measure_dose(plan: Plan, decided: Iterable[tuple[str, bool]], places: Places) -> SessionDose:
+    """The dose of a session: `decided` gives for each event its operator, and whether it was injected."""
     injected, withheld = Counter[str](), Counter[str]()
     for operator, acted in decided:
         (injected if acted else withheld)[operator] += 1
     eligible: dict[str, int | None] = {}
-    for site, rules in plan.rules_by_site.items():
-        for active in rules.values():
-            known = None if places is None or active.scoped else places.get(site, 0)
-            before = eligible.get(active.rule.operator, 0)
-            eligible[active.rule.operator] = None if known is None or before is None else before + known
-    # An operator that is no longer installed has no site, and what it did stays on record.
-    names = dict.fromkeys([*(rule.operator for rule in plan.rules), *injected, *withheld])
-    return SessionDose(
-        plan.arm,
-        plan.noise_type,
-        plan.level,
-        {
-            name: OperatorDose(1, eligible.get(name), injected[name], withheld[name], int(injected[name] > 0))
-            for name in names
-        },
-    )
+    for rule in plan.rules:
+        known, before = places.get(rule.name), eligible.get(rule.operator, 0)
+        eligible[rule.operator] = None if known is None or before is None else before + known
+    names = dict.fromkeys([*eligible, *injected, *withheld])
+    operators = {
+        name: OperatorDose(1, eligible.get(name), injected[name], withheld[name], int(injected[name] > 0))
+        for name in names
+    }
+    return SessionDose(plan.arm, plan.noise_type, plan.level, operators)
 
 
 def add_doses(doses: Iterable[Doses]) -> dict[str, OperatorDose]:

@@ -123,7 +123,7 @@ class _Walk:
             ordinal = names[row.declared.name]
             names[row.declared.name] += 1
             for active in self.rules:
-                if _in_scope(active.rule, row.declared):
+                if is_tool_in_scope(active.rule, row.declared):
                     known = anchor in decided
                     done = before.get(anchor, ()) if known else self._decide(active, row, anchor, ordinal)
                     self._count(active.rule, done)
@@ -203,7 +203,8 @@ class _Walk:
         counter.seen += 1
 
 
-def _in_scope(rule: CompiledRule, tool: ToolSchema) -> bool:
+def is_tool_in_scope(rule: CompiledRule, tool: ToolSchema) -> bool:
+    """Whether a declared tool is an occasion of a rule."""
     if rule.tools and not any(fnmatchcase(tool.name, pattern) for pattern in rule.tools):
         return False
     return not rule.text or search(rule.text, tool.description) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 Z_95 = 1.959963984540054
@@ -56,6 +56,46 @@ def compare_paired(
         float(low),
         float(high),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseCost:
+    """What noise costs: Δ of eq. 10 of NoisyAgent, over the tasks that were played clean and noisy."""
+
+    as_assigned: float
+    """Clean success less noisy success, whatever the noisy episodes met."""
+    as_assigned_low: float
+    as_assigned_high: float
+    exposure: float
+    """The share of the noisy episodes that met their noise."""
+    gap: float | None
+    """The difference as assigned, divided by the exposure: what the noise costs an episode that meets it.
+    None where none did."""
+    low: float | None
+    high: float | None
+
+
+def measure_cost(
+    clean: Mapping[str, float], noisy: Mapping[str, float], exposed: Mapping[str, float], *, seed: int = 0
+) -> NoiseCost | None:
+    """What noise costs, by task: success without it and with it, and the share of exposed episodes. With 95 %
+    intervals, bootstrapped over the tasks; None without common tasks.
+    """
+    import numpy as np
+
+    tasks = sorted(clean.keys() & noisy.keys() & exposed.keys())
+    if not tasks:
+        return None
+    lost = np.array([clean[task] - noisy[task] for task in tasks])
+    met = np.array([exposed[task] for task in tasks])
+    drawn = np.random.default_rng(seed).integers(0, len(tasks), size=(RESAMPLES, len(tasks)))
+    whole, rate = lost[drawn].mean(axis=1), met[drawn].mean(axis=1)
+    low, high = map(float, np.percentile(whole, [2.5, 97.5]))
+    cost = NoiseCost(float(lost.mean()), low, high, float(met.mean()), None, None, None)
+    if not met.any():
+        return cost
+    low, high = map(float, np.percentile(whole[rate > 0] / rate[rate > 0], [2.5, 97.5]))
+    return replace(cost, gap=cost.as_assigned / cost.exposure, low=low, high=high)
 
 
 def mean_by_key(pairs: Sequence[tuple[str, float]]) -> dict[str, float]:

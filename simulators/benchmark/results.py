@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import Any
 
 import click
 
 from crosswind.gateway.client import Client
-from crosswind.simulators.benchmark.metrics import mean_by_key, wilson
+from crosswind.simulators.benchmark.metrics import mean_by_key, measure_cost, wilson
 from crosswind.simulators.benchmark.suites import CLEAN, NOISY
 from crosswind.simulators.environment import Environment
 from crosswind.simulators.episodes.campaign import CampaignSettings, play_campaign, run_loop
@@ -64,7 +64,12 @@ def arms(records: Sequence[Record]) -> dict[str, dict[str, Any]]:
         if name != CLEAN:
             gathered.setdefault(NOISY, []).append(record)
     order = sorted(gathered, key=lambda name: (name != CLEAN, name == NOISY, name))
-    return {name: _arm(name, gathered[name]) for name in order}
+    found = {name: _arm(name, gathered[name]) for name in order}
+    for name in found.keys() - {CLEAN} if CLEAN in found else ():
+        exposed = mean_by_key([(one.job.task.id, _exposed(one)) for one in gathered[name] if one.verdict])
+        cost = measure_cost(found[CLEAN]["by_task"], found[name]["by_task"], exposed)
+        found[name]["cost"] = None if cost is None else asdict(cost)
+    return found
 
 
 def arm_name(record: Record) -> str:
@@ -79,11 +84,10 @@ def _arm(name: str, records: Sequence[Record]) -> dict[str, Any]:
     """An arm's figures. A noisy one that met no noise has no success: it would be the clean one's."""
     good = [(record, record.verdict) for record in records if record.verdict is not None]
     by_task = mean_by_key([(record.job.task.id, verdict.reward) for record, verdict in good])
-    injected, withheld = (
-        sum(getattr(record, what) or 0 for record, _ in good) for what in ("injected", "withheld")
-    )
-    counted = any(record.injected is not None for record, _ in good)
-    asleep = name != CLEAN and counted and injected == 0
+    doses = _add_doses([record for record, _ in good])
+    sums = {what: _sum([one[what] for one in doses.values()]) for what in _COUNTS}
+    counted = any(record.dose is not None for record, _ in good)
+    asleep = name != CLEAN and counted and sums["injected"] == 0
     if asleep:
         by_task = {}
     success = fmean(by_task.values()) if by_task else 0.0
@@ -93,9 +97,10 @@ def _arm(name: str, records: Sequence[Record]) -> dict[str, Any]:
         "success": None if asleep else success,
         "low": None if asleep else low,
         "high": None if asleep else high,
-        "injected": injected,
-        "withheld": withheld,
-        "met_noise": sum(bool(record.injected) for record, _ in good),
+        "assigned": sum(record.dose is not None and record.dose["arm"] != CLEAN for record, _ in good),
+        **sums,
+        "exposed": sum(_exposed(record) > 0 for record, _ in good),
+        "operators": doses,
         "tool_calls": _mean([record.played.tool_calls for record, _ in good]),
         "output_tokens": _mean([record.played.output_tokens for record, _ in good]),
         "turns": _mean([record.played.turns for record, _ in good]),
@@ -106,6 +111,32 @@ def _arm(name: str, records: Sequence[Record]) -> dict[str, Any]:
         else mean_by_key([(record.job.task.kind, verdict.reward) for record, verdict in good]),
         "by_task": by_task,
     }
+
+
+_COUNTS = ("eligible", "decided", "injected", "withheld")
+"""What is counted of an operator besides sessions, in the gateway's words."""
+
+
+def _exposed(record: Record) -> float:
+    """1 where the session met noise of its type."""
+    return float(record.dose is not None and record.dose["exposure"] == "exposed")
+
+
+def _add_doses(records: Sequence[Record]) -> dict[str, dict[str, int | None]]:
+    """The sums of the sessions' doses, by operator."""
+    found: dict[str, list[Mapping[str, int | None]]] = {}
+    for record in records:
+        for name, dose in (record.dose or {}).get("operators", {}).items():
+            found.setdefault(name, []).append(dose)
+    return {
+        name: {what: _sum([one[what] for one in found[name]]) for what in ("assigned", *_COUNTS, "exposed")}
+        for name in sorted(found)
+    }
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    """None where one of them isn't known."""
+    return None if None in counts else sum(count or 0 for count in counts)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from crosswind.simulators.benchmark.metrics import PairedDifference
+from crosswind.simulators.benchmark.suites import CLEAN
 
 
 def results_table(results: Mapping[str, Any]) -> Table:
@@ -20,8 +21,6 @@ def results_table(results: Mapping[str, Any]) -> Table:
         "episodes",
         "success",
         "95 %",
-        "injected",
-        "withheld",
         "calls",
         "tokens",
         "turns",
@@ -34,8 +33,6 @@ def results_table(results: Mapping[str, Any]) -> Table:
             name,
             str(arm["n"]),
             *_success_cells(arm),
-            str(arm.get("injected", "")),
-            str(arm.get("withheld", "")),
             f"{arm['tool_calls']:.2f}",
             f"{arm['output_tokens']:.1f}",
             f"{arm['turns']:.2f}",
@@ -45,6 +42,33 @@ def results_table(results: Mapping[str, Any]) -> Table:
     return table
 
 
+def dose_table(results: Mapping[str, Any]) -> Table | None:
+    """What the noisy arms met, and what it cost them; None where nothing was counted."""
+    rows = {name: arm for name, arm in results["arms"].items() if name != CLEAN and "exposed" in arm}
+    if not rows:
+        return None
+    table = Table(
+        title="Dose, and points of success that noise cost the exposed episodes, and all",
+        title_justify="left",
+    )
+    _add_columns(table, "arm", "assigned", "exposed", *_COUNTS, "lost", "95 %", "over all", "95 %")
+    for name, arm in rows.items():
+        counts = ["–" if arm[what] is None else f"{arm[what]:,}" for what in _COUNTS]
+        cost = arm.get("cost") or {}
+        lost = _cost_cells(cost, "gap", "low", "high")
+        whole = _cost_cells(cost, "as_assigned", "as_assigned_low", "as_assigned_high")
+        share = f"{arm['exposed'] / max(1, arm['assigned']):.0%}"
+        table.add_row(name, str(arm["assigned"]), share, *counts, *lost, *whole)
+    return table
+
+
+def _cost_cells(cost: Mapping[str, Any], value: str, low: str, high: str) -> tuple[str, str]:
+    if cost.get(value) is None:
+        return "", ""
+    return f"{100 * cost[value]:+.1f}", f"{100 * cost[low]:+.1f} – {100 * cost[high]:+.1f}"
+
+
+_COUNTS = ("eligible", "decided", "injected", "withheld")
 NO_NOISE = "no noise acted"
 """In place of the success of an arm in which nothing was injected."""
 

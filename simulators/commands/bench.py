@@ -107,9 +107,11 @@ def bench(**given: Any) -> None:
         "arms": played.arms,
     }
     if not given["json_progress"]:
-        from crosswind.simulators.benchmark.table import results_table
+        from crosswind.simulators.benchmark.table import dose_table, results_table
 
         _print(results_table(results))
+        if (doses := dose_table(results)) is not None:
+            _print(doses)
     _save(results, given["json_out"])
     sys.exit(1 if any(arm["n"] == 0 for arm in played.arms.values()) else 0)
 

@@ -45,10 +45,8 @@ class Record:
     played: Playthrough = Playthrough(0, 0, 0)
     verdict: Verdict | None = None
     error: str | None = None
-    injected: int | None = None
-    """Injections that the session met; None: they weren't counted."""
-    withheld: int | None = None
-    """Noise that was drawn for it and could not act."""
+    dose: Mapping[str, Any] | None = None
+    """What became of the noise that it was assigned, as the gateway tells it; None: nobody asked."""
 
 
 _DIGITS = {"success": 4, "turns": 2, "tool_calls": 2, "output_tokens": 1, "not_executed": 4}

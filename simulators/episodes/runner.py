@@ -78,14 +78,12 @@ class EpisodeRunner:
         return await self._with_noise(record) if self._count_noise and kept is not None else record
 
     async def _with_noise(self, record: Record) -> Record:
-        """The record with what its session met of noise; a noisy session may have met none."""
+        """The record with its session's dose: a session that was assigned noise may have met none."""
         assert record.session_id is not None
         try:
-            drawn = [one for one in await self._control.events(record.session_id) if one["slot"]]
+            return replace(record, dose=await self._control.dose(record.session_id))
         except GatewayError as error:
-            return replace(record, verdict=None, error=f"events: {_describe(error)}")
-        injected = sum(one["after"] is not None for one in drawn)
-        return replace(record, injected=injected, withheld=len(drawn) - injected)
+            return replace(record, verdict=None, error=f"dose: {_describe(error)}")
 
     async def _play(self, client: AsyncOpenAI, job: Job, episode: Episode, session_id: str) -> Playthrough:
         """Play with the episode's own user, or with a model in its place."""

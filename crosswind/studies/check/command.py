@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -126,10 +127,11 @@ def _document(profile: Profile, found: Forecast) -> dict[str, Any]:
             {
                 "operator": operator,
                 "severity": severity,
-                "injected": one.injected / found.sessions,
-                "withheld": one.withheld / found.sessions,
-                "sessions": one.sessions / found.sessions,
-                "reasons": dict(one.reasons.most_common(3)),
+                **{
+                    what: count / found.sessions for what, count in one.to_json().items() if count is not None
+                },
+                "exposure": one.exposure,
+                "reasons": dict(found.reasons.get((operator, severity), Counter()).most_common(3)),
             }
             for (operator, severity), one in sorted(found.operators.items())
         ],

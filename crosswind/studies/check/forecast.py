@@ -11,23 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from crosswind.injectors.conversation import ToolResult
-from crosswind.injectors.engine.plan import NOISY, Assignment, Seed, make_plan
+from crosswind.injectors.engine.dose import OperatorDose, find_places
+from crosswind.injectors.engine.plan import NOISY, Assignment, CompiledRule, Plan, Seed, make_plan
 from crosswind.injectors.profiles.load import Profile
 from crosswind.injectors.targets import ToolClass, Withheld
 from crosswind.studies.conversations import RecordedConversation
 from crosswind.studies.preview.events import preview_events
-
-
-@dataclass(slots=True)
-class OperatorTally:
-    """One operator at one severity: sums over all sessions."""
-
-    injected: int = 0
-    withheld: int = 0
-    sessions: int = 0
-    """Sessions in which it injected anything."""
-    reasons: Counter[str] = field(default_factory=Counter)
-    """Why it was withheld."""
 
 
 @dataclass(slots=True)
@@ -37,7 +26,10 @@ class Forecast:
     sessions: int = 0
     noisy: int = 0
     """Sessions with anything injected."""
-    operators: dict[tuple[str, float], OperatorTally] = field(default_factory=dict)
+    operators: dict[tuple[str, float], OperatorDose] = field(default_factory=dict)
+    """By operator and severity, over all sessions."""
+    reasons: dict[tuple[str, float], Counter[str]] = field(default_factory=dict)
+    """Why it was withheld."""
     unknown_tools: set[str] = field(default_factory=set)
     """Tools from which faults were withheld, since nothing says what a call of them does."""
 
@@ -57,22 +49,29 @@ class Forecast:
             tool_classes=(profile.tool_classes, recorded.tool_classes),
         )
         self.sessions += 1
-        for rule in plan.rules:
-            self.operators.setdefault((rule.operator, rule.severity), OperatorTally())
+        places = find_places(plan, recorded.items, recorded.conversation.tools, recorded.turns)
+        for key, rules in _rules_by_dose(plan).items():
+            eligible = sum(places.get(rule.name, 0) for rule in rules)
+            self.operators[key] = self.operators.get(key, OperatorDose()) + OperatorDose(1, eligible)
         acted = set()
         for one in preview_events(plan, recorded):
             key = one.decision.operator, one.decision.severity
             if one.after is None:
-                self.operators[key].withheld += 1
-                self.operators[key].reasons[one.note] += 1
+                self.operators[key] += OperatorDose(withheld=1)
+                self.reasons.setdefault(key, Counter())[one.note] += 1
                 if one.withheld is Withheld.TOOL_CLASS and one.tool_class == ToolClass.UNKNOWN and one.tool:
                     self.unknown_tools.add(one.tool)
             else:
-                self.operators[key].injected += 1
+                self.operators[key] += OperatorDose(injected=1, exposed=int(key not in acted))
                 acted.add(key)
-        for key in acted:
-            self.operators[key].sessions += 1
         self.noisy += bool(acted)
+
+
+def _rules_by_dose(plan: Plan) -> dict[tuple[str, float], list[CompiledRule]]:
+    found: dict[tuple[str, float], list[CompiledRule]] = {}
+    for rule in plan.rules:
+        found.setdefault((rule.operator, rule.severity), []).append(rule)
+    return found
 
 
 def forecast(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.padding import Padding
@@ -10,9 +10,12 @@ from rich.text import Text
 
 from crosswind.studies.check.forecast import Forecast
 
-_HEADS = ("severity", "injected", "withheld", "sessions")
+_COUNTS = ("eligible", "decided", "injected", "withheld")
+_HEADS = ("severity", "assigned", *_COUNTS, "exposed")
 _ABOUT = (
-    "injected, withheld: how often in a session, on average; sessions: the share in which it was injected"
+    "assigned: the share of the sessions with a rule for it; eligible: places that the rule could act on; "
+    "decided: where its operator did; injected, withheld: what came of that; all per session, on average; "
+    "exposed: the share of the assigned sessions in which it was injected"
 )
 _FIX = (
     "If one only reads, say so: `tool_classes: {NAME: read_only}` in the profile, or "
@@ -28,9 +31,9 @@ def print_forecast(found: Forecast, conversations: int) -> None:
             operator,
             (
                 f"{severity:g}",
-                f"{one.injected / found.sessions:.2f}",
-                f"{one.withheld / found.sessions:.2f}",
-                f"{one.sessions / found.sessions:.0%}",
+                f"{one.assigned / found.sessions:.0%}",
+                *(f"{getattr(one, what) / found.sessions:.2f}" for what in _COUNTS),
+                f"{one.exposure or 0:.0%}",
             ),
         )
         for (operator, severity), one in sorted(found.operators.items())
@@ -38,7 +41,11 @@ def print_forecast(found: Forecast, conversations: int) -> None:
     widest = max((len(name) for name, _ in rows), default=0)
     narrow = widest + len(_pad(_HEADS)) > console.width
     for name, figures in (("operator", _HEADS), *rows):
-        shown = f"{name}\n  {_pad(figures).strip()}" if narrow else name.ljust(widest) + _pad(figures)
+        shown = (
+            "\n".join([name, *_fold(figures, console.width)])
+            if narrow
+            else name.ljust(widest) + _pad(figures)
+        )
         console.print(Text(shown), soft_wrap=True)
     console.print(Text(_ABOUT, style="dim"))
     _print_reasons(console, found)
@@ -49,12 +56,17 @@ def _pad(figures: Iterable[str]) -> str:
     return "".join(f" {figure:>8}" for figure in figures)
 
 
+def _fold(figures: Sequence[str], width: int) -> list[str]:
+    """The figures in lines that fit a narrow terminal."""
+    most = max(1, width // len(_pad([""])))
+    return [_pad(figures[start : start + most]) for start in range(0, len(figures), most)]
+
+
 def _print_reasons(console: Console, found: Forecast) -> None:
     """The most frequent reason of each operator, and the tools that nothing is known about."""
     reasons = {
-        operator: one.reasons.most_common(1)[0][0].removeprefix("Withheld: ")
-        for (operator, _), one in sorted(found.operators.items())
-        if one.reasons
+        operator: reasons.most_common(1)[0][0].removeprefix("Withheld: ")
+        for (operator, _), reasons in sorted(found.reasons.items())
     }
     if reasons:
         console.print("\nWhy noise was withheld, most often:")

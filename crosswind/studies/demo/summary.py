@@ -44,7 +44,8 @@ def show(settings: DemoSettings, result: DemoResult, console: Console) -> None:
 def _types_table(result: DemoResult, noise: Mapping[str, tuple[int, int]]) -> Table:
     """A line for each noise type, before → after training. Calm is the same tasks without it."""
     table = Table(
-        title="Each noise type: injections in the whole run; success in % on the tasks that met it",
+        title="Each noise type: injections in the whole run; success in % on the tasks that were assigned "
+        "it; points lost of the episodes that met it",
         title_justify="left",
         box=None,
         padding=(0, 1, 0, 0),

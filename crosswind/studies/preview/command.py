@@ -20,7 +20,8 @@ from crosswind.gateway.protocols.message_format import ToolResultPart
 from crosswind.injectors.cli.commands import read_profile, report_errors
 from crosswind.injectors.cli.completion import complete_profiles
 from crosswind.injectors.cli.rendering import render_event, render_heading, shorten
-from crosswind.injectors.engine.plan import NOISY, Assignment, Seed, make_plan
+from crosswind.injectors.engine.dose import find_places, measure_dose
+from crosswind.injectors.engine.plan import NOISY, Assignment, Plan, Seed, make_plan
 from crosswind.studies.conversations import (
     RecordedConversation,
     find_answers,
@@ -87,11 +88,12 @@ def preview(
     console = Console()
     at = "" if plan.level is None else f"level {plan.level}, "
     console.print(f"profile {plan.profile}, {at}seed {seed}, type {plan.noise_type or 'any'}", markup=False)
-    _print_conversation(console, recorded, request.steps, events)
+    _print_conversation(console, plan, recorded, request.steps, events)
 
 
 def _print_conversation(
     console: Console,
+    plan: Plan,
     recorded: RecordedConversation,
     steps: Sequence[HistoryStep],
     events: Sequence[PreviewEvent],
@@ -106,11 +108,19 @@ def _print_conversation(
         console.print(_render_message(number, step))
         answer = answers.index(number) if number in answers else -1
         _print_events(console, [one for one in events if one.message == number or one.answer == answer])
-    shown = sum(one.after is not None for one in events)
-    console.print(
-        f"\n{shown} injected, {len(events) - shown} withheld."
-        + ("" if shown else " Another --seed or --level gives other draws.")
-    )
+    decided = [(one.decision.operator, one.after is not None) for one in events]
+    tools = recorded.conversation.tools
+    dose = measure_dose(plan, decided, find_places(plan, recorded.items, tools, recorded.turns))
+    console.print(f"\nassigned {plan.noise_type or 'every rule'}: {dose.exposure or 'there is no rule'}")
+    for name, one in dose.operators.items():
+        console.print(
+            f"  {name}: eligible {one.eligible}, decided {one.decided}, injected {one.injected}, "
+            f"withheld {one.withheld}",
+            markup=False,
+            highlight=False,
+        )
+    if not dose.exposed:
+        console.print("Another --seed or --level gives other draws.")
 
 
 def _print_events(console: Console, events: Iterable[PreviewEvent]) -> None:

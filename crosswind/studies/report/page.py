@@ -10,11 +10,13 @@ from crosswind.gateway.trajectory.prefixes import check_newest_sessions
 from crosswind.gateway.trajectory.record import Arm, TrainStep
 from crosswind.gateway.trajectory.store import Store
 from crosswind.studies.report import figures
+from crosswind.studies.report.doses import dose_table, read_doses
 from crosswind.studies.report.example import ReportExample, lay_out
 from crosswind.studies.report.figures import CLEAN, NOISY, Series
 from crosswind.studies.report.noise_types import type_rows
+from crosswind.studies.report.report_table import ReportTable
 from crosswind.studies.report.session_list import session_table
-from crosswind.studies.report.tables import ReportTable, prefix_table, reward_tables, traffic_tables
+from crosswind.studies.report.tables import prefix_table, reward_tables, traffic_tables
 
 _COUNTS = ("sessions", "turns", "events", "rewards")
 _EXAMPLES_READ = 400
@@ -64,7 +66,8 @@ def render(store: Store, evaluation: Evaluation | None) -> str:
     ).get_template("page.html.jinja")
     steps = [step for run in store.runs() for step in store.steps(run) if step.metrics is not None]
     rows = arm_rows(evaluation) if evaluation else []
-    summary = store.summary()
+    summary, doses = store.summary(), read_doses(store)
+    table = dose_table(doses)
     types = type_rows(evaluation.before, evaluation.after, summary.noise) if evaluation else []
     return page.render(
         title="Crosswind report",
@@ -79,9 +82,9 @@ def render(store: Store, evaluation: Evaluation | None) -> str:
         plots=_draw_plots(store, steps, evaluation),
         without_plots="" if figures.can_draw() else figures.WITHOUT_PLOTS,
         trained=bool(steps),
-        rewards=reward_tables(store),
+        rewards=reward_tables(store, doses),
         sessions=session_table(store),
-        traffic=[*traffic_tables(summary), *_prefixes(store)],
+        traffic=[*([table] if table.rows else []), *traffic_tables(summary), *_prefixes(store)],
         example=_choose_example(store),
     )
 

@@ -7,7 +7,8 @@ from collections import Counter
 from crosswind.gateway.trajectory.record import Trajectory
 from crosswind.gateway.trajectory.store import Store
 from crosswind.studies.report.example import lay_out
-from crosswind.studies.report.tables import WHOSE, ReportTable
+from crosswind.studies.report.report_table import ReportTable
+from crosswind.studies.report.tables import WHOSE
 
 SESSIONS_LISTED = 100
 _ASKED = 60

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 
 from crosswind.gateway.trajectory.prefixes import CAUSES, SESSIONS_READ, Prefixes
 from crosswind.gateway.trajectory.store import Store, iterate_sessions
 from crosswind.gateway.trajectory.summary import QUANTILES, Summary
+from crosswind.injectors.engine.dose import CALM, OperatorDose, SessionDose
 from crosswind.simulators.benchmark.metrics import wilson
+from crosswind.studies.report.report_table import ReportTable
 
 SUCCESS_AT = 1.0
 """The least reward that counts as a success."""
@@ -21,26 +22,15 @@ WHOSE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ReportTable:
-    """A table: its title, a line on what it shows, its heads and rows."""
-
-    title: str
-    about: str
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-
-def reward_tables(store: Store) -> list[ReportTable]:
+def reward_tables(store: Store, doses: Mapping[str, SessionDose]) -> list[ReportTable]:
     """Success by arm, from the rewards on record, whoever played; nothing where there is no reward."""
     rewards: dict[tuple[str, str], list[float]] = {}
-    noise = store.noise_by_session()
-    met: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    met: dict[tuple[str, str], list[SessionDose]] = {}
     for session in {one.id: one for one in iterate_sessions(store)}.values():
         if session.reward is not None:
             purpose = str(session.labels.get("purpose", ""))
             rewards.setdefault((purpose, session.arm.value), []).append(session.reward)
-            met.setdefault((purpose, session.arm.value), []).append(noise.get(session.id, (0, 0)))
+            met.setdefault((purpose, session.arm.value), []).append(doses.get(session.id, CALM))
     if not rewards:
         return []
     rows = [
@@ -51,8 +41,9 @@ def reward_tables(store: Store) -> list[ReportTable]:
         ReportTable(
             "Success by arm",
             f"Of the sessions with a reward; a reward of {SUCCESS_AT:g} or more is a success. "
-            "Intervals are Wilson's. An arm in which no noise acted has no success of its own.",
-            ("arm", "purpose", "n", "met noise", "injected", "withheld", *SUCCESS_HEADS),
+            "Intervals are Wilson's. Arms are as assigned; exposed sessions met noise of their type. An "
+            "arm in which no noise acted has no success of its own.",
+            ("arm", "purpose", "n", "exposed", "injected", "withheld", *SUCCESS_HEADS),
             rows,
         )
     ]
@@ -61,10 +52,11 @@ def reward_tables(store: Store) -> list[ReportTable]:
 SUCCESS_HEADS = ("success", "95 % interval", "mean reward")
 
 
-def _success(rewards: Sequence[float], met: Sequence[tuple[int, int]], *, noisy: bool) -> tuple[str, ...]:
+def _success(rewards: Sequence[float], met: Sequence[SessionDose], *, noisy: bool) -> tuple[str, ...]:
     n = len(rewards)
-    injected, withheld = (sum(counts) for counts in zip(*met, strict=True))
-    counts = (f"{n:,}", f"{sum(one > 0 for one, _ in met):,}", f"{injected:,}", f"{withheld:,}")
+    whole = sum((dose for one in met for dose in one.operators.values()), OperatorDose())
+    injected = whole.injected
+    counts = (f"{n:,}", f"{sum(one.exposed for one in met):,}", f"{injected:,}", f"{whole.withheld:,}")
     if noisy and injected == 0:
         return *counts, "no noise acted", "", ""
     share = sum(one >= SUCCESS_AT for one in rewards) / n
@@ -81,13 +73,6 @@ def traffic_tables(found: Summary) -> list[ReportTable]:
 
 def _noise_tables(found: Summary) -> list[ReportTable]:
     return [
-        ReportTable(
-            "Noise by operator",
-            "Withheld: drawn, and it did not act, since the tool's class, the bounds or another guarantee "
-            "forbade it. The events say why.",
-            ("operator", "injected", "withheld"),
-            [(name, f"{injected:,}", f"{back:,}") for name, (injected, back) in found.noise.items()],
-        ),
         ReportTable(
             "No noise",
             "Turns to which no operator was applied, and why.",

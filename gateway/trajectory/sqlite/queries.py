@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import structlog
 
-from crosswind.gateway.trajectory.dose import count_places
+from crosswind.gateway.trajectory.dose import count_items
 from crosswind.gateway.trajectory.json_text import storable, text
 from crosswind.gateway.trajectory.ledger_rows import DestroyedAnswer, NameMap, Shown
 from crosswind.gateway.trajectory.record import (
@@ -175,16 +175,16 @@ def trajectory(connection: sqlite3.Connection, session_id: str) -> Trajectory | 
 
 def _read_trajectory(connection: sqlite3.Connection, found: Session) -> Trajectory:
     said = tuple(turns(connection, found.id))
-    places = _count_places(connection, found, said) if found.arm is Arm.NOISY else None
-    return Trajectory(found, said, tuple(events(connection, found.id)), places)
+    items = _count_items(connection, found, said) if found.arm is Arm.NOISY else None
+    return Trajectory(found, said, tuple(events(connection, found.id)), items)
 
 
-def _count_places(
+def _count_items(
     connection: sqlite3.Connection, found: Session, said: Sequence[Turn]
 ) -> Mapping[str, int] | None:
-    """The places of a session; None where its ledger is damaged."""
+    """What noise was decided on in a session; None where its ledger is damaged."""
     try:
-        return count_places(ledger(connection, found.id), len(said))
+        return count_items(ledger(connection, found.id), len(said))
     except StoreError:
         return None
 

@@ -23,12 +23,15 @@ def injections(connection: sqlite3.Connection) -> dict[str, int]:
     return dict(connection.execute(query).fetchall())
 
 
-def noise_by_session(connection: sqlite3.Connection) -> dict[str, tuple[int, int]]:
+def noise_by_session(connection: sqlite3.Connection) -> dict[str, dict[str, tuple[int, int]]]:
     query = """
-    SELECT session.id, sum(after IS NOT NULL), sum(after IS NULL AND slot <> '')
-    FROM event JOIN session ON number = session GROUP BY number
+    SELECT session.id, operator, sum(after IS NOT NULL), sum(after IS NULL)
+    FROM event JOIN session ON number = session WHERE slot <> '' GROUP BY number, operator
     """
-    return {session: (injected, withheld) for session, injected, withheld in connection.execute(query)}
+    found: dict[str, dict[str, tuple[int, int]]] = {}
+    for session, operator, injected, withheld in connection.execute(query):
+        found.setdefault(session, {})[operator] = (injected, withheld)
+    return found
 
 
 def versions(connection: sqlite3.Connection) -> list[str]:

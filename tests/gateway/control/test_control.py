@@ -218,7 +218,7 @@ async def test_metrics_count_turns_noise_and_failures(tmp_path: Path) -> None:
             'crosswind_requests_total{route="chat",status="200"} 3.0',
             'crosswind_turns_total{fitness="no_token_ids"} 3.0',
             'crosswind_events_total{operator="tool.timeout"} 1.0',
-            'crosswind_withdrawals_total{operator="tool.timeout"} 1.0',
+            'crosswind_events_withheld_total{operator="tool.timeout"} 1.0',
             "crosswind_recorder_queue_rows 0.0",
             "crosswind_sessions_live 1.0",
         ):

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from crosswind.gateway.cli import root
+from crosswind.gateway.trajectory.dose import measure
 from crosswind.gateway.trajectory.store import open_store
 from crosswind.injectors import registry
 from crosswind.injectors.seeded_random import GENERATOR
@@ -65,6 +66,11 @@ def test_a_recorded_store_is_carried_over_verifies_and_replays_byte_for_byte(pat
         held = dict(store.counts())
         events = {one.id: store.events(one.id) for one in store.sessions(limit=1000)}
         steps = [step for run in store.runs() for step in store.steps(run)]
+        for session in store.sessions(limit=1000):
+            dose = measure(store, session)
+            acted = Counter(one.operator for one in events[session.id] if one.after is not None)
+            assert {name: one.injected for name, one in dose.operators.items() if one.injected} == acted
+            assert dose.exposure is None or session.arm == "noisy"
     assert all(step.completed_us and step.metrics for step in steps)
     injected: Counter[str] = Counter()
     turns = 0

@@ -102,7 +102,8 @@ async def test_the_expected_numbers_are_those_of_traffic(tmp_path: Path, profile
         assert expected["schema.misleading_description"]["injected"] == 1.0
         for name in ("user.cost_cue", "tool.timeout"):
             assert abs(expected[name]["injected"] - counted[name] / sessions) < 0.4, name
-            assert 0 < expected[name]["sessions"] < 1
+            assert 0 < expected[name]["exposed"] < expected[name]["assigned"] == 1
+            assert expected[name]["injected"] <= expected[name]["eligible"]
         assert expected["tool.timeout"]["withheld"] > 0 and expected["tool.timeout"]["reasons"]
     told = await asyncio.to_thread(check, profile, stored, "--seeds", 2)
     assert "is sound: 4 rules, all_of" in told.output and "(50 conversations, 2 seeds each)" in told.output

@@ -49,7 +49,7 @@ def chat(tmp_path: Path) -> Path:
         (["chaos/brownout"], ["delay_ms"]),
         (["robustbench-tc/MisDesc-Abbr"], ["tool get_order (read_only)", "get_ord", "another declared tool"]),
         (["chaos/provider-outage", "--seed", 3], ["answer 2", '"where": "instead"']),
-        (["off"], ["0 injected, 0 withheld."]),
+        (["off"], ["there is no rule"]),
     ],
 )
 def test_preview_shows_before_after_and_why(arguments: list[object], words: list[str], chat: Path) -> None:
