@@ -106,8 +106,8 @@ class _Table:
                     task = environment.task(name)
                     record = await runner.run(Job(task, number, ("bfcl", number), session))
                     row.played += 1
-                    row.injected += record.injected or 0
-                    row.withheld += record.withheld or 0
+                    row.injected += record.injected
+                    row.withheld += record.withheld
                     if record.verdict is not None and record.verdict.reward == 1.0:
                         row.solved += 1
                     else:

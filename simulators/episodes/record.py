@@ -48,6 +48,19 @@ class Record:
     dose: Mapping[str, Any] | None = None
     """What became of the noise that it was assigned, as the gateway tells it; None: nobody asked."""
 
+    @property
+    def injected(self) -> int:
+        """Injections that the session met."""
+        return self._sum_up("injected")
+
+    @property
+    def withheld(self) -> int:
+        """Noise that was decided for it and could not act."""
+        return self._sum_up("withheld")
+
+    def _sum_up(self, what: str) -> int:
+        return sum(one[what] for one in (self.dose or {}).get("operators", {}).values())
+
 
 _DIGITS = {"success": 4, "turns": 2, "tool_calls": 2, "output_tokens": 1, "not_executed": 4}
 """An arm's means, and to how many digits they are given."""
