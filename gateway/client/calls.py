@@ -86,6 +86,7 @@ class Calls(ABC):
         seed_scope: str | None = None,
         labels: Mapping[str, str | int | float | bool | None] | None = None,
         user_can_answer: bool | None = None,
+        phrases: str | None = None,
         tool_classes: Mapping[str, str] | None = None,
         policy: str | None = None,
         tenant: str | None = None,
@@ -94,7 +95,8 @@ class Calls(ABC):
         """Open a session; what is left out follows the curriculum and the configuration.
 
         `tool_classes` says what the agent's tools do, by name or glob: `read_only`, `idempotent` (a repeated
-        call changes nothing more), `destructive` or `unknown`. `api_key` ("cw-" and 21 characters or more) is
+        call changes nothing more), `destructive` or `unknown`. `phrases` is the half of the phrase packs that
+        its noise draws from: `train` or `test`. `api_key` ("cw-" and 21 characters or more) is
         for one long-lived agent: the key stays, and the session that had it is closed.
         """
         fields = {name: value for name, value in locals().items() if name != "self"}

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from crosswind.gateway.http.control_characters import CONTROL_CHARACTERS
 from crosswind.gateway.recorder.redaction import Redactor, holds_secret
-from crosswind.injectors.targets import ToolClass
+from crosswind.injectors.targets import Half, ToolClass
 
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=rf"^[^{CONTROL_CHARACTERS}]*$")]
 
@@ -69,6 +69,8 @@ class OpenSession(Body):
     labels: Annotated[dict[str, str | int | float | bool | None], Storable] = Field(default_factory=dict)
     user_can_answer: bool | None = None
     """Whether somebody answers the agent's questions; by default what the profile says."""
+    phrases: Half | None = None
+    """The half of the phrase packs; by default the profile's."""
     tool_classes: Annotated[dict[Name, ToolClass], Field(max_length=1000)] = Field(default_factory=dict)
     """What the agent's tools do, by name or glob: before the configuration's and the profile's tables."""
     policy: StoredName | None = None

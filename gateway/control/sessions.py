@@ -249,6 +249,7 @@ async def _make_opening(gateway: Gateway, body: OpenSession, session_id: str, te
         curriculum_version=curriculum.version if curriculum else None,
         at_least_one=assigned is not None and assigned.at_least_one,
         user_can_answer=body.user_can_answer,
+        phrases=body.phrases,
         assume_replayable=gateway.settings.assume_replayable,
         dose=gateway.settings.dose,
         tool_classes=(body.tool_classes, *gateway.settings.declared_tools),

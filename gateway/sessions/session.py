@@ -24,7 +24,7 @@ from crosswind.gateway.trajectory.record import Arm, Row, Session, SessionState
 from crosswind.injectors.engine.faults import FaultMemory
 from crosswind.injectors.engine.plan import Assignment, Plan, Seed, make_plan
 from crosswind.injectors.engine.resume import Walks
-from crosswind.injectors.targets import ToolClass
+from crosswind.injectors.targets import Half, ToolClass
 
 _SESSION_BYTES = 10_000
 """What a session takes besides its turns and histories."""
@@ -149,6 +149,7 @@ class Opening(msgspec.Struct, frozen=True):
     at_least_one: bool = False
     """Whether its noise acts at the first place that it has, also where the profile doesn't say so."""
     user_can_answer: bool | None = None
+    phrases: Half | None = None
     assume_replayable: bool = False
     """Whether a profile's assumption that every call may be repeated is believed."""
     dose: Dose = msgspec.field(default_factory=Dose)
@@ -195,6 +196,7 @@ def make_session(profiles: Profiles, opening: Opening) -> LiveSession:
         ),
         labels=opening.record.labels,
         user_can_answer=opening.user_can_answer,
+        phrases=opening.phrases,
         tool_classes=opening.tool_classes,
     )
     if plan.assume_tools != "declared" and not opening.assume_replayable:

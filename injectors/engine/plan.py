@@ -214,13 +214,14 @@ def make_plan(
     *,
     labels: Mapping[str, Any] | None = None,
     user_can_answer: bool | None = None,
+    phrases: Half | None = None,
     tool_classes: Sequence[Mapping[str, ToolClass] | None] = (),
 ) -> Plan:
     """Make the plan of a session under a profile. Without an `assignment` the session is noisy.
 
     The level settles the severities that the profile leaves to its levels; level 0 is clean. The noise type
     (a name or an alias) keeps that operator's rules only; without it a `one_of` profile draws one, by weight.
-    `user_can_answer` overrides the profile's; tables of `tool_classes`, the strongest first, go before the
+    `user_can_answer` and `phrases` override the profile's; tables of `tool_classes`, the strongest first, go before the
     profile's own. There are no rules beyond the profile's `coverage`, nor where
     the session's `labels` don't match the profile's.
 
@@ -253,7 +254,7 @@ def make_plan(
         expected_turns=profile.expected_turns,
         user_can_answer=profile.user_can_answer if user_can_answer is None else user_can_answer,
         evidence=True,
-        phrases=profile.phrases,
+        phrases=phrases or profile.phrases,
         generator=GENERATOR,
     )
 

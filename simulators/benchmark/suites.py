@@ -41,6 +41,8 @@ class Suite:
     run: str = "bench"
     calm: bool = True
     """Whether every task is played without noise, too."""
+    phrases: str | None = None
+    """The half of the phrase packs, `train` or `test`; None: as the profile has it."""
 
 
 def parse_noise(text: str) -> tuple[NoiseArm, ...]:
@@ -89,6 +91,7 @@ def _job(environment: Environment, suite: Suite, task: Task, sample: int, noise:
     if noise is not None:
         profile = noise.profile or suite.profile
         given = {"noise_type": noise.noise_type, "level": noise.level, "profile": profile}
+        given |= {"phrases": suite.phrases}
         session |= {name: value for name, value in given.items() if value is not None}
     # The arms share wording and sampling seeds: what differs between them is the noise.
     key = ("bench", suite.seed, task.id, sample)

@@ -50,6 +50,11 @@ Examples:
 )
 @click.option("--level", type=click.IntRange(0), help="Level of the types that name none.")
 @click.option(
+    "--phrases",
+    type=click.Choice(["train", "test"]),
+    help="Half of the phrase packs that noise draws from. By default the profile's.",
+)
+@click.option(
     "--under",
     multiple=True,
     metavar="PROFILE",
@@ -102,6 +107,7 @@ def bench(**given: Any) -> None:
         "policy_version": played.policy_version,
         "tasks": suite.tasks,
         "samples": suite.samples,
+        "phrases": suite.phrases,
         "started": started.isoformat(timespec="seconds").replace("+00:00", "Z"),
         "seconds": round(time.monotonic() - clock, 2),
         "arms": played.arms,
@@ -144,6 +150,7 @@ def _read_suite(given: Mapping[str, Any]) -> Suite:
         given["rotate"],
         given["run_name"],
         given["calm"],
+        given["phrases"],
     )
 
 

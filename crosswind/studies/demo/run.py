@@ -99,7 +99,17 @@ async def _evaluate(
         processes,
         *("--control", control, "--environment", "retail", "--split", "test"),
         *("--tasks", str(settings.held_out_tasks), "--profile", settings.profile, "--rotate"),
-        *("--level", str(settings.evaluation_level), "--temperature", "1.0", "--seed", str(settings.seed)),
+        # Training draws from the other half of the phrase packs: these words are new to the policy.
+        *(
+            "--phrases",
+            "test",
+            "--level",
+            str(settings.evaluation_level),
+            "--temperature",
+            "1.0",
+            "--seed",
+            str(settings.seed),
+        ),
         *("--concurrency", str(settings.concurrency)),
         out=settings.out / f"{when}.json",
         name=f"bench {when}",

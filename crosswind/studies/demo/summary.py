@@ -73,7 +73,7 @@ def _change(before: float, after: float) -> str:
 def _table(settings: DemoSettings, result: DemoResult) -> Table:
     table = Table(
         title=f"Success in % [95 % interval] on {settings.held_out_tasks} held-out tasks, "
-        f"noise level {settings.evaluation_level}",
+        f"noise level {settings.evaluation_level}, phrases that training had none of",
         title_justify="left",
         box=None,
         padding=(0, 1, 0, 0),

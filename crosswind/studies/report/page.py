@@ -142,12 +142,19 @@ def _interval(measured: Mapping[str, Any], sign: str = "") -> str:
     return f"[{_points(measured['low'], sign)}, {_points(measured['high'], sign)}]"
 
 
+_HALVES = {
+    "test": "The noise's phrases are of the test half of the packs: training draws from the other half. ",
+    "train": "The noise's phrases are of the train half of the packs. ",
+}
+
+
 def _protocol(evaluation: Evaluation) -> str:
     after = evaluation.after
     return (
         f"{after['tasks']} tasks of the {after['environment']} environment's {after['split']} split, "
         f"temperature {after['temperature']:g}, seed {after['seed']}; "
         f"policy {evaluation.before['policy_version']} before, {after['policy_version']} after. "
+        f"{_HALVES.get(str(after.get('phrases')), '')}"
         "Intervals of success are Wilson's, those of differences a paired bootstrap over tasks."
     )
 

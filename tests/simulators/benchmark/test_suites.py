@@ -54,6 +54,14 @@ def test_whole_profiles_are_arms_of_their_own_and_calm_can_be_left_out() -> None
     assert len({(job.task.id, job.session["seed"]) for job in jobs}) == 20, "the arms share their seeds"
 
 
+def test_noise_draws_from_the_half_of_the_packs_that_is_asked_for_and_calm_from_none() -> None:
+    jobs = list(suites.jobs(RETAIL, Suite("test", "practice", 3, 1, seed=1, noise=NOISE, phrases="test")))
+    assert {(job.session["arm"], job.session.get("phrases")) for job in jobs} == {
+        ("clean", None),
+        ("noisy", "test"),
+    }
+
+
 def test_groups_are_numbered_and_can_be_continued() -> None:
     whole = list(groups.jobs(RETAIL, groups.GroupPlan("train", "practice", 4, 3, groups=5)))
     rest = list(groups.jobs(RETAIL, groups.GroupPlan("train", "practice", 4, 3, first=2, groups=3)))
