@@ -221,9 +221,9 @@ def make_plan(
 
     The level settles the severities that the profile leaves to its levels; level 0 is clean. The noise type
     (a name or an alias) keeps that operator's rules only; without it a `one_of` profile draws one, by weight.
-    `user_can_answer` and `phrases` override the profile's; tables of `tool_classes`, the strongest first, go before the
-    profile's own. There are no rules beyond the profile's `coverage`, nor where
-    the session's `labels` don't match the profile's.
+    `user_can_answer` and `phrases` override the profile's; tables of `tool_classes`, the strongest
+    first, go before the profile's own. There are no rules beyond the profile's `coverage`, nor where the
+    session's `labels` don't match the profile's.
 
     ProfileError where the profile has no such level or type.
     """
