@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from crosswind.injectors.conversation import ToolList, ToolSchema
-from crosswind.injectors.packs.draw import Setting, make_setting
+from collections.abc import Callable, Iterator, Mapping
+
+from crosswind.injectors.conversation import ToolList, ToolSchema, UserText
+from crosswind.injectors.packs.address import detect_address
+from crosswind.injectors.packs.draw import Phrase, Setting, draw_phrase, make_setting
+from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.packs.parts import Address
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Branch, ToolResultTarget, ToolTarget, UserTarget
 from crosswind.injectors.text.languages import Language, detect_language, is_foreign
+
+NO_PACK = "no phrase pack is in this text's language"
+"""Why a rule can't act on it, for the draw's member `unable`."""
 
 _TWO_WAYS = frozenset(Language) - {Language.EN}
 """Languages with two ways to address a reader."""
@@ -19,7 +26,7 @@ def find_setting(target: UserTarget | ToolResultTarget | ToolTarget) -> Setting 
     """
     match target:
         case UserTarget():
-            return _find(target.own, target.tools, target.branch)
+            return _find(target.own, target.tools, target.branch, (target.own,))
         case ToolResultTarget():
             return _find(target.branch.opening, target.tools, target.branch)
         case ToolTarget():
@@ -28,7 +35,9 @@ def find_setting(target: UserTarget | ToolResultTarget | ToolTarget) -> Setting 
             )
 
 
-def _find(text: str, tools: tuple[ToolSchema, ...], branch: Branch) -> Setting | None:
+def _find(
+    text: str, tools: tuple[ToolSchema, ...], branch: Branch, said: tuple[str, ...] = ()
+) -> Setting | None:
     language = detect_language(text)
     if language is None and not is_foreign(text):
         language = detect_language(branch.opening)
@@ -36,6 +45,52 @@ def _find(text: str, tools: tuple[ToolSchema, ...], branch: Branch) -> Setting |
         return None
     address = None
     if language in _TWO_WAYS:
-        informal = SeededRandom(f"address|{branch.key}").chance(0.5)
-        address = Address.INFORMAL if informal else Address.FORMAL
+        address = detect_address(_list_user_texts(branch, said), language)
+        if address is None:
+            informal = SeededRandom(f"address|{branch.key}").chance(0.5)
+            address = Address.INFORMAL if informal else Address.FORMAL
     return make_setting(ToolList.of(tools), branch.opening or text, language, branch.half, address)
+
+
+def _list_user_texts(branch: Branch, said: tuple[str, ...]) -> Iterator[str]:
+    """The text at hand, and what the user has said before it."""
+    yield from said
+    yield branch.opening
+    yield from (one.text for one in branch.earlier if isinstance(one, UserText))
+
+
+class PhraseDraw:
+    """Draws an operator's phrases for one target. None comes twice in a conversation."""
+
+    def __init__(self, target: UserTarget, setting: Setting, rng: SeededRandom, operator: str) -> None:
+        self._setting, self._rng, self._operator = setting, rng, operator
+        self._met = target.branch.phrases
+        self.names: list[str] = []
+        """The entries that were drawn, for the draw's member `phrases`."""
+
+    def draw(
+        self,
+        part: str,
+        accept: Callable[[Entry], bool] | None = None,
+        slots: Mapping[str, str] | None = None,
+    ) -> Phrase | None:
+        """Draw an entry that fits, most often one of the conversation's own domain."""
+        own = f"{self._setting.language}/{self._setting.domain}@"
+        found = self._draw(part, accept, slots)
+        if found is not None and not found.entry.startswith(own) and self._rng.chance(_AGAIN):
+            found = self._draw(part, accept, slots)
+        if found is not None:
+            self.names.append(found.entry)
+        return found
+
+    def _draw(
+        self, part: str, accept: Callable[[Entry], bool] | None, slots: Mapping[str, str] | None
+    ) -> Phrase | None:
+        used = self._met.union(self.names)
+        return draw_phrase(
+            self._rng, self._setting, self._operator, part, slots=slots, used=used, accept=accept
+        )
+
+
+_AGAIN = 0.5
+"""How often a general entry is drawn anew, so that more are of the conversation's own domain."""

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
+from crosswind.injectors.packs.address import find_addresses
 from crosswind.injectors.packs.model import SLOT, Entry, Pack, Problem
 from crosswind.injectors.packs.parts import (
     CONVERSATION_SLOTS,
@@ -17,7 +18,6 @@ from crosswind.injectors.packs.parts import (
     Part,
 )
 from crosswind.injectors.packs.words import (
-    find_addresses,
     find_changes,
     find_content_words,
     find_values,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 
 import msgspec
@@ -80,21 +80,32 @@ def draw_phrase(
     slots: Mapping[str, str] | None = None,
     type: ValueType | None = None,
     used: Collection[str] = (),
+    accept: Callable[[Entry], bool] | None = None,
 ) -> Phrase | None:
     """Draw an entry of a part that fits, and fill its slots; None where no pack has one.
 
-    `slots` are what the conversation fills, `type` is that of `{value}`; what is in `used` isn't drawn again.
+    `slots` are what the conversation fills, `type` is that of `{value}`; what is in `used` isn't drawn again,
+    and `accept` says of an entry whether it fits where it is to stand.
     """
     filled = slots or {}
     fitting = [
         (name, entry)
-        for name, entry in _entries(setting, operator, part)
-        if name not in used and _fits(entry, setting, filled, type)
+        for name, entry in _list_fitting(setting, operator, part, frozenset(filled), type)
+        if name not in used and (accept is None or accept(entry))
     ]
     if not fitting:
         return None
     name, entry = rng.choice(fitting)
     return Phrase(name, fill(entry.text, filled, rng), entry.key, entry.parameter)
+
+
+@lru_cache(1024)
+def _list_fitting(
+    setting: Setting, operator: str, part: str, slots: frozenset[str], type: ValueType | None
+) -> tuple[tuple[str, Entry], ...]:
+    """Remembered: a conversation's words are held against all stems of a part."""
+    entries = _entries(setting, operator, part)
+    return tuple((name, entry) for name, entry in entries if _fits(entry, setting, slots, type))
 
 
 def _entries(setting: Setting, operator: str, part: str) -> Iterator[tuple[str, Entry]]:
@@ -110,7 +121,7 @@ def _name(pack: Pack, entry: Entry) -> str:
     return f"{pack.name}@{pack.version}#{entry.id}"
 
 
-def _fits(entry: Entry, setting: Setting, slots: Mapping[str, str], type: ValueType | None) -> bool:
+def _fits(entry: Entry, setting: Setting, slots: frozenset[str], type: ValueType | None) -> bool:
     if entry.fits and type not in entry.fits:
         return False
     if entry.address is not None and setting.address not in (None, entry.address):

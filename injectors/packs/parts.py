@@ -31,6 +31,8 @@ class Address(StrEnum):
 
     INFORMAL = "informal"
     FORMAL = "formal"
+    OTHER = "other"
+    """A third way, such as Spanish "vos". No entry has it: such a user gets those that address nobody."""
 
 
 DRAWN_SLOTS = frozenset({"uuid", "time", "int", "hex"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from crosswind.injectors.packs.parts import Address
 from crosswind.injectors.text.languages import Language
 
 _TOKEN = re.compile(r"\{[^{}]*\}|[^\W_]+(?:['’][^\W_]+)?")
@@ -204,68 +203,6 @@ _STOP_SIGNS = {
 }
 """The characters of Chinese words that any text repeats."""
 _JAPANESE_STOP_WORDS = frozenset("人方事物時言思見出行来何私前後中上下今日年分間気願聞書教使入手本的")
-_ADDRESSES = {
-    Language.AR: {
-        Address.INFORMAL: re.compile(
-            r"""
-            \b[وف]?(?:مش|مو|مب|ليش|ليه|ايش|وش|شو|مين|وين|فين|عشان|علشان|شوي|شويه|كمان|هيك|كده|كدا|لسه|بدي|عايز
-            |عاوز|ابغي|ابغا|اللي|هذي|دي|ده|احنا|خلينا|دلوقتي|هلق|راح)\b
-            """,
-            re.VERBOSE,
-        ),
-        Address.FORMAL: re.compile(r"\b(?:[بلو]?حضرتك|حضراتكم|سيادتكم?|سعادتكم?)\b"),
-    },
-    Language.JA: {
-        Address.INFORMAL: re.compile(
-            r"""
-            (?<![またく])だ(?:よ|ね|ろ|わ|けど|っけ) | じゃん | [てで]くれ(?![まぐ])
-            | [てで]よ(?![うりかいくそろ]) | といて | ちょうだい(?![しい]) | ごめん(?!くだ|なさ) | んの？
-            """,
-            re.VERBOSE,
-        ),
-        Address.FORMAL: re.compile(
-            r"""
-            です | (?<![励済冷覚悩騙])(?<!ます)ます(?!ます) | (?<!済)(?:ません|まし[たょ]) | くださ | 下さ
-            | ございま | でしょう | いただ[いきくけ] | いらっしゃ | 存じ
-            """,
-            re.VERBOSE,
-        ),
-    },
-    Language.ZH: {
-        Address.INFORMAL: re.compile("(?<!迷)你(?!们)"),
-        Address.FORMAL: re.compile("您"),
-    },
-    Language.DE: {
-        Address.INFORMAL: re.compile(r"(?i:\b(?:du|dir|dich|dein(?:e[mnrs]?|s)?|euch|euer|eure[mnrs]?)\b)"),
-        Address.FORMAL: re.compile(r"(?<=[^\W_]|[,;–]) (?:Sie|Ihnen|Ihre?[mnrs]?)\b"),
-    },
-    Language.FR: {
-        Address.INFORMAL: re.compile(r"(?i:\b(?:tu|te|toi|ton|ta|tes|stp)\b|\bt['’](?=\w))"),
-        Address.FORMAL: re.compile(
-            r"(?i:(?<!rendez-)\b(?:vous|votre|vos|svp)\b|\b(?!(?:assez|chez|nez|rez|rendez-vous)\b)\w+ez\b)"
-        ),
-    },
-    Language.ES: {
-        Address.INFORMAL: re.compile(
-            r"""(?ix)\b(?: tú | te | ti | contigo | tus? | tuy[oa]s? | vos | os | vosotr[oa]s | vuestr[oa]s?
-            | puedes | quieres | sabes | tienes | crees | eres | has | ves | vas | haces | estás | dices
-            | (?:podr|sabr|tendr|har|ser)[ií]as | (?:dij|hic|pud)iste | \w+[abdei]rás
-            | [a-zñ]*[áéí][a-zñ]+[ae]te | dime | dame | hazme | ponme | (?<!no\ )perdona | (?<!se\ )oye
-            | (?:avís|mánd|cuént|ayúd|explíc|éch|déj|recuérd|búsc|pás|apúnt|llám|enséñ)ame )\b"""
-        ),
-        Address.FORMAL: re.compile(
-            r"""(?ix)\b(?: usted | ud | vd | sírvase | disculpe | perdone | permítame
-            | le\ (?:agradecer[ií]a | agradezco | importar[ií]a | ruego | pido | parece)
-            | (?:díg|hág|póng|tráig)ame | [a-zñ]*[áéí][a-zñ]+ese
-            | (?:avís|mánd|cuént|ayúd|explíqu|éch|déj|recuérd|búsqu|pás|apúnt|llám|enséñ)eme )\b"""
-        ),
-    },
-}
-"""The words that surely address the reader. At a sentence's start "Sie" may be "they"; a French verb in "-ez"
-addresses by itself: "laissez". Chinese "你们" means the firm, and goes with "您" too. Japanese addresses by
-the verb's ending: "です" and "ます" are formal, plain endings informal, a fragment without a verb neither.
-Spanish "ustedes" goes with "tú" too, and many a Spanish verb doesn't show whom it addresses. In Arabic, words
-of the dialects are informal, titles formal."""
 _CHANGES = {
     Language.ES: re.compile(
         r"(?i)\b(?:a|al|de|del|e|el|la|las|lo|los|mi|mis|o|su|sus|tu|tus|u|un|una|unas|unos|y) "
@@ -282,7 +219,7 @@ _ELISION = re.compile(r"\b(?:[cdjlmnst]|(?:jus|lors|puis|quoi)?qu)['’]")
 def find_values(text: str, language: Language) -> list[str]:
     """The numbers and days in a text's words."""
     if language in _VALUE_SIGNS:
-        return _VALUE_SIGNS[language].findall(_NUMERALS_IN_WORDS[language].sub(" ", _fold(text, language)))
+        return _VALUE_SIGNS[language].findall(_NUMERALS_IN_WORDS[language].sub(" ", fold(text, language)))
     return sorted(_VALUE_WORDS.get(language, frozenset()) & {*split_words(text, language)})
 
 
@@ -299,13 +236,7 @@ def find_content_words(text: str, language: Language) -> set[str]:
     return {word for word in split_words(text, language) if len(word) > 2 and word not in ignored}
 
 
-def find_addresses(text: str, language: Language) -> list[Address]:
-    """The ways in which a text addresses its reader, as far as single words show it."""
-    folded = _fold(text, language)
-    return [address for address, words in _ADDRESSES.get(language, {}).items() if words.search(folded)]
-
-
-def _fold(text: str, language: Language) -> str:
+def fold(text: str, language: Language) -> str:
     """An Arabic text without vowel signs, with one letter for those that people type for one another."""
     return _ARABIC_MARKS.sub("", text).translate(_ARABIC_LETTERS) if language is Language.AR else text
 
@@ -319,7 +250,7 @@ def split_words(text: str, language: Language) -> list[str]:
     """Words in lower case, and slots; French without elided words, Arabic without clitics; in Chinese and
     Japanese the single characters."""
     pattern = _SIGN if language in _UNSPACED else _TOKEN
-    folded = _fold(text.casefold(), language)
+    folded = fold(text.casefold(), language)
     if language is Language.AR:
         folded = _ARABIC_CLITIC.sub("", folded)
     if language is Language.FR:

@@ -272,8 +272,14 @@ def _find_piece_numbers(text: str) -> frozenset[str]:
         # No script without spaces, and no numeral that is a letter.
         tokens = [token for token in text.split() if not token.isalpha()]
     else:
-        tokens = _TOKEN.findall(text)
+        tokens = _TOKEN.findall(_NO_NUMERAL.sub(" ", text))
     return frozenset(filter(None, map(_read_numeral, tokens)))
+
+
+_NO_NUMERAL = re.compile(
+    "[什一拾参]|万一|老百姓|百科|百货|零头|八卦|十分(?!钟|後|前)|千万(?=[别不要])|再三|四处|四周|三心二意|乱七八糟"
+)
+"""Ideographs that are numerals by themselves, in words that name no number. "一" is mostly an article."""
 
 
 def _read_numeral(token: str) -> str:

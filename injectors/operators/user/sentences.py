@@ -48,3 +48,39 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
     if start < len(text):
         spans.append((start, len(text)))
     return spans
+
+
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_SPACED = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+def count_words(text: str) -> int:
+    """The words; of Chinese and Japanese, two characters count as one."""
+    unspaced = len(_UNSPACED.findall(text))
+    return len(_SPACED.findall(_UNSPACED.sub(" ", text))) + (unspaced + 1) // 2
+
+
+_FINAL = frozenset(".!?…。！？؟～〜")
+
+
+def has_end(sentence: str) -> bool:
+    """Whether it ends in a mark after which another one may follow."""
+    bare = sentence.rstrip()
+    return bare[-1:] in ")）" or bare.rstrip("]】»”’」』\"'")[-1:] in _FINAL
+
+
+_GREETING_WORDS = "|".join(
+    """
+    hi hey hello dear good\\s+(?:morning|afternoon|evening|day) thanks? cheers sorry ok okay great perfect
+    please\\s+note hallo guten danke vielen\\s+dank servus moin liebe[rs]? bonjour salut merci bonsoir
+    hola gracias buen[oa]s estimad[oa]s? 你好 您好 谢谢 多谢 大家好
+    こんにちは おはよう こんばんは ありがとう はじめまして お世話 すみません
+    مرحبا أهلا اهلا السلام صباح مساء شكرا شكرًا تحية
+    """.split()  # noqa: SIM905
+)
+_GREETING = re.compile(rf"\W*(?:{_GREETING_WORDS})(?![a-z])", re.IGNORECASE)
+
+
+def is_greeting(text: str) -> bool:
+    """Whether it begins with a greeting, with thanks or with an apology."""
+    return _GREETING.match(text) is not None

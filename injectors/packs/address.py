@@ -1,0 +1,150 @@
+"""How a text addresses its reader, in languages that have two ways."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from crosswind.injectors.packs.parts import Address
+from crosswind.injectors.packs.words import fold
+from crosswind.injectors.text.languages import Language
+
+_ADDRESSES: dict[Language, dict[Address, re.Pattern[str]]] = {
+    Language.AR: {
+        Address.INFORMAL: re.compile(
+            r"""
+            \b[وف]?(?:مش|مو|مب|ليش|ليه|ايش|وش|شو|مين|وين|فين|عشان|علشان|شوي|شويه|كمان|هيك|كده|كدا|لسه|بدي|عايز
+            |عاوز|ابغي|ابغا|اللي|هذي|دي|ده|احنا|خلينا|دلوقتي|هلق|راح)\b
+            """,
+            re.VERBOSE,
+        ),
+        Address.FORMAL: re.compile(r"\b(?:[بلو]?حضرتك|حضراتكم|سيادتكم?|سعادتكم?)\b"),
+    },
+    Language.JA: {
+        Address.INFORMAL: re.compile(
+            r"""
+            (?<![またく])だ(?:よ|ね|ろ|わ|けど|っけ) | じゃん | [てで]くれ(?![まぐ])
+            | [てで]よ(?![うりかいくそろ]) | といて | ちょうだい(?![しい]) | ごめん(?!くだ|なさ) | んの？
+            """,
+            re.VERBOSE,
+        ),
+        Address.FORMAL: re.compile(
+            r"""
+            です | (?<![励済冷覚悩騙])(?<!ます)ます(?!ます) | (?<!済)(?:ません|まし[たょ]) | くださ | 下さ
+            | ございま | でしょう | いただ[いきくけ] | いらっしゃ | 存じ
+            """,
+            re.VERBOSE,
+        ),
+    },
+    Language.ZH: {
+        Address.INFORMAL: re.compile("(?<!迷)你(?!们)"),
+        Address.FORMAL: re.compile("您"),
+    },
+    Language.DE: {
+        Address.INFORMAL: re.compile(r"(?i:\b(?:du|dir|dich|dein(?:e[mnrs]?|s)?|euch|euer|eure[mnrs]?)\b)"),
+        Address.FORMAL: re.compile(r"(?<=[^\W_]|[,;–]) (?:Sie|Ihnen|Ihre?[mnrs]?)\b"),
+    },
+    Language.FR: {
+        Address.INFORMAL: re.compile(r"(?i:\b(?:tu|te|toi|ton|ta|tes|stp)\b|\bt['’](?=\w))"),
+        Address.FORMAL: re.compile(
+            r"(?i:(?<!rendez-)\b(?:vous|votre|vos|svp)\b|\b(?!(?:assez|chez|nez|rez|rendez-vous)\b)\w+ez\b)"
+        ),
+    },
+    Language.ES: {
+        Address.INFORMAL: re.compile(
+            r"""(?ix)\b(?: tú | te | ti | contigo | tus? | tuy[oa]s? | vos | os | vosotr[oa]s | vuestr[oa]s?
+            | puedes | quieres | sabes | tienes | crees | eres | has | ves | vas | haces | estás | dices
+            | (?:podr|sabr|tendr|har|ser)[ií]as | (?:dij|hic|pud)iste | \w+[abdei]rás
+            | [a-zñ]*[áéí][a-zñ]+[ae]te | dime | dame | hazme | ponme | (?<!no\ )perdona | (?<!se\ )oye
+            | (?:avís|mánd|cuént|ayúd|explíc|éch|déj|recuérd|búsc|pás|apúnt|llám|enséñ)ame )\b"""
+        ),
+        Address.FORMAL: re.compile(
+            r"""(?ix)\b(?: usted | ud | vd | sírvase | disculpe | perdone | permítame
+            | le\ (?:agradecer[ií]a | agradezco | importar[ií]a | ruego | pido | parece)
+            | (?:díg|hág|póng|tráig)ame | [a-zñ]*[áéí][a-zñ]+ese
+            | (?:avís|mánd|cuént|ayúd|explíqu|éch|déj|recuérd|búsqu|pás|apúnt|llám|enséñ)eme )\b"""
+        ),
+    },
+}
+"""The words that surely address the reader. At a sentence's start "Sie" may be "they"; a French verb in "-ez"
+addresses by itself: "laissez". Chinese "你们" means the firm, and goes with "您" too. Japanese addresses by
+the verb's ending: "です" and "ます" are formal, plain endings informal, a fragment without a verb neither.
+Spanish "ustedes" goes with "tú" too, and many a Spanish verb doesn't show whom it addresses. In Arabic, words
+of the dialects are informal, titles formal."""
+_START = r"(?:^|[.!?:,]\s+|\n)"
+_REQUESTS: dict[Language, dict[Address, re.Pattern[str]]] = {
+    Language.DE: {
+        Address.INFORMAL: re.compile(
+            rf"""(?ix){_START}(?:(?:bitte|und|hey|hallo),?\s+)? (?:
+            (?:zeige? | suche? | buche? | gib | sage? | schicke? | finde | prüfe? | lösche? | erstelle?
+            | mache? | schaue? | hilf | nenne? | öffne | schreibe? | rufe? | stelle? | storniere? | bestelle?
+            | ändere? | reserviere? | setze? | füge? | starte | stoppe? | erkläre? | lies | vergleiche?
+            | berechne | übersetze? | lege? | trage? | hole? | leite? | plane? | merke?)\b(?!\s+ich\b)
+            | (?:kannst|könntest|würdest|hast|weißt|magst|willst|sollst|musst)\b )"""
+        ),
+        Address.FORMAL: re.compile(rf"{_START}(?:[Bb]itte\s+)?\w+en Sie\b"),
+    },
+    Language.FR: {
+        Address.INFORMAL: re.compile(
+            rf"""(?ix){_START}(?:(?:merci|salut|bonjour),?\ )? (?:
+            \w+e-(?:moi|nous|le|la|les) | dis-moi | fais\b | peux-tu | mets\b | prends\b | vas-y)
+            | \bs['’]il\ te\ pla[iî]t\b"""
+        ),
+    },
+    Language.ES: {
+        Address.INFORMAL: re.compile(
+            r"(?i)\b[a-zñ]*[áéí][a-zñ]*(?<!g)ame(?:l[oa]s?)?\b|\bme (?:puedes|podr[ií]as)\b"
+        ),
+        Address.FORMAL: re.compile(
+            r"""(?ix)\b(?!l[eé]e)[a-zñ]*[áéí][a-zñ]*eme(?:l[oa]s?)?\b | \bme\ (?:puede|podr[ií]a)\b
+            | (?:^|¿|[.!?,]\s+) (?:puede | (?:podr[ií]a|pudiera)\ \w+(?:me|nos)\b) | \bsu\ ayuda\b"""
+        ),
+    },
+    Language.JA: {
+        Address.INFORMAL: re.compile(
+            r"""(?mx)(?: [てで](?:ね|よ|ほしい|欲しい)? | たい(?:な|ん?だけど|よ)? | 頼む | 頼んだ
+            | かな | っけ | ない | [るいた]の? )[。！？!?…〜～]*$"""
+        ),
+    },
+}
+"""What shows it in a user's text, besides those words: a request's verb."""
+_THIRD_WAY = {
+    Language.ES: re.compile(
+        r"""(?ix)\b(?: vos | os | vosotr[oa]s | vuestr[oa]s? | pod[ée]is | quer[ée]is | ten[ée]is | \w+[áé]is
+        | podés | querés | tenés | sabés | decime | haceme | mostrame | avisame | buscame | fijate | mandame
+        | reservame | poneme | ayudame | pasame | contame )\b"""
+    ),
+}
+"""Spanish "vos" and "vosotros", for which no pack has phrases."""
+
+
+def find_addresses(text: str, language: Language) -> list[Address]:
+    """The ways in which a text addresses its reader, as far as single words show it."""
+    folded = fold(text, language)
+    return [address for address, words in _ADDRESSES.get(language, {}).items() if words.search(folded)]
+
+
+def detect_address(texts: Iterable[str], language: Language) -> Address | None:
+    """How a user addresses the agent, by the first of their texts that shows it; None where none does."""
+    for text in texts:
+        if (shown := _detect(text[:LONGEST], language)) is not None:
+            return shown
+    # In Arabic who writes no dialect writes the standard.
+    return Address.FORMAL if language is Language.AR else None
+
+
+LONGEST = 2_000
+"""Characters of a text that are read: a user shows it early."""
+
+
+@lru_cache(1024)
+def _detect(text: str, language: Language) -> Address | None:
+    if (third := _THIRD_WAY.get(language)) is not None and third.search(text):
+        return Address.OTHER
+    shown = {*find_addresses(text, language)}
+    if not shown:
+        requests = _REQUESTS.get(language, {})
+        shown = {address for address, words in requests.items() if words.search(text)}
+    # Who is polite once is so throughout: "你们" beside "您", a plain ending beside "です".
+    return Address.FORMAL if Address.FORMAL in shown else next(iter(shown), None)
