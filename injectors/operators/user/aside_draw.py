@@ -66,11 +66,33 @@ class AsideDraw:
     def count(self) -> int:
         return len(self._asides)
 
-    def add(self, part: str, closing: Closing | None = None) -> None:
-        """Add an entry of a part at a drawn place, perhaps with its closing; none where none fits."""
+    def add(self, part: str) -> None:
+        """Add an entry of a part at a drawn place; none where none fits."""
         position, said = self.draw_at(part, self.draw_position())
         if said is not None:
-            self.put(position, said, self._draw_closing(position, said, closing))
+            self.put(position, said)
+
+    def close(self, closing: Closing) -> None:
+        """Let the user close the last aside of the message, as often as the closing says."""
+        if not self._asides or self._setting is None:
+            return
+        last = max(self._asides, key=lambda one: int(one["at"]))
+        last = [one for one in self._asides if one["at"] == last["at"]][-1]
+        follows = last["at"] < len(self._target.text)
+        bracket = last["said"][-1] in ")）"
+        if not self._rng.chance(closing.ahead if follows else closing.chance) or (follows and bracket):
+            return
+        setting = self._setting
+        things = find_things(self._target.own, setting.language, setting.tools)
+        slots = {"thing": self._rng.choice(things)} if things else {}
+
+        def accept(entry: Entry) -> bool:
+            if follows:
+                return continues(entry.text) and has_end(entry.text)
+            return not (bracket and continues(entry.text))
+
+        if (found := self._draw(closing.part, accept, slots)) is not None:
+            last["closing"] = self._type(found.text)
 
     def draw_at(self, part: str, position: Position) -> tuple[Position, str | None]:
         """An entry of a part that can stand at the place, or else at another one; and that place."""
@@ -94,7 +116,7 @@ class AsideDraw:
     ) -> Phrase | None:
         return None if self._phrases is None else self._phrases.draw(part, accept, slots)
 
-    def put(self, position: Position, said: str, closing: str = "") -> None:
+    def put(self, position: Position, said: str) -> None:
         """Put a sentence at a place."""
         at = len(self._target.text)
         if position == "before":
@@ -102,7 +124,7 @@ class AsideDraw:
         elif position == "between":
             at = self._rng.choice(self.places.between)
         lead = "\n\n" if position == "apart" else ""
-        self._asides.append({"at": at, "said": said, "closing": closing, "lead": lead})
+        self._asides.append({"at": at, "said": said, "lead": lead})
 
     def finish(self, count: int = 1, **members: Any) -> Draw | None:
         """The draw; None where there is nothing to say. In a language without a pack it says so, and has the
@@ -143,26 +165,6 @@ class AsideDraw:
         if position == "before":
             return not refers_back(entry.text, self._setting.language)
         return position != "between" or has_end(entry.text)
-
-    def _draw_closing(self, position: Position, said: str, closing: Closing | None) -> str:
-        if closing is None or self._phrases is None or self._setting is None:
-            return ""
-        follows = position in ("before", "between")
-        if not self._rng.chance(closing.ahead if follows else closing.chance):
-            return ""
-        setting, text = self._setting, self._target.own
-        things = find_things(text, setting.language, setting.tools)
-        slots = {"thing": self._rng.choice(things)} if things else {}
-        bracket = said[-1] in ")）"
-
-        def accept(entry: Entry) -> bool:
-            goes_on = continues(entry.text)
-            return goes_on and has_end(entry.text) if follows and not bracket else not (goes_on and bracket)
-
-        if follows and bracket:
-            return ""
-        found = self._draw(closing.part, accept, slots)
-        return "" if found is None else self._type(found.text)
 
     def _type(self, phrase: str) -> str:
         """The phrase as this user types: without capitals or final stops where the message has none, and now

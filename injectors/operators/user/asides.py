@@ -25,7 +25,7 @@ PROBE_TASKS = {
 }
 """What a model is asked to write, by the limits that are probed."""
 
-_RETURN = Closing("return", 0.7)
+_RETURN = Closing("return", 1.0)
 _YIELDS = {"policy": Closing("yield", 0.7, ahead=0.5), "knowledge": Closing("yield", 0.4, ahead=0.2)}
 _LEAVE = Closing("leave", 0.6, ahead=0.3)
 
@@ -44,9 +44,8 @@ class TopicDrift:
 
     Severity: the share of the user's turns that drift; half of those that do ask a second side question. The
     message itself is kept word for word. A question stands before the message, within it, or behind it. In
-    front of a sentence of the request the request itself leads back; behind the message, most often a
-    sentence does. The questions are of the conversation's domain or of none; they need no tool and name no
-    value.
+    front of a sentence of the request the request itself leads back; behind the message a sentence does. The
+    questions are of the conversation's domain or of none; they need no tool and name no value.
     """
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -56,7 +55,8 @@ class TopicDrift:
         count = 2 if point < severity / 2 else 1
         asides = AsideDraw(target, rng, "user.topic_drift")
         for _ in range(count):
-            asides.add("question", _RETURN)
+            asides.add("question")
+        asides.close(_RETURN)
         return asides.finish(count)
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
@@ -120,9 +120,9 @@ class BoundaryProbing:
         if count == 0 or not is_prose(target.text):
             return None
         asides = AsideDraw(target, rng, "user.boundary_probing")
-        for at in range(count):
-            # One yield is for both.
-            asides.add(kind, _YIELDS[kind] if at == count - 1 else None)
+        for _ in range(count):
+            asides.add(kind)
+        asides.close(_YIELDS[kind])
         return asides.finish(count, target=kind)
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
@@ -175,8 +175,9 @@ class OutOfScope:
         if count == 0 or not is_prose(target.text):
             return None
         asides = AsideDraw(target, rng, "user.out_of_scope")
-        for at in range(count):
-            asides.add("errand", _LEAVE if at == count - 1 else None)
+        for _ in range(count):
+            asides.add("errand")
+        asides.close(_LEAVE)
         return asides.finish(count)
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:

@@ -76,7 +76,9 @@ def test_what_acts_changes_something_and_tears_no_character(entry: Registered, a
                 continue
             after = str(entry.apply(target(entry, shown), drawn).payload)
             assert after != shown, "an event that changes nothing"
-            torn = characters(_plain(after)) - characters(shown)
+            # A phrase of the text's own language has characters of its own.
+            added = json.dumps(drawn, ensure_ascii=False)
+            torn = characters(_plain(after)) - characters(shown) - characters(added)
             assert not torn, (name, torn, after)
 
 

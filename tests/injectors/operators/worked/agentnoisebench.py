@@ -8,16 +8,16 @@ from collections.abc import Callable
 from typing import Any
 
 from crosswind.injectors.operators.tool.additions import REMARK_KEYS
-from crosswind.injectors.operators.words.asides import COMES_BACK, PROBES, SIDE_QUESTIONS, SMALL_TALK, YIELDS
 from crosswind.injectors.operators.words.requests import BELIEFS
 from crosswind.injectors.operators.words.results import LOW_VALUE
+from crosswind.injectors.packs.load import load_all
+from crosswind.injectors.text.languages import Language
 from tests.injectors.operators.acting import QUESTION
 from tests.injectors.operators.worked.properties import (
     QUERY_WHOLE,
     TRUTH_AGAIN,
     Example,
     Property,
-    added,
     dropped,
     kept,
     only_in,
@@ -62,10 +62,23 @@ def _says_itself_again(behind: str) -> bool:
 
 
 def _nothing_new(behind: str) -> bool:
-    rest = behind
-    for sentence in (*re.split(r"(?<=[.?])\s+", QUESTION), *SMALL_TALK):
+    rest = behind.lower()
+    for sentence in re.split(r"(?<=[.?])\s+", QUESTION.lower()):
         rest = rest.replace(sentence, "")
-    return not re.search(r"[\d?]", rest) and len(rest.split()) <= 5 * behind.count(":")
+    return not re.search(r"[\d?]", rest)
+
+
+def _list_entries(operator: str, *parts: str) -> list[str]:
+    """How the English entries begin, without their first letters."""
+    packs = [pack for pack in load_all() if pack.language is Language.EN]
+    found = [entry for pack in packs for entry in pack.entries if entry.operator == operator]
+    fixed = [entry.text.partition("{")[0] for entry in found if entry.part in parts]
+    return [text[1:20] for text in fixed if text]
+
+
+def _says(operator: str, *parts: str) -> Callable[[View, View], bool]:
+    entries = _list_entries(operator, *parts)
+    return lambda clean, noisy: noisy.query != clean.query and any(one in noisy.query for one in entries)
 
 
 def _false(noisy: dict[str, object] | None) -> list[str]:
@@ -132,9 +145,7 @@ EXAMPLES = (
             ),
             Property(
                 "added: no request and no fact that wasn't there",
-                lambda clean, noisy: (
-                    noisy.query != clean.query and _nothing_new(noisy.query.replace(clean.query, "", 1))
-                ),
+                lambda clean, noisy: noisy.query != clean.query and _nothing_new(noisy.query),
             ),
             only_in("query"),
         ),
@@ -144,11 +155,17 @@ EXAMPLES = (
         SAMPLE,
         alone("topic_shift"),
         (
-            added(
-                "a question from the same field that isn't the request",
-                lambda behind: any(question in behind for question in SIDE_QUESTIONS["travel"]),
+            Property("added: a question that isn't the request", _says("user.topic_drift", "question")),
+            Property(
+                "solvable: the request goes on after the question, or a sentence leads back to it",
+                lambda clean, noisy: (
+                    noisy.query != clean.query
+                    and (
+                        noisy.query.endswith(clean.query[-20:])
+                        or _says("user.topic_drift", "return")(clean, noisy)
+                    )
+                ),
             ),
-            added("solvable: the way back to the request", lambda behind: behind.endswith(COMES_BACK)),
             QUERY_WHOLE,
             only_in("query"),
         ),
@@ -159,15 +176,14 @@ EXAMPLES = (
         SAMPLE,
         alone("boundary", target="policy"),
         (
-            added(
-                "the wish for slightly more than the rules allow",
-                lambda behind: any(probe in behind for probe in PROBES["policy"]),
+            Property(
+                "added: the wish for slightly more than the rules allow",
+                _says("user.boundary_probing", "policy"),
             ),
-            added("solvable: a refusal is accepted", lambda behind: behind.endswith(YIELDS["policy"])),
             QUERY_WHOLE,
             only_in("query"),
         ),
-        "The example leaves open whether a refusal will do; ours says that it will, and keeps the plea.",
+        "The example leaves open whether a refusal will do; ours mostly says that it will, and keeps all.",
     ),
     Example(
         "Execution Failures",
