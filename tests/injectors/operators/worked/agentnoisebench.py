@@ -57,8 +57,8 @@ def _two_beliefs(clean: View, noisy: View) -> bool:
 
 
 def _says_itself_again(behind: str) -> bool:
-    own = re.split(r"(?<=[.?])\s+", QUESTION)
-    return any(sentence in behind for sentence in own)
+    own = re.split(r"(?<=[.?])\s+", QUESTION.lower())
+    return any(sentence in behind.lower() for sentence in own)
 
 
 def _nothing_new(behind: str) -> bool:
