@@ -96,8 +96,10 @@ noise-quality: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.noise_quality --out docs/noise-quality.md $(if $(CHECK),--check)
 
 # The table of every kind of noise, into docs/noise-catalogue.md: on which protocols each acts is found out by running.
+# And what users say under noise, into docs/noise-examples.md.
 catalogue: $(READY)
 	$(BIN)/python -m tests.catalogue.table
+	$(BIN)/python -m tests.catalogue.examples
 
 # Makes the policy that the package ships anew: about two minutes on one core.
 warmup: $(READY)
