@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,12 @@ from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.system_prompt import find_instructions
 from crosswind.gateway.protocols.tool_mapping import WrittenTools
 from crosswind.injectors.cli.commands import ConfigurationError, read_file
-from crosswind.injectors.conversation import Conversation, InstructionText, Item
+from crosswind.injectors.conversation import Conversation, InstructionText, Item, ToolResult, UserText
+from crosswind.injectors.engine.noise_type import FirstRequest, find_allowed_types, is_type_open
+from crosswind.injectors.engine.plan import Assignment, Plan, Seed, make_plan
 from crosswind.injectors.engine.tools import UNCONSTRAINED
 from crosswind.injectors.guard.tools import ToolConstraints
+from crosswind.injectors.profiles.load import Profile
 from crosswind.injectors.targets import ToolClass
 
 
@@ -39,6 +42,34 @@ class RecordedConversation:
     def items(self) -> Sequence[Item]:
         """The texts of its messages, and the system prompt that stands before them."""
         return (*([] if self.instructions is None else [self.instructions]), *self.conversation.items)
+
+    @property
+    def first_request(self) -> FirstRequest:
+        """What it began with: the texts before the policy's first message, and the tools."""
+        first = list[UserText | ToolResult]()
+        for item in self.conversation.items:
+            # Between two requests stands at least one message of the policy.
+            if first and item.ref.message - first[-1].ref.message > 1:
+                break
+            first.append(item)
+        return FirstRequest(replace(self.conversation, items=tuple(first)), self.instructions)
+
+    def make_plan(
+        self,
+        profile: Profile,
+        seed: Seed,
+        dose: Assignment,
+        tool_classes: Sequence[Mapping[str, ToolClass]] = (),
+    ) -> Plan:
+        """The plan of a session with it, whose noise type its first request may choose."""
+
+        def plan_for(noise_type: str | None, allowed: tuple[str, ...] | None = None) -> Plan:
+            given = replace(dose, noise_type=noise_type, allowed_types=allowed)
+            return make_plan(profile, seed, given, tool_classes=tool_classes)
+
+        if not is_type_open(profile, dose):
+            return plan_for(dose.noise_type)
+        return plan_for(None, find_allowed_types(profile, plan_for, self.first_request))
 
     @classmethod
     def of_request(

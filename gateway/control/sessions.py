@@ -70,6 +70,7 @@ def _write_routes(routes: APIRouter, gateway: Gateway) -> None:
         session_id, key = f"s-{secrets.token_hex(12)}", body.api_key or new_session_key()
         tenant = visitor.of_tenant(body.tenant) or gateway.settings.default_tenant
         session = make_session(gateway.profiles, await _make_opening(gateway, body, session_id, tenant))
+        session.type_choice = None  # Its plan is frozen here, before its tools are known.
         # One at a time, so that each request with the same key finds the session before it.
         async with key_handover if body.api_key else nullcontext():
             ended = await _find_session_of_key(gateway, key, tenant) if body.api_key else None

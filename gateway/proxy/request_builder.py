@@ -16,6 +16,7 @@ from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.noise.decide import Circumstances
 from crosswind.gateway.noise.kill_switch import KillSwitch
+from crosswind.gateway.noise.noise_type import choose_type
 from crosswind.gateway.noise.pipeline import Noise, add_noise, roll_back
 from crosswind.gateway.noise_model.preparation import TextPreparation
 from crosswind.gateway.protocols.history import Mask
@@ -100,6 +101,8 @@ class RequestBuilder:
         """Decide the request's noise. Where the plan has a third party's operator, no model is asked for
         texts: what it would be asked depends on that operator.
         """
+        if session.type_choice is not None:
+            choose_type(session, call.codec, request)
         turn, now = (session, call.codec, request, place), self._circumstances(call, request)
         if self.confinement is not None and self.confinement.is_needed(session.plan):
             return await self.confinement.decide(partial(add_noise, *turn, now, redactor))

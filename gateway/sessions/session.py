@@ -22,8 +22,10 @@ from crosswind.gateway.sessions.profiles import Profiles
 from crosswind.gateway.sessions.turns import TokenChains, TurnIndex
 from crosswind.gateway.trajectory.record import Arm, Row, Session, SessionState
 from crosswind.injectors.engine.faults import FaultMemory
+from crosswind.injectors.engine.noise_type import is_type_open
 from crosswind.injectors.engine.plan import Assignment, Plan, Seed, make_plan
 from crosswind.injectors.engine.resume import Walks
+from crosswind.injectors.profiles.load import Profile
 from crosswind.injectors.targets import Half, ToolClass
 
 _SESSION_BYTES = 10_000
@@ -81,6 +83,8 @@ class LiveSession:
     seen: Seen = field(default_factory=Seen)
     stands_in: bool = False
     """For a session that can't be read: nothing of it is known, nor shown."""
+    type_choice: TypeChoice | None = None
+    """Its noise type may still be chosen, when its first request is known."""
     behind: bool = False
     """Other workers may have shown the policy things unknown here, so nothing new is decided."""
 
@@ -178,22 +182,52 @@ def _may_be_noisy(opening: Opening) -> bool:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class TypeChoice:
+    """What a session's plan is made from again once its first request shows which types have a place."""
+
+    profile: Profile
+    opening: Opening
+    dose: Assignment
+
+    def make_plan(self, noise_type: str | None = None, allowed: tuple[str, ...] | None = None) -> Plan:
+        dose = dataclasses.replace(self.dose, noise_type=noise_type, allowed_types=allowed)
+        return _make_plan(self.profile, self.opening, dose)
+
+
 def make_session(profiles: Profiles, opening: Opening) -> LiveSession:
     """Make a session and freeze its plan.
 
     Raises ProfileError or ValueError if the profile, level, type, arm or scope is wrong.
     """
     profile = profiles.get(opening.profile)
+    dose = Assignment(
+        opening.arm or ("noisy" if profile.rules and _may_be_noisy(opening) else "clean"),
+        opening.noise_type,
+        opening.level,
+        opening.curriculum_version,
+        opening.at_least_one,
+    )
+    plan = _make_plan(profile, opening, dose)
+    choice = TypeChoice(profile, opening, dose) if plan.rules and is_type_open(profile, dose) else None
+    return LiveSession(_with_plan(opening.record, plan), plan, type_choice=choice)
+
+
+def settle_type(session: LiveSession, choice: TypeChoice, allowed: tuple[str, ...]) -> None:
+    """Freeze the plan of a session that isn't written yet, with a type among those allowed."""
+    session.plan = choice.make_plan(allowed=allowed)
+    session.record = _with_plan(session.record, session.plan)
+
+
+def _with_plan(record: Session, plan: Plan) -> Session:
+    return structs.replace(record, plan=_share_parts(plan.to_json()), arm=Arm(plan.arm))
+
+
+def _make_plan(profile: Profile, opening: Opening, dose: Assignment) -> Plan:
     plan = make_plan(
         profile,
         Seed(opening.seed, opening.scope_key(), opening.scope),
-        Assignment(
-            opening.arm or ("noisy" if profile.rules and _may_be_noisy(opening) else "clean"),
-            opening.noise_type,
-            opening.level,
-            opening.curriculum_version,
-            opening.at_least_one,
-        ),
+        dose,
         labels=opening.record.labels,
         user_can_answer=opening.user_can_answer,
         phrases=opening.phrases,
@@ -201,9 +235,7 @@ def make_session(profiles: Profiles, opening: Opening) -> LiveSession:
     )
     if plan.assume_tools != "declared" and not opening.assume_replayable:
         plan = dataclasses.replace(plan, assume_tools="declared")
-    plan = apply_caps(plan, opening.dose)
-    record = structs.replace(opening.record, plan=_share_parts(plan.to_json()), arm=Arm(plan.arm))
-    return LiveSession(record, plan)
+    return apply_caps(plan, opening.dose)
 
 
 _parts: dict[str, Any] = {}

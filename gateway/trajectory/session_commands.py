@@ -162,7 +162,8 @@ def _dose_lines(dose: SessionDose) -> Iterator[str]:
     if dose.exposure is None:
         return
     level = "" if dose.level is None else f" at level {dose.level}"
-    yield f"assigned {dose.noise_type or 'all of its profile'}{level}: {dose.exposure}"
+    chosen = "" if dose.allowed_types is None else f", of {len(dose.allowed_types)} types that it allowed"
+    yield f"assigned {dose.noise_type or 'all of its profile'}{level}{chosen}: {dose.exposure}"
     for name, one in dose.operators.items():
         eligible = "–" if one.eligible is None else one.eligible
         yield (

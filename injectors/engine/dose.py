@@ -89,6 +89,8 @@ class SessionDose:
     noise_type: str | None = None
     level: int | None = None
     operators: Doses = field(default_factory=dict)
+    allowed_types: tuple[str, ...] | None = None
+    """The types that its first request allowed, of which its own was drawn; None: it is as assigned."""
 
     @property
     def exposure(self) -> Exposure | None:
@@ -115,6 +117,7 @@ class SessionDose:
             "arm": self.arm,
             "noise_type": self.noise_type,
             "level": self.level,
+            "allowed_types": self.allowed_types,
             "exposure": self.exposure,
             "operators": {name: dose.to_json() for name, dose in self.operators.items()},
         }
@@ -169,7 +172,7 @@ def measure_dose(plan: Plan, decided: Iterable[tuple[str, bool]], places: Places
         name: OperatorDose(1, eligible.get(name), injected[name], withheld[name], int(injected[name] > 0))
         for name in names
     }
-    return SessionDose(plan.arm, plan.noise_type, plan.level, operators)
+    return SessionDose(plan.arm, plan.noise_type, plan.level, operators, plan.allowed_types)
 
 
 def add_doses(doses: Iterable[Doses]) -> dict[str, OperatorDose]:

@@ -114,6 +114,9 @@ class Assignment:
     curriculum_version: int | None = None
     at_least_one: bool = False
     """Whether each rule acts at the first place that it has, also where the profile doesn't say so."""
+    allowed_types: tuple[str, ...] | None = None
+    """The types that the session's first request allows: one of them is drawn, if there are any. None: it
+    isn't known."""
 
     def __post_init__(self) -> None:
         if self.arm not in (CLEAN, NOISY):
@@ -135,6 +138,9 @@ class Plan(StoredData):
     arm: str
     level: int | None = None
     noise_type: str | None = None
+    allowed_types: tuple[str, ...] | None = None
+    """The types that the session's first request allowed, of which one was drawn. None: the plan was made
+    before the tools and the first message were known, or its type didn't depend on them."""
     rules: tuple[CompiledRule, ...] = ()
     bounds: Bounds = DEFAULT
     assume_tools: str = "declared"
@@ -233,7 +239,7 @@ def make_plan(
     noise_type: str | None = None
     if dose.arm == NOISY and (profile.rules or dose.noise_type is not None):
         key = f"{seed.number}|{seed.scope}|{seed.key}|{profile.name}"
-        noise_type = _settle_type(profile, dose.noise_type, f"type|{key}")
+        noise_type = _settle_type(profile, dose, f"type|{key}")
         covered = profile.coverage >= 1.0 or draw_once(f"coverage|{key}") < profile.coverage
         if covered and (not profile.labels or _match_labels(profile, labels or {})):
             rules = _compile_rules(profile, level, noise_type, at_least_one=dose.at_least_one)
@@ -246,6 +252,7 @@ def make_plan(
         arm=dose.arm,
         level=level,
         noise_type=noise_type,
+        allowed_types=dose.allowed_types,
         rules=rules,
         bounds=profile.bounds,
         assume_tools=profile.assume_tools,
@@ -278,8 +285,13 @@ def _settle_level(profile: Profile, level: int | None) -> int | None:
     raise ProfileError(f"profile {profile.name!r} {fix}")
 
 
-def _settle_type(profile: Profile, noise_type: str | None, key: str) -> str | None:
-    offered = list(dict.fromkeys(rule.operator for rule in profile.rules))
+def offered_types(profile: Profile) -> list[str]:
+    """The noise types of a profile, in its order."""
+    return list(dict.fromkeys(rule.operator for rule in profile.rules))
+
+
+def _settle_type(profile: Profile, dose: Assignment, key: str) -> str | None:
+    offered, noise_type = offered_types(profile), dose.noise_type
     if noise_type is not None:
         name = registry.resolve(noise_type).name
         if name not in offered:
@@ -288,8 +300,9 @@ def _settle_type(profile: Profile, noise_type: str | None, key: str) -> str | No
         return name
     if profile.compose is not Compose.ONE_OF:
         return offered[0] if len(offered) == 1 else None
-    weights = [sum(rule.weight for rule in profile.rules if rule.operator == name) for name in offered]
-    return SeededRandom(key).weighted(offered, weights)
+    drawn = [name for name in offered if name in (dose.allowed_types or offered)]
+    weights = [sum(rule.weight for rule in profile.rules if rule.operator == name) for name in drawn]
+    return SeededRandom(key).weighted(drawn, weights)
 
 
 def _compile_rules(

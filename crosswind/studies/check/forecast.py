@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from crosswind.injectors.conversation import ToolResult
 from crosswind.injectors.engine.dose import OperatorDose, find_places
-from crosswind.injectors.engine.plan import NOISY, Assignment, CompiledRule, Plan, Seed, make_plan
+from crosswind.injectors.engine.plan import NOISY, Assignment, CompiledRule, Plan, Seed
 from crosswind.injectors.profiles.load import Profile
 from crosswind.injectors.targets import ToolClass, Withheld
 from crosswind.studies.conversations import RecordedConversation
@@ -42,12 +42,8 @@ class Forecast:
         self, profile: Profile, recorded: RecordedConversation, seed: int, level: int | None
     ) -> None:
         """Decide one session, and count its events."""
-        plan = make_plan(
-            profile,
-            Seed(seed, recorded.name),
-            Assignment(NOISY, level=level),
-            tool_classes=(profile.tool_classes, recorded.tool_classes),
-        )
+        tables = profile.tool_classes, recorded.tool_classes
+        plan = recorded.make_plan(profile, Seed(seed, recorded.name), Assignment(NOISY, level=level), tables)
         self.sessions += 1
         places = find_places(plan, recorded.items, recorded.conversation.tools, recorded.turns)
         for key, rules in _rules_by_dose(plan).items():

@@ -21,7 +21,7 @@ from crosswind.injectors.cli.commands import read_profile, report_errors
 from crosswind.injectors.cli.completion import complete_profiles
 from crosswind.injectors.cli.rendering import render_event, render_heading, shorten
 from crosswind.injectors.engine.dose import find_places, measure_dose
-from crosswind.injectors.engine.plan import NOISY, Assignment, Plan, Seed, make_plan
+from crosswind.injectors.engine.plan import NOISY, Assignment, Plan, Seed
 from crosswind.studies.conversations import (
     RecordedConversation,
     find_answers,
@@ -72,11 +72,10 @@ def preview(
     request's body in the shape of Chat Completions, Responses or Messages."""
     codec, request = read_conversation(conversation_file)
     profile = read_profile(profile_name)
-    with report_errors():
-        plan = make_plan(
-            profile, Seed(seed, "preview"), Assignment(NOISY, level=level, noise_type=noise_type)
-        )
     recorded = RecordedConversation.of_request("preview", codec, request)
+    with report_errors():
+        dose = Assignment(NOISY, level=level, noise_type=noise_type)
+        plan = recorded.make_plan(profile, Seed(seed, "preview"), dose)
     with ExitStack() as stack:
         with report_errors("--config: "):
             texts = stack.enter_context(open_stored_texts(config)) if config is not None else None

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from crosswind.gateway.cli import root
 from crosswind.gateway.trajectory.dose import measure, read_dose
 from crosswind.injectors.engine.dose import Exposure, OperatorDose, add_doses
-from tests.gateway.dialogue import PROFILE, lead
+from tests.gateway.dialogue import PROFILE, lead, user
 from tests.gateway.servers import gateway, upstream
 
 ALL_LEGS = """\
@@ -112,3 +112,45 @@ def test_doses_of_many_sessions_add_up() -> None:
         "user.typos": OperatorDose(1, None, 1, 0, 1),
     }
     assert add_doses([one, other])["tool.timeout"].exposure == 0.5
+
+
+MIXTURE = """\
+name: mixture
+compose: one_of
+at_least_one: true
+rules:
+  - {operator: tool.timeout, severity: 0.1, weight: 1000}
+  - {operator: user.redundant, severity: 0.1}
+"""
+
+
+@pytest.mark.parametrize("named", [True, False])
+async def test_the_type_is_one_that_the_first_request_allows(tmp_path: Path, named: bool) -> None:
+    """Without tools there are no results: the heavy type isn't drawn, and the session meets the other one."""
+    async with upstream() as app, gateway(tmp_path, app, noise=MIXTURE) as running:
+        session = "s" if named else None
+        said = "Please tell me where my order is, it was to come on Monday."
+        await running.chat({"model": "tiny", "messages": [user(said)]}, session)
+        [found] = (await running.api("GET", "/api/sessions")).json()["sessions"]
+        dose = (await running.api("GET", f"/api/sessions/{found['id']}/dose")).json()
+        again = (await running.trajectory(found["id"]))["session"]["plan"]
+    assert (found["plan"]["noise_type"], found["plan"]["allowed_types"]) == (
+        "user.redundant",
+        ["user.redundant"],
+    )
+    assert (dose["exposure"], dose["allowed_types"]) == ("exposed", ["user.redundant"])
+    assert again == found["plan"]
+    async with upstream() as app, gateway(tmp_path, app, noise=MIXTURE) as running:
+        if named:  # After a restart the plan stands, whatever is declared by now.
+            await lead(running, "s", range(1))
+            assert (await running.trajectory("s"))["session"]["plan"] == again
+
+
+async def test_a_plan_that_was_made_before_the_tools_were_known_stays_as_assigned(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app, noise=MIXTURE) as running:
+        opened = (await running.api("POST", "/api/sessions", {})).json()
+        await running.chat({"model": "tiny", "messages": [user("Where is my order?")]}, opened["id"])
+        stored = (await running.trajectory(opened["id"]))["session"]["plan"]
+        dose = (await running.api("GET", f"/api/sessions/{opened['id']}/dose")).json()
+    assert stored == opened["plan"] and stored["noise_type"] == "tool.timeout"
+    assert (dose["exposure"], dose["allowed_types"]) == ("assigned", None)
