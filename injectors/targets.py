@@ -88,6 +88,8 @@ class Branch:
     """The texts before this one, `EARLIER_TEXTS` at most."""
     phrases: frozenset[str] = frozenset()
     """The pack entries that this conversation has met: the members `phrases` of its draws."""
+    called: frozenset[str] = frozenset()
+    """The tools whose calls have been answered."""
 
 
 EARLIER_TEXTS = 64

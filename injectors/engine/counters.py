@@ -42,7 +42,7 @@ class BranchCounters(msgspec.Struct, gc=False):
     """By logical call."""
     _by_tool: Mapping[str, int] = {}
     """Injections into a tool's results."""
-    _called: frozenset[str] = frozenset()
+    called: frozenset[str] = frozenset()
     """The tools whose calls were answered."""
     phrases: frozenset[str] = frozenset()
     """The pack entries that the branch has met."""
@@ -56,7 +56,7 @@ class BranchCounters(msgspec.Struct, gc=False):
         """The rule's counters as they stand before the item at hand."""
         injected, last = self._acted.get(active.rule.name, (0, None))
         key = active.rule.key(self.plan, active.site.value) if active.rule.when.burst is not None else ""
-        return Occasion(self._occasions_before(active), turn, injected, last, key, self._called)
+        return Occasion(self._occasions_before(active), turn, injected, last, key, self.called)
 
     def has_acted(self, rule: CompiledRule) -> bool:
         """Whether the rule has injected anything on this branch."""
@@ -107,8 +107,8 @@ class BranchCounters(msgspec.Struct, gc=False):
         if isinstance(item, ToolResult):
             self._tool_results += 1
             tool = item.call.name
-            if tool not in self._called:
-                self._called |= {tool}
+            if tool not in self.called:
+                self.called |= {tool}
             if rules and self.plan.evidence:
                 reads = tool_class is ToolClass.READ_ONLY
                 self.observed.add(tool, item.logical_call, item.text, reads=reads)

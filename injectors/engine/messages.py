@@ -196,6 +196,7 @@ class _TextNoise:
             next((one.text for one in items if isinstance(one, UserText)), ""),
             items[max(0, at - EARLIER_TEXTS) : at],
             self._counters.phrases,
+            self._counters.called,
         )
         self._item, self._turn, self._part, self._tool_class, self._alone = (
             item,

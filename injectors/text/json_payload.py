@@ -4,6 +4,7 @@ like."""
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -12,12 +13,27 @@ import msgspec
 NOT_JSON: Any = object()
 """What `parsed` gives for text that isn't JSON (None is a JSON value)."""
 
-FAULT_KEYS = frozenset({"error", "errors", "incomplete", "partial", "stale", "truncated", "uncertain"})
-"""Top-level fields by which a destroyed JSON result says that it is one."""
+_FAULTS = """
+    error errors errorcode errormessage odataerror iserror fault exception traceback stale uncertain
+    incomplete incompleteresults partial ispartial degraded truncated istruncated omitted timedout warning
+    warnings hasmore moreresults nextcursor nextpagetoken nexttoken endcursor
+    """
+FAULT_KEYS = frozenset(_FAULTS.split())
+"""Top-level fields by which a destroyed JSON result says that it is one, without case and separators."""
+
+MESSAGE_KEYS = frozenset({"detail", "message", "msg", "title", "reason"})
+"""Fields that say what went wrong, where they stand in place of all others."""
+
+STATUS_KEYS = frozenset({"status", "statuscode", "code", "exitcode", "returncode"})
+"""Fields with the number of an error: an HTTP status from 400 on, or what a process returned."""
 
 FAULT_PHRASES = (
-    *("timed out", "[truncated]", "http 4", "http 5", "error", "failed", "unavailable"),
-    *("malformed response", "[uncertain reading]"),
+    *("timed out", "timeout", "deadline exceeded", "truncated", "omitted", "http 4", "http 5", "error"),
+    *("fail", "unavailable", "exception", "traceback", "denied", "refused", "forbidden", "not permitted"),
+    *("<title>4", "<title>5", "authorization required", "unauthorized", "unauthenticated"),
+    *("too many", "rate limit", "exceeded", "not ready", "not running"),
+    *("cannot", "can't", "could not", "unable to", "invalid", "malformed response", "[uncertain reading]"),
+    *("killed", "core dumped", "stale file", "busy", "closed", "not shown", "more lines", "limit reached"),
 )
 """Words (lower case) by which a destroyed result that is plain text says that it is one."""
 
@@ -119,13 +135,16 @@ def looks_destroyed(noisy: str, clean: str) -> bool:
     Either a JSON payload doesn't parse any more, or it carries a fault field that the clean one lacks, or it
     is plain text that speaks of a fault where the clean text doesn't.
     """
-    after = parse_json(noisy)
+    after, before = parse_json(noisy), parse_json(clean)
     if is_container(after):
-        return bool(_fault_keys(after) - _fault_keys(parse_json(clean)))
+        if _fault_marks(after) - _fault_marks(before) or _is_message(after, before):
+            return True
+        inner = read_mcp_text(after), read_mcp_text(before)
+        return inner[0] is not None and inner[1] is not None and looks_destroyed(inner[0], inner[1])
     lowered, original = noisy.lower(), clean.lower()
     if any(phrase in lowered and phrase not in original for phrase in FAULT_PHRASES):
         return True
-    return after is NOT_JSON and is_container(parse_json(clean))
+    return after is NOT_JSON and (is_container(before) or _breaks_off(noisy, clean))
 
 
 def contradicts_itself(noisy: str, clean: str) -> bool:
@@ -159,7 +178,58 @@ def _is_restated(noisy: dict[str, Any], clean: dict[str, Any], key: str) -> bool
     )
 
 
-def _fault_keys(value: Any) -> set[str]:
+def _fault_marks(value: Any) -> set[str]:
+    """What of a JSON result says that it isn't what was asked for: fields of its last object, without case
+    and separators."""
     if isinstance(value, list):
         value = value[-1] if value else None
-    return set(FAULT_KEYS.intersection(value)) if isinstance(value, dict) else set()
+    if not isinstance(value, dict):
+        return set()
+    plain = {_plain(key): told for key, told in value.items()}
+    marks = {key for key in FAULT_KEYS.intersection(plain) if plain[key] not in (None, False, "", [], {})}
+    for key in STATUS_KEYS.intersection(plain):
+        told = plain[key]
+        number = int(told) if isinstance(told, str) and told.isdecimal() and len(told) < 6 else told
+        if isinstance(number, int) and not isinstance(number, bool):
+            if key.startswith(("exit", "return")):
+                marks.update({key} if number else ())
+            elif 400 <= number < 600:
+                marks.add(key)
+    return marks
+
+
+def read_mcp_text(value: Any) -> str | None:
+    """The texts of an MCP result; None: it is none."""
+    parts = value.get("content") if isinstance(value, dict) else None
+    if not isinstance(parts, list) or not parts:
+        return None
+    texts = [part.get("text") if isinstance(part, dict) else None for part in parts]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _plain(key: str) -> str:
+    return "".join(filter(str.isalnum, key)).lower()
+
+
+def _is_message(after: Any, before: Any) -> bool:
+    """Whether a message stands in the place of all that the result's object had."""
+    if not isinstance(after, dict) or MESSAGE_KEYS.isdisjoint(after):
+        return False
+    return not isinstance(before, dict) or not before.keys() & after.keys()
+
+
+def _breaks_off(noisy: str, clean: str) -> bool:
+    """Whether a text stops where the whole one goes on: with a mark that it was cut, or within a word after
+    some words of prose."""
+    noisy, clean = noisy.strip(), clean.strip()
+    mark = _CUT_MARK.search(noisy)
+    if mark is not None and not clean.endswith(mark[0]):
+        return clean.startswith(noisy[: mark.start()].rstrip())
+    at = len(noisy)
+    within = 0 < at < len(clean) and clean[at - 1 : at + 1].isalpha() and clean.startswith(noisy)
+    return within and len(noisy.split(None, 8)) > 8
+
+
+_CUT_MARK = re.compile(
+    r"(?:(?:\.\.\.|…)[^\n]{0,60}|\[[^\[\]]{1,80}\]|<[^<>]{1,80}>|\([^()]{1,80}\)|--[^\n]{1,40})\Z"
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +15,15 @@ from crosswind.simulators.retail.tools import Call
 ATTEMPTS = 4
 """Calls of one kind and arguments before it is given up."""
 
-DOUBTS = ("error", "errors", "incomplete", "partial", "stale", "truncated", "uncertain")
-"""Fields by which a result says that it isn't to be relied on."""
+_DOUBT = re.compile(
+    r"error|exception|incomplete|partial|stale|truncated|uncertain|omitted|degraded|timed_?out|warnings?$"
+    r"|has_?more|more_?results|next_?(?:cursor|page_?token|token)|end_?cursor",
+    re.IGNORECASE,
+)
+"""Fields by which a result says that it isn't to be relied on, or that a part of it is missing."""
+
+_FAILED = range(400, 600)
+"""The numbers by which a status says that the call failed: an order's status is a word."""
 
 DISPUTES = ("_on_file", "_confirmed", "_per_record")
 """Endings of fields that give another value of the field that they are named after."""
@@ -174,7 +182,15 @@ def _in_doubt(value: Any) -> bool:
         for ending in DISPUTES
         if name.endswith(ending)
     )
-    return disputed or any(value.get(mark) for mark in DOUBTS) or any(map(_in_doubt, value.values()))
+    doubted = any(told and _DOUBT.search(name) for name, told in value.items())
+    failed = any(
+        isinstance(told, int) and told in _FAILED and _is_status(name) for name, told in value.items()
+    )
+    return disputed or doubted or failed or any(map(_in_doubt, value.values()))
+
+
+def _is_status(name: str) -> bool:
+    return name.lower() in ("status", "statuscode", "code")
 
 
 def _is_error(text: str) -> bool:

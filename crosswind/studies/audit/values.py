@@ -10,12 +10,21 @@ from typing import Any
 
 NO_JSON: Any = object()
 
-_FAULT_FIELDS = ("error", "errors", "incomplete", "partial", "stale", "truncated", "uncertain")
-_FAULT_WORDS = re.compile(
-    r"\berror\b|\bfailed\b|timed out|unavailable|\bhttp [45]\d\d\b|malformed response|\[truncated\]"
-    r"|\[uncertain reading\]",
+_FAULT_FIELD = re.compile(
+    r"error|fault$|exception$|traceback|incomplete|partial|stale|truncated|uncertain|omitted|degraded|timed_?out"
+    r"|warnings?$|has_?more|more_?results|next_?(?:cursor|page_?token|token)|end_?cursor",
     re.IGNORECASE,
 )
+_NUMBER_FIELD = re.compile(r"status|status_?code|code|(?:exit|return)_?code", re.IGNORECASE)
+_MESSAGE_FIELDS = frozenset(("detail", "message", "msg", "title", "reason"))
+_FAULT_WORDS = re.compile(
+    r"error|fail|exception|traceback|exceeded|too many|rate limit|time(?:d |-)?out|unavailable|cannot|can't"
+    r"|could not|unable to|invalid|not (?:permitted|ready|running|shown)|denied|refused|forbidden|unauth"
+    r"|authorization required|\bhttp [45]\d\d\b|<title>[45]|malformed response|truncated|omitted"
+    r"|limit reached|more lines|killed|core dumped|stale file|busy|closed|\[uncertain reading\]",
+    re.IGNORECASE,
+)
+_CUT_END = re.compile(r"((?:\.\.\.|…)[^\n]{0,60}|\[[^\[\]]+\]|<[^<>]+>|\([^()]+\)|--[^\n]+)\s*\Z")
 _WORD = re.compile(r"\w+")
 
 
@@ -73,7 +82,18 @@ def shows_that_it_is_wrong(clean: str, shown: str, before: str | None = None) ->
     if now is not NO_JSON:
         admitted = _admits(now, said) and (before is None or _admits(now, value_of(before)))
         return admitted or (said is not NO_JSON and _is_disputed(said, now))
-    return bool(_fault_words(shown) - _fault_words(clean) - _fault_words(before or ""))
+    told = _fault_words(shown) - _fault_words(clean) - _fault_words(before or "")
+    return bool(told) or _stops_short(clean.strip(), shown.strip())
+
+
+def _stops_short(clean: str, shown: str) -> bool:
+    """Whether a text is the beginning of the clean one, and ends in a mark or within a word of its prose."""
+    end = _CUT_END.search(shown)
+    if end is not None and clean.startswith(shown[: end.start()].rstrip()) and not clean.endswith(end[1]):
+        return True
+    rest = clean[len(shown) :]
+    torn = clean.startswith(shown) and shown[-1:].isalpha() and rest[:1].isalpha()
+    return torn and len(shown.split()) > 8
 
 
 def _fault_words(text: str) -> set[str]:
@@ -85,7 +105,36 @@ def _admits(now: Any, said: Any) -> bool:
     last = now[-1] if isinstance(now, list) and now else now
     before = said[-1] if isinstance(said, list) and said else said
     known = before if isinstance(before, dict) else {}
-    return isinstance(last, dict) and any(field in last and field not in known for field in _FAULT_FIELDS)
+    if not isinstance(last, dict):
+        return False
+    if any(
+        _is_fault(field, value) and not _is_fault(field, known.get(field)) for field, value in last.items()
+    ):
+        return True
+    if _MESSAGE_FIELDS.intersection(last) and not (isinstance(said, dict) and said.keys() & last.keys()):
+        return True
+    inner = _inner_text(last), _inner_text(known)
+    return bool(all(inner)) and shows_that_it_is_wrong(inner[1], inner[0])
+
+
+def _is_fault(field: str, value: Any) -> bool:
+    """Whether a member says that something went wrong, or that there is more."""
+    if value in (None, False, "", [], {}):
+        return False
+    if _FAULT_FIELD.search(field):
+        return True
+    if not _NUMBER_FIELD.fullmatch(field) or isinstance(value, bool) or not isinstance(value, int | str):
+        return False
+    number = int(value) if str(value).lstrip("-").isdecimal() and len(str(value)) < 6 else 0
+    return number != 0 if field.lower().startswith(("exit", "return")) else 400 <= number < 600
+
+
+def _inner_text(value: dict[str, Any]) -> str:
+    """The texts of an MCP result's parts; empty where it is none."""
+    parts = value.get("content")
+    if not isinstance(parts, list):
+        return ""
+    return "\n".join(str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part)
 
 
 def _is_disputed(said: Any, now: Any) -> bool:

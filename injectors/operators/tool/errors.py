@@ -1,28 +1,42 @@
-"""Messages in place of a tool's result: errors, missing prerequisites, and a success that gives nothing."""
+"""Messages in place of a tool's result: errors and missing prerequisites."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.guard.tool_classes import classify
-from crosswind.injectors.operator import Registered, operator, register
+from crosswind.injectors.operator import operator
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolClass, ToolResultTarget
-from crosswind.injectors.text.json_payload import is_container, parse_json
+from crosswind.injectors.stacks.errors import draw_error
+from crosswind.injectors.stacks.model import Kind as ErrorKind
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
+
+SOURCE = "RobustBench-TC, table 1 and appendix G (Transition)"
 
 
-class FixedError:
-    """One message in place of the result, with probability severity. `what` ends the event's note."""
+@dataclass(frozen=True)
+class TransientError:
+    """An error in place of the result, with probability severity."""
 
-    def __init__(self, what: str, text: str) -> None:
-        self.what, self.text = what, text
+    form: Literal["paper", "stack"] = "paper"
+    """`paper`: the benchmark's words; `stack`: in the format of the system behind the tool, as
+    `tool.execution_failure` has it."""
+
+    kind: ClassVar[ErrorKind]
+    paper: ClassVar[str]
+    what: ClassVar[str]
+    """Ends the event's note."""
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        return {"text": self.text} if rng.chance(severity) else None
+        if not rng.chance(severity):
+            return None
+        if self.form == "paper":
+            return {"text": self.paper}
+        error = draw_error(target, rng, self.kind)
+        return {"text": error.text, "stack": error.stack}
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         return Result(
@@ -30,81 +44,147 @@ class FixedError:
         )
 
 
-def _register(name: str, aliases: tuple[str, ...], what: str, text: str) -> None:
-    documentation = (
-        f"A message that {what} stands in place of the result.\n\n"
-        "The words are those of the benchmark's appendix G (its table 1 has others). Severity: the "
-        "probability that an eligible call fails so; the benchmark's own setting is severity 1 with "
-        "`first_call: true`."
-    )
-    register(
-        Registered(
-            name,
-            Site.TOOL_RESULT,
-            Recovery.RETRY,
-            FixedError(what, text),
-            aliases,
-            source="RobustBench-TC, table 1 and appendix G (Transition)",
-            effect=Effect.REPLACES,
-            documentation=documentation,
-        )
-    )
-
-
-_register(
+@operator(
     "tool.timeout",
-    ("transient_timeout", "Timeout"),
-    "the call timed out",
-    "Tool execution timed out after the configured request timeout. "
-    "The remote endpoint did not respond within the allotted time.",
+    site=Site.TOOL_RESULT,
+    recovery=Recovery.RETRY,
+    aliases=("transient_timeout", "Timeout"),
+    source=SOURCE,
+    effect=Effect.REPLACES,
 )
-_register(
+class Timeout(TransientError):
+    """A message that the call timed out stands in place of the result.
+
+    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system with
+    `form: stack`. Severity: the probability that an eligible call fails so; the benchmark's own setting is
+    severity 1 with `first_call: true`.
+    """
+
+    kind = ErrorKind.TIMEOUT
+    what = "the call timed out"
+    paper = (
+        "Tool execution timed out after the configured request timeout. "
+        "The remote endpoint did not respond within the allotted time."
+    )
+
+
+@operator(
     "tool.rate_limit",
-    ("transient_rate_limit", "RateLim"),
-    "the rate limit was exceeded",
-    "HTTP 429 Too Many Requests. "
-    "The provider rejected the call because the per-minute rate limit has been exceeded.",
+    site=Site.TOOL_RESULT,
+    recovery=Recovery.RETRY,
+    aliases=("transient_rate_limit", "RateLim"),
+    source=SOURCE,
+    effect=Effect.REPLACES,
 )
-_register(
+class RateLimit(TransientError):
+    """A message that the rate limit was exceeded stands in place of the result.
+
+    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system with
+    `form: stack`. Severity: the probability that an eligible call fails so; the benchmark's own setting is
+    severity 1 with `first_call: true`.
+    """
+
+    kind = ErrorKind.RATE_LIMIT
+    what = "the rate limit was exceeded"
+    paper = (
+        "HTTP 429 Too Many Requests. "
+        "The provider rejected the call because the per-minute rate limit has been exceeded."
+    )
+
+
+@operator(
     "tool.auth_error",
-    ("transient_auth_error", "AuthErr"),
-    "the credentials were refused",
-    "HTTP 401 Unauthorized. "
-    "The provider rejected the call because the supplied credentials are invalid or expired.",
+    site=Site.TOOL_RESULT,
+    recovery=Recovery.RETRY,
+    aliases=("transient_auth_error", "AuthErr"),
+    source=SOURCE,
+    effect=Effect.REPLACES,
 )
-_register(
+class AuthError(TransientError):
+    """A message that the credentials were refused stands in place of the result.
+
+    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system with
+    `form: stack`. Severity: the probability that an eligible call fails so; the benchmark's own setting is
+    severity 1 with `first_call: true`.
+    """
+
+    kind = ErrorKind.UNAUTHORIZED
+    what = "the credentials were refused"
+    paper = (
+        "HTTP 401 Unauthorized. "
+        "The provider rejected the call because the supplied credentials are invalid or expired."
+    )
+
+
+@operator(
     "tool.server_error",
-    ("transient_server_error", "5xxErr"),
-    "the server failed",
-    "HTTP 500 Internal Server Error. The remote endpoint failed to handle the request.",
+    site=Site.TOOL_RESULT,
+    recovery=Recovery.RETRY,
+    aliases=("transient_server_error", "5xxErr"),
+    source=SOURCE,
+    effect=Effect.REPLACES,
 )
-_register(
+class ServerError(TransientError):
+    """A message that the server failed stands in place of the result.
+
+    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system with
+    `form: stack`. Severity: the probability that an eligible call fails so; the benchmark's own setting is
+    severity 1 with `first_call: true`.
+    """
+
+    kind = ErrorKind.EXCEPTION
+    what = "the server failed"
+    paper = "HTTP 500 Internal Server Error. The remote endpoint failed to handle the request."
+
+
+@operator(
     "tool.malformed_response",
-    ("transient_malformed_response", "Malform"),
-    "the response was no JSON",
-    "Malformed response from tool execution: the body could not be parsed as JSON.",
+    site=Site.TOOL_RESULT,
+    recovery=Recovery.RETRY,
+    aliases=("transient_malformed_response", "Malform"),
+    source=SOURCE,
+    effect=Effect.REPLACES,
 )
-_register(
+class MalformedResponse(TransientError):
+    """A message that the response was no JSON stands in place of the result.
+
+    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system with
+    `form: stack`. Severity: the probability that an eligible call fails so; the benchmark's own setting is
+    severity 1 with `first_call: true`.
+    """
+
+    kind = ErrorKind.MALFORMED
+    what = "the response was no JSON"
+    paper = "Malformed response from tool execution: the body could not be parsed as JSON."
+
+
+@operator(
     "tool.schema_drift",
-    ("transient_schema_drift", "SchemaD"),
-    "the response broke its declared schema",
-    "Schema validation failed: "
-    "the response did not match the tool’s declared output schema (extra/missing fields).",
+    site=Site.TOOL_RESULT,
+    recovery=Recovery.RETRY,
+    aliases=("transient_schema_drift", "SchemaD"),
+    source=SOURCE,
+    effect=Effect.REPLACES,
 )
+class SchemaDrift(TransientError):
+    """A message that the response broke its declared schema stands in place of the result.
+
+    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system with
+    `form: stack`. Severity: the probability that an eligible call fails so; the benchmark's own setting is
+    severity 1 with `first_call: true`.
+    """
+
+    kind = ErrorKind.SCHEMA
+    what = "the response broke its declared schema"
+    paper = (
+        "Schema validation failed: "
+        "the response did not match the tool’s declared output schema (extra/missing fields)."
+    )
 
 
 Kind = Literal["401", "403", "408", "429", "unavailable", "uninitialised", "exception"]
-
-FAILURES: dict[Kind, str] = {
-    "401": "HTTP 401 Unauthorized: the tool's backend did not accept this request's credentials.",
-    "403": "HTTP 403 Forbidden: the tool's backend refused this request.",
-    "408": "HTTP 408 Request Timeout: the tool's backend gave up waiting for the request.",
-    "429": "HTTP 429 Too Many Requests: the tool's backend is limiting its load.",
-    "unavailable": "ERROR: Service unavailable. The backend did not respond (HTTP 503).",
-    "uninitialised": "ERROR: The tool is not initialised: its connection is still being set up.",
-    "exception": "ERROR: The server raised an unhandled exception while it carried out the call.",
-}
-"""AgentNoiseBench's four status codes, then NoisyAgent's three failures; the sentences are ours."""
+KINDS: tuple[Kind, ...] = ("401", "403", "408", "429", "unavailable", "uninitialised", "exception")
+"""AgentNoiseBench's four status codes, then NoisyAgent's three failures."""
 
 
 @operator(
@@ -114,90 +194,31 @@ FAILURES: dict[Kind, str] = {
     aliases=("failure",),
     source="NoisyAgent section 3.1 (1); AgentNoiseBench section 2.2.1 and appendix B (Execution Failures)",
     effect=Effect.REPLACES,
+    version=2,
 )
 @dataclass(frozen=True)
 class ExecutionFailure:
     """An error stands in place of the result: status 401, 403, 408 or 429, or the service is unavailable, is
     uninitialised, or raised an exception.
 
+    It is in the format of a real system that fits the tool and the shape of its results: an API's problem
+    details, a database's SQLSTATE, a shell's errno, a proxy's page, a traceback. The format is drawn once for
+    each backend of a session, and each half of the phrase packs has formats of its own.
+
     Severity: the probability that an eligible call fails; which of the seven failures it meets is drawn
     uniformly, so that the four status codes are equally likely, as in AgentNoiseBench (0.7 a step there, with
     no bound on failures in a row; ours has one).
     """
 
-    kinds: Annotated[tuple[Kind, ...], Field(min_length=1)] = tuple(FAILURES)
+    kinds: Annotated[tuple[Kind, ...], Field(min_length=1)] = KINDS
     """Which failures there are to meet."""
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         if not rng.chance(severity):
             return None
         kind = rng.choice(self.kinds)
-        return {"kind": kind, "text": FAILURES[kind]}
+        error = draw_error(target, rng, ErrorKind(kind))
+        return {"kind": kind, "stack": error.stack, "text": error.text}
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         return Result(draw["text"], f"The call of {target.tool} was made to fail: {draw['kind']}.")
-
-
-MISSING = (
-    "HTTP 412 Precondition Failed: this call needs {} to have completed first. After that, make it again."
-)
-SESSION = "the set-up of the session"
-
-
-@operator(
-    "tool.prerequisite",
-    site=Site.TOOL_RESULT,
-    recovery=Recovery.RETRY,
-    source="RobustBench-TC, appendix N (6), named there as future work; the form is ours",
-    effect=Effect.REPLACES,
-)
-class Prerequisite:
-    """An error that another call must come first stands in place of the result.
-
-    Severity: the probability that an eligible call fails so. The prerequisite is drawn from the other
-    declared tools whose names say that they only read, so that nothing is written because of noise; where
-    there is none, it is the session's set-up. The call succeeds when made again, whether or not the agent
-    called the prerequisite in between.
-    """
-
-    def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        if not rng.chance(severity):
-            return None
-        which = rng.uniform()
-        names = [tool.name for tool in target.tools if tool.name != target.tool]
-        reading = [name for name in names if classify(name) is ToolClass.READ_ONLY]
-        first = f"a call of {reading[int(which * len(reading))]}" if reading else SESSION
-        return {"text": MISSING.format(first), "first": first}
-
-    def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
-        return Result(
-            draw["text"], f"The call of {target.tool} was made to fail for want of {draw['first']}."
-        )
-
-
-ACKNOWLEDGEMENTS = ("OK", "Success.", "Done.", "Completed.")
-
-
-@operator(
-    "tool.silent_noop",
-    site=Site.TOOL_RESULT,
-    recovery=Recovery.RETRY,
-    source="RobustBench-TC, appendix N (2), named there as future work; the form is ours",
-    effect=Effect.REPLACES,
-)
-class SilentNoop:
-    """A bare word of success stands in place of the data: the tool did nothing and says that it did.
-
-    Severity: the probability that an eligible read does nothing. The agent can always tell: it asked for a
-    JSON object or array, and got none. Writes are left alone: where their results are seen they have taken
-    effect, and success would be the truth.
-    """
-
-    def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        if not rng.chance(severity) or target.tool_class is not ToolClass.READ_ONLY:
-            return None
-        text = rng.choice(ACKNOWLEDGEMENTS)
-        return {"text": text} if is_container(parse_json(target.text)) else None
-
-    def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
-        return Result(draw["text"], f"The call of {target.tool} seemed to succeed and gave nothing.")

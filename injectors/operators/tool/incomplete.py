@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.stacks.cuts import draw_members, draw_text
+from crosswind.injectors.stacks.model import Shape, Way
+from crosswind.injectors.stacks.shapes import find_shape
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.graphemes import find_boundary
 from crosswind.injectors.text.json_leaves import dump_like
-from crosswind.injectors.text.json_payload import FAULT_KEYS, is_container, parse_json
+from crosswind.injectors.text.json_payload import parse_json
 
 LEAST, SPREAD = 0.2, 0.6
 """A result that is hit loses a share of uniform(0.2, 0.2 + 0.6 x severity)."""
-
-CUT_MARK = " [truncated]"
-"""How plain text says that it was cut. JSON needs no mark, since it no longer parses."""
 
 
 @operator(
@@ -28,15 +29,16 @@ CUT_MARK = " [truncated]"
     aliases=("incomplete",),
     source="NoisyAgent section 3.1 (2); AgentNoiseBench section 2.2.1 and appendix B (Incomplete Responses)",
     effect=Effect.TRUNCATES,
+    version=2,
 )
 class Incomplete:
-    """A partial result: JSON cut off in the middle, an object without some of its fields, a list without its
-    end.
+    """A partial result, cut as systems cut: at a limit of bytes or lines, a list after its first page, an
+    object without some of its fields, a text in its middle.
 
     Severity is both how likely and how much: a result is hit with probability severity, and then loses a
-    share of uniform(0.2, 0.2 + 0.6 x severity) of its characters (cut), fields or elements. The agent can
-    always tell: a cut result is no longer JSON (plain text ends in `[truncated]`), an object that lost
-    fields says `"incomplete": true`, a list that lost its end closes with `{"truncated": true}`.
+    share of uniform(0.2, 0.2 + 0.6 x severity) of its characters, fields or elements. The agent can always
+    tell: cut JSON doesn't parse, or a member says that there is more (`has_more`, `truncated`, `errors`);
+    cut text says so, or ends within a word. What says so is drawn once for each backend of a session.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -45,45 +47,180 @@ class Incomplete:
             return None
         lost = LEAST + SPREAD * severity * rng.uniform()
         way, order = rng.uniform(), rng.uniform()
-        value = parse_json(text)
-        if is_container(value) and value and way < 0.5 and _can_be_marked(value):
-            return _drop_parts(value, lost, order)
-        return _cut(text, value, lost)
+        shape, value = find_shape(text), parse_json(text)
+        ways = list(_list_ways(shape, value))
+        drawn = _DRAWS[ways[int(way * len(ways))]](target, rng, text, lost, order)
+        return drawn if drawn is not None else _draw_bytes(target, rng, text, lost, order)
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         text = target.text.strip()
         if "keep" in draw:
-            return Result(text[: draw["keep"]] + draw["mark"], f"The result of {target.tool} was cut off.")
+            return Result(_cut(text, draw), f"The result of {target.tool} was cut off.")
         value: Any = json.loads(text)
-        if isinstance(value, dict):
-            kept: Any = {key: value[key] for key in value if key not in draw["drop"]} | {"incomplete": True}
+        if "part" in draw:
+            part = value["content"][draw["part"]]
+            part["text"] = _cut(part["text"], draw["cut"])
+            note = f"A text of the result of {target.tool} was cut off."
+        elif "drop" in draw:
+            dropped = set(draw["drop"])
+            kept = {
+                key: None if key in dropped else one
+                for key, one in value.items()
+                if draw["null"] or key not in dropped
+            }
+            value = kept | draw["add"]
             note = f"The result of {target.tool} lost its fields {', '.join(draw['drop'])}."
-        else:
-            kept = [*value[: draw["first"]], {"truncated": True}]
+        elif isinstance(value, list):
             note = f"The result of {target.tool} kept {draw['first']} of its {len(value)} elements."
-        return Result(dump_like(kept, like=text), note)
+            value = [*value[: draw["first"]], *([draw["add"]] if draw["add"] else [])]
+        else:
+            whole = value[draw["list"]]
+            note = f"The result of {target.tool} kept {draw['first']} of {len(whole)} in {draw['list']}."
+            value = {**value, draw["list"]: whole[: draw["first"]], **draw["add"]}
+        return Result(dump_like(value, like=text) + draw.get("behind", ""), note)
 
 
-def _can_be_marked(value: Any) -> bool:
-    """Whether the mark of an incomplete result would be new: a clean result may already say `truncated`."""
-    last = value if isinstance(value, dict) else value[-1]
-    return not (isinstance(last, dict) and FAULT_KEYS.intersection(last))
+def _list_ways(shape: Shape, value: Any) -> Iterator[Way]:
+    """The ways in which such a result may be cut; those that systems prefer stand more often."""
+    if shape is Shape.TEXT:
+        yield from (Way.TAIL, Way.TAIL, Way.LINES, Way.MIDDLE)
+    elif shape is Shape.MCP:
+        yield from (Way.PART, Way.PART, Way.BYTES)
+    elif not value:
+        yield Way.BYTES
+    elif isinstance(value, list):
+        yield from (Way.BYTES, Way.REST, Way.REST_TEXT)
+    else:
+        yield from (Way.BYTES, Way.FIELDS)
+        if _find_list(value) is not None:
+            yield from (Way.PAGE, Way.PAGE)
 
 
-def _drop_parts(value: Any, lost: float, order: float) -> Draw:
-    count = max(1, min(len(value), round(lost * len(value))))
-    if isinstance(value, list):
-        return {"first": len(value) - count}
+def _cut(text: str, draw: Draw) -> str:
+    return f"{text[: draw['keep']]}{draw['mark']}{text[draw['from'] :]}"
+
+
+def _draw_bytes(target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float) -> Draw:
+    """A cut after so many characters, in the middle of a word as well."""
+    keep = find_boundary(text, max(1, min(len(text) - 1, round((1 - lost) * len(text))))) or 1
+    slots = {"left": len(text) - keep, "shown": keep, "all": len(text)}
+    is_json = find_shape(text) is not Shape.TEXT
+    way = Way.BYTES if is_json else Way.TAIL
+    return {"keep": keep, "from": len(text), "mark": draw_text(target, rng, way, slots, must_say=not is_json)}
+
+
+def _draw_tail(target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float) -> Draw:
+    """A text without its end. Where nothing says so, it ends within a word."""
+    keep = max(1, min(len(text) - 1, round((1 - lost) * len(text))))
+    within = _find_within_word(text, keep)
+    keep = find_boundary(text, within or _find_word_end(text, keep)) or 1
+    slots = {"left": len(text) - keep, "shown": keep, "all": len(text)}
+    mark = draw_text(target, rng, Way.TAIL, slots, must_say=within is None)
+    if mark and order < 0.5:
+        keep = find_boundary(text, _find_word_end(text, keep)) or keep
+    return {"keep": keep, "from": len(text), "mark": mark}
+
+
+def _draw_lines(
+    target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float
+) -> Draw | None:
+    """A text without its last lines."""
+    lines = text.splitlines(keepends=True)
+    if len(lines) < 3:
+        return None
+    kept = max(1, min(len(lines) - 1, round((1 - lost) * len(lines))))
+    keep = len("".join(lines[:kept]).rstrip("\r\n")) or 1
+    slots = {"lines": len(lines) - kept, "kept": kept, "total": len(lines)}
+    slots["percent"] = max(1, round(100 * keep / len(text)))
+    return {"keep": keep, "from": len(text), "mark": draw_text(target, rng, Way.LINES, slots, must_say=True)}
+
+
+def _draw_middle(
+    target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float
+) -> Draw | None:
+    """A text without its middle."""
+    if len(text) < 80:
+        return None
+    keep = find_boundary(text, _find_word_end(text, max(1, round(len(text) * (1 - lost) / 2))))
+    end = find_boundary(text, min(len(text) - 1, keep + round(lost * len(text))))
+    mark = draw_text(target, rng, Way.MIDDLE, {"left": end - keep}, must_say=True)
+    return {"keep": keep, "from": end, "mark": mark} if 0 < keep < end else None
+
+
+def _draw_page(
+    target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float
+) -> Draw | None:
+    """The first elements of an object's longest list."""
+    value = parse_json(text)
+    name = _find_list(value)
+    if name is None:
+        return None
+    total = len(value[name])
+    first = total - max(1, min(total - 1, round(lost * total)))
+    slots = {"kept": first, "total": total, "lost": total - first, "key": name}
+    members = draw_members(target, rng, Way.PAGE, slots, value)
+    return None if members is None else {"list": name, "first": first, "add": members}
+
+
+def _draw_rest(
+    target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float
+) -> Draw | None:
+    """The first elements of a bare list, and one that says that there are more."""
+    value = parse_json(text)
+    first, slots = _count_elements(value, lost)
+    taken = value[-1].keys() if isinstance(value[-1], dict) else ()
+    members = draw_members(target, rng, Way.REST, slots, taken)
+    return None if members is None else {"first": first, "add": members}
+
+
+def _draw_rest_text(
+    target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float
+) -> Draw:
+    """The first elements of a bare list, and a text behind it."""
+    first, slots = _count_elements(parse_json(text), lost)
+    behind = draw_text(target, rng, Way.REST_TEXT, slots, must_say=True)
+    return {"first": first, "add": {}, "behind": behind}
+
+
+def _count_elements(value: list[Any], lost: float) -> tuple[int, dict[str, object]]:
+    total = len(value)
+    first = total - max(1, min(total, round(lost * total)))
+    rows = "rows" if all(isinstance(one, dict) for one in value) else "items"
+    return first, {"kept": first, "total": total, "lost": total - first, "rows": rows}
+
+
+def _draw_fields(
+    target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float
+) -> Draw | None:
+    """An object without some neighbouring fields."""
+    value = parse_json(text)
     keys = list(value)
+    count = max(1, min(len(keys), round(lost * len(keys))))
     start = math.floor(order * len(keys))
     dropped = {keys[(start + step) % len(keys)] for step in range(count)}
-    return {"drop": [key for key in keys if key in dropped]}
+    names = [key for key in keys if key in dropped]
+    members = draw_members(target, rng, Way.FIELDS, {"keys": names[0], "names": names}, value)
+    return None if members is None else {"drop": names, "add": members, "null": "errors" in members}
 
 
-def _cut(text: str, value: Any, lost: float) -> Draw:
-    keep = max(1, min(len(text) - 1, round((1 - lost) * len(text))))
-    keep = _find_word_end(text, keep)
-    return {"keep": find_boundary(text, keep) or keep, "mark": "" if is_container(value) else CUT_MARK}
+def _draw_part(
+    target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float
+) -> Draw | None:
+    """An MCP result whose longest text is cut, or else the whole of it."""
+    parts = parse_json(text)["content"]
+    told = [str(part.get("text") or "") if isinstance(part, dict) else "" for part in parts]
+    longest = max(told, key=len, default="")
+    if len(longest) < 2:
+        return None
+    return {"part": told.index(longest), "cut": _draw_tail(target, rng, longest, lost, order)}
+
+
+def _find_list(value: Any) -> str | None:
+    """The member with the longest list of two elements or more."""
+    if not isinstance(value, dict):
+        return None
+    sizes = {key: len(one) for key, one in value.items() if isinstance(one, list) and len(one) > 1}
+    return max(sizes, key=lambda key: (sizes[key], key), default=None)
 
 
 def _find_word_end(text: str, keep: int) -> int:
@@ -92,3 +229,24 @@ def _find_word_end(text: str, keep: int) -> int:
         if text[at - 1] in " \t\n,:[{" or text[at] in " \t\n,:]}":
             return at
     return keep
+
+
+def _find_within_word(text: str, keep: int) -> int | None:
+    """The nearest place before `keep` that lies within a word of prose; None: there is none."""
+    for at in range(keep, max(1, keep - 40), -1):
+        if text[at - 1].isalpha() and text[at].isalpha() and text[at - 1].isascii():
+            return at if len(text[:at].split(None, 8)) > 8 else None
+    return None
+
+
+_DRAWS = {
+    Way.TAIL: _draw_tail,
+    Way.PART: _draw_part,
+    Way.LINES: _draw_lines,
+    Way.MIDDLE: _draw_middle,
+    Way.BYTES: _draw_bytes,
+    Way.PAGE: _draw_page,
+    Way.REST: _draw_rest,
+    Way.REST_TEXT: _draw_rest_text,
+    Way.FIELDS: _draw_fields,
+}

@@ -1,25 +1,101 @@
-"""Results with a part missing."""
+"""Results with a part missing, cut as systems cut."""
 
 from __future__ import annotations
 
-from crosswind.injectors.text.json_payload import NOT_JSON, parse_json
-from tests.injectors.operators.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE, outcomes
+import json
+
+import pytest
+
+from crosswind.injectors import registry
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import Branch, Half, ToolClass, ToolResultTarget
+from crosswind.injectors.text.json_payload import NOT_JSON, looks_destroyed, parse_json
+from tests.injectors.operators.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE
+
+ROOMS = json.dumps(
+    {"hotel": "Alba", "rooms": [{"room": at, "price": 90 + at} for at in range(7)], "count": 7}
+)
+ROWS = json.dumps([{"id": at, "name": f"n{at}"} for at in range(6)])
+LOG = "\n".join(f"2026-03-0{at} 10:0{at} started job {at}" for at in range(1, 9))
+MCP = json.dumps({"content": [{"type": "text", "text": PASSAGE}]})
 
 
-def test_the_example_of_partial_output_drops_fields_and_can_be_told_from_a_whole_one() -> None:
+def cuts(text: str, half: Half = Half.TRAIN, seeds: int = 200) -> list[str]:
+    entry = registry.resolve("tool.incomplete")
+    found = []
+    for seed in range(seeds):
+        of = ToolResultTarget(
+            text, 0, "get_it", "{}", ToolClass.READ_ONLY, branch=Branch(half, f"{seed}", "Hello")
+        )
+        draw = entry.draw({}, of, SeededRandom(f"{seed}"), 1.0)
+        assert draw is not None
+        found.append(str(entry.apply(of, json.loads(json.dumps(draw))).payload))
+    return found
+
+
+@pytest.mark.parametrize("half", Half)
+@pytest.mark.parametrize("text", [BAGGAGE_TEXT, PASSAGE, ROOMS, ROWS, LOG, MCP])
+def test_every_cut_can_be_told_and_none_is_the_rule(text: str, half: Half) -> None:
+    found = cuts(text, half)
+    assert all(looks_destroyed(one, text) for one in found)
+    assert sum('"incomplete": true' in one for one in found) < len(found) / 4
+
+
+def test_the_example_of_partial_output_drops_fields_and_adds_nothing_false() -> None:
     """AgentNoiseBench, appendix B: two of six fields and the closing brace are missing, the rest is true."""
     ways = set()
-    for text in outcomes("tool.incomplete"):
+    for text in cuts(BAGGAGE_TEXT):
         noisy = parse_json(text)
         ways.add(noisy is NOT_JSON)
-        if noisy is NOT_JSON:
-            assert BAGGAGE_TEXT.startswith(text) and text != BAGGAGE_TEXT
+        if noisy is not NOT_JSON:
+            kept = {key: value for key, value in noisy.items() if key in BAGGAGE and value is not None}
+            assert kept.items() < BAGGAGE.items()
         else:
-            assert noisy["incomplete"] is True
-            assert noisy.items() < (BAGGAGE | {"incomplete": True}).items()
+            assert BAGGAGE_TEXT[:10] == text[:10] or len(text) < 60
     assert ways == {True, False}
 
 
-def test_plain_text_is_cut_and_says_so() -> None:
-    for text in outcomes("tool.incomplete", PASSAGE):
-        assert text.endswith(" [truncated]") and PASSAGE.startswith(text.removesuffix(" [truncated]"))
+def test_a_list_keeps_its_first_elements_and_says_that_there_are_more() -> None:
+    whole = json.loads(ROOMS)
+    pages = [
+        value for text in cuts(ROOMS) if (value := parse_json(text)) is not NOT_JSON and "rooms" in value
+    ]
+    cut = [page for page in pages if page["rooms"] is not None and len(page["rooms"]) < 7]
+    assert len(cut) > 40
+    for page in cut:
+        assert page["rooms"] == whole["rooms"][: len(page["rooms"])]
+        assert page["hotel"] == "Alba" and page["count"] == 7
+
+
+def test_a_bare_list_keeps_its_first_elements() -> None:
+    whole = json.loads(ROWS)
+    for text in cuts(ROWS):
+        value = parse_json(text)
+        if value is not NOT_JSON:
+            assert value[:-1] == whole[: len(value) - 1] and not value[-1].keys() & whole[0].keys()
+
+
+def test_a_text_is_cut_at_its_end_at_a_line_or_in_its_middle() -> None:
+    ends = {PASSAGE.startswith(text[:30]) for text in cuts(PASSAGE)}
+    assert ends == {True} or len(ends) == 2
+    assert any(text == PASSAGE[: len(text)] for text in cuts(PASSAGE)), (
+        "some end within a word, and say nothing"
+    )
+    assert any(text.endswith(("lines)", "truncated]")) or "--More--" in text for text in cuts(LOG))
+
+
+def test_a_systems_cuts_say_it_alike_in_one_session() -> None:
+    entry = registry.resolve("tool.incomplete")
+    marks = set()
+    for seed in range(60):
+        of = ToolResultTarget(ROWS, 0, "get_it", "{}", ToolClass.READ_ONLY, branch=Branch(key="one"))
+        draw = entry.draw({}, of, SeededRandom(f"{seed}"), 1.0)
+        assert draw is not None
+        if draw.get("add"):
+            marks.add(tuple(draw["add"]))
+    assert len(marks) == 1
+
+
+def test_two_hundred_seeds_give_many_texts() -> None:
+    assert len(set(cuts(ROOMS))) >= 150
+    assert len(set(cuts(BAGGAGE_TEXT))) >= 150

@@ -1,0 +1,316 @@
+"""What an error says of the call that failed: its tool, path, arguments, and the system behind it.
+
+Values of arguments whose names speak of secrets are never repeated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+from crosswind.injectors.guard.tool_evidence import words_of
+from crosswind.injectors.guard.tool_words import ACTING, READING, TELLING, WRITING
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.stacks.backends import find_backend
+from crosswind.injectors.stacks.model import ToolKind
+from crosswind.injectors.stacks.templates import draw_token
+from crosswind.injectors.targets import ToolClass, ToolResultTarget
+from crosswind.injectors.text.json_payload import parse_json
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_VERBS = READING | ACTING | TELLING | WRITING
+_SMALL = _words("by for of in from to with and all the id a on my")
+_GENERIC = _words(
+    """bash shell python interpreter notebook graphql query sql database db table tables schema row rows
+    column columns url urls http code command tool tools function run execute exec web api call page data"""
+)
+"""Words that name no thing that a system is about."""
+_SECRET = re.compile(r"pass|secret|token|auth|key|credential|pin|cvv|ssn|card", re.IGNORECASE)
+_PLAIN = re.compile(r"[\w#@+.:/~ -]{1,60}")
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
+_SELECT = re.compile(
+    r"\bselect\b.*\bfrom\b|\b(?:insert\s+into|update\b.*\bset|delete\s+from|with\b.*\bas)\b", re.I
+)
+_TABLE = re.compile(r"\b(?:from|into|update|join)\s+[\"`\[]?([A-Za-z_][\w.]{0,60})", re.I)
+_MCP = re.compile(r"mcp(?:__|[./:])")
+_REQUEST = "request"
+"""What is asked for where no name says it."""
+OPTIONAL = frozenset({"file", "sql"})
+"""Slots that some calls can't fill."""
+
+_URL = re.compile(r"https?://[\w.:-]+(/[\w./~%-]{0,120})?", re.I)
+_ISO = "%Y-%m-%dT%H:%M:%SZ"
+_LONGEST = 4_000
+"""Characters of arguments that are read."""
+
+_KINDS: Mapping[ToolKind, frozenset[str]] = {
+    ToolKind.SQL: _words("sql database db psql postgres postgresql mysql sqlite bigquery snowflake"),
+    ToolKind.SHELL: _words(
+        """bash shell terminal command cmd ls cd cat grep mkdir rmdir mv cp rm touch tail head sort wc du diff
+        echo pwd chmod chown git ssh docker kubectl"""
+    ),
+    ToolKind.CODE: _words("python notebook jupyter interpreter ipython repl javascript"),
+    ToolKind.WEB: _words("fetch browse browser url web scrape crawl http https page website curl"),
+    ToolKind.GRAPHQL: _words("graphql gql"),
+}
+_FILES = _words("file files directory folder")
+_RUNNING = _words("run execute exec eval")
+_COMMAND_KEYS = ("command", "cmd", "script", "commands")
+_PATH_KEYS = (
+    *(
+        "path",
+        "file_path",
+        "filepath",
+        "file",
+        "filename",
+        "file_name",
+        "dir",
+        "directory",
+        "folder",
+        "source",
+    ),
+)
+
+
+def read_arguments(target: ToolResultTarget) -> Mapping[str, Any]:
+    value = parse_json(target.arguments[:_LONGEST])
+    return value if isinstance(value, dict) else {}
+
+
+def find_kinds(target: ToolResultTarget, backend: str) -> frozenset[ToolKind]:
+    """What stands behind the tool; API where nothing tells."""
+    arguments = read_arguments(target)
+    words = set(words_of(target.tool))
+    found = {kind for kind, known in _KINDS.items() if known & words}
+    if not backend and words & _FILES:
+        found.add(ToolKind.SHELL)
+    if "code" in words and words & _RUNNING:
+        found.add(ToolKind.CODE)
+    if any(isinstance(one, str) and _SELECT.search(one[:_LONGEST]) for one in arguments.values()):
+        found.add(ToolKind.SQL)
+    if any(isinstance(arguments.get(key), str) for key in _COMMAND_KEYS):
+        found.add(ToolKind.SHELL)
+    if ToolKind.SQL in found:
+        found -= {ToolKind.SHELL, ToolKind.CODE}
+    clean = parse_json(target.text)
+    if isinstance(clean, dict) and "data" in clean and "{" in str(arguments.get("query", "")):
+        found.add(ToolKind.GRAPHQL)
+    if found <= {ToolKind.GRAPHQL}:
+        found.add(ToolKind.API)
+    return frozenset(found | {ToolKind.MCP} if _MCP.match(target.tool) else found)
+
+
+class CallWords:
+    """What fills the slots of an error: from the call, or drawn once for its backend and session."""
+
+    def __init__(self, target: ToolResultTarget, rng: SeededRandom) -> None:
+        self._target, self._rng = target, rng
+        self.backend = find_backend(target.tool, target.arguments, target.tools)
+        self._arguments = read_arguments(target)
+        words = words_of(target.tool) or ["call"]
+        self._words = words
+        self._noun = [word for word in words if _names_a_thing(word)] or [self._shared_noun()]
+        self.key = f"stack|{target.branch.key}|{self.backend}"
+        """Seeds what is drawn once for the backend and session."""
+        self._system = dict(self._draw_system(SeededRandom(self.key)))
+        moment = SeededRandom(f"clock|{target.branch.key}").integer(1_735_700_000, 1_790_000_000)
+        self._time = datetime.fromtimestamp(moment, UTC) + timedelta(
+            seconds=47 * target.ordinal + rng.integer(0, 40), milliseconds=rng.integer(0, 999)
+        )
+
+    def _shared_noun(self) -> str:
+        """The noun that most of the declared tools are about, or what the backend is called."""
+        if self.backend and "." not in self.backend:
+            return self.backend
+        tools = self._target.tools
+        nouns = Counter(word for tool in tools for word in words_of(tool.name) if _names_a_thing(word))
+        return min(nouns, key=lambda word: (-nouns[word], word)) if nouns else _REQUEST
+
+    def _draw_system(self, rng: SeededRandom) -> Iterator[tuple[str, str]]:
+        noun = self.backend or self._shared_noun()
+        is_host = "." in noun
+        neutral = rng.choice(("core", "platform", "gateway", "app", "main", "runtime", "edge"))
+        word = neutral if noun == _REQUEST else re.split(r"[^a-z0-9]+", noun.lower())[0][:20] or neutral
+        plural = word if self.backend or noun == _REQUEST else _pluralise(word)
+        service = rng.choice(
+            (f"{plural}-api", f"{word}-service", f"{word}-svc", f"{plural}-backend", f"svc-{plural}", plural)
+        )
+        hosts = (
+            f"{service}.internal",
+            f"api.{word}.example.net",
+            f"{service}.prod.svc.cluster.local",
+            f"{plural}.eu-{rng.integer(1, 3)}.example.com",
+            f"{service}-{rng.integer(1, 9)}.int.example.org",
+        )
+        host = rng.choice(hosts)
+        yield "host", noun if is_host else host
+        yield "service", service
+        yield "service_word", word
+        yield "module", word.replace("-", "_")
+        yield "db", rng.choice((plural, f"{word}_prod", f"{word}db", "app", "main", "warehouse"))
+        yield (
+            "user",
+            rng.choice((f"svc_{word}", "agent", "app", f"{word}_ro", "reporting", "assistant", "web")),
+        )
+        yield "package", rng.choice(("com.example", "io.example", "net.internal", "org.example")) + f".{word}"
+        yield "ip", f"10.{rng.integer(0, 220)}.{rng.integer(0, 255)}.{rng.integer(2, 254)}"
+        yield (
+            "ip2",
+            f"{rng.integer(34, 99)}.{rng.integer(1, 254)}.{rng.integer(1, 254)}.{rng.integer(2, 254)}",
+        )
+        yield "port", rng.choice(("443", "8080", "8443", "5432", "6379", "50051", "9200", "3000"))
+        yield "container", draw_token(rng, "hex", "12")
+        yield "base", rng.choice(("/v1", "/v2", "/api", "/api/v1", "/api/v2", "/rest", ""))
+
+    def find(self, name: str) -> str | None:
+        """What fills the slot of that name; None: nothing."""
+        if name in self._system:
+            return self._system[name]
+        fill: Callable[[], str | None] | None = getattr(self, f"_fill_{name}", None)
+        return fill() if fill is not None else None
+
+    def _fill_tool(self) -> str:
+        return self._target.tool
+
+    def _fill_call(self) -> str:
+        return re.split(r"__|[./:]", self._target.tool)[-1] or self._target.tool
+
+    def _fill_pascal(self) -> str:
+        return "".join(word.capitalize() for word in self._words)
+
+    def _fill_camel(self) -> str:
+        return self._words[0] + "".join(word.capitalize() for word in self._words[1:])
+
+    def _fill_kebab(self) -> str:
+        return "-".join(self._words)
+
+    def _fill_words(self) -> str:
+        return " ".join(self._words)
+
+    def _fill_noun(self) -> str:
+        return " ".join(self._noun[-2:])
+
+    def _fill_nouns(self) -> str:
+        return _pluralise(self._noun[-1])
+
+    def _fill_table(self) -> str:
+        for value in self._arguments.values():
+            if isinstance(value, str) and (found := _TABLE.search(value[:_LONGEST])) is not None:
+                return found[1]
+        return _pluralise(self._noun[-1])
+
+    def _fill_noun_class(self) -> str:
+        return self._noun[-1].capitalize()
+
+    def _fill_noun_var(self) -> str:
+        return self._noun[-1] if _IDENTIFIER.fullmatch(self._noun[-1]) else "value"
+
+    def _fill_noun_attr(self) -> str:
+        """A field of the clean result, by name, or one that most results have."""
+        clean: Any = parse_json(self._target.text)
+        while isinstance(clean, list) and clean:
+            clean = clean[0]
+        named: list[str] = list(clean) if isinstance(clean, dict) else []
+        fields = sorted(filter(_IDENTIFIER.fullmatch, named))
+        return self._rng.choice(fields or ["id", "items", "status", "result", "data"])
+
+    def _fill_method(self) -> str:
+        reads = self._target.tool_class is ToolClass.READ_ONLY
+        return "GET" if reads else "POST"
+
+    def _fill_method_title(self) -> str:
+        return self._fill_method().capitalize()
+
+    def _fill_path(self) -> str:
+        for value in self._arguments.values():
+            if isinstance(value, str) and (url := _URL.match(value)) is not None:
+                return url[1] or "/"
+        parts = [self._system["base"], _pluralise(self._noun[-1])]
+        given = next(self._plain_values(), None)
+        if given is not None:
+            parts.append(quote(given[1], safe="-._~@"))
+        return "/".join(parts) if parts[0] else "/" + "/".join(parts[1:])
+
+    def _fill_args(self) -> str:
+        return ", ".join(f"{name}={value!r}" for name, value in list(self._plain_values())[:2])
+
+    def _plain_values(self) -> Iterator[tuple[str, str]]:
+        """The arguments that may be repeated, short and without secrets, by name."""
+        for name in sorted(self._arguments):
+            value = self._arguments[name]
+            if _SECRET.search(name) or isinstance(value, bool) or not isinstance(value, str | int | float):
+                continue
+            if _PLAIN.fullmatch(text := str(value)):
+                yield name, text
+
+    def _fill_command(self) -> str:
+        for key in _COMMAND_KEYS:
+            if isinstance(self._arguments.get(key), str):
+                words = str(self._arguments[key])[:200].split()
+                if words and _PLAIN.fullmatch(words[0]):
+                    return words[0].rpartition("/")[2] or words[0]
+        return self._words[0] if len(self._words) == 1 else "-".join(self._words)
+
+    def _fill_file(self) -> str | None:
+        for key in _PATH_KEYS:
+            value = self._arguments.get(key)
+            if isinstance(value, str) and _PLAIN.fullmatch(value):
+                return value
+        for key in _COMMAND_KEYS:
+            if isinstance(self._arguments.get(key), str):
+                words = [word for word in self._arguments[key][:200].split()[1:] if not word.startswith("-")]
+                return next((word for word in words if re.fullmatch(r"[\w./~*-]+", word)), None)
+        return None
+
+    def _fill_sql(self) -> str | None:
+        for value in self._arguments.values():
+            if isinstance(value, str) and _SELECT.search(value[:_LONGEST]):
+                return " ".join(value.split())[:160]
+        return None
+
+    def _fill_pid(self) -> str:
+        return str(self._rng.integer(800, 64_000))
+
+    def _fill_retry(self) -> str:
+        return str(self._rng.choice((1, 2, 3, 5, 7, 10, 12, 15, 18, 20, 24, 30, 42, 45, 60)))
+
+    def _fill_earlier(self) -> str:
+        return (self._time - timedelta(seconds=self._rng.integer(2, 900))).strftime(_ISO)
+
+    def _fill_later(self) -> str:
+        return (self._time + timedelta(seconds=self._rng.integer(20, 2_400))).strftime(_ISO)
+
+    def _fill_epoch(self) -> str:
+        return str(int(self._time.timestamp()))
+
+    def _fill_time(self) -> str:
+        return self._time.strftime(_ISO)
+
+    def _fill_time_ms(self) -> str:
+        return self._time.strftime("%Y-%m-%dT%H:%M:%S.") + f"{self._time.microsecond // 1000:03}Z"
+
+    def _fill_time_offset(self) -> str:
+        return self._time.strftime("%Y-%m-%dT%H:%M:%S.") + f"{self._time.microsecond // 1000:03}+00:00"
+
+    def _fill_time_plain(self) -> str:
+        return self._time.strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _names_a_thing(word: str) -> bool:
+    return len(word) > 2 and word not in _VERBS and word not in _SMALL and word not in _GENERIC
+
+
+def _pluralise(word: str) -> str:
+    if word.endswith(("s", "data", "info", "status", "weather")):
+        return word
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + ("es" if word.endswith(("x", "ch", "sh", "z")) else "s")

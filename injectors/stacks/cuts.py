@@ -1,0 +1,82 @@
+"""Draw what stands where an answer was cut, as the system behind the tool writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.stacks.backends import find_backend
+from crosswind.injectors.stacks.model import Cut, Way, list_cuts
+from crosswind.injectors.stacks.templates import Filler, Unfilled, list_slots
+from crosswind.injectors.targets import ToolResultTarget
+
+_PAGING = frozenset(
+    {
+        *("cursor", "after", "before", "page", "page_token", "pagetoken", "offset", "start"),
+        *("next_token", "nexttoken", "continuation"),
+    }
+)
+"""Parameters with which a tool takes a page's mark."""
+
+
+def draw_text(
+    target: ToolResultTarget, rng: SeededRandom, way: Way, slots: Mapping[str, object], *, must_say: bool
+) -> str:
+    """The text that stands where an answer was cut in that way. `must_say`: it isn't empty."""
+    cuts = [one for one in _in_order(target, way) if one.text or not must_say]
+    return _filler(rng, slots).fill_text(cuts[0].text)
+
+
+def draw_members(
+    target: ToolResultTarget,
+    rng: SeededRandom,
+    way: Way,
+    slots: Mapping[str, object],
+    taken: Collection[str],
+) -> dict[str, Any] | None:
+    """The members that say that a part is missing; None: each collides with one of `taken`."""
+    pages = _takes_a_page(target)
+    cuts = [one for one in _in_order(target, way) if not one.json.keys() & taken]
+    fitting = [one for one in cuts if pages or not _points_on(one)] or cuts
+    if not fitting:
+        return None
+    filled: dict[str, Any] = _filler(rng, slots).fill_json(fitting[0].json)
+    return {key: _put_names(one, slots) for key, one in filled.items()}
+
+
+def _in_order(target: ToolResultTarget, way: Way) -> list[Cut]:
+    """The cuts of that way, the one of the session's system first."""
+    branch = target.branch
+    backend = find_backend(target.tool, target.arguments, target.tools)
+    return SeededRandom(f"cut|{branch.key}|{backend}|{way}").shuffled(list_cuts(branch.half, way))
+
+
+def _points_on(cut: Cut) -> bool:
+    """Whether it tells where the rest is to be had."""
+    return any(slot.name == "b64" for slot in list_slots(cut.json))
+
+
+def _takes_a_page(target: ToolResultTarget) -> bool:
+    own = next((tool.parameters for tool in target.tools if tool.name == target.tool), {})
+    properties = own.get("properties")
+    return isinstance(properties, Mapping) and any(str(name).lower() in _PAGING for name in properties)
+
+
+def _filler(rng: SeededRandom, slots: Mapping[str, object]) -> Filler:
+    def fill(name: str, argument: str) -> str:
+        if name not in slots:
+            raise Unfilled(name)
+        return str(slots[name])
+
+    return Filler(rng, fill)
+
+
+def _put_names(value: Any, slots: Mapping[str, object]) -> Any:
+    """The members with the list of names where their slot was."""
+    if isinstance(value, dict):
+        return {key: _put_names(one, slots) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_put_names(one, slots) for one in value]
+    names = slots.get("names")
+    return names if names is not None and value == str(names) else value

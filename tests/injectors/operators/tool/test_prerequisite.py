@@ -1,0 +1,101 @@
+"""Errors that name the tool to call first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crosswind.injectors.engine.messages import perturb_messages
+from crosswind.injectors.text.json_payload import looks_destroyed
+from tests.injectors.dialogues import call, conversation
+from tests.injectors.plans import plan_of
+
+NAMES = {
+    "get_ward": ["ward_id"],
+    "list_wards": [],
+    "list_doctors": [],
+    "get_patient": ["patient_id"],
+    "admit_patient": ["patient_id"],
+    "get_invoice": ["invoice_id"],
+}
+TOOLS: list[dict[str, Any]] = [
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": "",
+            "parameters": {
+                "type": "object",
+                "properties": {key: {"type": "string"} for key in needs},
+                "required": needs,
+            },
+        },
+    }
+    for name, needs in NAMES.items()
+]
+PROFILE = "name: t\nbounds: {{faults_per_call: {}}}\nrules: [{{operator: tool.prerequisite, severity: 1.0}}]"
+RESULT = '{"patient_id": "P1", "pulse": 82}'
+
+
+def met(messages: list[dict[str, Any]], seed: int, per_call: int = 1) -> list[tuple[str, str | None]]:
+    """By result: what was shown, and the tool that it asked for (None: none)."""
+    new = perturb_messages(plan_of(PROFILE.format(per_call), seed), conversation(messages, TOOLS), {}).new
+    return [
+        (one.text or one.item.text, next((str(each.draw["first"]) for each in one.decisions), None))
+        for one in new
+    ]
+
+
+def read(at: int, patient: str = "P1") -> list[dict[str, Any]]:
+    return call("get_patient", {"patient_id": patient}, RESULT, at)
+
+
+def test_what_it_names_is_declared_only_reads_and_needs_no_more_than_the_call_gave() -> None:
+    named = set()
+    for seed in range(60):
+        [(text, first)] = met(read(0), seed)
+        if first is not None:
+            assert first in text and looks_destroyed(text, RESULT)
+            named.add(first)
+    assert named == {"list_wards", "list_doctors"}
+
+
+def test_a_call_of_what_it_names_lifts_it_for_every_call_of_the_tool() -> None:
+    lifted = 0
+    for seed in range(60):
+        first = met(read(0), seed, 3)[0][1]
+        if first is None:
+            continue
+        lifted += 1
+        again = met([*read(0), *read(1), *read(2, "P2")], seed, 3)
+        assert [one[1] for one in again] == [first] * 3, "nobody called it, and it is asked for again"
+        messages = [*read(0), *call(first, {}, '{"wards": [1, 2]}', 1), *read(2), *read(3, "P2")]
+        after = met(messages, seed, 3)
+        assert after[0][1] == first
+        assert [one[0] for one in after[2:]] == [RESULT, RESULT]
+    assert lifted > 20
+
+
+def test_the_same_call_made_again_succeeds_in_any_case_where_a_call_fails_once() -> None:
+    for seed in range(40):
+        shown = met([*read(0), *read(1)], seed)
+        assert shown[1][0] == RESULT
+
+
+def test_no_two_tools_ask_for_each_other() -> None:
+    for seed in range(80):
+        asks = {}
+        for name in ("list_wards", "list_doctors", "get_patient"):
+            arguments = {"patient_id": "P1"} if name == "get_patient" else {}
+            asks[name] = met(call(name, arguments, RESULT, 0), seed)[0][1]
+        for name, first in asks.items():
+            assert first is None or asks.get(first) != name
+
+
+def test_a_tool_that_was_called_before_is_never_asked_for() -> None:
+    for seed in range(60):
+        messages = [
+            *call("list_wards", {}, '{"wards": [1, 2]}', 0),
+            *call("list_doctors", {}, '{"doctors": [1, 2]}', 1),
+            *read(2),
+        ]
+        assert met(messages, seed)[2] == (RESULT, None)
