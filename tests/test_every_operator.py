@@ -51,6 +51,9 @@ from crosswind.injectors.text.json_payload import (
 from tests.injectors.dialogues import SCRIPTS, json_values, payloads, texts
 
 OPERATORS = sorted(registry.operators().values(), key=lambda entry: entry.name)
+ACTING = [entry for entry in OPERATORS if entry.name != "tool.silent_noop"]
+"""All but the one that acts nowhere where a call has been carried out before its result comes."""
+acting_operator = pytest.mark.parametrize("entry", ACTING, ids=lambda entry: entry.name)
 every_operator = pytest.mark.parametrize("entry", OPERATORS, ids=lambda entry: entry.name)
 on_text = pytest.mark.parametrize(
     "entry",
@@ -186,7 +189,7 @@ def test_says_what_it_is(entry: Registered) -> None:
     assert entry.site in (Site.TOOL_RESULT, Site.TOOL_SCHEMA) or entry.recovery is not Recovery.OTHER_TOOL
 
 
-@every_operator
+@acting_operator
 def test_has_an_example(entry: Registered) -> None:
     example = examples.make(entry, 0.5, seed=0)
     assert example is not None
@@ -291,7 +294,7 @@ def test_severity_0_is_the_identity(entry: Registered) -> None:
         assert done is None or done[1].payload == getattr(target, "text", None), done
 
 
-@every_operator
+@acting_operator
 def test_expected_damage_rises_with_severity(entry: Registered) -> None:
     target = examples.sample_for(entry)
     total = []
@@ -309,7 +312,7 @@ def test_the_guard_has_nothing_to_withhold_on_an_ordinary_payload(entry: Registe
         after = "" if done is None else str(done[1].payload)
         if done is not None and isinstance(target, UserTarget):
             assert solvability.check_user_text(entry, target, after) is None
-        elif done is not None and isinstance(target, ToolResultTarget):
+        elif done is not None and isinstance(target, ToolResultTarget) and after != target.text:
             assert solvability.check_tool_result(entry, target, after, clean=target.text) is None
             detectable = looks_destroyed(after, target.text) or contradicts_itself(after, target.text)
             assert detectable or not entry.fault

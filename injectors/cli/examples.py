@@ -13,6 +13,7 @@ from crosswind.injectors.operator import Registered
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import (
     AddedTool,
+    Branch,
     InstructionsTarget,
     ModelTarget,
     Target,
@@ -74,7 +75,8 @@ def make(entry: Registered, severity: float, seed: int) -> Example | None:
         draw = entry.draw({}, target, stream, severity)
         if draw is not None:
             result = entry.apply(target, draw)
-            return Example(as_text(target), as_text(result.payload), result.note)
+            if as_text(result.payload) != as_text(target):
+                return Example(as_text(target), as_text(result.payload), result.note)
     return None
 
 
@@ -118,7 +120,10 @@ def sample(site: Site, *, streaming: bool = True) -> Target:
             return InstructionsTarget(INSTRUCTIONS, 0)
         case Site.TOOL_RESULT:
             arguments = json.dumps({"order_id": "#W2378156"})
-            return ToolResultTarget(TOOL_RESULT, 0, TOOL.name, arguments, ToolClass.READ_ONLY, 0, (TOOL,))
+            branch = Branch(key="example", opening=USER_TEXT)
+            return ToolResultTarget(
+                TOOL_RESULT, 0, TOOL.name, arguments, ToolClass.READ_ONLY, 0, TOOLS, branch=branch
+            )
         case Site.TRANSPORT:
             return TransportTarget("model", 0, streaming=streaming)
         case Site.TOOL_SCHEMA:

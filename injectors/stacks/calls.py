@@ -117,7 +117,7 @@ class CallWords:
         self._arguments = read_arguments(target)
         words = words_of(target.tool) or ["call"]
         self._words = words
-        self._noun = [word for word in words if _names_a_thing(word)] or [self._shared_noun()]
+        self._noun = _list_nouns(words) or [self._shared_noun()]
         self.key = f"stack|{target.branch.key}|{self.backend}"
         """Seeds what is drawn once for the backend and session."""
         self._system = dict(self._draw_system(SeededRandom(self.key)))
@@ -131,7 +131,7 @@ class CallWords:
         if self.backend and "." not in self.backend:
             return self.backend
         tools = self._target.tools
-        nouns = Counter(word for tool in tools for word in words_of(tool.name) if _names_a_thing(word))
+        nouns = Counter(word for tool in tools for word in _list_nouns(words_of(tool.name)))
         return min(nouns, key=lambda word: (-nouns[word], word)) if nouns else _REQUEST
 
     def _draw_system(self, rng: SeededRandom) -> Iterator[tuple[str, str]]:
@@ -304,8 +304,11 @@ class CallWords:
         return self._time.strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _names_a_thing(word: str) -> bool:
-    return len(word) > 2 and word not in _VERBS and word not in _SMALL and word not in _GENERIC
+def _list_nouns(words: list[str]) -> list[str]:
+    """The words of a tool's name that say what it is about: `open orders` of `list_open_orders`."""
+    rest = words[1:] if words[:1] and words[0] in _VERBS else words
+    found = [word for word in rest if len(word) > 2 and word not in _SMALL and word not in _GENERIC]
+    return [word for word in found if word not in READING] or found
 
 
 def _pluralise(word: str) -> str:

@@ -11,6 +11,7 @@ from crosswind.injectors.operators.tool.additions import REMARK_KEYS
 from crosswind.injectors.operators.words.requests import BELIEFS
 from crosswind.injectors.operators.words.results import LOW_VALUE
 from crosswind.injectors.packs.load import load_all
+from crosswind.injectors.text.json_payload import looks_destroyed
 from crosswind.injectors.text.languages import Language
 from tests.injectors.operators.acting import QUESTION
 from tests.injectors.operators.worked.properties import (
@@ -193,12 +194,13 @@ EXAMPLES = (
             result(
                 "dropped: every value of the result",
                 lambda found, text: (
-                    found is None and not any(str(one) in text for one in ("KX93TL", "economy"))
+                    not (found or {}).keys() & TRUE.keys()
+                    and not any(one in text for one in ("OSL", "economy"))
                 ),
             ),
             result(
-                "added: the service is unavailable, status 503",
-                lambda _, text: "unavailable" in text and "503" in text,
+                "added: an error that a real system gives where it is unavailable",
+                lambda _, text: looks_destroyed(text, SAMPLE.result),
             ),
             only_in("results"),
             TRUTH_AGAIN,
@@ -211,15 +213,13 @@ EXAMPLES = (
         (
             result(
                 "dropped: a part of the result, visibly",
-                lambda found, text: (
-                    text in SAMPLE.result[:-1] if found is None else found.get("incomplete") is True
-                ),
+                lambda found, text: looks_destroyed(text, SAMPLE.result) and len(_left(text)) < len(TRUE),
             ),
             Property(
                 "kept: what is left is true",
                 lambda clean, noisy: (
                     noisy.first != clean.first
-                    and (clean.first.startswith(noisy.first) or _left(noisy.first).items() < TRUE.items())
+                    and (clean.first[:12] == noisy.first[:12] or _left(noisy.first).items() < TRUE.items())
                 ),
             ),
             only_in("results"),
@@ -294,5 +294,6 @@ def _more(found: dict[str, str] | None) -> dict[str, str]:
 
 
 def _left(text: str) -> dict[str, object]:
-    """What an incomplete result still says, its own mark apart."""
-    return {name: value for name, value in (values(text) or {"": ""}).items() if name != "incomplete"}
+    """What an incomplete result still says of what was asked, its own marks apart."""
+    said = values(text) or {}
+    return {name: said[name] for name in TRUE if said.get(name) is not None}
