@@ -268,7 +268,7 @@ class _TextNoise:
         if entry.fault and not self._alone:
             return None  # One of a result's several parts: the others would tell the truth all the same.
         # A doubt that has to be settled is not left to chance.
-        must = not unsettled and self._must_act(active)
+        must = active.until_exposed is not None and not unsettled and self._must_act(active)
         if not (active.certain or unsettled or must or rule.when.by_chance(slot)):
             return None
         target = self._target_for(text, unsettled)

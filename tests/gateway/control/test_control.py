@@ -58,6 +58,18 @@ async def test_a_curriculum_assigns_arms_and_a_group_keeps_the_one_it_was_opened
             assert [one["rollout_index"] for one in listed] == [7, 6, 5]
 
 
+async def test_under_a_curriculum_noise_is_met_at_the_first_place_where_it_says_so(running: Running) -> None:
+    for must in (True, False):
+        asked = CURRICULUM | {"version": 1 + must, "at_least_one": must, "types_per_group": 1}
+        assert (await running.api("PUT", "/api/curriculum", asked)).status_code == 200
+        noisy = [one["plan"] for one in await open_group(running, f"g{must}") if one["arm"] == "noisy"]
+        assert len({plan["noise_type"] for plan in noisy}) == 1
+        assert {rule["when"]["at_least_one"] for plan in noisy for rule in plan["rules"]} == {must}
+    for wrong in ({"types_per_group": 2}, {"at_least_one": "often"}):
+        answer = await running.api("PUT", "/api/curriculum", CURRICULUM | wrong)
+        assert answer.status_code == 400 and next(iter(wrong)) in answer.text
+
+
 async def test_arms_without_a_curriculum_follow_the_profile(tmp_path: Path) -> None:
     async with upstream() as app, gateway(tmp_path, app, profile="noisyagent") as running:
         for asked, arm in [

@@ -26,6 +26,7 @@ from crosswind.trainer.config.settings import configure
 from crosswind.trainer.rollouts.assembly import assemble_batch, count_refusals, divide
 from crosswind.trainer.rollouts.groups import Admission, Group, Rollout, read_group
 from crosswind.trainer.rollouts.source import GroupSource, NoGroups, TakenGroups
+from tests.gateway.trajectory.rows import event
 from tests.trainer.practice import CLOCK, FIRST, session, turn
 
 ADMISSION = Admission({FIRST: 0, "second": 1, "third": 2}, staleness=1, temperature=1.0)
@@ -171,6 +172,29 @@ def test_a_single_rollout_in_an_arm_gets_no_advantage_and_is_counted(store: Sqli
     assert group.flat_arms == 1
     samples = assemble_batch([group], DEMO, "third", "seed").samples
     assert [sample.advantage for sample in samples] == [1.0, -1.0]
+
+
+def test_arms_are_as_assigned_and_by_exposure_as_an_ablation(store: SqliteStore) -> None:
+    """Of the noisy rollouts two met their own type; another operator's event, or a withheld one, is none."""
+    put(store, "g", [1.0, 1.0, 1.0, 0.0, 0.0, 1.0], noisy=4)
+    ids = [one.session.id for one in store.group("g")]
+    own = ["tool.timeout", "user.typos"]
+    store.write([event(ids[2], operator=own[0]), event(ids[3], operator=own[1])])
+    store.write([event(ids[4], operator=own[0], after=None), event(ids[5], operator=own[0])])
+    group = read(store)
+    assert [one.exposed for one in group.rollouts] == [False, False, True, True, False, False]
+    found = {
+        count: [
+            round(one.advantage, 3)
+            for one in assemble_batch(
+                [group], configure("demo", {"curriculum.count": count}), "third", "seed"
+            ).samples
+        ]
+        for count in ("assigned", "exposed")
+    }
+    # As assigned the clean arm is even; by exposure the rollout that failed unexposed counts as clean.
+    assert sorted(found["assigned"]) == [-1.0, -1.0, 1.0, 1.0]
+    assert sorted(found["exposed"]) == [-1.732, -1.0, 0.577, 0.577, 0.577, 1.0]
 
 
 def test_a_refused_rollouts_reward_shapes_the_baseline(store: SqliteStore) -> None:
