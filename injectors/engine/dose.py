@@ -52,7 +52,7 @@ class OperatorDose:
         return self.injected + self.withheld
 
     @property
-    def exposure(self) -> float | None:
+    def exposure_rate(self) -> float | None:
         """The share of the sessions with a rule for it in which it was injected; None where none has one."""
         return self.exposed / self.assigned if self.assigned else None
 

@@ -66,7 +66,7 @@ class NoiseCost:
     """Clean success less noisy success, whatever the noisy episodes met."""
     as_assigned_low: float
     as_assigned_high: float
-    exposure: float
+    exposure_rate: float
     """The share of the noisy episodes that met their noise."""
     gap: float | None
     """The difference as assigned, divided by the exposure: what the noise costs an episode that meets it.
@@ -95,7 +95,7 @@ def measure_cost(
     if not met.any():
         return cost
     low, high = map(float, np.percentile(whole[rate > 0] / rate[rate > 0], [2.5, 97.5]))
-    return replace(cost, gap=cost.as_assigned / cost.exposure, low=low, high=high)
+    return replace(cost, gap=cost.as_assigned / cost.exposure_rate, low=low, high=high)
 
 
 def mean_by_key(pairs: Sequence[tuple[str, float]]) -> dict[str, float]:

@@ -41,9 +41,9 @@ class CurriculumDriver:
 
     def observe(self, groups: Sequence[Group]) -> list[str]:
         """Feed in a step's groups. Returns what changed, in words."""
+        self.doses = add_doses(one.dose.operators for group in groups for one in group.rollouts)
         if self.state is None:
             return []
-        self.doses = add_doses(one.dose.operators for group in groups for one in group.rollouts)
         self.state, changes = gap.advance(self.state, groups, self.settings.gap, self.settings.count)
         return changes
 
@@ -82,7 +82,9 @@ class CurriculumDriver:
             "gaps": {name: found and found.value for name, (found, _, _) in gaps.items()},
             "gap_intervals": {name: found and list(found.interval) for name, (found, _, _) in gaps.items()},
             "counted_gaps": {name: found and found.value for name, (_, found, _) in gaps.items()},
-            "exposure": {name: seen.rate if seen.rollouts else None for name, (_, _, seen) in gaps.items()},
+            "exposure_rates": {
+                name: seen.rate if seen.rollouts else None for name, (_, _, seen) in gaps.items()
+            },
             "doses": {name: dose.to_json() for name, dose in self.doses.items()},
         }
 

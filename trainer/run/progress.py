@@ -81,7 +81,7 @@ def _format_gaps(metrics: Mapping[str, Any]) -> list[str]:
     """A line for each noise type with data: its gap with the interval, and what was exposed."""
     width = max(map(len, metrics["gaps"]), default=0)
     lines = []
-    for name, rate in metrics["exposure"].items():
+    for name, rate in metrics["exposure_rates"].items():
         if rate is not None:
             gap, interval, counted = (
                 metrics[each][name] for each in ("gaps", "gap_intervals", "counted_gaps")

@@ -130,7 +130,7 @@ def _document(profile: Profile, found: Forecast) -> dict[str, Any]:
                 **{
                     what: count / found.sessions for what, count in one.to_json().items() if count is not None
                 },
-                "exposure": one.exposure,
+                "exposure_rate": one.exposure_rate,
                 "reasons": dict(found.reasons.get((operator, severity), Counter()).most_common(3)),
             }
             for (operator, severity), one in sorted(found.operators.items())

@@ -33,7 +33,7 @@ def print_forecast(found: Forecast, conversations: int) -> None:
                 f"{severity:g}",
                 f"{one.assigned / found.sessions:.0%}",
                 *(f"{getattr(one, what) / found.sessions:.2f}" for what in _COUNTS),
-                f"{one.exposure or 0:.0%}",
+                f"{one.exposure_rate or 0:.0%}",
             ),
         )
         for (operator, severity), one in sorted(found.operators.items())

@@ -43,7 +43,7 @@ def dose_table(doses: Mapping[str, SessionDose]) -> ReportTable:
             f"{one.decided:,}",
             f"{one.injected:,}",
             f"{one.withheld:,}",
-            f"{one.exposed:,}" + (f" ({one.exposure:.0%})" if one.exposure is not None else ""),
+            f"{one.exposed:,}" + (f" ({one.exposure_rate:.0%})" if one.exposure_rate is not None else ""),
         )
         for name, one in add_doses(dose.operators for dose in doses.values()).items()
     ]

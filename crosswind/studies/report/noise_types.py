@@ -84,7 +84,7 @@ def type_rows(
 def _exposure(results: Mapping[str, Any], name: str) -> float:
     """The share of the arm's episodes that met its type; 1 where an older benchmark didn't count."""
     cost = results["arms"][name].get("cost")
-    return float(cost["exposure"]) if cost and cost["exposure"] else 1.0
+    return float(cost["exposure_rate"]) if cost and cost["exposure_rate"] else 1.0
 
 
 def _by_task(results: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:

@@ -19,6 +19,7 @@ from crosswind.studies.report.session_list import session_table
 from crosswind.studies.report.tables import prefix_table, reward_tables, traffic_tables
 
 _COUNTS = ("sessions", "turns", "events", "rewards")
+_PLOTS = ("before_after", "success", "curriculum", "levels", "exposure", "health", "injections")
 _EXAMPLES_READ = 400
 """How many of the newest sessions are searched for the example."""
 
@@ -170,7 +171,7 @@ def _counts(store: Store, steps: Sequence[TrainStep]) -> list[tuple[str, int]]:
 
 
 def _draw_plots(store: Store, steps: Sequence[TrainStep], evaluation: Evaluation | None) -> Mapping[str, str]:
-    plots = dict.fromkeys(("before_after", "success", "curriculum", "levels", "health", "injections"), "")
+    plots = dict.fromkeys(_PLOTS, "")
     if not figures.can_draw():
         return plots
     if evaluation:
@@ -193,6 +194,9 @@ def _draw_training_plots(steps: Sequence[TrainStep]) -> dict[str, str]:
         return [each.get(name) for each in metrics]
 
     types = sorted({name for each in metrics for name in each.get("levels", {})})
+    exposure_series = [
+        Series(name, [(each.get("exposure_rates") or {}).get(name) for each in metrics]) for name in types
+    ]
     level_series = [Series(name, [each.get("levels", {}).get(name) for each in metrics]) for name in types]
     return {
         "success": figures.plot_lines(
@@ -208,6 +212,7 @@ def _draw_training_plots(steps: Sequence[TrainStep]) -> dict[str, str]:
             numbers, [Series("noisy share", column("rho"), NOISY)], "noisy share ρ", share=True
         ),
         "levels": figures.plot_lines(numbers, level_series, "severity level", whole=True),
+        "exposure": figures.plot_lines(numbers, exposure_series, "exposed, of the assigned", share=True),
         "health": figures.plot_lines(numbers, [Series("entropy", column("entropy"), CLEAN)], "entropy"),
     }
 

@@ -111,7 +111,7 @@ def test_doses_of_many_sessions_add_up() -> None:
         "tool.timeout": OperatorDose(2, 5, 2, 1, 1),
         "user.typos": OperatorDose(1, None, 1, 0, 1),
     }
-    assert add_doses([one, other])["tool.timeout"].exposure == 0.5
+    assert add_doses([one, other])["tool.timeout"].exposure_rate == 0.5
 
 
 MIXTURE = """\

@@ -58,7 +58,7 @@ def test_what_noise_costs_is_divided_by_the_exposure() -> None:
     """One of two episodes met typos and lost: the difference as assigned is half of what typos cost."""
     found = arms(PLAYED)
     cost = found["user.typos"]["cost"]
-    assert (cost["as_assigned"], cost["exposure"], cost["gap"]) == (0.5, 0.5, 1.0)
+    assert (cost["as_assigned"], cost["exposure_rate"], cost["gap"]) == (0.5, 0.5, 1.0)
     assert cost["as_assigned_low"] <= 0.5 <= cost["as_assigned_high"] and cost["low"] <= 1.0 <= cost["high"]
     assert found["tool.timeout"]["cost"] is None and "cost" not in found["clean"]
     assert measure_cost({"a": 1.0}, {"a": 1.0}, {"a": 0.0}) == NoiseCost(0.0, 0.0, 0.0, 0.0, None, None, None)

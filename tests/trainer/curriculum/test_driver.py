@@ -41,7 +41,7 @@ def observed() -> CurriculumDriver:
 def test_the_figures_of_a_step_have_gap_interval_exposure_and_dose() -> None:
     metrics = orjson.loads(orjson.dumps(observed().metrics()))
     assert metrics["counted_gaps"]["user.typos"] == 0.5
-    assert metrics["exposure"]["user.typos"] == 0.75
+    assert metrics["exposure_rates"]["user.typos"] == 0.75
     assert metrics["gaps"]["user.typos"] == 0.5 / 0.75
     low, high = metrics["gap_intervals"]["user.typos"]
     assert low < 0.5 / 0.75 < high
