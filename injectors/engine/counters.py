@@ -21,6 +21,7 @@ from crosswind.injectors.guard.tool_observation import ObservedCalls
 from crosswind.injectors.profiles.expressions import is_found
 from crosswind.injectors.profiles.marks import find_observations
 from crosswind.injectors.profiles.schedule import Occasion
+from crosswind.injectors.stacks.backends import find_backend
 from crosswind.injectors.targets import ToolClass
 
 
@@ -52,11 +53,18 @@ class BranchCounters(msgspec.Struct, gc=False):
     def copy(self) -> BranchCounters:
         return replace(self, observed=self.observed.copy())
 
-    def occasion(self, active: ActiveRule, turn: int) -> Occasion:
-        """The rule's counters as they stand before the item at hand."""
+    def occasion(
+        self, active: ActiveRule, turn: int, item: Item | None = None, tools: Sequence[ToolSchema] = ()
+    ) -> Occasion:
+        """The rule's counters as they stand before the item at hand, of which `tools` are declared."""
         injected, last = self._acted.get(active.rule.name, (0, None))
-        key = active.rule.key(self.plan, active.site.value) if active.rule.when.burst is not None else ""
-        return Occasion(self._occasions_before(active), turn, injected, last, key, self.called)
+        burst, key, step = active.rule.when.burst, "", None
+        if burst is not None and burst.of == "backend" and isinstance(item, ToolResult):
+            backend = find_backend(item.call.name, item.call.arguments, tools)
+            key, step = f"{self.plan.session_key}|backend:{backend}", self._tool_results
+        elif burst is not None:
+            key = active.rule.key(self.plan, active.site.value)
+        return Occasion(self._occasions_before(active), turn, injected, last, key, self.called, step)
 
     def has_acted(self, rule: CompiledRule) -> bool:
         """Whether the rule has injected anything on this branch."""

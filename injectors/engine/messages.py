@@ -245,7 +245,7 @@ class _TextNoise:
             return False
         if active.always:
             return True
-        occasion = self._counters.occasion(active, self._turn)
+        occasion = self._counters.occasion(active, self._turn, self._item, self._conversation.tools)
         when = (self._must_act(active) and active.until_exposed) or active.rule.when
         return due(when, active.rule.window, occasion, self._plan.expected_turns)
 

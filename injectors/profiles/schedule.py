@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -45,7 +45,11 @@ STAGES: dict[Stage, Window] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Burst:
     """A two-state Markov chain along a rule's occasions, which begins calm. The chances add up to 1 at most;
-    bursts hold `enter / (enter + leave)` of the occasions, `1 / leave` of them in a row on average."""
+    bursts hold `enter / (enter + leave)` of the occasions, `1 / leave` of them in a row on average.
+
+    With `of: backend` it is the chain of the system behind a tool, along all of the session's results: its
+    tools, and all rules that ask for it, share its bursts, and other systems have their own.
+    """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
@@ -53,6 +57,8 @@ class Burst:
     """Chance that a burst begins at an occasion that follows a calm one."""
     leave: Annotated[Real, Field(gt=0, le=1)]
     """Chance that it is over at an occasion that follows one of a burst."""
+    of: Literal["rule", "backend"] = "rule"
+    """Whose bursts they are. Only results have a backend: rules elsewhere have bursts of their own."""
 
     def holds(self, key: str, index: int) -> bool:
         """Whether the occasion lies in a burst of the chain with that key. Pure: one draw per occasion moves
@@ -129,11 +135,14 @@ class Occasion:
     """What the rule's hidden state is drawn by: the same along the whole session."""
     called: Collection[str] = ()
     """The tools whose calls have been answered so far."""
+    step: int | None = None
+    """How far the hidden state has come; None: as far as the rule's occasions."""
 
 
 def due(when: When, window: Window, occasion: Occasion, expected_turns: int) -> bool:
     """Whether the schedule, its probability apart, lets the rule act on this occasion."""
     number = occasion.index + 1
+    step = occasion.index if occasion.step is None else occasion.step
     return (
         (not when.first_call or number == 1)
         and (when.nth is None or number == when.nth)
@@ -149,7 +158,7 @@ def due(when: When, window: Window, occasion: Occasion, expected_turns: int) -> 
         and (when.from_nth is None or number >= when.from_nth)
         and (when.regime is None or occasion.index // when.regime % 2 == 1)
         and (not when.after_tool or any(fnmatchcase(tool, when.after_tool) for tool in occasion.called))
-        and (when.burst is None or when.burst.holds(occasion.key, occasion.index))
+        and (when.burst is None or when.burst.holds(occasion.key, step))
     )
 
 

@@ -5,7 +5,8 @@ aggregations there are not those of the methods' own papers, which `gspo` and `g
 unclear: "batch" normalisation divides rewards centred within their group by their deviation over an optimiser
 step's groups, "buffer" over the whole training step's; it is off for `noisyagent/ours`, which has eq. 9 in
 its place. "Dynamic temperature scaling" is not done. Of the two batch sizes that NoisyAgent prints we take 16
-groups of 32 (table 6). Its "data reuse epochs 2" is two optimiser steps per group.
+groups of 32 (table 6). Its "data reuse epochs 2" is two optimiser steps per group. `noisyagent/ours`
+trains under the paper's own eight kinds of noise (`noisyagent/all`).
 """
 
 from __future__ import annotations
@@ -121,6 +122,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "loss": {"clip_low": 0.2, "clip_high": 0.28, "dual_clip": 3.0, "aggregation": "rollout"},
         "advantages": "per_arm",
         "whitening": "none",
-        "curriculum": {"kind": "gap", "profile": "noisyagent", "gap": {"gap_rule": "point"}},
+        "curriculum": {"kind": "gap", "profile": "noisyagent/all", "gap": {"gap_rule": "point"}},
     },
 }

@@ -69,6 +69,12 @@ def test_flaky_tools_fail_in_spells() -> None:
     assert sum(after_one) / len(after_one) > 1.2 * sum(after_none) / len(after_none)
 
 
+def test_errors_of_flaky_tools_are_not_the_papers_words() -> None:
+    for plan in plans("chaos/flaky-tools"):
+        for rule in plan.rules:
+            assert rule.operator != "tool.timeout" or rule.options["form"] == "stack"
+
+
 def test_an_outage_comes_in_spells_and_every_request_gets_through() -> None:
     refusing, sites = [0] * TURNS, set[str]()
     for plan in plans("chaos/provider-outage"):

@@ -211,9 +211,34 @@ def test_domain_randomisation_draws_each_offline_type_for_every_task_or_for_half
 def test_all_of_agentnoisebench_draws_one_of_its_ten_kinds() -> None:
     known = load("agentnoisebench/all")
     assert known.compose is Compose.ONE_OF
-    kinds = [name for name in profile.names() if name.startswith("agentnoisebench/") and name != known.name]
+    kinds = [f"agentnoisebench/{code}" for code in CODES]
     assert {load(kind).rules[0].operator for kind in kinds} == {rule.operator for rule in known.rules}
     assert len(known.rules) == len(kinds) == 10
+
+
+@pytest.mark.parametrize(
+    "whole,parts",
+    [
+        ("noisyagent/all", ("noisyagent/user", "noisyagent/tool")),
+        ("agentnoisebench/all", ("agentnoisebench/user", "agentnoisebench/tool")),
+        ("toolrl-dr/full", tuple(f"robustbench-tc/{name}" for name in ("observation", "action", "reward"))),
+    ],
+)
+def test_the_groups_of_a_papers_components_divide_its_kinds_with_their_doses(
+    whole: str, parts: tuple[str, ...]
+) -> None:
+    rules = [rule for part in parts for rule in load(part).rules]
+    assert sorted(rules, key=lambda rule: rule.operator) == sorted(
+        load(whole).rules, key=lambda rule: rule.operator
+    )
+    assert all(load(part).compose is Compose.ONE_OF for part in parts)
+    assert all(load(part).bounds == load(whole).bounds for part in parts)
+
+
+def test_the_transitions_are_a_group_of_their_own() -> None:
+    known = load("robustbench-tc/transition")
+    assert {rule.operator for rule in known.rules} == {registry.resolve(name).name for name in TRANSITIONS}
+    assert all(rule.when.first_call and rule.severity == 1.0 for rule in known.rules)
 
 
 def test_options_reach_the_draw_and_a_replay_needs_none() -> None:
