@@ -41,7 +41,9 @@ class Verdict:
 
 
 class Episode(Protocol):
-    """One attempt at a task: its own world, and its own user."""
+    """One attempt at a task: its own world, and its own user. It may have `facts`, a mapping of what the user
+    knows by its name: a difficult user withholds and contradicts it.
+    """
 
     opening: str
     """The user's first message."""

@@ -33,6 +33,8 @@ class OpenedSession(BaseModel):
     api_key: str
     arm: str
     plan: dict[str, Any]
+    behaviours: list[dict[str, Any]] = []
+    """How the simulated user behaves whose session this is; empty for others."""
 
 
 class SessionInfo(BaseModel, extra="allow"):

@@ -89,6 +89,8 @@ class OpenedSession(BaseModel):
     api_key: str
     arm: str
     plan: dict[str, Any]
+    behaviours: list[dict[str, Any]] = Field(default_factory=list)
+    """How the simulated user behaves whose session this is: what `user.interaction_pattern` has drawn."""
 
 
 class Reward(Body):

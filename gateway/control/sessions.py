@@ -29,6 +29,7 @@ from crosswind.gateway.trajectory.dose import measure
 from crosswind.gateway.trajectory.record import SessionClosed, SessionDeleted, SessionStatus
 from crosswind.gateway.trajectory.sqlite.deletion import numbering_of
 from crosswind.injectors.engine.curriculum import Curriculum, assign
+from crosswind.injectors.engine.patterns import find_behaviours
 from crosswind.injectors.engine.plan import Assignment
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def _write_routes(routes: APIRouter, gateway: Gateway) -> None:
             api_key=key,
             arm=session.record.arm,
             plan=dict(session.record.plan),
+            behaviours=find_behaviours(session.plan),
         )
 
     @routes.post("/{session_id}/reward")

@@ -34,11 +34,9 @@ def campaign_settings(given: Mapping[str, Any], *, grace_s: float = 0.0) -> Camp
     # Not imported at the top: the OpenAI SDK takes longer to import than a command's help may.
     from crosswind.simulators.episodes.agent import AgentSettings
     from crosswind.simulators.episodes.campaign import CampaignSettings
-    from crosswind.simulators.episodes.users import UserModel
+    from crosswind.simulators.episodes.users import DifficultUsers, UserModel, Users
 
     name, profile, timeout_s = given["user_model"], given["user_profile"], given["timeout"]
-    if name is None and profile is not None:
-        raise UsageError("--user-profile: a model has to play the users: name it with --user-model")
     agent = AgentSettings(
         given["model"],
         given["temperature"],
@@ -47,7 +45,9 @@ def campaign_settings(given: Mapping[str, Any], *, grace_s: float = 0.0) -> Camp
         given["stream"],
         timeout_s,
     )
-    users = None if name is None else UserModel(name, profile, timeout_s=timeout_s)
+    users: Users | None = None if profile is None else DifficultUsers(profile)
+    if name is not None:
+        users = UserModel(name, profile, timeout_s=timeout_s)
     return CampaignSettings(
         given["control"], given["concurrency"], agent, users, given["json_progress"], grace_s
     )
@@ -115,7 +115,7 @@ def agent_options(command: F) -> F:
         click.option(
             "--user-profile",
             shell_complete=complete_profiles,
-            help="Noise profile of the users' own sessions.",
+            help="Noise profile of the users' own sessions. Scripted users follow its interaction pattern.",
         ),
         click.option("--json-progress", is_flag=True, help="Progress as JSON lines on stdout."),
     )(command)

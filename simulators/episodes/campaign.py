@@ -20,7 +20,7 @@ from crosswind.simulators.episodes.groups import GroupPlan, jobs, next_group
 from crosswind.simulators.episodes.profile_files import send_profile
 from crosswind.simulators.episodes.record import Job, ProgressTally, Record
 from crosswind.simulators.episodes.runner import EpisodeRunner, GatewayLostError, SessionRefusedError, run_all
-from crosswind.simulators.episodes.users import UserModel
+from crosswind.simulators.episodes.users import Users
 
 PROGRESS_EVERY_S = 1.0
 RETRY_EVERY_S = 0.2
@@ -34,7 +34,7 @@ class CampaignSettings:
     """URL of the gateway's control plane."""
     concurrency: int
     agent: AgentSettings
-    users: UserModel | None
+    users: Users | None
     """The model that plays the users; None: the episodes' own users."""
     json_progress: bool
     grace_s: float = 0.0

@@ -13,7 +13,7 @@ from crosswind.gateway.client import AsyncClient, GatewayError
 from crosswind.simulators.environment import Environment, Episode, Verdict, declare_tools
 from crosswind.simulators.episodes.agent import ToolAgent
 from crosswind.simulators.episodes.record import Job, Playthrough, Record
-from crosswind.simulators.episodes.users import UserModel
+from crosswind.simulators.episodes.users import Users
 
 REWARD_SOURCE = "verifier"
 
@@ -26,7 +26,7 @@ def model_client(**settings: Any) -> AsyncOpenAI:
 class EpisodeRunner:
     """Plays jobs in sessions of the gateway. It owns the pooled model client, but not the control client.
 
-    `model` overrides the SDK's default client; `users` lets a model play the users of the episodes. With
+    `model` overrides the SDK's default client; `users` says who plays the users of the episodes. With
     `count_noise` the records say what noise the sessions met.
     """
 
@@ -37,7 +37,7 @@ class EpisodeRunner:
         control: AsyncClient,
         *,
         model: AsyncOpenAI | None = None,
-        users: UserModel | None = None,
+        users: Users | None = None,
         count_noise: bool = False,
     ) -> None:
         self._users = users
@@ -86,7 +86,7 @@ class EpisodeRunner:
             return replace(record, verdict=None, error=f"dose: {_describe(error)}")
 
     async def _play(self, client: AsyncOpenAI, job: Job, episode: Episode, session_id: str) -> Playthrough:
-        """Play with the episode's own user, or with a model in its place."""
+        """Play with the episode's own user, or with who plays it."""
         if self._users is None:
             return await self._agent.play(client, episode, job.seed_key)
         try:

@@ -1,17 +1,18 @@
-"""Who the agent talks to: the episode's own scripted user, or a model that plays the user."""
+"""Who the agent talks to: the episode's own user, a difficult one, or a model that plays the user."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
 from openai import AsyncOpenAI
 
-from crosswind.gateway.client import AsyncClient
-from crosswind.simulators.draws import stable_seed
+from crosswind.gateway.client import AsyncClient, OpenedSession
+from crosswind.simulators.draws import Draws, stable_seed
 from crosswind.simulators.environment import Episode, Message
+from crosswind.simulators.episodes.difficult_user import DifficultUser
 from crosswind.simulators.episodes.record import Job
 
 STOP = "###STOP###"
@@ -51,6 +52,45 @@ class EpisodeUser:
         return self._episode.reply(text)
 
 
+class Users(Protocol):
+    """Who plays the users of the episodes."""
+
+    def open_user(
+        self, control: AsyncClient, client: AsyncOpenAI, job: Job, episode: Episode, beside: str
+    ) -> AbstractAsyncContextManager[User]:
+        """The user of one episode, whose session stands beside the agent's. Raises GatewayError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DifficultUsers:
+    """The episodes' own users, who behave as a profile's interaction pattern says."""
+
+    profile: str
+
+    @asynccontextmanager
+    async def open_user(
+        self, control: AsyncClient, client: AsyncOpenAI, job: Job, episode: Episode, beside: str
+    ) -> AsyncIterator[User]:
+        """Open a session for the user, which draws the behaviours, and close it at the end."""
+        opened = await _open_beside(control, job, self.profile, beside)
+        try:
+            yield DifficultUser(
+                episode, opened.behaviours, Draws("difficult-user", job.task.id, job.episode_seed)
+            )
+        finally:
+            await control.close(opened.id)
+
+
+async def _open_beside(control: AsyncClient, job: Job, profile: str | None, beside: str) -> OpenedSession:
+    """Open a user's session. Its noise is drawn by the task and the job's seed: all rollouts of a group meet
+    the same user."""
+    labels = {"role": "simulated_user", "beside": beside}
+    return await control.open_session(
+        task_id=job.task.id, seed=job.session.get("seed"), profile=profile, labels=labels
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class UserModel:
     """Settings of the model that plays the users. It is behind the gateway, as the agent's policy is."""
@@ -67,15 +107,10 @@ class UserModel:
     async def open_user(
         self, control: AsyncClient, client: AsyncOpenAI, job: Job, episode: Episode, beside: str
     ) -> AsyncIterator[User]:
-        """Open a session for the user of one episode beside the agent's, and close it at the end.
-
-        The session's noise is drawn by the task and the job's seed: all rollouts of a group meet the same
-        user. Raises GatewayError.
+        """Open a session for the user of one episode beside the agent's, and close it at the end. Raises
+        GatewayError.
         """
-        labels = {"role": "simulated_user", "beside": beside}
-        opened = await control.open_session(
-            task_id=job.task.id, seed=job.session.get("seed"), profile=self.profile, labels=labels
-        )
+        opened = await _open_beside(control, job, self.profile, beside)
         own = client.with_options(base_url=opened.base_url, api_key=opened.api_key)
         try:
             yield _ModelUser(self, own, episode, job.seed_key)

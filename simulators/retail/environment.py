@@ -28,6 +28,7 @@ class RetailEpisode:
         self._calls: list[verifier.MadeCall] = []
         self._last_answer: str | None = None
         self.opening = self._user.opening
+        self.facts = case.goal.values
         self.scenario = scenario(self.opening, case.goal)
 
     def call(self, name: str, arguments: str) -> str:

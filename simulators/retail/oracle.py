@@ -20,7 +20,8 @@ _PATTERNS = {
     "order": re.compile(r"#W\d{4}"),
     "product": re.compile(r"#P\d{4}"),
     "email": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.\w+"),
-    "quoted": re.compile(r'"([^"]+)"'),
+    # A name or an address, and no word that the user only speaks of.
+    "quoted": re.compile(r'\b(?:word|phrase|it) "[^"]*"|"([^"]+)"'),
 }
 _QUESTIONS = {
     "order": "What is the order id?",
@@ -67,7 +68,8 @@ def _call_message(following: NextCalls, made: int) -> Message:
 
 def _ask_for(seen: Transcript, what: str, position: int = 0) -> str:
     """The entity of that sort that the user named at that position; asks where there is none."""
-    found = list(dict.fromkeys(hit for text in seen.user_texts for hit in _PATTERNS[what].findall(text)))
+    hits = (hit for text in seen.user_texts for hit in _PATTERNS[what].findall(text))
+    found = list(dict.fromkeys(filter(None, hits)))
     if len(found) > position:
         return str(found[position])
     if not seen.recovers:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from crosswind.injectors.operators.words.patterns import OBJECTIVE, PATTERNS
+from crosswind.injectors.operators.user.interaction_pattern import HEADINGS, OBJECTIVES
 from crosswind.testing.replies import ReceivedRequest, plain
 from tests.gateway.dialogue import body, user
 from tests.gateway.noise_model.writer import configured, prompts, writer
@@ -44,7 +44,7 @@ async def test_they_are_rewritten_once_and_stay_so_after_a_restart_and_in_a_repl
             stored = await running.trajectory("u")
     first, second = map(told, app.requests)
     assert first == second and first.startswith(TOLD)
-    assert PATTERNS["ambiguous"] in first and first.endswith(OBJECTIVE)
+    assert any(heading in first for heading in HEADINGS) and first.endswith(OBJECTIVES)
     assert app.requests[0].texts()[1:] == ["How can I help you?"]
     (event,) = stored["events"]
     assert (event["operator"], event["site"]) == ("user.interaction_pattern", "instructions")
@@ -83,7 +83,7 @@ async def test_messages_and_responses_have_theirs_apart_and_clients_get_their_ow
         response["instructions"],
         developer["input"][0]["content"],
     ):
-        assert text.startswith(TOLD) and text.endswith(OBJECTIVE)
+        assert text.startswith(TOLD) and text.endswith(OBJECTIVES)
     assert parts["system"][0]["cache_control"] == {"type": "ephemeral"}
     assert developer["input"][1] == said
 
@@ -119,5 +119,5 @@ async def test_a_model_may_write_the_pattern_and_the_objective_stays(tmp_path: P
     ):
         await running.chat(body(system(), user("Hello")), "u")
     assert told(app.requests[0]).startswith(TOLD)
-    assert pattern in told(app.requests[0]) and told(app.requests[0]).endswith(OBJECTIVE)
+    assert pattern in told(app.requests[0]) and told(app.requests[0]).endswith(OBJECTIVES)
     assert prompts(scribe)[0][1] == TOLD

@@ -26,17 +26,21 @@ def customer(messages: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _opening(told: str, wish: str) -> str:
     """The wish, as far as the instructions say how it is talked about."""
-    if "vaguely" in told:
+
+    def told_to(*words: str) -> bool:
+        return any(word in told for word in words)
+
+    if told_to("talk vaguely", "'that one'", "as if the assistant knew"):
         wish = _NAMED.sub(r"my \1", wish)
-    if "contradict yourself" in told:
+    if told_to("contradict yourself", "in doubt about"):
         wish = f"I do not want anything. No, that is wrong: {wish}"
-    if "ramble" in told:
+    if told_to("ramble about", "you go back to"):
         wish = f"I had such a long day. {wish} My neighbour plays the piano, you know."
-    if "side questions" in told:
+    if told_to("drift off"):
         wish = f"{wish} By the way, do you like the rain? Anyway, back to what I asked."
-    if "how far the assistant goes" in told:
+    if told_to("how far the assistant goes", "test what the assistant knows"):
         wish = f"{wish} And could you bend the rules a bit for me? If not, I accept that."
-    if "can hardly do" in told:
+    if told_to("can hardly do", "could do with help"):
         wish = f"{wish} Please also water my plants. If you can't, leave it."
     return wish
 
