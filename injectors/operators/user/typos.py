@@ -1,34 +1,40 @@
-"""Keyboard typos in a user's message."""
+"""Typing errors in a user's message."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from crosswind.injectors.conversation import Site
+from crosswind.injectors.conversation import Site, ToolList
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.words.spelling import KEYBOARDS, MISSPELLINGS
+from crosswind.injectors.operators.user.keystrokes.input_methods import (
+    LANGUAGES,
+    draw_conversion,
+    find_request_words,
+)
+from crosswind.injectors.operators.user.keystrokes.plain_words import PlainWord, find_plain_words
+from crosswind.injectors.operators.user.keystrokes.slips import draw_slip
+from crosswind.injectors.operators.user.keystrokes.word_lists import read_words
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
-from crosswind.injectors.text.edits import apply_edits, find_unprotected, make_edit
-from crosswind.injectors.text.entities import LONGEST_TOKEN, MEANING_WORDS
-from crosswind.injectors.text.languages import UNABLE
+from crosswind.injectors.text.edits import apply_edits, make_edit
+from crosswind.injectors.text.entities import MEANING_WORDS
+from crosswind.injectors.text.languages import UNABLE, Language, detect_language, is_foreign
 
 TRIALS = 12
 """A message gets at most this many typos, each with probability severity / 2: 6 x severity on average."""
 
-SHORTEST = 4
-"""Shorter words are left alone: one wrong letter changes too much of them, and many turn into other words."""
+RUN_ON, SPLIT = 0.07, 0.02
+"""How often two words are run together, and one is split (Kukich 1992: 13 % and 2 % of the errors in messages
+typed at once; the first is lower here, since a value beside a word is never joined to it)."""
 
-CASELESS = "in a script without letter case names can't be told from words, and names stay"
+COMMANDED = (Language.DE, Language.ES, Language.FR)
+"""Languages that a text too short to tell may be in, if it begins with one of their commands."""
 
-_WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
+UNKNOWN_LANGUAGE = "it isn't known which words of this language a call could need"
 
 Count = Annotated[int, Field(ge=1, le=TRIALS)]
 
@@ -40,16 +46,19 @@ Count = Annotated[int, Field(ge=1, le=TRIALS)]
     aliases=("realistic_typos", "Typo"),
     source="RobustBench-TC, table 1 and appendix F (Observation); by rule here, by a model there",
     effect=Effect.REWORDS,
+    version=2,
 )
 @dataclass(frozen=True)
 class Typos:
-    """Typing errors: a neighbouring key, swapped, dropped and doubled letters, common misspellings.
+    """Typing errors as people make them: missed, doubled, swapped and neighbouring keys of the language's
+    keyboard, spaces, capitals, apostrophes and signs, misspellings, wrong conversions of input methods.
 
     Severity: the number of typos per message is binomial with mean 6 x severity (12 trials), whatever the
     message's length, with at most one typo per word. With `between` it is uniform between these two
-    (RobustBench-TC: 2 and 4), and severity is the share of messages. Protected entities, words under four
-    letters and words of scripts without letter case, in which names can't be told from words, are never
-    touched.
+    (RobustBench-TC: 2 and 4), and severity is the share of messages. Where fewer words may be mistyped, there
+    are fewer typos. Protected entities, values, words of the tools' names, and all words that a call could
+    need are never touched; where tools are declared, these are all but the words that put a request. The
+    weights of the kinds follow published studies, which `keystrokes/slips.py` names.
     """
 
     between: tuple[Count, Count] | None = None
@@ -64,15 +73,12 @@ class Typos:
         count = self._draw_count(rng, severity)
         if count == 0:
             return None
-        words = _find_words(target)
-        typos = [(start, word, *_mistype(word, rng)) for start, word in rng.shuffled(words)[:count]]
-        edits = [
-            make_edit(at, word, typed) | {"kind": kind} for at, word, kind, typed in sorted(typos) if typed
-        ]
-        if not edits:
-            caseless = not words and _is_caseless(target.text)
-            return {"edits": [], UNABLE: CASELESS} if caseless else None
-        return {"edits": edits}
+        language = _find_language(target)
+        words = _find_words(target, language)
+        if words is None:
+            return {"edits": [], UNABLE: UNKNOWN_LANGUAGE}
+        edits = list(_draw_edits(target.text, language, rng.shuffled(words), rng, count))
+        return {"edits": sorted(edits, key=lambda one: int(one["at"]))} if edits else None
 
     def _draw_count(self, rng: SeededRandom, severity: float) -> int:
         if self.between is None:
@@ -87,104 +93,59 @@ class Typos:
         )
 
 
-def _find_words(target: UserTarget) -> list[tuple[int, str]]:
-    text = target.text
-    found: list[tuple[int, str]] = []
-    for match in find_unprotected(_WORD, text, target.protected):
-        word, (start, end) = match[0], match.span()
-        spoilable = _is_known_spoilable if end - start <= LONGEST_TOKEN else _is_spoilable
-        around = text[start - 1 : start] + text[end : end + 1]
-        if spoilable(word) and (around == "  " or not _is_bound(around)):
-            found.append((start, word))
-    return found
+def _find_language(target: UserTarget) -> Language | None:
+    found = detect_language(target.own) or detect_language(target.branch.opening)
+    if found is not None or is_foreign(target.own):
+        return found
+    first = target.own.split(None, 1)[0].lower() if target.own.strip() else ""
+    return next((one for one in COMMANDED if first in read_words(f"commands.{one.value}")), Language.EN)
 
 
-def _is_caseless(text: str) -> bool:
-    """Whether most of the text's letters have no upper and lower case."""
-    letters = [letter for letter in text if letter.isalpha()]
-    return 2 * sum(letter.lower() == letter.upper() for letter in letters) > len(letters) >= SHORTEST
+def _find_words(target: UserTarget, language: Language | None) -> tuple[PlainWord, ...] | None:
+    if language in LANGUAGES:
+        return find_request_words(target.text, language, target.protected)
+    return find_plain_words(target.text, ToolList.of(target.tools), language, target.protected)
 
 
-def _is_spoilable(word: str) -> bool:
-    cased = all(letter.lower() != letter.upper() for letter in word)
-    return cased and word.lower() not in MEANING_WORDS
+def _draw_edits(
+    text: str, language: Language | None, words: list[PlainWord], rng: SeededRandom, count: int
+) -> Iterator[dict[str, Any]]:
+    """As many edits as are wanted, of words that no edit has touched."""
+    taken: set[int] = set()
+    for one in words:
+        if count == 0:
+            return
+        drawn = _draw_edit(text, one, language, rng)
+        if drawn is None:
+            continue
+        reach = {*range(drawn["at"], drawn["at"] + len(drawn["was"]) + 1)}
+        if taken.isdisjoint(reach):
+            taken |= reach
+            count -= 1
+            yield drawn
 
 
-_is_known_spoilable = lru_cache(8192)(_is_spoilable)
-
-
-@lru_cache(4096)
-def _is_bound(around: str) -> bool:
-    """Whether a combining mark, an apostrophe or a connector beside a word makes it a part of something
-    longer. `around`: the characters before and after it.
-    """
-    return any(
-        unicodedata.category(letter) in ("Mn", "Mc", "Me", "Pc", "Cf") or letter in "'’@#&"
-        for letter in around
-    )
-
-
-def _mistype(word: str, rng: SeededRandom) -> tuple[str, str | None]:
-    """Draw a kind of typo and the word with it; None where no kind gives a word that is different and
-    harmless."""
-    for kind in rng.shuffled(list(_KINDS)):
-        typed = _KINDS[kind](word, rng)
-        if typed is not None and typed != word and typed.lower() not in MEANING_WORDS:
-            return kind, typed
-    return "none", None
-
-
-def _adjacent(word: str, rng: SeededRandom) -> str | None:
-    at = rng.integer(1, len(word) - 1)
-    near = _NEIGHBOURS.get(word[at].lower())
-    if near is None:
+def _draw_edit(
+    text: str, one: PlainWord, language: Language | None, rng: SeededRandom
+) -> dict[str, Any] | None:
+    word = text[one.start : one.end]
+    if language in LANGUAGES:
+        conversion = draw_conversion(word, language, rng)
+        return make_edit(one.start, word, conversion[1]) | {"kind": conversion[0]} if conversion else None
+    spacing = rng.uniform()
+    if one.joins and spacing < RUN_ON:
+        return make_edit(one.end, " ", "") | {"kind": "run-on"}
+    if spacing > 1 - SPLIT and (split := _split(word, rng)):
+        return make_edit(one.start, word, split) | {"kind": "split"}
+    slip = draw_slip(word, language, rng)
+    if slip is None or slip[1].lower() in MEANING_WORDS:
         return None
-    letter = rng.choice(near)
-    return word[:at] + (letter.upper() if word[at].isupper() else letter) + word[at + 1 :]
+    return make_edit(one.start, word, slip[1]) | {"kind": slip[0]}
 
 
-def _swap(word: str, rng: SeededRandom) -> str | None:
-    at = rng.integer(1, len(word) - 2)
-    return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
-
-
-def _drop(word: str, rng: SeededRandom) -> str | None:
-    at = rng.integer(1, len(word) - 1)
-    return word[:at] + word[at + 1 :]
-
-
-def _double(word: str, rng: SeededRandom) -> str | None:
-    at = rng.integer(1, len(word) - 1)
-    return word[: at + 1] + word[at:]
-
-
-def _misspell(word: str, rng: SeededRandom) -> str | None:
-    spelt = MISSPELLINGS.get(word.lower())
-    return spelt.capitalize() if spelt and word[0].isupper() else spelt
-
-
-_KINDS: dict[str, Callable[[str, SeededRandom], str | None]] = {
-    "adjacent key": _adjacent,
-    "swapped": _swap,
-    "dropped": _drop,
-    "doubled": _double,
-    "misspelt": _misspell,
-}
-
-
-def _find_neighbours() -> dict[str, str]:
-    found: dict[str, str] = {}
-    for rows in KEYBOARDS:
-        for number, row in enumerate(rows):
-            for at, key in enumerate(row):
-                near = row[max(0, at - 1) : at] + row[at + 1 : at + 2]
-                if number > 0:
-                    near += rows[number - 1][at : at + 2]
-                if number + 1 < len(rows):
-                    near += rows[number + 1][max(0, at - 1) : at + 1]
-                found[key] = near
-    return found
-
-
-_NEIGHBOURS = _find_neighbours()
-"""Lower-case letter to the letters on the keys around it."""
+def _split(word: str, rng: SeededRandom) -> str | None:
+    if len(word) < 5 or not word.isalpha():
+        return None
+    at = rng.integer(2, len(word) - 2)
+    parts = word[:at], word[at:]
+    return " ".join(parts) if MEANING_WORDS.isdisjoint(map(str.lower, parts)) else None

@@ -1,0 +1,95 @@
+"""The words that the declared tools speak of: their names, their parameters' names, and what these take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from crosswind.injectors.conversation import ToolList
+from crosswind.injectors.values.parameters import ValueType, list_parameters, split_name
+
+SHORTEST = 3
+"""Letters of the shortest word of a name that is looked at."""
+
+_TEXT_WORDS = frozenset(
+    """
+    answer bio body caption code command comment condition conditions content criteria description details
+    expression feedback filter formula goal goals input instruction instructions interests keyword keywords
+    message msg mood note notes pattern phrase preferences prompt q query question questions reason request
+    requirements review search sentence sql status style subject summary symptom symptoms task term text theme
+    title topic tweet
+    """.split()  # noqa: SIM905
+)
+"""Words of parameters that take a text as the user says it."""
+_QUESTION_WORDS = frozenset(
+    """
+    content input keyword keywords message msg phrase prompt q query question questions search sentence text
+    """.split()  # noqa: SIM905
+)
+"""Words of parameters that a whole question may fill."""
+_ACTION_WORDS = frozenset({"action", "command", "method", "operation", "verb"})
+"""Words of parameters that take a verb."""
+_WORD = re.compile(r"[^\W\d_]+")
+_DEPTH = 8
+
+
+class NamedWords(NamedTuple):
+    """Words in lower case."""
+
+    names: frozenset[str]
+    """Of the tools' and parameters' names, and of enumerated values."""
+    described: frozenset[str]
+    """Of the parameters' descriptions, examples and defaults: some of them are values."""
+    takes_text: bool
+    """Whether a parameter takes a text as the user says it."""
+    takes_question: bool
+    """Whether one may take a whole question."""
+    takes_action: bool
+    """Whether one takes a verb, such as the user's own."""
+
+
+class _Declared:
+    """A list of tools that is equal to another one which says the same."""
+
+    def __init__(self, tools: ToolList) -> None:
+        self.tools = tools
+
+    def __hash__(self) -> int:
+        return hash(self.tools.anchor)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Declared) and self.tools.anchor == other.tools.anchor
+
+
+def read_named_words(tools: ToolList) -> NamedWords:
+    return _read(_Declared(tools))
+
+
+@lru_cache(256)
+def _read(declared: _Declared) -> NamedWords:
+    parameters = list_parameters(declared.tools)
+    options = (option for one in parameters for option in one.options)
+    names = (*(tool.name for tool in declared.tools), *(one.name for one in parameters), *options)
+    words = {word for name in names for word in split_name(name) if len(word) >= SHORTEST}
+    free = [one for one in parameters if one.type is ValueType.WORD]
+    return NamedWords(
+        frozenset(words | {f"{word}s" for word in words} | {word.removesuffix("s") for word in words}),
+        frozenset(word for tool in declared.tools for word in _read_texts(tool.parameters, _DEPTH)),
+        any(not _TEXT_WORDS.isdisjoint(one.words) for one in free),
+        any(not _QUESTION_WORDS.isdisjoint(one.words) for one in free),
+        any(not _ACTION_WORDS.isdisjoint(one.words) for one in free),
+    )
+
+
+def _read_texts(part: Any, depth: int) -> Iterator[str]:
+    """The words of every text within a schema that is no name."""
+    if isinstance(part, str):
+        yield from (word.lower() for word in _WORD.findall(part))
+    elif depth > 0 and isinstance(part, dict):
+        for one in part.values():
+            yield from _read_texts(one, depth - 1)
+    elif depth > 0 and isinstance(part, list):
+        for one in part:
+            yield from _read_texts(one, depth - 1)

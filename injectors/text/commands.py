@@ -1,0 +1,37 @@
+"""Commands to a shell or a database that stand in a text without any marks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_SQL = r"""\b(?:explain\ +)?(?:
+      select\b(?!\ (?:a|an|the|one|my|it)\b)[^\n;?!]{1,400}?\bfrom\ +\w
+    | insert\ +into\ +\w
+    | delete\ +from\ +\w+\ +where\b
+    | update\ +\w+\ +set\b
+    | (?:create|drop|alter|truncate)\ +(?:table|index|view|database)\ +\w
+    )[^\n;?!]*"""
+_PROGRAMS = """
+    apt apt-get awk brew cargo chmod chown cp curl df docker dotnet du ffmpeg gcc gh git gradle grep helm java
+    journalctl kubectl ls mkdir mv mvn mysql node npm npx pip pip3 pnpm podman ps psql pytest python python3 rg
+    rm rmdir rsync scp sed ssh sudo systemctl tar terraform unzip vim wget xargs yarn
+"""
+"""Programs whose names are no words of English."""
+_SHELL = rf"""(?<![\w./-])(?:{"|".join(_PROGRAMS.split())})(?:\ +[^\s,;?!]+){{0,6}}
+    | (?<!\S)[\w.-]{{1,40}}(?:\ +[\w./-]{{1,80}})?(?:\ +(?:--?[a-z][\w=-]*|/[a-z]\b)){{1,8}}(?:\ +\d+)?"""
+_COMMANDS = re.compile(_SQL, re.IGNORECASE | re.VERBOSE), re.compile(_SHELL, re.VERBOSE)
+_SIGNS = re.compile(
+    rf"\b(?:select|insert|delete|update|create|drop|alter|truncate|{'|'.join(_PROGRAMS.split())})\b|\s[-/][-a-z]",
+    re.IGNORECASE,
+)
+"""One of these is in every command: most texts have none."""
+
+
+def find_commands(text: str) -> Iterator[tuple[int, int]]:
+    """The spans of the commands. What they end with may be too much."""
+    if _SIGNS.search(text) is None:
+        return
+    for pattern in _COMMANDS:
+        for match in pattern.finditer(text):
+            yield match.start(), match.start() + len(match[0].rstrip(" ."))
