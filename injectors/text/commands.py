@@ -14,11 +14,11 @@ _SQL = r"""\b(?:explain\ +)?(?:
     )[^\n;?!]*"""
 _PROGRAMS = """
     apt apt-get awk brew cargo chmod chown cp curl df docker dotnet du ffmpeg gcc gh git gradle grep helm java
-    journalctl kubectl ls mkdir mv mvn mysql node npm npx pip pip3 pnpm podman ps psql pytest python python3 rg
-    rm rmdir rsync scp sed ssh sudo systemctl tar terraform unzip vim wget xargs yarn
+    journalctl kubectl ls mkdir mv mvn mysql node npm npx pip pip3 pnpm podman ps psql pytest python python3
+    rg rm rmdir rsync scp sed ssh sudo systemctl tar terraform unzip vim wget xargs yarn
 """
 """Programs whose names are no words of English."""
-_SHELL = rf"""(?<![\w./-])(?:{"|".join(_PROGRAMS.split())})(?:\ +[^\s,;?!]+){{0,6}}
+_SHELL = rf"""(?<![\w./-])(?:{"|".join(_PROGRAMS.split())})(?:\ +[^\s,;?!`]+){{0,6}}
     | (?<!\S)[\w.-]{{1,40}}(?:\ +[\w./-]{{1,80}})?(?:\ +(?:--?[a-z][\w=-]*|/[a-z]\b)){{1,8}}(?:\ +\d+)?"""
 _COMMANDS = re.compile(_SQL, re.IGNORECASE | re.VERBOSE), re.compile(_SHELL, re.VERBOSE)
 _SIGNS = re.compile(

@@ -151,9 +151,7 @@ NUMMER = {"type": "string", "description": "Die Nummer des Auftrags, wie sie auf
 AUFTRAG = {"name": "hole_auftrag", "description": HOLT, "parameters": {"properties": {"nummer": NUMMER}}}
 
 
-@pytest.mark.parametrize(
-    "name", [*EXCHANGE_WORDS, "user.typos", "schema.paraphrase_tool", "schema.paraphrase_parameter"]
-)
+@pytest.mark.parametrize("name", [*EXCHANGE_WORDS, "schema.paraphrase_tool", "schema.paraphrase_parameter"])
 def test_an_event_says_why_nothing_was_done(name: str) -> None:
     seen = conversation(GERMAN, [{"type": "function", "function": AUFTRAG}])
     events = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -29,10 +29,16 @@ _QUESTION_WORDS = frozenset(
     """.split()  # noqa: SIM905
 )
 """Words of parameters that a whole question may fill."""
+_SAID = frozenset(
+    {"inquiries", "inquiry", "message", "messages", "queries", "query", "question", "questions", "utterance"}
+)
+"""Words of descriptions that speak of what the user says."""
 _ACTION_WORDS = frozenset({"action", "command", "method", "operation", "verb"})
 """Words of parameters that take a verb."""
 _WORD = re.compile(r"[^\W\d_]+")
 _DEPTH = 8
+EARLY = 4
+"""How many words of a description say what its parameter is."""
 
 
 class NamedWords(NamedTuple):
@@ -46,6 +52,8 @@ class NamedWords(NamedTuple):
     """Whether a parameter takes a text as the user says it."""
     takes_question: bool
     """Whether one may take a whole question."""
+    takes_message: bool
+    """Whether one is described as what the user says, though its name isn't: it may take all of it."""
     takes_action: bool
     """Whether one takes a verb, such as the user's own."""
 
@@ -79,8 +87,26 @@ def _read(declared: _Declared) -> NamedWords:
         frozenset(word for tool in declared.tools for word in _read_texts(tool.parameters, _DEPTH)),
         any(not _TEXT_WORDS.isdisjoint(one.words) for one in free),
         any(not _QUESTION_WORDS.isdisjoint(one.words) for one in free),
+        any(_takes_message(tool.parameters, {one.name for one in free}, _DEPTH) for tool in declared.tools),
         any(not _ACTION_WORDS.isdisjoint(one.words) for one in free),
     )
+
+
+def _takes_message(schema: Any, free: Set[str], depth: int) -> bool:
+    """Whether a text of any words within a schema is described as what the user says, and not named so."""
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    if not isinstance(properties, Mapping) or depth == 0:
+        return False
+    for name, member in properties.items():
+        if not isinstance(member, Mapping):
+            continue
+        described = {word.lower() for word in _WORD.findall(str(member.get("description", "")))[:EARLY]}
+        plain = name in free and "string" in str(member.get("type", "string"))
+        if plain and not _SAID.isdisjoint(described) and _TEXT_WORDS.isdisjoint(split_name(str(name))):
+            return True
+        if any(_takes_message(one, free, depth - 1) for one in (member, member.get("items"))):
+            return True
+    return False
 
 
 def _read_texts(part: Any, depth: int) -> Iterator[str]:

@@ -161,6 +161,8 @@ def _find_listed(text: str, language: Language, kept: _Kept) -> Iterator[PlainWo
 def _select_sentences(text: str, kept: _Kept) -> Iterator[Span]:
     """The sentences that may put a request. Not those of a list; where a tool takes a text, none that tells
     something, and none behind a colon at the end of a line."""
+    if kept.tools.takes_message:
+        return
     listing = _LISTING.search(text)
     rest = listing.start() if listing else len(text)
     for start, end in split_sentences(text[:rest]):

@@ -120,7 +120,7 @@ MESSAGES: tuple[Gold, ...] = (
     Gold(_HOME, "could you just switch the kitchen radio off, thank you so much", ("kitchen", "radio")),
     Gold(
         _BANK,
-        "I have to send 250 euros to anna schmidt with the reference rent for may, can you help me with that?",
+        "I have to send 250 euros to anna schmidt with the reference rent for may, can you help?",
         ("250", "anna schmidt", "rent for may"),
     ),
     Gold(_BANK, "Would you please move 40 dollars from checking to savings?", ("40", "checking", "savings")),
@@ -152,7 +152,8 @@ MESSAGES: tuple[Gold, ...] = (
     ),
     Gold(
         _MAIL,
-        "Could you send an email to lee@example.com with the subject lunch plans saying would you like to have lunch with me?",
+        "Could you send an email to lee@example.com with the subject lunch plans saying "
+        "would you like to have lunch with me?",
         ("lee@example.com", "lunch plans", "would you like to have lunch with me"),
     ),
     Gold(_MAIL, "I need you to let the team know we really need more time.", ("we really need more time",)),
