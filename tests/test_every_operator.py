@@ -311,7 +311,7 @@ def test_the_guard_has_nothing_to_withhold_on_an_ordinary_payload(entry: Registe
     for done in (act(entry, target, seed, 0.8) for seed in range(100)):
         after = "" if done is None else str(done[1].payload)
         if done is not None and isinstance(target, UserTarget):
-            assert solvability.check_user_text(entry, target, after) is None
+            assert solvability.check_user_text(entry, target, after, done[0]) is None
         elif done is not None and isinstance(target, ToolResultTarget) and after != target.text:
             assert solvability.check_tool_result(entry, target, after, clean=target.text) is None
             detectable = looks_destroyed(after, target.text) or contradicts_itself(after, target.text)

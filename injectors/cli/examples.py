@@ -44,6 +44,19 @@ TOOL = ToolSchema(
         "required": ["order_id"],
     },
 )
+USER_TOOL = ToolSchema(
+    "exchange_item",
+    "Exchange an item of an order.",
+    {
+        "type": "object",
+        "properties": {
+            "order_id": {"type": "string"},
+            "colour": {"type": "string", "enum": ["blue", "green", "red"]},
+            "confirmation_email": {"type": "string", "format": "email"},
+            "confirm_before": {"type": "string", "format": "date"},
+        },
+    },
+)
 TOOLS = (TOOL, ToolSchema("search_products", "Find products by name.", {"type": "object", "properties": {}}))
 TOOL_RESULT = json.dumps(
     {
@@ -115,7 +128,8 @@ def sample(site: Site, *, streaming: bool = True) -> Target:
     """A target of that site, such as a session of a shop's assistant holds."""
     match site:
         case Site.USER_TEXT:
-            return UserTarget(USER_TEXT, 0, find_protected_spans(USER_TEXT, (TOOL,)), (TOOL,))
+            tools = (TOOL, USER_TOOL)
+            return UserTarget(USER_TEXT, 0, find_protected_spans(USER_TEXT, tools), tools)
         case Site.INSTRUCTIONS:
             return InstructionsTarget(INSTRUCTIONS, 0)
         case Site.TOOL_RESULT:

@@ -33,6 +33,8 @@ class BranchCounters(msgspec.Struct, gc=False):
     """Injections so far."""
     unsettled: Mapping[str, tuple[str, ...]] = {}
     """By rule, the words that its user has put in doubt and not settled yet."""
+    _due: Mapping[str, int] = {}
+    """By rule, the index of the user's text from which on these are settled."""
     _user_texts: int = 0
     _tool_results: int = 0
     _occasions: Mapping[str, int] = {}
@@ -74,6 +76,10 @@ class BranchCounters(msgspec.Struct, gc=False):
         if active.scoped:
             return self._occasions.get(active.rule.name, 0)
         return self._user_texts if active.site is Site.USER_TEXT else self._tool_results
+
+    def waits(self, rule: str) -> bool:
+        """Whether what the rule has put in doubt is settled later than in the user's text at hand."""
+        return rule in self.unsettled and self._user_texts < self._due.get(rule, 0)
 
     def faults_on(self, item: ToolResult) -> int:
         """The faults so far on the item's logical call."""
@@ -132,6 +138,7 @@ class BranchCounters(msgspec.Struct, gc=False):
             self.phrases = self.phrases.union(phrases)
         if words := decision.draw.get("owed"):
             self.unsettled = {**self.unsettled, decision.rule: tuple(words)}
+            self._due = {**self._due, decision.rule: self._user_texts + int(decision.draw.get("wait", 1))}
         elif "settles" in decision.draw:
             self.unsettled = {rule: owed for rule, owed in self.unsettled.items() if rule != decision.rule}
         if active is not None:

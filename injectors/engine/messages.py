@@ -213,6 +213,8 @@ class _TextNoise:
         doubts = self._counters.unsettled if isinstance(item, UserText) else None
         for active in rules.values():
             unsettled = doubts.get(active.rule.name, ()) if doubts else ()
+            if unsettled and self._counters.waits(active.rule.name):
+                continue
             if not (active.certain or unsettled or self._is_due(active)):
                 continue
             outcome = self._apply(active, text, unsettled)
@@ -341,7 +343,8 @@ class _TextNoise:
         if after == target.text:
             return NOTHING
         if isinstance(target, UserTarget):
-            return solvability.check_user_text(entry, target, after) or self._check_shown(target, draw, after)
+            refused = solvability.check_user_text(entry, target, after, draw)
+            return refused or self._check_shown(target, draw, after)
         if isinstance(target, InstructionsTarget):
             return solvability.check_instructions(target.text, after)
         refused = None

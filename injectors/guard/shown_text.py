@@ -18,8 +18,12 @@ from crosswind.injectors.text.quotations import find_open_end
 FINAL, WRONG = "final", "wrong"
 """Members of a draw: what the user settles on, and what they say in its place before."""
 
-OWED, WITHHELD = "owed", "withheld"
-"""Members of a draw: what the user doubts until a later message, and what they tell when asked."""
+DENIED = "denied"
+"""Member of a draw: what the user names behind the value, and says there that it isn't so."""
+
+OWED, WITHHELD, COARSE = "owed", "withheld", "coarse"
+"""Members of a draw: what the user doubts until a later message, and what they tell when asked: nothing of
+the one, less exact words for the other."""
 
 
 def check_shown_text(
@@ -34,8 +38,8 @@ def check_shown_text(
     open_end = find_open_end(clean)
     if open_end is not None and after.partition(open_end)[2].strip():
         return f"it would have added to what is to be passed on word for word: {open_end!r:.60}"
-    withheld = [value for one in draws for value in _texts(one, WITHHELD)]
-    for lost in entities.find_all_lost(clean, after, tools):
+    withheld = [value for one in draws for value in (*_texts(one, WITHHELD), *_texts(one, COARSE))]
+    for lost in entities.find_all_lost(_leave_out(clean, withheld), after, tools):
         if not any(lost in value for value in withheld):
             return f"it would have changed {lost!r:.60}, which the task may depend on"
     for value in (value for one in earlier for value in (*_texts(one, FINAL), *_texts(one, OWED))):
@@ -47,6 +51,14 @@ def check_shown_text(
     return None
 
 
+def _leave_out(text: str, values: Sequence[str]) -> str:
+    """The text without these values: what is told less exactly may be in words that stand elsewhere, too."""
+    for value in values:
+        if value and (at := entities.find_whole(text, value, 0)) >= 0:
+            text = f"{text[:at]}{text[at + len(value) :]}"
+    return text
+
+
 def contradicts(draw: Draw) -> bool:
     """Whether it puts something in doubt, to be settled in this message or in a later one."""
     return bool(draw.get(FINAL) or draw.get(OWED))
@@ -54,9 +66,9 @@ def contradicts(draw: Draw) -> bool:
 
 def _find_contradictions(draw: Draw) -> Iterator[tuple[str, str]]:
     """What is said wrongly, each with the value that has to come last."""
-    said = draw.get(WRONG)
+    said, denied = draw.get(WRONG), _texts(draw, DENIED)
     for value, wrong in said.items() if isinstance(said, dict) else ():
-        yield from ((str(one), str(value)) for one in wrong)
+        yield from ((str(one), str(value)) for one in wrong if one not in denied)
 
 
 def _texts(draw: Draw, member: str) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from shlex import quote
 
@@ -18,7 +18,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.guard.tool_classes import Permission
 from crosswind.injectors.operator import Registered
-from crosswind.injectors.targets import Recovery, ToolClass, ToolResultTarget, UserTarget, Withheld
+from crosswind.injectors.targets import Draw, Recovery, ToolClass, ToolResultTarget, UserTarget, Withheld
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.json_payload import (
     NOT_JSON,
@@ -55,7 +55,8 @@ FULL_TOOL = BoundsRefusal("the tool's results have met as many injections as `ev
 NO_ROOM = BoundsRefusal("the session's bounds would leave no room to settle it")
 """The refusal of a doubt that could not be settled later."""
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(rf"[{entities.UNSPACED}]|[^\W{entities.UNSPACED}]+")
+NO_DRAW: Draw = {}
 
 
 class Spent(msgspec.Struct, frozen=True, gc=False):
@@ -115,19 +116,28 @@ def check_read_elsewhere(target: ToolResultTarget, after: str, read: Iterable[st
     )
 
 
-def check_user_text(entry: Registered, target: UserTarget, after: str) -> str | None:
-    """Why the policy may not see this in place of the user's text; None if it may."""
+def check_user_text(entry: Registered, target: UserTarget, after: str, draw: Draw = NO_DRAW) -> str | None:
+    """Why the policy may not see this in place of the user's text; None if it may. The phrases of
+    `draw` may hold a rival of a value, and a coarse form."""
     if not after.strip() and target.text.strip():
         return "nothing of the message was left"
     withheld_for_good = entry.recovery is not Recovery.ASK_USER or not target.user_can_answer
     if withheld_for_good and (lost := entities.find_lost(target.text, after, target.tools)) is not None:
         return f"it would have changed {lost!r:.60}, which the task may depend on"
     added = entities.find_added_numbers(target.text, after)
-    if added and (added := added - entities.find_numbers(" ".join(target.unsettled))):
+    if added and (
+        added := added - entities.find_numbers(" ".join((*target.unsettled, *_list_phrases(draw))))
+    ):
         return f"it would have added {min(added)!r:.60}, which could be taken for one of the user's facts"
     if entry.recovery is Recovery.IGNORE and not _words_kept(target.text, after):
         return "it would have lost some of the user's own words"
     return _json_broken(target.text, after)
+
+
+def _list_phrases(draw: Draw) -> Iterator[str]:
+    """What an operator words with the packs: their phrases, filled with values and rivals that it drew."""
+    if "phrases" in draw:
+        yield from (str(edit["now"]) for edit in draw.get("edits", ()))
 
 
 def check_instructions(before: str, after: str) -> str | None:

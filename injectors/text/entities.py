@@ -27,11 +27,11 @@ Span = tuple[int, int]
 LONGEST_TOKEN = 64
 """Characters of the longest token that is cached."""
 
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff00-\uff0f"
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff00-\uff0f"
 """Scripts written without spaces: each of their characters is a token of its own."""
 
-_UNSPACED_LETTER = re.compile(rf"[{_UNSPACED}]")
-_TOKEN = re.compile(rf"[^\s{_UNSPACED}]+|[{_UNSPACED}]")
+_UNSPACED_LETTER = re.compile(rf"[{UNSPACED}]")
+_TOKEN = re.compile(rf"[^\s{UNSPACED}]+|[{UNSPACED}]")
 _EDGES = ".,;:!?¿¡()[]{}<>\"'“”‘’«»„…،؛؟。、"
 _LETTERS = re.compile(r"[^\W\d_]+")
 _TECHNICAL = re.compile(r"_|@|://|\\|\w/\w|\w\.\w|^[#$€£¥₹@]|[^\W\d_A-Z][A-Z]|^www\.", re.ASCII)

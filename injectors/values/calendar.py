@@ -10,6 +10,7 @@ MONTHS: dict[str, tuple[str, ...]] = {
         "en": "January February March April May June July August September October November December",
         "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
         "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+        "ar": "يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر",
         "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
     }.items()
 }
@@ -24,6 +25,12 @@ WEEKDAYS: dict[str, tuple[str, ...]] = {
 }
 NEAR_DAYS: dict[str, tuple[str, ...]] = {
     "en": ("today", "tomorrow", "the day after tomorrow"),
+    "en, weeks": ("this week", "next week", "the week after next"),
+    "en, months": ("this month", "next month"),
+    "en, past months": ("last month", "the month before last"),
+    "en, years": ("this year", "next year"),
+    "en, past years": ("last year", "the year before last"),
+    "en, weekends": ("this weekend", "next weekend"),
     "de": ("heute", "morgen", "übermorgen"),
     "es": ("hoy", "mañana", "pasado mañana"),
     "fr": ("aujourd'hui", "demain", "après-demain"),

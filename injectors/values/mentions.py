@@ -12,13 +12,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 
 import msgspec
 
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.text.languages import Language, detect_language
 from crosswind.injectors.text.quotations import find_literals, find_plain_names
-from crosswind.injectors.values.calendar import MONTHS, NEAR_DAYS, WEEKDAYS
+from crosswind.injectors.values.calendar import MONTHS, NEAR_DAYS, WEEKDAYS, month_of
+from crosswind.injectors.values.known_names import CITIES, GIVEN_NAMES
+from crosswind.injectors.values.numerals import list_numerals
 from crosswind.injectors.values.parameters import Parameter, ValueType, list_parameters
 
 LONGEST = 16_384
@@ -49,11 +52,12 @@ def find_mentions(text: str, tools: ToolList) -> tuple[Mention, ...]:
 
 
 _NUMBER = r"\d+(?:[.,]\d+)*"
-_NUMBER_WORDS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|fifty"
+_NUMBER_WORDS = "|".join(sorted({*map(re.escape, list_numerals())}, key=len, reverse=True))
 _MONTH = "|".join(
     sorted({re.escape(name) for names in MONTHS.values() for name in names}, key=len, reverse=True)
 )
 _MONTH = rf"(?:{_MONTH}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
+_MONTH_NAMES = rf"(?:{'|'.join(MONTHS['en'])})"
 _NTH = r"\d{1,2}(?:st|nd|rd|th|er|º|\.)?"
 _DAYS_IN_WORDS = "|".join(
     sorted(
@@ -76,7 +80,9 @@ _FORMS: tuple[tuple[ValueType, str], ...] = (
         ValueType.DATE,
         rf"\d{{4}}-\d\d-\d\d|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|(?:\d{{4}}年)?\d{{1,2}}月\d{{1,2}}[日号號]|"
         rf"\b{_MONTH} {_NTH}(?:,? \d{{4}})?|\b{_NTH} (?:of |de )?{_MONTH}(?:,? (?:de )?\d{{4}})?|"
-        rf"(?:\bnext |\bthis |\blast )?\b(?:{_DAYS_IN_WORDS})(?!\w)|(?:今天|明天|后天|周[一二三四五六日])",
+        rf"(?:\bnext |\bthis |\blast )?\b(?:{_DAYS_IN_WORDS})(?!\w)|"
+        r"(?:今天|明天|后天|周[一二三四五六日]|明日)|"
+        rf"\b(?:next|this|last) (?:week|month|year|weekend|quarter)\b|\b{_MONTH_NAMES}\b(?: \d{{4}})?",
     ),
     (
         ValueType.TIME,
@@ -87,12 +93,12 @@ _FORMS: tuple[tuple[ValueType, str], ...] = (
     (
         ValueType.MONEY,
         rf"[$€£¥₹] ?{_NUMBER}|\b{_NUMBER} ?(?:[€£¥]|(?:{_CURRENCIES})\b)|\b(?:USD|EUR|GBP|INR) {_NUMBER}|"
-        rf"{_NUMBER} ?[元円块]",
+        rf"{_NUMBER} ?[万億千百]?[元円块]",
     ),
     (
         ValueType.DURATION,
-        rf"\b(?:{_NUMBER}|an?|{_NUMBER_WORDS}|ein(?:e|en)?|zwei|drei|dos|tres|deux|trois)[ -](?:{_UNITS})\b|"
-        r"\d+ ?(?:分钟|小时|天|周|个月|年|時間|分間|日間|週間)",
+        rf"\b(?:{_NUMBER}|an?|one|{_NUMBER_WORDS}|ein(?:e|en)?)[ -](?:{_UNITS})\b|"
+        r"\d+ ?(?:分钟|小时|天|周|个月|年|時間|分間|日間|週間|泊)",
     ),
     (
         ValueType.FILE,
@@ -101,21 +107,54 @@ _FORMS: tuple[tuple[ValueType, str], ...] = (
         r"cpp|java|go|rs|rb|sql|log|zip|tar|gz|toml|ini|cfg|xml|ipynb|mp[34]|wav)\b",
     ),
     (
+        ValueType.NUMBER,
+        rf"(?<![\w.-]){_NUMBER}(?:[ck]?m|mm|k?g|mg|m?l|[km]ph|km/h|mi|ft|lbs?|[gmt]b|°[CF])(?![\w-])",
+    ),
+    (
         ValueType.ID,
         r"#[\w-]{0,40}\d[\w-]{0,40}|"
         r"(?<![\w-])(?=[\w-]{0,40}[A-Za-z])(?=[\w-]{0,40}\d)[A-Za-z0-9]{1,40}(?:[-_][A-Za-z0-9]{1,40}){0,8}(?![\w-])",
     ),
-    (ValueType.NUMBER, rf"(?<![\w.]){_NUMBER}(?![\w%])|\b(?:{_NUMBER_WORDS})\b"),
+    (ValueType.NUMBER, rf"(?<![\w.]){_NUMBER}(?: ?%|(?![\w]| ?[万億千百]))|\b(?:{_NUMBER_WORDS})\b"),
 )
 _FORM = re.compile(
     "|".join(f"(?P<f{number}>{form})" for number, (_, form) in enumerate(_FORMS)),
     # Letters without spaces between them are no part of a value: `订单A20931`.
     re.IGNORECASE | re.ASCII,
 )
+_LOWER_MONTHS = frozenset(name.lower() for name in MONTHS["en"])
+"""In lower case they may be other words: may, march."""
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
-_NAMED_RUN = re.compile(
-    r"(?<![\w'’])[A-ZÀ-ÖØ-Þ][\w'’-]*[^\W\d_](?:[ -](?:(?:of|de|la|le|du|von|the|&) )?[A-ZÀ-ÖØ-Þ][\w'’-]*)*"
+_NAMED = r"[A-ZÀ-ÖØ-Þ][\w'’-]*"
+_NAMED_RUN, _GERMAN_RUN = (
+    re.compile(
+        rf"(?<![\w'’])(?:(?:Dr|Mr|Mrs|Ms|Prof|St|Herr|Frau)\b\.? )?{_NAMED}[^\W\d_](?:[ -]{joined}{_NAMED})*"
+    )
+    for joined in ("(?:(?:of|de|la|le|du|von|the|&) )?", "")
 )
+_STREET = re.compile(
+    r"\b\d{1,5}[a-z]? (?:[A-Z][a-z]+ ){1,3}"
+    r"(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Drive|Boulevard|Blvd|Court|Way)\b"
+)
+_KNOWN_CITY = re.compile(
+    "|".join(
+        sorted({re.escape(city) for cities in CITIES.values() for city in cities}, key=len, reverse=True)
+    ),
+    re.IGNORECASE,
+)
+_HONOURED = re.compile(
+    r"[\u4e00-\u9fff]{1,4}(?=さん|様|氏)|(?<=[给找跟约])[王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗][\u4e00-\u9fff](?![\u4e00-\u9fff]?店)"
+)
+"""Names of persons, behind which or before which a word tells so."""
+_ENDS_AMOUNT = frozenset("a an ein eine einen".split())  # noqa: SIM905
+_BEFORE_STRETCH = frozenset(
+    """
+    about after almost another around at by every for half in is last least most next only over past
+    take takes than the this under up wait within für in nach seit vor
+    """.split()  # noqa: SIM905
+)
+"""Words behind which `a week` is a duration; behind an amount it means each."""
+_NO_NAME = frozenset(("I", "OK", "PM", "AM", "Sie", "Ihnen", "Ihr", "Ihre", "Ihren"))
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;]\s+|\n\s*)[\"'“¿¡(]*$")
 _BEFORE_PLACE = frozenset(
     """
@@ -161,8 +200,8 @@ def _find_mentions(text: str, parameters: tuple[Parameter, ...]) -> tuple[Mentio
         if not choices or 1 in taken[start:end]:
             continue
         taken[start:end] = b"\1" * (end - start)
-        chosen, named = _nearest(text, start, end, choices)
-        thing = chosen.thing if named or chosen.type is kind else None
+        chosen, named = _nearest(text, start, end, kind, choices)
+        thing = chosen.thing if named else _shared_thing(kind, choices)
         options = chosen.options if kind is ValueType.OPTION else ()
         literal = kind is ValueType.FILE or 1 in quoted[start:end]
         found.append(Mention(start, end, text[start:end], kind, thing, options, literal))
@@ -177,14 +216,44 @@ def _fillable(kind: ValueType, parameters: Sequence[Parameter]) -> tuple[Paramet
     return ()
 
 
-def _nearest(text: str, start: int, end: int, choices: Sequence[Parameter]) -> tuple[Parameter, bool]:
-    """The parameter whose words stand around the value, or the first one; and whether any do."""
+def _nearest(
+    text: str, start: int, end: int, kind: ValueType, choices: Sequence[Parameter]
+) -> tuple[Parameter, bool]:
+    """The parameter that a word nearest to the value names, or the first one; and whether any is named."""
     before = [word.lower() for word in _WORD.findall(text[max(0, start - _NEAR) : start])]
     behind = [word.lower() for word in _WORD.findall(text[end : end + _NEAR])]
-    around = {*before, *behind, *_DIRECTIONS.get(before[-1] if before else "", ())}
-    around |= {word.removesuffix("s") for word in around}
-    shared = [len(around.intersection(one.words)) for one in choices]
-    return choices[shared.index(max(shared))], max(shared) > 0
+    if kind is ValueType.NAME and text[start:end].partition(" ")[0] in GIVEN_NAMES:
+        persons = [one for one in choices if not _PERSONS.isdisjoint(one.words)]
+        if len({one.thing for one in persons}) == 1:
+            return persons[0], True
+    distances: dict[str, int] = {}
+    for distance, words in enumerate(zip_longest(before[: -_FAR - 1 : -1], behind[:_BEHIND], fillvalue="")):
+        for place, word in enumerate(words):
+            distances.setdefault(word, 2 * distance + place)
+            distances.setdefault(word.removesuffix("s"), 2 * distance + place)
+    for word in _DIRECTIONS.get(before[-1] if before else "", ()):
+        distances[word] = 0
+    far = 4 * _NEAR
+    near = [min((distances.get(word, far) for word in one.words), default=far) for one in choices]
+    return choices[near.index(min(near))], min(near) < far
+
+
+def _shared_thing(kind: ValueType, choices: Sequence[Parameter]) -> str | None:
+    """What a value is that any of the parameters takes: "date" for a departure date and a new date."""
+    things = {one.thing for one in choices if one.type is kind}
+    if len(things) == 1:
+        return things.pop()
+    heads = {thing.rpartition(" ")[2] for thing in things if thing is not None}
+    return heads.pop() if len(heads) == 1 and None not in things else None
+
+
+_FAR, _BEHIND = 6, 2
+"""Words before a value, and behind it, that may name it."""
+_PERSONS = frozenset(
+    """
+    person user username recipient contact receiver sender patient assignee customer employee friend attendees
+    """.split()  # noqa: SIM905
+)
 
 
 def _find_options(
@@ -208,29 +277,56 @@ def _find_options(
 
 
 def _find_forms(text: str) -> Iterator[tuple[int, int, ValueType]]:
+    yield from ((*match.span(), ValueType.PLACE) for match in _STREET.finditer(text))
     for match in _FORM.finditer(text):
         kind = _FORMS[int(str(match.lastgroup)[1:])][0]
-        end = match.end() - (match[0][-1] in ".,")
-        if not _ORDINAL.fullmatch(match[0]) and end > match.start():
-            yield match.start(), end, kind
+        start, end = match.start(), match.end() - (match[0][-1] in ".,")
+        if _ORDINAL.fullmatch(match[0]) or end <= start:
+            continue
+        if kind is ValueType.DATE and match[0][0].islower() and match[0] in _LOWER_MONTHS:
+            continue
+        if match[0] == "May" and _SENTENCE_START.search(text[max(0, start - 8) : start]):
+            continue
+        each = kind is ValueType.DURATION and match[0].partition(" ")[0].lower() in _ENDS_AMOUNT
+        if each and _last_word(text, start) not in _BEFORE_STRETCH:
+            continue
+        yield start, end, kind
 
 
 def _find_names(text: str) -> Iterator[tuple[int, int, ValueType]]:
     """Capitalised words that no sentence begins with: places behind a preposition of place, and names. In
-    German a single one may be any noun.
+    German a single one may be any noun. And cities and persons that are told by what they are called.
     """
-    nouns_are_small = detect_language(text) is not Language.DE
-    for match in _NAMED_RUN.finditer(text):
+    german = detect_language(text) is Language.DE
+    for match in (_GERMAN_RUN if german else _NAMED_RUN).finditer(text):
         start, end = match.span()
-        if match[0] == "I" or match[0].startswith(("I'", "I’")):
+        words = match[0].split(" ")
+        if not _NO_NAME.isdisjoint(words) or match[0].startswith(("I'", "I’")) or month_of(match[0]):
             continue
-        several = " " in match[0]
-        if not several and _SENTENCE_START.search(text[max(0, start - 8) : start]):
+        several = len(words) > 1
+        first = _SENTENCE_START.search(text[max(0, start - 8) : start])
+        if first and (not several or german):
             continue
-        before = _WORD.findall(text[max(0, start - 16) : start])
-        place = bool(before) and before[-1].lower() in _BEFORE_PLACE
-        if place:
+        if _last_word(text, start) in _BEFORE_PLACE:
             yield start, end, ValueType.PLACE
-        if several or nouns_are_small:
+        if several or not german:
             yield start, end, ValueType.NAME
             yield start, end, ValueType.PLACE
+    yield from ((*match.span(), ValueType.NAME) for match in _HONOURED.finditer(text))
+    for match in _KNOWN_CITY.finditer(text):
+        start, end = match.span()
+        apart = not _LETTER.match(text[start - 1 : start]) and not _LETTER.match(text[end : end + 1])
+        small = match[0].islower() and match[0].isascii()
+        if small and (match[0] == "nice" or _last_word(text, start) not in _BEFORE_PLACE):
+            continue
+        if apart or _IDEOGRAPH.match(match[0]):
+            yield start, end, ValueType.PLACE
+
+
+def _last_word(text: str, at: int) -> str:
+    words = _WORD.findall(text[max(0, at - 16) : at])
+    return words[-1].lower() if words else ""
+
+
+_LETTER = re.compile(r"[^\W_]")
+_IDEOGRAPH = re.compile(r"[\u3400-\u9fff]")

@@ -47,7 +47,13 @@ class Parameter(msgspec.Struct, frozen=True, gc=False):
     @property
     def thing(self) -> str | None:
         """What fills it, in plain words and without an article; None where its name says nothing."""
+        if self.options and self.options[0].startswith("with "):
+            return None
         words = [_SPOKEN.get(word, word) for word in self.words]
+        while len(words) > 1 and words[-1] in _TRAILING:
+            words.pop()
+        if self.type is ValueType.NUMBER and len(words) == 1 and _PLURAL.search(words[0]):
+            words.insert(0, "number of")
         if len(words) > 1 and words[-1] in ("id", "ids", "name", "code") and self.type is not ValueType.NAME:
             words.pop()
         plain = " ".join(words)
@@ -55,8 +61,16 @@ class Parameter(msgspec.Struct, frozen=True, gc=False):
 
 
 _SPOKEN = {"num": "number of", "qty": "quantity", "max": "maximum", "min": "minimum", "dest": "destination"}
+_PLURAL = re.compile(r"[^siu]s$")
+_TRAILING = frozenset(
+    "from to by at in on for of with mg kg km cm days hours minutes seconds nights months years str".split()  # noqa: SIM905
+)
+"""Words at a name's end that say less what it is than how it is told."""
 _EMPTY = frozenset(
-    {"value", "data", "input", "query", "text", "params", "item", "type", "number of", "option"}
+    {
+        *("value", "data", "input", "query", "text", "params", "item", "type", "number of", "option"),
+        *("days", "hours", "minutes", "seconds", "nights", "weeks", "months", "years", "number"),
+    }
 )
 _FORMATS = {
     "date": ValueType.DATE,
@@ -72,7 +86,7 @@ _BY_WORD: tuple[tuple[ValueType, frozenset[str]], ...] = tuple(
     (kind, frozenset(words.split()))
     for kind, words in (
         (ValueType.EMAIL, "email mail mailbox"),
-        (ValueType.DATE, "date day deadline birthday dob due checkin checkout expiry"),
+        (ValueType.DATE, "date day deadline birthday dob due checkin checkout expiry month"),
         (
             ValueType.FILE,
             "file files filename path folder directory dir url uri link",
@@ -89,10 +103,13 @@ _BY_WORD: tuple[tuple[ValueType, frozenset[str]], ...] = tuple(
         (
             ValueType.NAME,
             "name title author artist person user username recipient contact company movie song album "
-            "receiver sender patient doctor customer employee brand product model team player ticker symbol",
+            "receiver sender assignee attendee attendees owner friend patient doctor customer employee "
+            "brand product model team player ticker symbol",
         ),
     )
 )
+_NAMED_KINDS = frozenset("file folder directory city country region town street".split())  # noqa: SIM905
+"""Kinds that a name's last word hides: `file_name` is a file."""
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _DEPTH = 6
 """How deep nested objects are looked into."""
@@ -139,8 +156,14 @@ def _walk(tool: ToolSchema, schema: Any, depth: int) -> Iterator[Parameter]:
         leaf = items if isinstance(items, Mapping) else member
         if isinstance(leaf.get("properties"), Mapping):
             yield from _walk(tool, leaf, depth - 1)
+        elif leaf.get("type") == "boolean":
+            if said := _list_said(str(name)):
+                yield Parameter(tool.name, str(name), ValueType.OPTION, said)
         elif (kind := _find_type(str(name), leaf)) is not None:
-            yield Parameter(tool.name, str(name), kind, _find_options(leaf))
+            options = _find_options(leaf)
+            if kind is ValueType.WORD and (options := _find_quoted(leaf)):
+                kind = ValueType.OPTION
+            yield Parameter(tool.name, str(name), kind, options)
 
 
 def _find_type(name: str, schema: Mapping[str, Any]) -> ValueType | None:
@@ -153,6 +176,8 @@ def _find_type(name: str, schema: Mapping[str, Any]) -> ValueType | None:
     if (formatted := _FORMATS.get(str(schema.get("format")))) is not None:
         return formatted
     words = split_name(name)
+    if len(words) > 1 and words[-1] == "name" and words[-2] in _NAMED_KINDS:
+        words = words[:-1]
     numeric = declared in ("integer", "number", "float")
     for word in reversed(words):  # The last word of a name is what it names: `file_date` is a date.
         for kind, known in _BY_WORD:
@@ -161,10 +186,40 @@ def _find_type(name: str, schema: Mapping[str, Any]) -> ValueType | None:
     return ValueType.NUMBER if numeric else ValueType.WORD
 
 
+def type_of_name(name: str) -> ValueType | None:
+    """The type of value that a name says; None where it says none."""
+    kind = _find_type(name, {"type": "string"})
+    return None if kind is ValueType.WORD else kind
+
+
 def _narrow(kind: ValueType) -> ValueType:
     """The type of a parameter that takes a number and is called like a kind of value."""
     numbers = (ValueType.MONEY, ValueType.DURATION, ValueType.TIME)
     return kind if kind in numbers else ValueType.NUMBER
+
+
+def _list_said(name: str) -> tuple[str, ...]:
+    """How a user says yes and no to a parameter that is one of both: "with breakfast"."""
+    words = [word for word in split_name(name) if word not in _ASKING]
+    said = " ".join(words)
+    return (f"with {said}", f"without {said}") if words and all(len(word) > 4 for word in words) else ()
+
+
+_ASKING = frozenset(
+    """
+    is has have include includes included including with add enable enabled want wants need needs required use
+    """.split()  # noqa: SIM905
+)
+_QUOTED = re.compile(r"[\"'`‘“]([\w -]{2,30})[\"'`’”]")
+_LONGEST_DESCRIPTION = 2_000
+
+
+def _find_quoted(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """The values that a description enumerates in quotation marks."""
+    said = schema.get("description")
+    found = _QUOTED.findall(said[:_LONGEST_DESCRIPTION]) if isinstance(said, str) else []
+    options = tuple(dict.fromkeys(found))
+    return options if len(options) > 1 else ()
 
 
 def _find_options(schema: Mapping[str, Any]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from crosswind.simulators.environment import Message
@@ -69,12 +69,29 @@ def _call_message(following: NextCalls, made: int) -> Message:
 def _ask_for(seen: Transcript, what: str, position: int = 0) -> str:
     """The entity of that sort that the user named at that position; asks where there is none."""
     hits = (hit for text in seen.user_texts for hit in _PATTERNS[what].findall(text))
-    found = list(dict.fromkeys(filter(None, hits)))
+    found = _list_meant(filter(None, hits))
     if len(found) > position:
         return str(found[position])
     if not seen.recovers:
         raise GaveUp(_QUESTIONS[what])
     raise _Ask(_QUESTIONS[what])
+
+
+def _list_meant(said: Iterable[str]) -> list[str]:
+    """What the user named, in order. Of two that differ in one character the last one said is meant: the
+    other was a slip, which the user has put right."""
+    found: list[str] = []
+    for one in said:
+        slip = next((at for at, other in enumerate(found) if _differ_in_one(one, other)), None)
+        if slip is not None:
+            found[slip] = one
+        elif one not in found:
+            found.append(one)
+    return list(dict.fromkeys(found))
+
+
+def _differ_in_one(one: str, other: str) -> bool:
+    return len(one) == len(other) and sum(a != b for a, b in zip(one, other, strict=True)) == 1
 
 
 def _order_status(seen: Transcript, order: str) -> str:

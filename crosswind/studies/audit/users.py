@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from crosswind.gateway.trajectory.record import Event
@@ -33,21 +32,30 @@ def _find_broken_facts(piece: Piece) -> Found:
     """What is wrong with the text that is shown in the end, each with the event that brought it."""
     asked = [event for event in piece.events if event.recovery == "ask_user"]
     withheld = [value for event in asked for value in event.draw.get("withheld", ())]
+    coarse = [value for event in asked for value in event.draw.get("coarse", ())]
     for lost in words.find_missing(piece.clean, piece.shown):
         event = _first(piece, partial(_lacks, piece.clean, lost))
-        if len(withheld) != 1:
+        if len(withheld) > 1 or not (withheld or coarse):
             yield event, event.turn_index, f"{lost!r:.60} is lost"
             break
-        if lost not in str(withheld):
+        if lost not in str([*withheld, *coarse]):
             yield event, event.turn_index, f"{lost!r:.60} is lost, which isn't what was withheld"
     if (quoted := words.find_added_behind(piece.clean, piece.shown)) is not None:
         event = _first(piece, partial(_adds_behind, piece.clean))
         yield event, event.turn_index, f"something was added to {quoted!r:.60}, which isn't closed"
-    # Who settles a doubt says again what was in doubt; below it is seen to that it was.
+    # Who settles a doubt says again what was in doubt; below it is seen to that it was. A rival and a coarse
+    # form are the draw's own.
     settled = [str(value) for event in piece.events for value in event.draw.get("settles", ())]
-    for made in words.find_made_up(" ".join((piece.clean, *settled)), piece.shown):
+    drawn = [
+        str(edit.get("now")) for event in piece.events if "phrases" in event.draw for edit in _edits(event)
+    ]
+    for made in words.find_made_up(" ".join((piece.clean, *settled, *drawn)), piece.shown):
         event = _first(piece, partial(_has_word, made))
         yield event, event.turn_index, f"{made!r:.60} is made up"
+
+
+def _edits(event: Event) -> Iterator[Mapping[str, object]]:
+    yield from event.draw.get("edits", ())
 
 
 def _first(piece: Piece, broken: Callable[[str], bool]) -> Event:
@@ -74,9 +82,10 @@ def check_contradictions(audited: AuditedSession) -> Found:
             final = [str(one) for one in event.draw.get("final", ())]
             if not final and event.operator == "user.inconsistent" and not event.draw.get("owed"):
                 yield event, event.turn_index, "it settles nothing"
-            wrong = [one for one in _contradicting_words(event, piece.clean) if one not in final]
             for value in final:
+                wrong = _list_wrong(event, value)
                 late = next((one for one in wrong if _is_later(one, value, piece.shown)), None)
+                said = any(value in str(edit.get("now")) for edit in _edits(event))
                 if value not in piece.clean and value not in event.draw.get("settles", ()):
                     yield event, event.turn_index, f"what it settles on, {value!r:.60}, isn't the user's"
                 elif late is not None:
@@ -86,8 +95,10 @@ def check_contradictions(audited: AuditedSession) -> Found:
                         event.turn_index,
                         f"{late!r:.60} and not {value!r:.60} is what was said last",
                     )
-                elif piece.shown.lower().count(value.lower()) <= event.before.lower().count(value.lower()):
+                elif not said or words.last_of(piece.shown.lower(), value.lower()) < 0:
                     yield event, event.turn_index, f"{value!r:.60} isn't settled"
+                elif "phrases" in event.draw and not event.draw.keys() & {"wrong", "settles"}:
+                    yield event, event.turn_index, f"{value!r:.60} isn't contradicted"
 
 
 def _is_later(one: str, other: str, text: str) -> bool:
@@ -113,19 +124,8 @@ def check_doubts(audited: AuditedSession) -> Found:
                 yield event, event.turn_index, f"it isn't settled within {LATEST} messages"
 
 
-_BELIEVED = re.compile(r"\bit is ([^,.]+), (?:then again|so I am)")
-_DENIAL = frozenset(("no", "that", "is", "wrong"))
-
-
-def _contradicting_words(event: Event, clean: str) -> Iterator[str]:
-    """What came with a contradiction and isn't so: a word that is taken back at once, the words of a sentence
-    that is called wrong and aren't the user's own, and what the user only believed."""
-    own = {word.lower() for word in words.words(f"{clean} {event.before}")}
-    for edit in event.draw.get("edits", ()):
-        said = str(edit.get("now"))
-        false, denied, _ = said.partition("No, that is wrong")
-        if denied:
-            yield from (word for word in words.words(false) if word.lower() not in own | _DENIAL)
-        elif "no, " in said.lower():
-            yield from (word for word in words.words(said)[:1] if word.lower() not in own)
-        yield from _BELIEVED.findall(said)
+def _list_wrong(event: Event, value: str) -> list[str]:
+    """What the user says in the value's place before, and doesn't deny behind it."""
+    said = event.draw.get("wrong")
+    wrong = said.get(value, ()) if isinstance(said, dict) else ()
+    return [str(one) for one in wrong if one not in event.draw.get("denied", ())]

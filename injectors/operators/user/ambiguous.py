@@ -1,36 +1,42 @@
-"""A user who leaves constraints vague, and gives them when asked."""
+"""A user who leaves values open that the tools ask for, and gives them when asked."""
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
-from crosswind.injectors.operators.user.sentences import is_prose, split_sentences
-from crosswind.injectors.operators.user.withheld_facts import find_withholdable
-from crosswind.injectors.operators.words.requests import COMPARED, HEDGES, VAGUER
+from crosswind.injectors.operators.phrases import NO_PACK, find_setting
+from crosswind.injectors.operators.user.sentences import is_prose
+from crosswind.injectors.operators.user.spoken_values import find_spoken, was_said
+from crosswind.injectors.operators.user.vague_languages import find_place
+from crosswind.injectors.operators.user.vague_place import Place
+from crosswind.injectors.packs.draw import Setting, draw_phrase
+from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
-from crosswind.injectors.text.edits import (
-    apply_edits,
-    compile_phrases,
-    drop_overlaps,
-    find_unprotected,
-    make_edit,
-    touches,
-)
-from crosswind.injectors.text.languages import mark_unable
+from crosswind.injectors.text.edits import apply_edits, drop_overlaps, make_edit
+from crosswind.injectors.text.entities import UNSPACED
+from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
+from crosswind.injectors.values.coarse import list_coarse_forms
+from crosswind.injectors.values.mentions import Mention
+from crosswind.injectors.values.parameters import ValueType
 from crosswind.injectors.wording import written_form
 
-_EXACT = compile_phrases(*VAGUER)
-_COMPARED = re.compile(rf"(?<=\bthe )(?:{'|'.join(COMPARED)})(?= one\b)", re.IGNORECASE)
-_END = re.compile(r"(?<=[a-z]{2})(?=[.?](?:\s|$)|\s*$)")
-_REQUEST = re.compile(
-    r"\b(?:can|could|would|will|please|want|need|like|help|how|what|which|where)\b", re.IGNORECASE
-)
+LEAST_WORDS = 5
+"""Words that a later message has beside its values, where it isn't an answer: no answer is vague."""
+
+NOBODY = "nobody could be asked for what the user would leave open"
+_ONE_OF_ITS_KIND = (ValueType.ID, ValueType.EMAIL, ValueType.FILE)
+_LEFT_OUT = 0.3
+"""How often a value that can be left out with its preposition is."""
+_BARE = 0.4
+"""How often a coarse form stands by itself."""
 
 
 @operator(
@@ -40,43 +46,174 @@ _REQUEST = re.compile(
     aliases=("ambiguity",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Ambiguous Instructions)",
     effect=Effect.ADDS,
+    version=2,
 )
 class Ambiguous:
-    """Constraints are blurred (`exactly`, `the larger one`), and one fact is withheld until asked for.
+    """Values that fill the tools' parameters are told less exactly (`mid-November`) or not at all.
 
-    Severity: the share of the message's constraints that are vague. Only the first message is made vague:
-    later ones are the answers. A fact (an id, an address, a day, a time, an amount, a count, a place) is
-    withheld only where a user can answer, and where the message has no second one of its kind that could be
-    taken for it; one at most, so that one answer brings all of it back. A message with nothing of either
-    kind ends a sentence in doubt of its words (`if that makes sense`).
+    Severity: the share of the message's values that become vague, at least one. One of them at most is
+    withheld; the others keep a coarse form, which says what to ask for. The user gives each when asked:
+    nothing is vague that this user has said before, nor an answer of a few words, so that each value is asked
+    for once. Quotations and what is to be passed on stay. Where no user can answer, nothing happens.
     """
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        points = [rng.uniform(), rng.uniform()]
-        if target.ordinal > 0 or not is_prose(target.text):
+        if not is_prose(target.text):
             return None
-        withheld = rng.shuffled(list(find_withholdable(target))) if target.user_can_answer else []
-        # One fact at most, so that one answer of the user's brings everything back.
-        lost = [fact for fact, point in zip(withheld, points, strict=False) if point < severity][:1]
-        edits = lost + [blur for blur in _find_blurs(target) if rng.chance(severity)]
-        if not edits and points[0] < severity:
-            unable = mark_unable(target.text, {"edits": [], "withheld": []})
-            if unable is not None:
-                return unable
-            edits = _draw_hedge(target, rng)
-        if not edits:
+        spoken = [one for one in find_spoken(target) if not was_said(target, one.text)]
+        if target.ordinal > 0 and _is_answer(target.text, spoken):
             return None
-        edits = drop_overlaps(edits)
-        return {"edits": edits, "withheld": [fact["was"] for fact in lost if fact in edits]}
+        setting = find_setting(target)
+        if setting is None:
+            foreign = target.tools and is_foreign(target.text)
+            return {"edits": [], "withheld": [], UNABLE: NO_PACK} if foreign else None
+        found = list(_find_places(target.text, spoken, setting.language))
+        if not found:
+            return None
+        if not target.user_can_answer:
+            return {"edits": [], "withheld": [], UNABLE: NOBODY}
+        return _draw_edits(target, rng, setting, found, max(1, math.ceil(severity * len(spoken) - 1e-9)))
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         return Result(apply_edits(target.text, draw["edits"]), _describe(draw))
 
 
+def _is_answer(text: str, spoken: list[Mention]) -> bool:
+    """Whether the message says little beside its values."""
+    rest = apply_edits(text, [make_edit(one.start, one.text, " ") for one in spoken])
+    words = _WORD.findall(rest)
+    return len(words) < LEAST_WORDS
+
+
+_WORD = re.compile(rf"[^\W{UNSPACED}]+|[{UNSPACED}]{{2}}")
+
+
+def _find_places(text: str, spoken: list[Mention], language: Language) -> Iterator[tuple[Mention, Place]]:
+    """The values that can be made vague, each with its place."""
+    kinds, times = Counter(one.type for one in spoken), Counter(one.text.lower() for one in spoken)
+    for one in spoken:
+        # A second one of its kind could be taken for it; one that is said twice would still be told.
+        if times[one.text.lower()] > 1 or (one.type in _ONE_OF_ITS_KIND and kinds[one.type] > 1):
+            continue
+        if (place := find_place(text, one, language)) is not None:
+            yield one, place
+
+
+def _draw_edits(
+    target: UserTarget, rng: SeededRandom, setting: Setting, found: list[tuple[Mention, Place]], most: int
+) -> Draw | None:
+    edits: list[dict[str, Any]] = []
+    withheld: list[str] = []
+    coarse: list[str] = []
+    phrases: list[str] = []
+    for one, place in rng.shuffled(found):
+        made = _draw_edit(target, rng, setting, one, place, phrases, outright=not withheld)
+        if made is None or drop_overlaps([*edits, made[0]]) != sorted(
+            [*edits, made[0]], key=lambda one: one["at"]
+        ):
+            continue
+        edit, phrase, form = made
+        edits.append(edit)
+        (withheld if form is None else coarse).append(one.text)
+        phrases += [phrase] if phrase else []
+        if len(edits) == most:
+            break
+    if not edits:
+        return None
+    return {"edits": drop_overlaps(edits), "withheld": withheld, "coarse": coarse, "phrases": phrases}
+
+
+def _draw_edit(
+    target: UserTarget,
+    rng: SeededRandom,
+    setting: Setting,
+    one: Mention,
+    place: Place,
+    used: list[str],
+    *,
+    outright: bool,
+) -> tuple[dict[str, Any], str, str | None] | None:
+    """An edit that makes a value vague, the pack entry that words it, and the coarse form in it."""
+    text, left_out, bare = target.text, rng.chance(_LEFT_OUT), rng.chance(_BARE)
+    forms = list_coarse_forms(one, setting.language)
+    form = rng.choice(forms) if forms else None
+    accept, drops = place.accept, outright and place.dropped is not None
+    if accept is not None and form is not None and bare and _stands_alone(one, setting.language):
+        edit = _replace(text, place.start, place.end, place.join(form, form))
+        return None if edit is None else (edit, "", form)
+    if accept is not None and not (drops and left_out):
+        slots = {"thing": one.thing} if one.thing and setting.language is Language.EN else {}
+        if form is not None:
+            slots["coarse"] = form
+        phrase = draw_phrase(
+            rng,
+            setting,
+            "user.ambiguous",
+            "vague",
+            slots=slots,
+            type=one.type,
+            used={*target.branch.phrases, *used},
+            accept=lambda entry: accept(entry) and (outright or _is_coarse(entry)),
+        )
+        if phrase is not None:
+            is_coarse = form is not None and form in phrase.text
+            said = place.join(phrase.text, form if is_coarse else None)
+            edit = _replace(text, place.start, place.end, said)
+            return None if edit is None else (edit, phrase.entry, form if is_coarse else None)
+    if drops and place.dropped_span is not None and place.dropped is not None:
+        edit = _replace(text, *place.dropped_span, place.dropped)
+        return None if edit is None else (edit, "", None)
+    return None
+
+
+def _stands_alone(one: Mention, language: Language) -> bool:
+    """Whether its coarse form needs no hedge."""
+    if language in (Language.EN, Language.DE, Language.ZH):
+        return True
+    amount = one.type in (ValueType.NUMBER, ValueType.DURATION, ValueType.MONEY)
+    return amount and language in (Language.ES, Language.FR)
+
+
+def _is_coarse(entry: Entry) -> bool:
+    return "{coarse}" in entry.text
+
+
+def _replace(text: str, start: int, end: int, said: str) -> dict[str, Any] | None:
+    """The edit, with a capital where the text begins with it."""
+    was = text[start:end]
+    if start == 0 and was[:1].isupper() and said:
+        said = said[0].upper() + said[1:]
+    return make_edit(start, was, said) if was != said else None
+
+
+def _describe(draw: Draw) -> str:
+    told = [f"withheld: {draw['withheld'][0]}"] if draw["withheld"] else []
+    told += [f"told less exactly: {', '.join(draw['coarse'])}"] if draw.get("coarse") else []
+    return f"The user's message was made vague{''.join(f', {one}' for one in told)}."
+
+
+def answer_question(target: UserTarget, draw: Draw, rng: SeededRandom) -> str | None:
+    """What a scripted user says when asked for what the draw made vague: each value, in a phrase of the
+    packs. None where it made nothing vague."""
+    values = [*draw["withheld"], *draw.get("coarse", ())]
+    setting = find_setting(target)
+    if not values or setting is None:
+        return None
+    things = {one.text: one.thing for one in find_spoken(target)}
+    said = []
+    for value in values:
+        slots = {"value": value}
+        if (thing := things.get(value)) is not None and setting.language is Language.EN:
+            slots["thing"] = thing
+        phrase = draw_phrase(rng, setting, "user.ambiguous", "reveal", slots=slots)
+        said.append(value if phrase is None else phrase.text)
+    return "\n".join(said)
+
+
 @written_form("user.ambiguous")
 class AmbiguousWording:
-    """The rule chooses what is withheld, so that one answer brings it back. The model blurs how the rest is
-    said, and must leave every other entity where it is.
+    """The rule chooses what is vague, so that the user can give it back. The model words it, and must leave
+    every other entity where it is.
     """
 
     ahead = False
@@ -84,47 +221,12 @@ class AmbiguousWording:
     def ask(self, target: UserTarget, draw: Draw, severity: float) -> tuple[str, str] | None:
         task = (
             "Say what the user says less exactly, as somebody does who hasn't thought it through: vague "
-            "about degree, manner and reasons. Keep what the user wants done, and keep every id, number, "
-            "date, name, quotation and technical term that is there exactly as it is, and in the same "
-            "order."
+            "about degree, manner and reasons. What is left open there stays open. Keep what the user wants "
+            "done, and keep every id, number, date, name, quotation and technical term that is there exactly "
+            "as it is, and in the same order."
         )
-        return task, _withhold(target, draw)
+        return task, apply_edits(target.text, draw["edits"])
 
     def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
-        rest = _withhold(target, draw)
+        rest = apply_edits(target.text, draw["edits"])
         return Result(read_text(text, 200 + 2 * len(rest), like=rest), _describe(draw))
-
-
-def _withhold(target: UserTarget, draw: Draw) -> str:
-    """The message without what is withheld."""
-    return apply_edits(target.text, [one for one in draw["edits"] if one["was"] in draw["withheld"]])
-
-
-def _describe(draw: Draw) -> str:
-    withheld = f", and withheld: {draw['withheld'][0]}" if draw["withheld"] else ""
-    return f"The user's message was made vague{withheld}."
-
-
-def _draw_hedge(target: UserTarget, rng: SeededRandom) -> list[dict[str, Any]]:
-    """Draw the edit that ends a sentence in doubt of its words: one that asks, if any does."""
-    text = target.text
-    ends: dict[int, bool] = {}
-    for start, end in split_sentences(text):
-        if found := _END.search(text[start:end]):
-            ends[start + found.start()] = _REQUEST.search(text, start, end) is not None
-    ends = {at: asks for at, asks in ends.items() if not touches(target.protected, at - 1, at)}
-    asking = [at for at, asks in ends.items() if asks] or list(ends)
-    return [make_edit(rng.choice(asking), "", rng.choice(HEDGES))] if asking else []
-
-
-def _find_blurs(target: UserTarget) -> Iterator[dict[str, Any]]:
-    """Edits that say something less exactly. A dropped word takes the space before it with it."""
-    text = target.text
-    for match in find_unprotected(_COMPARED, text, target.protected):
-        yield make_edit(match.start(), match.group(), "other")
-    for match in find_unprotected(_EXACT, text, target.protected):
-        start, end = match.span()
-        left = VAGUER[match.group().lower()]
-        if not left and text[start - 1 : start] == " ":
-            start -= 1
-        yield make_edit(start, text[start:end], left)

@@ -1,210 +1,200 @@
-"""A user who contradicts themselves, and settles it in the same message or in the next."""
+"""A user who contradicts a value of their own, and settles it in the same message or soon after."""
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.user.sentences import find_separator, is_prose, split_sentences
-from crosswind.injectors.operators.words.requests import BELIEFS, OTHERS
+from crosswind.injectors.operators.phrases import NO_PACK, find_setting
+from crosswind.injectors.operators.user.contradictions import (
+    JOINED,
+    Contradiction,
+    Position,
+    find_contradictions,
+    join_sentence,
+    name_value,
+)
+from crosswind.injectors.operators.user.sentences import is_prose
+from crosswind.injectors.operators.user.spoken_values import find_thing
+from crosswind.injectors.packs.draw import Phrase, Setting, draw_phrase
+from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
-from crosswind.injectors.text.edits import apply_edits, drop_overlaps, find_unprotected, make_edit, splits
-from crosswind.injectors.text.entities import Span, find_numbers
-from crosswind.injectors.text.languages import mark_unable
+from crosswind.injectors.text.edits import apply_edits, drop_overlaps, make_edit
+from crosswind.injectors.text.entities import find_whole
+from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
+from crosswind.injectors.values.parameters import ValueType
 
 TRIALS = 3
-LONGEST_SENTENCE = 160
-"""Longer sentences are not repeated wrongly."""
-
-LONGEST_VALUE = 80
-
-QUOTES = re.compile(r"[\"'`“”‘’«»„「」]")
-
-_CHOICE = re.compile(rf"(?<![\w'’-])(?:{'|'.join(OTHERS)})(?![\w'’-])")
-_TURNED = re.compile(
-    r"\b(?:no|not|never|nor|without|except|instead|rather|or|than)\b|n['’]t\b", re.IGNORECASE
-)
-_VALUE = re.compile(r"[\d@]")
-_NO_NOUNS = "is|are|was|were|do|does|did|has|have|can|could|may|will|would|should|it|we|you|they|of|more"
-_ASKED = re.compile(rf"\bhow (many|much)\b(?: (?!(?:{_NO_NOUNS})\b)[a-z]+)?", re.IGNORECASE)
+NAME = "user.inconsistent"
+_STOPS = ".!?…。！？؟"
 
 
 @operator(
-    "user.inconsistent",
+    NAME,
     site=Site.USER_TEXT,
     recovery=Recovery.IGNORE,
     aliases=("conflict",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Inconsistent Instructions)",
     effect=Effect.ADDS,
+    version=2,
 )
 @dataclass(frozen=True)
 class Inconsistent:
-    """Contradictions that are settled: the true value comes last and is called final.
+    """A rival of a value that fills a tool's parameter (another day, an enumerated value, a place of this
+    conversation) contradicts it, and the user says which one holds.
 
-    Severity: the number of contradictions is binomial with mean 3 x severity (3 trials), as far as the
-    message has choices (a colour, a size, a day) or values to contradict; with probability severity one
-    comes early, as a whole wrong sentence, else right before the word. A choice is first stated wrongly, a
-    value is doubted, and about a quantity that is asked for (`how many`) the user has two beliefs, neither of
-    which counts. The user's own words are all kept, and no number or name is made up.
+    Severity: the number of contradicted values is binomial with mean 3 x severity (3 trials), but at least
+    one, as far as the message has values with rivals. The contradiction stands in the value's place, behind
+    its sentence, or at either end of the message. The user's own words are all kept.
 
-    With `settles: next_message`, and where the user can answer, one value is doubted with probability
-    severity, and the user's next message settles it, whatever the schedule says.
+    With `settles: next_message`, and where the user can answer, one value is contradicted or put in doubt,
+    and the user's next message settles it, whatever the schedule says; with `settles: later`, the next one
+    or the one after that.
     """
 
-    settles: Literal["same_message", "next_message"] = "same_message"
+    settles: Literal["same_message", "next_message", "later"] = "same_message"
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        if target.unsettled:
-            return _draw_settlement(target)
-        if self.settles == "next_message" and target.user_can_answer:
-            hit = rng.chance(severity) and is_prose(target.text)
-            return (
-                (_draw_doubt(target, rng) or mark_unable(target.text, {"edits": [], "final": []}))
-                if hit
-                else None
-            )
-        count = rng.successes(TRIALS, severity)
-        far = [rng.uniform() < severity for _ in range(TRIALS)]
-        if count == 0 or not is_prose(target.text):
+        if not is_prose(target.text):
             return None
-        sentences = split_sentences(target.text)
-        found = [*_find_choices(target, sentences), *_find_values(target), *_find_quantities(target)]
-        chosen = sorted(rng.shuffled(found)[:count])
-        contradicted = [
-            _contradict(target, span, sentences, early, rng) for span, early in zip(chosen, far, strict=False)
-        ]
-        final = list(dict.fromkeys(target.text[start:end] for start, end in chosen))
-        if not final:
-            return mark_unable(target.text, {"edits": [], "final": []})
-        settled = ", ".join(_settle_quantity(one) if _is_quantity(one) else one for one in final)
-        last = _append(target, f"To settle it, and this is final: {settled}.")
-        edits = drop_overlaps(edit for edit, _ in contradicted)
-        wrong = {
-            target.text[start:end]: said
-            for (start, end), (_, said) in zip(chosen, contradicted, strict=True)
-            if said
-        }
-        return {"edits": [*edits, last], "final": final, "wrong": wrong}
+        setting = find_setting(target)
+        if target.unsettled:
+            return None if setting is None else _draw_settlement(target, rng, setting)
+        if setting is None:
+            foreign = target.tools and is_foreign(target.text)
+            return {"edits": [], "final": [], UNABLE: NO_PACK} if foreign else None
+        found = find_contradictions(target, rng, setting)
+        if self.settles != "same_message" and target.user_can_answer:
+            late = self.settles == "later" and rng.chance(0.5)
+            return _draw_doubt(target, rng, setting, found, 2 if late else 1)
+        return _draw_same(target, rng, setting, found, max(1, rng.successes(TRIALS, severity)))
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         note = f"The user's message contradicts itself and settles it: {', '.join(draw['final'])}."
         if draw.get("owed"):
-            note = f"The user doubts {', '.join(draw['owed'])}; the next message settles it."
+            when = (
+                "one of the next two messages settles it"
+                if draw.get("wait")
+                else "the next message settles it"
+            )
+            note = f"The user puts {', '.join(draw['owed'])} in doubt; {when}."
         elif draw.get("settles"):
             note = f"The user settles an earlier doubt: {', '.join(draw['settles'])}."
         return Result(apply_edits(target.text, draw["edits"]), note)
 
 
-def _contradict(
-    target: UserTarget, span: Span, sentences: list[Span], early: bool, rng: SeededRandom
-) -> tuple[dict[str, Any], list[str]]:
-    """Draw the edit that says a word wrongly before the true one, or doubts a value after its sentence; and
-    what it says that isn't so."""
-    text, (start, end) = target.text, span
-    word, (begin, stop) = text[start:end], _sentence_at(start, sentences)
-    others = [other for other in OTHERS.get(word, ()) if other not in text]
-    if not others:
-        checked = f"I was not sure whether it is {word} or another one, so I have checked."
-        doubt, beliefs = _draw_beliefs(word, rng) if _is_quantity(word) else (checked, [])
-        if text[stop - 1] in ".!?" and not splits(target.protected, stop):
-            return make_edit(stop, "", f" {doubt}"), beliefs
-        return _append(target, doubt), beliefs
-    # A sentence with quotation marks isn't repeated wrongly: a quoted value must stay the only one.
-    wrong = rng.choice(others)
-    twice = stop - begin <= LONGEST_SENTENCE and not QUOTES.search(text, begin, stop)
-    if early and twice and not splits(target.protected, begin):
-        false = f"{text[begin:start]}{wrong}{text[end:stop]}"
-        return make_edit(begin, "", f"{false} No, that is wrong. "), [wrong]
-    return make_edit(start, "", f"{wrong}, no, I mean "), [wrong]
-
-
-def _draw_doubt(target: UserTarget, rng: SeededRandom) -> Draw | None:
-    """Draw a doubt about one of the message's choices or values. The next message has to settle it."""
-    text = target.text
-    found = sorted({*_find_choices(target, split_sentences(text)), *_find_values(target)})
-    if not found:
+def _draw_same(
+    target: UserTarget, rng: SeededRandom, setting: Setting, found: Iterator[Contradiction], most: int
+) -> Draw | None:
+    """Draw contradictions that this message settles."""
+    edits: list[dict[str, Any]] = []
+    wrong: dict[str, list[str]] = {}
+    denied: list[str] = []
+    phrases: list[str] = []
+    for one in found:
+        if one.value in wrong:
+            continue
+        for position in rng.shuffled(one.positions):
+            phrase = _draw(target, rng, setting, one, "same", position, phrases)
+            if phrase is None:
+                continue
+            edit = one.edit(position, phrase.text, setting.language)
+            if _mixes(phrase.text, one.rival, edits, wrong):
+                continue
+            if len(drop_overlaps([*edits, edit])) == len(edits) + 1 and not _meets(edits, edit):
+                edits.append(edit)
+                wrong[one.value] = [one.rival]
+                phrases.append(phrase.entry)
+                if phrase.text.rfind(one.rival) > phrase.text.rfind(one.value):
+                    denied.append(one.rival)
+                break
+        if len(wrong) == most:
+            break
+    if not wrong:
         return None
-    start, end = rng.choice(found)
-    word = text[start:end]
-    others = [other for other in OTHERS.get(word, ()) if other not in text]
-    other = rng.choice(others) if others else "another one"
-    doubt = f"I am not sure any more whether it is {word} or {other}, so ask me before you rely on it."
-    return {"edits": [_append(target, doubt)], "final": [], "owed": [word]}
+    made = drop_overlaps(edits)
+    return {"edits": made, "final": list(wrong), "wrong": wrong, "denied": denied, "phrases": phrases}
 
 
-def _draw_settlement(target: UserTarget) -> Draw | None:
-    """Settle an earlier doubt: append the true values to this message."""
-    if not is_prose(target.text):
+def _mixes(phrase: str, rival: str, edits: list[dict[str, Any]], wrong: dict[str, list[str]]) -> bool:
+    """Whether the phrase names what another one contradicts, or another one this rival."""
+    said = [find_whole(edit["now"].lower(), rival.lower(), 0) for edit in edits]
+    rivals = [other.lower() for others in wrong.values() for other in others]
+    return max(said, default=-1) >= 0 or any(find_whole(phrase.lower(), one, 0) >= 0 for one in rivals)
+
+
+def _meets(edits: list[dict[str, Any]], edit: dict[str, Any]) -> bool:
+    """Whether another edit begins at the same place."""
+    return any(one["at"] == edit["at"] for one in edits)
+
+
+def _draw_doubt(
+    target: UserTarget, rng: SeededRandom, setting: Setting, found: Iterator[Contradiction], wait: int
+) -> Draw | None:
+    """Draw a doubt, or a contradiction, that a later message has to settle."""
+    one = next((one for one in found if Position.END in one.positions), None)
+    if one is None:
         return None
-    values = ", ".join(target.unsettled)
-    sentence = f"To settle what I was in doubt about, and this is final: {values}."
+    for part in rng.shuffled(["doubt", "claim"]):
+        phrase = _draw(target, rng, setting, one, part, Position.END, [])
+        if phrase is not None:
+            edit = one.edit(Position.END, phrase.text, setting.language)
+            owed = {"edits": [edit], "final": [], "owed": [one.value], "phrases": [phrase.entry]}
+            return owed if wait == 1 else {**owed, "wait": wait}
+    return None
+
+
+def _draw(
+    target: UserTarget,
+    rng: SeededRandom,
+    setting: Setting,
+    one: Contradiction,
+    part: str,
+    position: Position,
+    used: list[str],
+) -> Phrase | None:
+    """Draw a phrase for a position. In the value's place stands one without a final mark."""
+    inside = position is Position.PLACE
+    slots = {"value": one.told, "rival": one.told_rival}
+    if not inside and setting.language not in JOINED:
+        slots = {slot: name_value(value, one.type, setting.language) for slot, value in one.both}
+    if one.thing is not None and setting.language is Language.EN:
+        slots["thing"] = one.thing
+
+    def accept(entry: Entry) -> bool:
+        if inside and one.leads and not entry.text.endswith("{value}"):
+            return False
+        value_first = entry.text.rfind("{value}") < entry.text.rfind("{rival}")
+        if part == "same" and one.type is ValueType.ID and value_first:
+            return False  # Of ids so alike the last one said has to be the true one.
+        return part != "same" or (entry.text[-1] not in _STOPS) == inside
+
+    taken = {*target.branch.phrases, *used}
+    return draw_phrase(rng, setting, NAME, part, slots=slots, type=one.type, used=taken, accept=accept)
+
+
+def _draw_settlement(target: UserTarget, rng: SeededRandom, setting: Setting) -> Draw | None:
+    """Settle an earlier doubt: the true values, behind this message."""
+    text, edits, phrases = target.text, "", list[str]()
+    for value in target.unsettled:
+        kind, thing = find_thing(target, value)
+        slots = {"value": value if kind is None else name_value(value, kind, setting.language)}
+        if thing is not None and setting.language is Language.EN:
+            slots["thing"] = thing
+        taken = {*target.branch.phrases, *phrases}
+        phrase = draw_phrase(rng, setting, NAME, "settle", slots=slots, type=kind, used=taken)
+        if phrase is None:
+            phrase = draw_phrase(rng, setting, NAME, "settle", slots=slots, type=kind)
+        said = value if phrase is None else phrase.text
+        phrases += [] if phrase is None else [phrase.entry]
+        edits += join_sentence(text + edits, said, setting.language)
     return {
-        "edits": [_append(target, sentence)],
+        "edits": [make_edit(len(text), "", edits)],
         "final": list(target.unsettled),
         "settles": list(target.unsettled),
+        "phrases": phrases,
     }
-
-
-def _append(target: UserTarget, sentence: str) -> dict[str, Any]:
-    return make_edit(len(target.text), "", f"{find_separator(target.text)}{sentence}")
-
-
-def _find_choices(target: UserTarget, sentences: list[Span]) -> Iterator[Span]:
-    """Words of the user's own that choose one of several. Each stands once in the message, and in no sentence
-    with a negation or an alternative.
-    """
-    found = list(find_unprotected(_CHOICE, target.text, target.protected, whole=True))
-    times = Counter(match.group() for match in found)
-    turned = {span: _TURNED.search(target.text, *span) is not None for span in sentences}
-    own = Counter(_CHOICE.findall(target.own))
-    for match in found:
-        word = match.group()
-        if times[word] == own[word] == 1 and not turned[_sentence_at(match.start(), sentences)]:
-            yield match.span()
-
-
-def _find_values(target: UserTarget) -> Iterator[Span]:
-    """Ids, numbers and addresses that can be repeated verbatim."""
-    known = find_numbers(target.own)
-    for start, end in target.protected:
-        value = target.text[start:end]
-        if end - start > LONGEST_VALUE or not _VALUE.search(value) or QUOTES.search(value):
-            continue
-        if len(value.split()) == 1 and find_numbers(f"or {value}, or") <= known:
-            yield start, end
-
-
-def _sentence_at(at: int, sentences: list[Span]) -> Span:
-    return sentences[bisect_right(sentences, at, key=lambda span: span[0]) - 1]
-
-
-def _find_quantities(target: UserTarget) -> Iterator[Span]:
-    """The phrases by which the user asks for quantities in their own words, each once."""
-    seen = set()
-    for match in find_unprotected(_ASKED, target.text, target.protected):
-        if match.group() in target.own and match.group() not in seen:
-            seen.add(match.group())
-            yield match.span()
-
-
-def _is_quantity(phrase: str) -> bool:
-    return _ASKED.fullmatch(phrase) is not None
-
-
-def _draw_beliefs(phrase: str, rng: SeededRandom) -> tuple[str, list[str]]:
-    """Draw a sentence with two beliefs about the quantity, which says that they are beliefs; and the two."""
-    word = phrase.split()[1].lower()
-    one, other = rng.shuffled(rng.choice(BELIEFS[word]))
-    return f"I believe it is {one}, then again I was told it is {other}, so I am not sure.", [one, other]
-
-
-def _settle_quantity(phrase: str) -> str:
-    """What the user settles on: neither belief counts, only what the agent finds."""
-    return f"what you find about {phrase[0].lower()}{phrase[1:]}"

@@ -62,7 +62,7 @@ def acts(
             continue
         after = str(entry.implementation.apply(target, json.loads(json.dumps(draw))).payload)
         if isinstance(target, UserTarget):
-            assert solvability.check_user_text(entry, target, after) is None
+            assert solvability.check_user_text(entry, target, after, draw) is None
         else:
             assert solvability.check_tool_result(entry, target, after, clean=target.text) is None
         yield draw, after

@@ -38,7 +38,7 @@ LONGER = {
     "marks": unicodedata.normalize("NFD", "Tôi muốn đổi đèn màu xanh sang màu đỏ, W17, où élève naïve déjà."),
 }
 TEXTS = {**SCRIPTS, **{f"longer {name}": text for name, text in LONGER.items()}}
-EXCHANGE_WORDS = ("user.paraphrase", "user.ambiguous", "user.inconsistent")
+EXCHANGE_WORDS = ("user.paraphrase",)
 """Operators that exchange English words."""
 OPERATORS = [
     entry

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.injectors.conversation import Conversation, Ref, UserText
+from crosswind.injectors.conversation import Conversation, Ref, ToolList, ToolSchema, UserText
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Assignment, Seed, make_plan
 from crosswind.injectors.profiles.load import load
@@ -54,6 +54,13 @@ PASSED_ON = {
 }
 """Messages of users, each with what must reach the agent as it is."""
 
+PARAMETERS = {
+    "user_id": {"type": "string"},
+    "day": {"type": "string", "format": "date"},
+    "shares": {"type": "integer"},
+}
+TOOLS = ToolList([ToolSchema("post", "", {"properties": PARAMETERS})])
+
 PROFILES = (
     *(
         ("noisyagent/all", level, kind)
@@ -86,7 +93,7 @@ def test_no_noise_touches_what_is_passed_on(profile: str, level: int | None, kin
                 load(profile), Seed(seed, "s"), Assignment("noisy", noise_type=kind, level=level)
             )
             item = UserText(Ref(0), text, "text:a", 0)
-            [new] = perturb_messages(plan, Conversation((item,)), {}).new
+            [new] = perturb_messages(plan, Conversation((item,), TOOLS), {}).new
             assert literal in (new.text or text), (seed, new.text)
             acted += new.text is not None
     assert acted > 20

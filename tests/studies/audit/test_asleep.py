@@ -122,7 +122,7 @@ TIMED_OUT = "Tool execution timed out."
                 "harm": lambda target: f"This is final: W17. {target.text} Green, no, I mean.",
                 "site": Site.USER_TEXT,
                 "recovery": Recovery.IGNORE,
-                "draw": {"final": ["W17"], "edits": [{"at": 0, "was": "", "now": "Green, no, I mean"}]},
+                "draw": {"final": ["W17"], "wrong": {"W17": ["Green"]}},
             },
         ),
         (

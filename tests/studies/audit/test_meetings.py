@@ -27,6 +27,15 @@ rules:
   - {operator: user.inconsistent, severity: 1}
   - {operator: user.redundant, severity: 1}
 """
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "book_table",
+            "parameters": {"type": "object", "properties": {"day": {"type": "string", "format": "date"}}},
+        },
+    }
+]
 SESSIONS = 12
 
 
@@ -34,7 +43,9 @@ async def _lead(tmp_path: Path, profile: str = PROFILE, text: str = TEXT) -> lis
     """The events of some sessions, each with one message."""
     async with upstream() as app, gateway(tmp_path, app, noise=profile) as running:
         for number in range(SESSIONS):
-            answer = await running.chat({"model": "tiny", "messages": [user(text)]}, f"s{number}")
+            answer = await running.chat(
+                {"model": "tiny", "messages": [user(text)], "tools": TOOLS}, f"s{number}"
+            )
             assert answer.status_code == 200
         await running.flush()
     store = SqliteStore(tmp_path / "store.db")
@@ -86,7 +97,7 @@ async def test_what_was_shown_before_is_shown_again_and_not_judged_anew(
     history = [user(TEXT), {"role": "assistant", "content": "hello"}, user("Thanks a lot for that.")]
     async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
         for number in range(SESSIONS):
-            await running.chat({"model": "tiny", "messages": history}, f"s{number}")
+            await running.chat({"model": "tiny", "messages": history, "tools": TOOLS}, f"s{number}")
         await running.flush()
     store, otherwise = SqliteStore(tmp_path / "store.db"), 0
     for number in range(SESSIONS):
@@ -106,5 +117,5 @@ async def test_nothing_is_added_to_a_text_that_is_to_be_passed_on(tmp_path: Path
     events = await _lead(tmp_path, text=text)
     assert all(event.after is None or event.after.endswith(text) for event in events)
     taken = [event.note for event in events if event.after is None]
-    assert taken and all("added to what is to be passed on word for word" in note for note in taken)
+    assert all("added to what is to be passed on word for word" in note for note in taken)
     assert await asyncio.to_thread(broken, tmp_path) == []

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from crosswind.injectors.operators.tool.additions import REMARK_KEYS
-from crosswind.injectors.operators.words.requests import BELIEFS
 from crosswind.injectors.operators.words.results import LOW_VALUE
 from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.text.json_payload import looks_destroyed
@@ -52,9 +51,20 @@ def result(what: str, holds: Callable[[Any, str], Any]) -> Property:
     return Property(what, lambda clean, noisy: bool(holds(values(noisy.first), noisy.first)))
 
 
-def _two_beliefs(clean: View, noisy: View) -> bool:
-    pairs = [pair for kind in BELIEFS.values() for pair in kind]
-    return any(all(belief in noisy.query for belief in pair) for pair in pairs)
+BOOKING = Sample(
+    "I need a flight to Vienna in business class for two passengers on 12 May.",
+    (
+        tool(
+            "book", "Book a flight.", destination="Where to.", passengers="How many.", departure_date="When."
+        ),
+    ),
+    "book",
+    {"destination": "VIE"},
+    json.dumps(TRUE),
+)
+"""A request with values that fill parameters: what isn't told or contradicted is one of them."""
+
+OTHER_DAY = re.compile(r"\b(?!12 )\d{1,2} May")
 
 
 def _says_itself_again(behind: str) -> bool:
@@ -97,40 +107,27 @@ def _disputed(noisy: dict[str, object] | None, text: str) -> bool:
 EXAMPLES = (
     Example(
         "Ambiguous Instructions",
-        SAMPLE,
+        BOOKING,
         alone("ambiguity"),
         (
-            dropped("exactly"),
-            dropped("with my booking"),
-            dropped("the right number"),
-            kept("the right information"),
-            kept(
-                "my flight leaves soon",
-                "how many bags I'm allowed to take along",
-                "a lot that I have to carry",
-            ),
+            dropped("12 May"),
+            kept("I need a flight to", "in business class for two passengers"),
             only_in("query"),
         ),
     ),
     Example(
         "Inconsistent Instructions",
-        SAMPLE,
+        BOOKING,
         alone("conflict"),
         (
-            Property("contradicted: two beliefs about the number that can't both be true", _two_beliefs),
-            kept("so I am not sure"),
+            Property(
+                "contradicted: another day beside the true one",
+                lambda clean, noisy: OTHER_DAY.search(noisy.query) is not None and "12 May" in noisy.query,
+            ),
             QUERY_WHOLE,
             only_in("query"),
-            Property(
-                "solvable: it is settled whose word counts, and no figure is made up",
-                lambda clean, noisy: (
-                    noisy.query.endswith("this is final: what you find about how many bags.")
-                    and not re.search(r"\d", noisy.query)
-                ),
-            ),
         ),
-        "The example names two numbers, leaves them open and drops the plea; ours keeps it, names none that "
-        "could be taken for a fact, and says at last that what is found counts.",
+        "The example names two numbers and leaves them open; ours says which one holds.",
     ),
     Example(
         "Redundant Information (user)",

@@ -1,0 +1,59 @@
+"""The values in a user's own words that noise may make vague or contradict, and what was said before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from crosswind.injectors.conversation import ToolList, UserText
+from crosswind.injectors.targets import UserTarget
+from crosswind.injectors.text.entities import find_whole
+from crosswind.injectors.text.quotations import find_literals, find_plain_names
+from crosswind.injectors.values.mentions import Mention, find_mentions
+from crosswind.injectors.values.parameters import ValueType
+
+_GOES_ON = re.compile(r"[-_/@.]\w")
+_NAMED = re.compile(
+    r"\b(?:called|named|titled|entitled|labell?ed|namens|llamad[oa]|titulad[oa]|appelée?|intitulée?) $",
+    re.IGNORECASE,
+)
+_MARKS = "\"'`“”‘’«»„「」"
+
+
+def find_spoken(target: UserTarget) -> tuple[Mention, ...]:
+    """The values that fill a parameter, in the user's own words: no quotations, no names that were given."""
+    if not target.tools:
+        return ()
+    text = target.text
+    literal = bytearray(len(text))
+    for start, end in (*((one.start, one.end) for one in find_literals(text)), *find_plain_names(text)):
+        literal[start:end] = b"\1" * (end - start)
+    return tuple(
+        one
+        for one in find_mentions(text, ToolList.of(target.tools))
+        if 1 not in literal[one.start : one.end]
+        and not (one.literal and one.type is not ValueType.FILE)
+        and text[one.start - 1 : one.start] not in (*_MARKS, *"$/-_@.#")
+        and not _GOES_ON.match(text, one.end)
+        and not _NAMED.search(text[max(0, one.start - 12) : one.start])
+        and (target.clean is None or one.text in target.clean)
+    )
+
+
+def was_said(target: UserTarget, value: str) -> bool:
+    """Whether the user has said this in an earlier message."""
+    return any(find_whole(one.text.lower(), value.lower(), 0) >= 0 for one in _earlier(target))
+
+
+def _earlier(target: UserTarget) -> Iterator[UserText]:
+    return (one for one in target.branch.earlier if isinstance(one, UserText))
+
+
+def find_thing(target: UserTarget, value: str) -> tuple[ValueType | None, str | None]:
+    """The type of a value that the user has said before, and what it is; None where that isn't told."""
+    tools = ToolList.of(target.tools)
+    for earlier in reversed(tuple(_earlier(target))):
+        for one in find_mentions(earlier.text, tools):
+            if one.text == value:
+                return one.type, one.thing
+    return None, None

@@ -1,0 +1,72 @@
+"""The place that a value has in a sentence, and the words beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from crosswind.injectors.packs.model import Entry
+
+_LAST = re.compile(r"([^\W_]+) $")
+_NEXT = re.compile(r" ([^\W_]+)")
+_STOP = re.compile(r"\s*(?:$|[.,;:!?)…\n])")
+_LONGEST = 24
+
+
+def accept_all(entry: Entry) -> bool:
+    return True
+
+
+def keep(phrase: str, coarse: str | None) -> str:
+    return phrase
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What gives way to vague words: text[start:end], more than the value where words go with it."""
+
+    start: int
+    end: int
+    accept: Callable[[Entry], bool] | None = accept_all
+    """The entries that fit there; None: none does."""
+    join: Callable[[str, str | None], str] = keep
+    """A phrase, and the coarse form in it, as they stand there."""
+    dropped: str | None = None
+    """What is left where the value is left out; None: it can't be."""
+    dropped_span: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if self.dropped is not None and self.dropped_span is None:
+            object.__setattr__(self, "dropped_span", (self.start, self.end))
+            object.__setattr__(self, "accept", None)
+
+    def or_dropped(self, other: Place) -> Place:
+        """This place, where the value can also be left out as at the other one."""
+        return replace(self, dropped=other.dropped, dropped_span=other.dropped_span)
+
+    def joined(self, join: Callable[[str, str | None], str]) -> Place:
+        """This place with another way to join a phrase."""
+        return replace(self, join=join)
+
+
+def find_word_before(text: str, at: int) -> str:
+    """The word before the place, in lower case; empty where none stands there with one space between."""
+    found = _LAST.search(text[max(0, at - _LONGEST) : at])
+    return found[1].lower() if found else ""
+
+
+def find_next_word(text: str, at: int) -> str:
+    """The word behind the place, as it is written; empty where none stands there with one space between."""
+    found = _NEXT.match(text, at, at + _LONGEST)
+    return found[1] if found else ""
+
+
+def ends_clause(text: str, at: int) -> bool:
+    """Whether a mark stands there, or nothing."""
+    return _STOP.match(text, at) is not None
+
+
+def close_aside(phrase: str, text: str, end: int) -> str:
+    """The phrase, with another comma where it has one and the sentence goes on."""
+    return f"{phrase}," if re.search(r", ", phrase) and not ends_clause(text, end) else phrase

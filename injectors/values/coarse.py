@@ -1,0 +1,256 @@
+"""Coarse forms of a value: less exact words for a date, a time, a count or an amount, which leave it open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from crosswind.injectors.text.languages import Language
+from crosswind.injectors.values.calendar import MONTHS, month_of
+from crosswind.injectors.values.mentions import Mention
+from crosswind.injectors.values.numerals import read_numeral, spell
+from crosswind.injectors.values.parameters import ValueType
+
+_DIGITS = re.compile(r"\d+")
+_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+_CLOCK = re.compile(r"\d{1,2}")
+_WORD = re.compile(r"[^\W\d_]+\.?")
+_AMOUNT = re.compile(r"\d+(?:[.,]\d+)*")
+_CENTS = re.compile(r"[.,]\d{1,2}$")
+_PLAIN = re.compile(r"\d+(?:[.,]\d{3})*(?:[.,]\d{1,2})?")
+
+_PARTS_OF_MONTH: Mapping[Language, tuple[tuple[str, ...], ...]] = {
+    Language.EN: (
+        ("early {}", "the first half of {}"),
+        ("mid-{}", "the middle of {}"),
+        ("late {}", "the second half of {}"),
+    ),
+    Language.DE: (("Anfang {}",), ("Mitte {}",), ("Ende {}",)),
+    Language.ES: (("principios de {}",), ("mediados de {}",), ("finales de {}",)),
+    Language.FR: (("début {}",), ("mi-{}",), ("fin {}",)),
+    Language.ZH: (("{}上旬", "{}"), ("{}中旬", "{}"), ("{}下旬", "{}")),
+    Language.JA: (("{}上旬", "{}初め"), ("{}中旬", "{}半ば"), ("{}下旬", "{}終わり")),
+    Language.AR: (("بداية {}", "أوائل {}"), ("منتصف {}",), ("نهاية {}", "أواخر {}")),
+}
+_PARTS_OF_DAY: Mapping[Language, tuple[tuple[int, tuple[str, ...]], ...]] = {
+    Language.EN: (
+        (5, ("the middle of the night",)),
+        (9, ("early morning",)),
+        (11, ("mid-morning",)),
+        (12, ("late morning", "midday")),
+        (13, ("midday",)),
+        (14, ("midday", "early afternoon")),
+        (16, ("mid-afternoon",)),
+        (18, ("late afternoon",)),
+        (21, ("early evening",)),
+        (24, ("late evening",)),
+    ),
+    Language.DE: ((8, ("früh am Morgen",)), (12, ("vormittags",)), (18, ("nachmittags",)), (24, ("abends",))),
+    Language.ES: ((6, ("la madrugada",)), (13, ("la mañana",)), (20, ("la tarde",)), (24, ("la noche",))),
+    Language.FR: (
+        (6, ("au petit matin",)),
+        (12, ("en fin de matinée", "dans la matinée")),
+        (18, ("dans l'après-midi",)),
+        (24, ("en soirée",)),
+    ),
+    Language.ZH: ((6, ("清晨",)), (12, ("上午",)), (18, ("下午",)), (24, ("晚上",))),
+    Language.JA: (
+        (6, ("早朝",)),
+        (11, ("午前中",)),
+        (14, ("お昼",)),
+        (17, ("午後",)),
+        (19, ("夕方",)),
+        (24, ("夜",)),
+    ),
+    Language.AR: ((11, ("الصباح",)), (15, ("الظهر",)), (18, ("العصر",)), (24, ("المساء",))),
+}
+"""Each part of the day ends before that hour."""
+
+
+def list_coarse_forms(mention: Mention, language: Language) -> tuple[str, ...]:
+    """The less exact forms of a date, a time, a count or an amount that the language has; often none."""
+    match mention.type:
+        case ValueType.DATE:
+            return tuple(_list_dates(mention.text, language))
+        case ValueType.TIME:
+            return _list_times(mention.text, language)
+        case ValueType.NUMBER | ValueType.DURATION | ValueType.MONEY:
+            return tuple(_list_amounts(mention, language))
+        case _:
+            return ()
+
+
+def _list_dates(text: str, language: Language) -> Iterator[str]:
+    named = _find_day(text)
+    if named is None:
+        return
+    number, day = named
+    if 1 <= number <= 12 and 1 <= day <= 31:
+        names = MONTHS.get(language)
+        month = names[number - 1] if names else f"{number}月"
+        yield from (form.format(month) for form in _PARTS_OF_MONTH[language][min((day - 1) // 10, 2)])
+
+
+def _find_day(text: str) -> tuple[int, int] | None:
+    """The month and the day of a date that names both."""
+    if (iso := _ISO.fullmatch(text)) is not None:
+        return int(iso[2]), int(iso[3])
+    if (east := re.search(r"(\d{1,2})月(\d{1,2})", text)) is not None:
+        return int(east[1]), int(east[2])
+    named = next((one for word in _WORD.findall(text) if (one := month_of(word))), None)
+    days = [int(one) for one in _DIGITS.findall(text) if len(one) < 3]
+    return (named[1], days[0]) if named is not None and days else None
+
+
+def _list_times(text: str, language: Language) -> tuple[str, ...]:
+    found = _CLOCK.search(text)
+    if found is None:
+        return ()
+    hour = int(found[0])
+    if re.search(r"p\.?m|下午|晚上|午後|مساء", text, re.IGNORECASE) and hour < 12:
+        hour += 12
+    return next((forms for below, forms in _PARTS_OF_DAY[language] if hour < below), ())
+
+
+def _list_amounts(mention: Mention, language: Language) -> Iterator[str]:
+    """Words for about as many, with what stands around the number: "three or four nights"."""
+    text, forms = mention.text, _RANGES.get(language)
+    if forms is None or "-" in text:
+        return
+    found = _AMOUNT.search(text) or next(
+        (word for word in _WORD.finditer(text) if read_numeral(word[0]) is not None), None
+    )
+    if found is None:
+        return
+    value = read_count(found[0])
+    if value is None or (mention.type is ValueType.NUMBER and 1900 <= value <= 2100):
+        return
+    before, behind = text[: found.start()].strip(), text[found.end() :].strip()
+    unit = behind or _NAME_OF_CURRENCY.get((before, language), "")
+    unit = _NAME_OF_CURRENCY.get((unit, language), unit)
+    if value == 1 and language is Language.EN and mention.type is ValueType.DURATION:
+        yield f"{text} or two"
+        return
+    if mention.type is not ValueType.NUMBER and not unit:
+        return
+    if unit == "%":
+        unit = "percent" if language is Language.EN else "%"
+    space = "" if language in (Language.ZH, Language.JA) or not unit else " "
+    yield from (f"{form}{space}{unit}" for form in forms(value))
+
+
+def read_count(text: str) -> int | None:
+    """The whole number that a text says, in digits or in a word; None for others."""
+    if (value := read_numeral(text)) is not None:
+        return value
+    return int(re.sub(r"\D", "", _CENTS.sub("", text))) if _PLAIN.fullmatch(text) else None
+
+
+def _bounds(value: int) -> Iterator[tuple[int, int]]:
+    """Round numbers around a value, one of which may be the value itself."""
+    if value < 2 or value >= 10_000_000:
+        return
+    if value < 10:
+        if value > 2:
+            yield value - 1, value
+        yield value, value + 1
+        return
+    if value < 20:
+        yield (10, 15) if value <= 15 else (15, 20)
+        yield 10, 20
+        return
+    unit = 10 ** (len(str(value)) - 1)
+    low = value // unit * unit
+    yield low, low + unit
+    if value == low and low > unit:
+        yield low - unit, low
+
+
+def _english(value: int) -> Iterator[str]:
+    for low, high in _bounds(value):
+        yield _span(low, high, Language.EN, " or " if value < 10 else " to ", "{} {} {}")
+    for size, word in ((100, "hundred"), (1000, "thousand")):
+        if 3 * size <= value < 9 * size:
+            yield f"a few {word}"
+
+
+def _german(value: int) -> Iterator[str]:
+    for low, high in _bounds(value):
+        yield _span(low, high, Language.DE, " bis ", "{}- bis {}{}")
+
+
+def _spanish(value: int) -> Iterator[str]:
+    for low, high in _bounds(value):
+        if high <= 100:
+            yield _span(low, high, Language.ES, " o ", "")
+    if 3 <= value < 10:
+        yield "un puñado de"
+    yield from ("unos cientos de" for _ in range(300 <= value < 1000))
+    yield from ("unos miles de" for _ in range(3000 <= value < 10000))
+
+
+def _french(value: int) -> Iterator[str]:
+    for low, high in _bounds(value):
+        if high <= 70:
+            yield _span(low, high, Language.FR, " ou " if value < 10 else " à ", "")
+    yield from ("quelques centaines de" for _ in range(300 <= value < 1000))
+    yield from ("quelques milliers de" for _ in range(3000 <= value < 10000))
+
+
+def _chinese(value: int) -> Iterator[str]:
+    sizes = (3, 10, 20, 100, 200, 1000, 2000, 10_000)
+    words = ("", "几", "十几", "几十", "一两百", "几百", "一两千", "几千")
+    word = next((word for below, word in zip(sizes, words, strict=True) if value < below), "")
+    if word:
+        yield word
+
+
+def _japanese(value: int) -> Iterator[str]:
+    sizes = (3, 10, 20, 100, 200, 1000, 2000, 10_000, 20_000, 100_000)
+    words = ("", "数", "十数", "数十", "", "数百", "", "数千", "", "数万")
+    word = next((word for below, word in zip(sizes, words, strict=True) if value < below), "")
+    if word:
+        yield word
+
+
+_RANGES: Mapping[Language, Callable[[int], Iterator[str]]] = {
+    Language.EN: _english,
+    Language.DE: _german,
+    Language.ES: _spanish,
+    Language.FR: _french,
+    Language.ZH: _chinese,
+    Language.JA: _japanese,
+}
+
+
+def _span(low: int, high: int, language: Language, between: str, scaled: str) -> str:
+    """Two numbers in words: "three or four", "two to three hundred"."""
+    for size, words in _SCALES.get(language, ()):
+        if low >= size and low % size == 0 and high % size == 0:
+            return scaled.format(*_of_scale(low // size, high // size, words, language))
+    return f"{spell(low, language)}{between}{spell(high, language)}"
+
+
+def _of_scale(low: int, high: int, word: str, language: Language) -> Sequence[str]:
+    if language is Language.DE:
+        return "ein" if low == 1 else spell(low, language), spell(high, language), word
+    return f"{spell(low, language)} to", spell(high, language), word
+
+
+_SCALES: Mapping[Language, tuple[tuple[int, str], ...]] = {
+    Language.EN: ((1_000_000, "million"), (1_000, "thousand"), (100, "hundred")),
+    Language.DE: ((1_000, "tausend"), (100, "hundert")),
+}
+_NAME_OF_CURRENCY = {
+    ("$", Language.EN): "dollars",
+    ("€", Language.EN): "euros",
+    ("£", Language.EN): "pounds",
+    ("¥", Language.EN): "yen",
+    ("₹", Language.EN): "rupees",
+    ("€", Language.DE): "Euro",
+    ("$", Language.DE): "Dollar",
+    ("€", Language.ES): "euros",
+    ("$", Language.ES): "dólares",
+    ("€", Language.FR): "euros",
+    ("$", Language.FR): "dollars",
+}

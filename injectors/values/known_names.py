@@ -1,0 +1,55 @@
+"""Cities and given names that one may be said for another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from crosswind.injectors.text.languages import Language
+
+CITIES: Mapping[Language, tuple[str, ...]] = {
+    language: tuple(name.strip() for name in names.split(","))
+    for language, names in {
+        Language.EN: (
+            "London, New York, Los Angeles, San Francisco, San Diego, Las Vegas, Hong Kong, Shanghai, "
+            "Beijing, Singapore, Paris, Berlin, Madrid, Rome, Vienna, Lisbon, Dublin, Oslo, Stockholm, "
+            "Copenhagen, Amsterdam, Brussels, Zurich, Geneva, Prague, Warsaw, Budapest, Athens, Istanbul, "
+            "Cairo, Nairobi, Dubai, Mumbai, Delhi, Bangkok, Tokyo, Osaka, Seoul, Sydney, Melbourne, "
+            "Toronto, Montreal, Boston, Chicago, Denver, Seattle, Houston, Atlanta, Miami, Phoenix, "
+            "Portland, Philadelphia"
+        ),
+        Language.DE: (
+            "Berlin, Hamburg, München, Köln, Frankfurt, Stuttgart, Leipzig, Dresden, Bremen, Hannover, "
+            "Nürnberg, Wien, Zürich, Graz, Salzburg, Bern, Basel, Prag, Paris, Rom, Madrid, London, Mailand"
+        ),
+        Language.ES: (
+            "Madrid, Barcelona, Valencia, Sevilla, Zaragoza, Málaga, Bilbao, Granada, Lima, Bogotá, Quito, "
+            "Santiago, Montevideo, Caracas, Medellín, Monterrey, París, Lisboa, Roma, Londres, Berlín"
+        ),
+        Language.FR: (
+            "Paris, Lyon, Marseille, Toulouse, Nice, Nantes, Strasbourg, Bordeaux, Lille, Rennes, Grenoble, "
+            "Bruxelles, Genève, Lausanne, Montréal, Rome, Madrid, Berlin, Londres, Lisbonne, Milan"
+        ),
+        Language.ZH: (
+            "北京, 上海, 广州, 深圳, 杭州, 南京, 成都, 重庆, 武汉, 西安, 苏州, 天津, 长沙, 青岛, 厦门, 昆明"
+        ),
+        Language.JA: (
+            "東京, 大阪, 京都, 名古屋, 札幌, 福岡, 仙台, 広島, 神戸, 横浜, 金沢, 新潟, 熊本, 岡山, 松山"
+        ),
+        Language.AR: (
+            "القاهرة, الرياض, جدة, دبي, أبوظبي, الدوحة, عمّان, بيروت, بغداد, الكويت, مسقط, تونس, الرباط, مراكش"
+        ),
+    }.items()
+}
+GIVEN_NAMES = tuple(
+    """
+    Adam Alex Alice Amelia Amy Anna Ben Carla Carlos Chris Clara Daniel David Diana Elena Emily Emma Eric Eva
+    Felix Frank George Hannah Harry Henry Ian Isabel Jack James Jane Jessica John Julia Karen Kate Kevin Laura
+    Leo Linda Lisa Lucas Lucy Maria Mark Martin Mary Max Maya Mia Michael Nina Noah Nora Oliver Olivia Oscar
+    Paul Peter Rachel Robert Rosa Ryan Sam Sara Sarah Simon Sofia Sophie Stefan Susan Theo Thomas Tim Tom
+    Victor William Zoe
+    """.split()  # noqa: SIM905
+)
+COUNTRIES = (
+    *("Germany", "France", "Spain", "Italy", "Portugal", "Austria", "Poland", "Sweden", "Norway", "Denmark"),
+    *("Brazil", "Mexico", "Canada", "Japan", "India", "China", "Australia", "Egypt", "Kenya", "Turkey"),
+)

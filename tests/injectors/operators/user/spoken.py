@@ -1,0 +1,84 @@
+"""Messages of several domains and languages, with values that fill the tools' parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crosswind.injectors.conversation import ToolSchema
+
+TEXT, COUNT, AMOUNT, FLAG = {"type": "string"}, {"type": "integer"}, {"type": "number"}, {"type": "boolean"}
+
+
+def choice(*options: str) -> dict[str, Any]:
+    return {"type": "string", "enum": list(options)}
+
+
+def tool(name: str, **parameters: Any) -> ToolSchema:
+    return ToolSchema(name, "", {"type": "object", "properties": parameters})
+
+
+HOSPITAL = (
+    tool(
+        "book",
+        patient_name=TEXT,
+        date=TEXT,
+        time=TEXT,
+        department=choice("cardiology", "radiology", "surgery"),
+    ),
+    tool("discharge", patient_id=TEXT),
+    tool("prescribe", dose_mg=COUNT, days=COUNT),
+)
+SQL = (tool("query", table=TEXT, limit=COUNT, order=choice("ascending", "descending"), date_from=TEXT),)
+GIT = (
+    tool("open_issue", title=TEXT, assignee=TEXT, priority=choice("low", "medium", "high")),
+    tool("revert", count=COUNT),
+)
+HOTEL = (
+    tool(
+        "book_room",
+        city=TEXT,
+        check_in_date=TEXT,
+        nights=COUNT,
+        guests=COUNT,
+        room_type=choice("single", "double", "suite"),
+        max_price=AMOUNT,
+        breakfast=FLAG,
+    ),
+    tool("cancel_booking", booking_id=TEXT),
+)
+HOME = (
+    tool("set_thermostat", room=choice("kitchen", "bedroom"), temperature=AMOUNT, mode=choice("eco", "away")),
+    tool("set_alarm", time=TEXT, days=TEXT),
+)
+BANK = (
+    tool("transfer", recipient=TEXT, amount=AMOUNT, date=TEXT),
+    tool("limit", period=choice("daily", "weekly")),
+)
+MAIL = (tool("send", recipient=TEXT, send_at=TEXT), tool("event", date=TEXT, start_time=TEXT, duration=COUNT))
+
+ENGLISH = (
+    (
+        HOSPITAL,
+        "Please book Maria Lopez into cardiology on March 14 at 9:30 am, and give her 200 mg for 5 days.",
+    ),
+    (SQL, "Show me the 20 latest orders since 2026-03-01, descending by total."),
+    (GIT, "Open an issue with high priority, assign it to Anna and revert the last three commits."),
+    (
+        HOTEL,
+        "I want a double room in Oslo from 12 May for 4 nights, two guests, up to 150 euros, with breakfast.",
+    ),
+    (HOME, "Set the bedroom to 19 degrees in eco mode and wake me up at 6:45 tomorrow."),
+    (BANK, "Transfer $1,500 to Daniel Kim on the 3rd of April and set a weekly limit of 800 dollars."),
+    (MAIL, "Schedule a 45 minute call with Tom on Tuesday at 3 pm."),
+)
+OTHERS = (
+    (
+        HOTEL,
+        "Ich brauche ein Zimmer in Köln ab dem 5. Mai für 3 Nächte, bitte nicht mehr als 120 Euro pro Nacht.",
+    ),
+    (HOTEL, "Necesito un hotel en Sevilla para el 3 de mayo, cuatro noches, por menos de 300 euros."),
+    (HOTEL, "Il me faut une chambre à Nice le 4 juillet pour 5 nuits, à moins de 250 euros."),
+    (HOTEL, "我想在5月3日住北京的酒店，3天，每晚不超过400元。"),
+    (HOTEL, "京都で5月3日から3泊、2名でホテルを予約してほしい。"),
+    (HOTEL, "أحتاج غرفة في الرياض يوم 3 مايو لمدة 4 ليال."),
+)
