@@ -88,15 +88,21 @@ def draw_phrase(
     and `accept` says of an entry whether it fits where it is to stand.
     """
     filled = slots or {}
-    fitting = [
-        (name, entry)
-        for name, entry in _list_fitting(setting, operator, part, frozenset(filled), type)
-        if name not in used and (accept is None or accept(entry))
-    ]
-    if not fitting:
-        return None
-    name, entry = rng.choice(fitting)
+    entries = _list_fitting(setting, operator, part, frozenset(filled), type)
+    for _ in range(_TRIES if entries else 0):
+        name, entry = rng.choice(entries)
+        if name not in used and (accept is None or accept(entry)):
+            break
+    else:
+        fitting = [one for one in entries if one[0] not in used and (accept is None or accept(one[1]))]
+        if not fitting:
+            return None
+        name, entry = rng.choice(fitting)
     return Phrase(name, fill(entry.text, filled, rng), entry.key, entry.parameter)
+
+
+_TRIES = 4
+"""Draws from all entries before those that fit are looked for: most often the first one does."""
 
 
 @lru_cache(1024)

@@ -116,6 +116,11 @@ class AsideDraw:
     ) -> Phrase | None:
         return None if self._phrases is None else self._phrases.draw(part, accept, slots)
 
+    def forget(self) -> None:
+        """Give back the entry that was drawn last: it isn't put anywhere."""
+        if self._phrases is not None:
+            self._phrases.names.pop()
+
     def put(self, position: Position, said: str) -> None:
         """Put a sentence at a place."""
         at = len(self._target.text)

@@ -36,12 +36,19 @@ def list_sentences(text: str, language: Language | None, kept: str | None = None
     """
     if language is None:
         return []
-    found = [_GREETED.sub("", text[start:end].strip()) for start, end in split_sentences(text)]
-    if kept is not None:
-        found = [one for one in found if one in kept]
-    found = [one for one in found if count_words(one) in SAID_AGAIN and not _BULLET.match(one)]
-    asking = [one for one in found if _QUESTION.search(one) or find_requests(one, language)]
-    return asking or [one for one in found if not is_greeting(one)]
+    requests = find_requests(text, language)
+    asking, others = [], []
+    for start, end in split_sentences(text):
+        sentence = _GREETED.sub("", text[start:end].strip())
+        if (kept is not None and sentence not in kept) or _BULLET.match(sentence):
+            continue
+        if count_words(sentence) not in SAID_AGAIN:
+            continue
+        if _QUESTION.search(sentence) or any(start <= one.start < end for one in requests):
+            asking.append(sentence)
+        elif not is_greeting(sentence):
+            others.append(sentence)
+    return asking or others
 
 
 _STOPS = {Language.ZH: "。", Language.JA: "。"}

@@ -37,6 +37,8 @@ LONGEST = 8_000
 
 LEAST = 3
 """Words of a sentence behind which others are put."""
+_SHORT = 32
+"""Characters of a sentence whose words are counted."""
 _END = re.compile(
     r"(?:(?P<word>[^\W\d_]+)\.|[!?؟](?![!?)\"'”’»]))(?= +[^\W\d_])|[。！？](?=[^\s”’」』）。！？])"
 )
@@ -69,7 +71,7 @@ def _find_ends(text: str) -> list[int]:
     for match in _END.finditer(text):
         start, at = end, match.end()
         end = at
-        if count_words(text[start:at]) < LEAST:
+        if at - start < _SHORT and count_words(text[start:at]) < LEAST:
             continue  # A greeting: nothing has been said yet.
         # "Dr." and "No." end no sentence; nor does a letter behind it that is small begin one.
         word = match["word"]

@@ -41,10 +41,12 @@ class RedundantMessage:
         room = severity * count_words(text)
         asides = AsideDraw(target, rng, "user.redundant")
         before = target.before_contradiction
-        said = list_sentences(text, asides.language, before) if asides.places.behind else []
+        said: list[str] | None = None if asides.places.behind else []
         repeats = rng.chance(0.5)
         for _ in range(MOST):
-            own = rng.choice(said) if said and repeats else None
+            if repeats and said is None:
+                said = list_sentences(text, asides.language, before)
+            own = rng.choice(said) if repeats and said else None
             repeats = not repeats
             position, sentence = _draw_sentence(asides, own)
             if sentence is None:
@@ -53,8 +55,9 @@ class RedundantMessage:
             # The last sentence comes with the probability that makes the share right on average.
             chance = room / length if asides.count else max(severity, room / length)
             if room < length and point >= chance:
+                asides.forget()
                 break
-            if own is not None:
+            if said and own is not None:
                 said.remove(own)
             asides.put(position, sentence)
             room -= length

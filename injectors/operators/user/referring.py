@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from crosswind.injectors.text.languages import Language
 
@@ -53,6 +54,7 @@ _REFERRING = {
 }
 
 
+@lru_cache(8192)
 def refers_back(phrase: str, language: Language) -> bool:
     """Whether it goes on from something, or speaks of something that the message has named before."""
     return _REFERRING[language].search(phrase) is not None
