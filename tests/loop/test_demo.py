@@ -98,8 +98,12 @@ def _check_types(
         )
         assert row[1] == f"{injected[row[0]]:,}" and row[3] == str(len(tasks))
         assert row[4:8] == [f"{value:.1f}" for pair in zip(calm, noisy, strict=True) for value in pair]
-        lost = (calm[0] - noisy[0], calm[1] - noisy[1])
+        undivided = [clean - met for clean, met in zip(calm, noisy, strict=True)]
+        exposed = [100 * run["arms"][row[0]]["cost"]["exposure_rate"] for run in (before, after)]
+        lost = [100 * each / share for each, share in zip(undivided, exposed, strict=True)]
+        assert row[8:] == [f"{gap:.1f} ({whole:.1f})" for gap, whole in zip(lost, undivided, strict=True)]
         shown = [f"{first:.1f} → {second:.1f}" for first, second in (calm, noisy, lost)]
+        shown.insert(2, f"{exposed[0]:.0f}→{exposed[1]:.0f}")
         assert " ".join((row[0], row[1], row[3], *shown)) in " ".join(said.split())
 
 

@@ -42,7 +42,7 @@ def show(settings: DemoSettings, result: DemoResult, console: Console) -> None:
 
 
 def _types_table(result: DemoResult, noise: Mapping[str, tuple[int, int]]) -> Table:
-    """A line for each noise type, before → after training. Calm is the same tasks without it."""
+    """A line for each noise type, before → after training, in 80 columns. Calm: the same tasks without it."""
     table = Table(
         title="Each noise type: injections in the whole run; success in % on the tasks that were assigned "
         "it; points lost of the episodes that met it",
@@ -52,7 +52,7 @@ def _types_table(result: DemoResult, noise: Mapping[str, tuple[int, int]]) -> Ta
         pad_edge=False,
         header_style="dim",
     )
-    for name in ("noise type", "injected", "tasks", "in calm", "in noise", "lost to noise"):
+    for name in ("noise type", "injected", "tasks", "in calm", "in noise", "exposed", "lost to noise"):
         table.add_column(name, justify="left" if name == "noise type" else "right", no_wrap=True)
     for row in type_rows(result.before, result.after, noise):
         table.add_row(
@@ -61,6 +61,7 @@ def _types_table(result: DemoResult, noise: Mapping[str, tuple[int, int]]) -> Ta
             str(row.tasks),
             _change(row.without_before, row.without_after),
             _change(row.with_before, row.with_after),
+            f"{100 * row.exposure_before:.0f}→{100 * row.exposure_after:.0f}",
             _change(row.gap_before, row.gap_after),
         )
     return table
