@@ -30,7 +30,8 @@ _VERBS = READING | ACTING | TELLING | WRITING
 _SMALL = _words("by for of in from to with and all the id a on my")
 _GENERIC = _words(
     """bash shell python interpreter notebook graphql query sql database db table tables schema row rows
-    column columns url urls http code command tool tools function run execute exec web api call page data"""
+    column columns url urls http code command tool tools function run execute exec web api call page data
+    git"""
 )
 """Words that name no thing that a system is about."""
 _SECRET = re.compile(r"pass|secret|token|auth|key|credential|pin|cvv|ssn|card", re.IGNORECASE)
@@ -62,6 +63,13 @@ _KINDS: Mapping[ToolKind, frozenset[str]] = {
     ToolKind.GRAPHQL: _words("graphql gql"),
 }
 _FILES = _words("file files directory folder")
+_UTILITIES = {
+    **dict.fromkeys(("read", "view", "get", "show", "open", "load", "fetch"), "cat"),
+    **dict.fromkeys(("write", "create", "save", "append", "edit", "update"), "tee"),
+    **dict.fromkeys(("delete", "remove"), "rm"),
+    **{"list": "ls", "search": "grep", "find": "find", "move": "mv", "rename": "mv", "copy": "cp"},
+}
+"""The programs that do what tools' names say."""
 _RUNNING = _words("run execute exec eval")
 _COMMAND_KEYS = ("command", "cmd", "script", "commands")
 _PATH_KEYS = (
@@ -233,11 +241,12 @@ class CallWords:
         for value in self._arguments.values():
             if isinstance(value, str) and (url := _URL.match(value)) is not None:
                 return url[1] or "/"
-        parts = [self._system["base"], _pluralise(self._noun[-1])]
-        given = next(self._plain_values(), None)
-        if given is not None:
-            parts.append(quote(given[1], safe="-._~@"))
-        return "/".join(parts) if parts[0] else "/" + "/".join(parts[1:])
+        path = f"{self._system['base']}/{_pluralise(self._noun[-1])}"
+        given = list(self._plain_values())
+        for name, value in given:
+            if words_of(name)[-1:] in (["id"], ["name"], ["code"], ["number"], ["key"], ["slug"]):
+                return f"{path}/{quote(value, safe='-._~@')}"
+        return f"{path}?{given[0][0]}={quote(given[0][1], safe='-._~@')}" if given else path
 
     def _fill_args(self) -> str:
         return ", ".join(f"{name}={value!r}" for name, value in list(self._plain_values())[:2])
@@ -257,7 +266,10 @@ class CallWords:
                 words = str(self._arguments[key])[:200].split()
                 if words and _PLAIN.fullmatch(words[0]):
                     return words[0].rpartition("/")[2] or words[0]
-        return self._words[0] if len(self._words) == 1 else "-".join(self._words)
+        for word in self._words:
+            if word in _KINDS[ToolKind.SHELL]:
+                return word
+        return next((_UTILITIES[word] for word in self._words if word in _UTILITIES), self._words[0])
 
     def _fill_file(self) -> str | None:
         for key in _PATH_KEYS:

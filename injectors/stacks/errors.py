@@ -104,7 +104,7 @@ class _Writer:
         """Whether each slot can be filled, and one names what has to come first, where there is such a tool:
         not each call has a path or a query, and not each form a sentence."""
         names = {slot.name for slot in list_slots(body)}
-        if self._first and names.isdisjoint(("first", "message", "inner")):
+        if self._first and names.isdisjoint(("first", "message", "message_repr", "inner")):
             return False
         return all(self._words.find(name) is not None for name in OPTIONAL & names)
 
@@ -118,6 +118,7 @@ class _Writer:
                 self._retry = self._retry or self._words.find(name) or ""
         own = {
             "message": self._message,
+            "message_repr": repr(self._message),
             "status": self._status,
             "reason": HTTPStatus(int(self._status)).phrase,
             "first": self._first,

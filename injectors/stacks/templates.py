@@ -21,7 +21,9 @@ from crosswind.injectors.seeded_random import SeededRandom
 _SLOT = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)(#\w)?(?=[:!}])")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})")
 _RANGE = re.compile(r"(-?\d+)-(-?\d+)")
-_NUMERIC = frozenset({"status", "int", "retry", "one", "code", "pid", "kept", "total", "lost", "left"})
+_NUMERIC = frozenset(
+    {"status", "int", "retry", "one", "code", "pid", "kept", "total", "lost", "left", "pages"}
+)
 _LETTERS, _HEX = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", "0123456789abcdef"
 
 CHOICE = "one"

@@ -16,10 +16,15 @@ NOT_JSON: Any = object()
 _FAULTS = """
     error errors errorcode errormessage odataerror iserror fault exception traceback stale uncertain
     incomplete incompleteresults partial ispartial degraded truncated istruncated omitted timedout warning
-    warnings hasmore moreresults nextcursor nextpagetoken nexttoken endcursor
+    warnings failures missing unresolved unavailablefields notloaded skippedfields terminatedearly
+    limitexceeded hasmore hasnextpage moreresults moreavailable remaining next links paging nextcursor
+    nextpagetoken nexttoken nextlink nextmarker odatanextlink endcursor
     """
 FAULT_KEYS = frozenset(_FAULTS.split())
 """Top-level fields by which a destroyed JSON result says that it is one, without case and separators."""
+
+WHOLE_KEYS = frozenset({"complete", "iscomplete", "exhaustive", "lastpage", "islast"})
+"""Top-level fields that are false where a part of a JSON result is missing."""
 
 MESSAGE_KEYS = frozenset({"detail", "message", "msg", "title", "reason"})
 """Fields that say what went wrong, where they stand in place of all others."""
@@ -187,6 +192,7 @@ def _fault_marks(value: Any) -> set[str]:
         return set()
     plain = {_plain(key): told for key, told in value.items()}
     marks = {key for key in FAULT_KEYS.intersection(plain) if plain[key] not in (None, False, "", [], {})}
+    marks.update(key for key in WHOLE_KEYS.intersection(plain) if plain[key] is False)
     for key in STATUS_KEYS.intersection(plain):
         told = plain[key]
         number = int(told) if isinstance(told, str) and told.isdecimal() and len(told) < 6 else told
@@ -219,12 +225,15 @@ def _is_message(after: Any, before: Any) -> bool:
 
 
 def _breaks_off(noisy: str, clean: str) -> bool:
-    """Whether a text stops where the whole one goes on: with a mark that it was cut, or within a word after
-    some words of prose."""
+    """Whether a text stops where the whole one goes on: with a mark that it was cut or that its middle is
+    missing, or within a word after some words of prose."""
     noisy, clean = noisy.strip(), clean.strip()
     mark = _CUT_MARK.search(noisy)
-    if mark is not None and not clean.endswith(mark[0]):
-        return clean.startswith(noisy[: mark.start()].rstrip())
+    if mark is not None and not clean.endswith(mark[0]) and clean.startswith(noisy[: mark.start()].rstrip()):
+        return True
+    gap = _GAP.search(noisy)
+    if gap is not None and clean.startswith(noisy[: gap.start()].rstrip()) and gap[0] not in clean:
+        return clean.endswith(noisy[gap.end() :].lstrip())
     at = len(noisy)
     within = 0 < at < len(clean) and clean[at - 1 : at + 1].isalpha() and clean.startswith(noisy)
     return within and len(noisy.split(None, 8)) > 8
@@ -233,3 +242,4 @@ def _breaks_off(noisy: str, clean: str) -> bool:
 _CUT_MARK = re.compile(
     r"(?:(?:\.\.\.|…)[^\n]{0,60}|\[[^\[\]]{1,80}\]|<[^<>]{1,80}>|\([^()]{1,80}\)|--[^\n]{1,40})\Z"
 )
+_GAP = re.compile(r"\[?(?:\.\.\.|…)\]?")

@@ -17,10 +17,14 @@ ATTEMPTS = 4
 
 _DOUBT = re.compile(
     r"error|exception|incomplete|partial|stale|truncated|uncertain|omitted|degraded|timed_?out|warnings?$"
-    r"|has_?more|more_?results|next_?(?:cursor|page_?token|token)|end_?cursor",
+    r"|failures|missing|unresolved|unavailable|not_?loaded|skipped|terminated|limit_?exceeded|has_?(?:more|next)"
+    r"|more_?(?:results|available)|remaining|^_?next|next_?link|links$|paging|end_?cursor",
     re.IGNORECASE,
 )
 """Fields by which a result says that it isn't to be relied on, or that a part of it is missing."""
+
+_WHOLE = re.compile(r"(?:is_?)?complete|exhaustive|(?:is_?)?last(?:_?page)?", re.IGNORECASE)
+"""Fields that are false where a part of a result is missing."""
 
 _FAILED = range(400, 600)
 """The numbers by which a status says that the call failed: an order's status is a word."""

@@ -12,9 +12,11 @@ NO_JSON: Any = object()
 
 _FAULT_FIELD = re.compile(
     r"error|fault$|exception$|traceback|incomplete|partial|stale|truncated|uncertain|omitted|degraded|timed_?out"
-    r"|warnings?$|has_?more|more_?results|next_?(?:cursor|page_?token|token)|end_?cursor",
+    r"|warnings?$|failures|missing|unresolved|unavailable|not_?loaded|skipped|terminated|limit_?exceeded"
+    r"|has_?(?:more|next)|more_?(?:results|available)|remaining|^_?next|next_?link|links$|paging|end_?cursor",
     re.IGNORECASE,
 )
+_WHOLE_FIELD = re.compile(r"(?:is_?)?complete|exhaustive|(?:is_?)?last(?:_?page)?", re.IGNORECASE)
 _NUMBER_FIELD = re.compile(r"status|status_?code|code|(?:exit|return)_?code", re.IGNORECASE)
 _MESSAGE_FIELDS = frozenset(("detail", "message", "msg", "title", "reason"))
 _FAULT_WORDS = re.compile(
@@ -87,10 +89,15 @@ def shows_that_it_is_wrong(clean: str, shown: str, before: str | None = None) ->
 
 
 def _stops_short(clean: str, shown: str) -> bool:
-    """Whether a text is the beginning of the clean one, and ends in a mark or within a word of its prose."""
+    """Whether a text is the beginning of the clean one, and ends in a mark or within a word of its prose; or
+    has a mark where its middle was."""
     end = _CUT_END.search(shown)
     if end is not None and clean.startswith(shown[: end.start()].rstrip()) and not clean.endswith(end[1]):
         return True
+    for dots in ("[...]", "[…]", "...", "…"):
+        head, found, tail = shown.partition(dots)
+        if found and dots not in clean and clean.startswith(head.rstrip()) and clean.endswith(tail.lstrip()):
+            return True
     rest = clean[len(shown) :]
     torn = clean.startswith(shown) and shown[-1:].isalpha() and rest[:1].isalpha()
     return torn and len(shown.split()) > 8
@@ -119,6 +126,8 @@ def _admits(now: Any, said: Any) -> bool:
 
 def _is_fault(field: str, value: Any) -> bool:
     """Whether a member says that something went wrong, or that there is more."""
+    if value is False and _WHOLE_FIELD.fullmatch(field):
+        return True
     if value in (None, False, "", [], {}):
         return False
     if _FAULT_FIELD.search(field):

@@ -89,11 +89,11 @@ def _list_ways(shape: Shape, value: Any) -> Iterator[Way]:
     elif not value:
         yield Way.BYTES
     elif isinstance(value, list):
-        yield from (Way.BYTES, Way.REST, Way.REST_TEXT)
+        yield from (Way.BYTES, Way.BYTES, Way.REST, Way.REST_TEXT)
     else:
-        yield from (Way.BYTES, Way.FIELDS)
+        yield from (Way.BYTES, Way.BYTES, Way.FIELDS)
         if _find_list(value) is not None:
-            yield from (Way.PAGE, Way.PAGE)
+            yield Way.PAGE
 
 
 def _cut(text: str, draw: Draw) -> str:
@@ -142,7 +142,7 @@ def _draw_middle(
     if len(text) < 80:
         return None
     keep = find_boundary(text, _find_word_end(text, max(1, round(len(text) * (1 - lost) / 2))))
-    end = find_boundary(text, min(len(text) - 1, keep + round(lost * len(text))))
+    end = _find_word_end(text, min(len(text) - 1, keep + round(lost * len(text))))
     mark = draw_text(target, rng, Way.MIDDLE, {"left": end - keep}, must_say=True)
     return {"keep": keep, "from": end, "mark": mark} if 0 < keep < end else None
 
@@ -157,7 +157,7 @@ def _draw_page(
         return None
     total = len(value[name])
     first = total - max(1, min(total - 1, round(lost * total)))
-    slots = {"kept": first, "total": total, "lost": total - first, "key": name}
+    slots = {"kept": first, "total": total, "lost": total - first, "key": name, "pages": -(-total // first)}
     members = draw_members(target, rng, Way.PAGE, slots, value)
     return None if members is None else {"list": name, "first": first, "add": members}
 
