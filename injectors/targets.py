@@ -41,6 +41,8 @@ class Effect(StrEnum):
 
     REPLACES = "replaces"
     """The answer is gone, or something else stands in its place: only a repeated call brings it back."""
+    FALSIFIES = "falsifies"
+    """What the answer says is false in parts, and it doesn't say so: another read of the same tells."""
     TRUNCATES = "truncates"
     """A part of the answer is missing, and what is left is true."""
     ADDS = "adds"
@@ -52,7 +54,7 @@ class Effect(StrEnum):
 
     @property
     def destroys(self) -> bool:
-        return self in (Effect.REPLACES, Effect.TRUNCATES)
+        return self in (Effect.REPLACES, Effect.FALSIFIES, Effect.TRUNCATES)
 
 
 class Withheld(StrEnum):

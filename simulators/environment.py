@@ -106,9 +106,10 @@ class Environment(Protocol):
         """A fresh episode. The seed decides what the task leaves open, such as the user's wording."""
         ...
 
-    def oracle(self, *, recovers: bool = True) -> Oracle:
+    def oracle(self, *, recovers: bool = True, verifies: bool = False) -> Oracle:
         """The scripted agent that solves every task; without `recovers` it believes what it meets first, and
-        solves every task in which the user says all that is needed and nothing is disturbed.
+        solves every task in which the user says all that is needed and nothing is disturbed. If it
+        `verifies`, it believes no single result, and false ones that don't say so mislead it no more.
         """
         ...
 

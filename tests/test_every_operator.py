@@ -27,6 +27,7 @@ from crosswind.injectors.result_validation import check_draw, check_result
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import (
     Draw,
+    Effect,
     InstructionsTarget,
     ModelTarget,
     Recovery,
@@ -41,13 +42,7 @@ from crosswind.injectors.targets import (
 )
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.entities import find_protected_spans
-from crosswind.injectors.text.json_payload import (
-    contradicts_itself,
-    holds_all,
-    is_container,
-    looks_destroyed,
-    parse_json,
-)
+from crosswind.injectors.text.json_payload import holds_all, is_container, looks_destroyed, parse_json
 from tests.injectors.dialogues import SCRIPTS, json_values, payloads, texts
 
 OPERATORS = sorted(registry.operators().values(), key=lambda entry: entry.name)
@@ -314,5 +309,5 @@ def test_the_guard_has_nothing_to_withhold_on_an_ordinary_payload(entry: Registe
             assert solvability.check_user_text(entry, target, after, done[0]) is None
         elif done is not None and isinstance(target, ToolResultTarget) and after != target.text:
             assert solvability.check_tool_result(entry, target, after, clean=target.text) is None
-            detectable = looks_destroyed(after, target.text) or contradicts_itself(after, target.text)
-            assert detectable or not entry.fault
+            told = looks_destroyed(after, target.text)
+            assert told or not entry.fault or entry.effect is Effect.FALSIFIES

@@ -73,7 +73,7 @@ class EntryEnvironment:
     def reset(self, task: Task, seed: int) -> Episode:
         return EntryEpisode(self.entry)
 
-    def oracle(self, *, recovers: bool = True) -> Oracle:
+    def oracle(self, *, recovers: bool = True, verifies: bool = False) -> Oracle:
         return GoldAgent(self.entry)
 
 

@@ -18,11 +18,18 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.guard.tool_classes import Permission
 from crosswind.injectors.operator import Registered
-from crosswind.injectors.targets import Draw, Recovery, ToolClass, ToolResultTarget, UserTarget, Withheld
+from crosswind.injectors.targets import (
+    Draw,
+    Effect,
+    Recovery,
+    ToolClass,
+    ToolResultTarget,
+    UserTarget,
+    Withheld,
+)
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.json_payload import (
     NOT_JSON,
-    contradicts_itself,
     holds_all,
     is_container,
     looks_destroyed,
@@ -103,8 +110,8 @@ _PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
 
 
 def check_read_elsewhere(target: ToolResultTarget, after: str, read: Iterable[str]) -> str | None:
-    """Why a result may not be cut short whose call must not be repeated; None where earlier reads, which may
-    be, gave all that it loses."""
+    """Why a result may not be cut short, or hold false values, whose call must not be repeated; None where
+    earlier reads, which may be, gave all that it loses."""
     lost = set(_WORD.findall(target.text)) - set(_WORD.findall(after))
     for text in read:
         lost.difference_update(_WORD.findall(text))
@@ -164,18 +171,34 @@ def check_tool_result(entry: Registered, target: ToolResultTarget, after: str, c
     if entry.fault:
         if entry.recovery not in (Recovery.RETRY, Recovery.OTHER_TOOL):
             return f"the recovery {entry.recovery.value!r} does not bring a destroyed result back"
+        if entry.effect is Effect.FALSIFIES:
+            return _check_false(target.text, after)
         # A mark that other noise has left tells nothing of what this operator did.
         marked = looks_destroyed(after, clean) and (
             target.text is clean or looks_destroyed(after, target.text)
         )
-        if not (marked or contradicts_itself(after, clean)):
-            return "the damaged result could be taken for a valid one"
-        return None
+        return None if marked else "the damaged result could be taken for a valid one"
     value = parse_json(target.text)
     kept = holds_all(parse_json(after), value) if is_container(value) else _words_kept(target.text, after)
     if not kept:
         return "a value of the true result would have been lost"
     return _json_broken(target.text, after)
+
+
+def _check_false(before: str, after: str) -> str | None:
+    """Why false values may not stand in this result, or None. Nothing need tell that they are false: the call
+    is one that may be made again, or earlier reads hold what is lost (`check_fault`), and what is asked for
+    with its result, ids above all, is as it was.
+    """
+    if not after.strip():
+        return "nothing of the result was left"
+    kept = set(_ID.findall(after))
+    if (lost := next((one for one in _ID.findall(before) if one not in kept), None)) is not None:
+        return f"it would have changed {lost!r:.60}, which calls may need"
+    return _json_broken(before, after)
+
+
+_ID = re.compile(r"(?<![\w.\\-])[A-Za-z](?=[A-Za-z_-]{0,30}\d)[\w-]{3,64}(?![\w.-])")
 
 
 def _words_kept(before: str, after: str) -> bool:

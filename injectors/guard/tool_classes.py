@@ -109,9 +109,6 @@ def may_fault(tool_class: ToolClass, assume_tools: str) -> bool:
 
 _REPEATABLE = frozenset((ToolClass.READ_ONLY, ToolClass.IDEMPOTENT))
 
-_MAY_TRUNCATE = _REPEATABLE | {ToolClass.UNKNOWN}
-"""The classes of tools whose results may be cut short where an earlier read holds what is missing."""
-
 
 class Permission(msgspec.Struct, frozen=True, gc=False):
     """Whether a tool's class allows an effect. `if_read_elsewhere`: only where a read holds what is lost."""
@@ -127,6 +124,6 @@ def permit(effect: Effect, tool_class: ToolClass, assume_tools: str) -> Permissi
     """Which noise a tool's class allows on the model leg, where the call has always happened."""
     if effect in (Effect.ADDS, Effect.DELAYS, Effect.REWORDS) or may_fault(tool_class, assume_tools):
         return _ALLOWED
-    if effect is Effect.TRUNCATES and tool_class in _MAY_TRUNCATE:
+    if effect in (Effect.FALSIFIES, Effect.TRUNCATES) and tool_class is ToolClass.UNKNOWN:
         return _IF_READ_ELSEWHERE
     return _FORBIDDEN

@@ -1,10 +1,16 @@
-"""Add fields to a JSON result without changing its other bytes."""
+"""Add fields, items and lines to a tool's result without changing its other bytes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+
+import msgspec
+
+from crosswind.injectors.text.json_leaves import list_leaves
+from crosswind.injectors.text.json_spans import TOKEN
 
 
 def is_plain_text(value: Any, text: str) -> bool:
@@ -13,36 +19,201 @@ def is_plain_text(value: Any, text: str) -> bool:
     return not isinstance(value, str | int | float | bool | dict | list | None) and len(text.split()) > 1
 
 
-def list_fields(value: Any) -> set[str]:
-    """The fields of the top-level object, or of the array's first object."""
-    if isinstance(value, list):
-        value = value[0] if value else None
-    return set(value) if isinstance(value, dict) else set()
+class Around(msgspec.Struct, frozen=True, gc=False):
+    """A place in a text, and what stands around what is put there."""
+
+    at: int
+    before: str = ""
+    after: str = ""
 
 
-def find_insertion_points(text: str, value: Any) -> tuple[int, int] | None:
-    """Where fields can be added to the top-level object, or to the array's first object: at its start and at
-    its end. None where there is no such object."""
-    if isinstance(value, dict):
-        start, end = text.index("{"), len(text.rstrip())
-    elif isinstance(value, list) and value and isinstance(value[0], dict):
-        start = text.index("{")
-        _, end = json.JSONDecoder().raw_decode(text, start)
-    else:
+class Gap(msgspec.Struct, frozen=True, gc=False):
+    """A place between the members of a JSON object, and what stands before and behind a new one."""
+
+    at: int
+    lead: str = ""
+    tail: str = ""
+
+
+class Holder(msgspec.Struct, frozen=True, gc=False):
+    """A JSON object to which fields can be added. Its first gap is before its members, its last behind
+    them."""
+
+    keys: frozenset[str]
+    gaps: tuple[Gap, ...]
+
+
+MOST_HOLDERS = 60
+"""Of a longer list, the first records get fields."""
+DEEPEST = 2
+"""Records in lists of an object (`{"items": [{…}]}`) are that deep."""
+
+
+def find_holders(text: str, value: Any) -> list[Holder]:
+    """The objects of a JSON result that can get fields: the whole, or the records of its lists, and the whole
+    before them. Empty objects are left out."""
+    holders: list[tuple[int, int, Holder]] = []
+    stack: list[_Open] = []
+    for match in TOKEN.finditer(text):
+        token = match[0]
+        if token in ("{", "["):
+            stack.append(_Open(match.end(), token == "{", len(stack)))
+        elif token in ("}", "]"):
+            closed = stack.pop()
+            if closed.is_object and closed.ends and closed.depth <= DEEPEST and len(holders) < MOST_HOLDERS:
+                holders.append((closed.depth, closed.start, _close(text, closed, match.start())))
+            if stack:
+                stack[-1].ends.append(match.end())
+        elif stack and token == ",":
+            stack[-1].commas.append(match.end())
+        elif stack and token != ":":
+            opened = stack[-1]
+            if opened.is_object and len(opened.keys) == len(opened.commas):
+                opened.keys.append(token)
+            else:
+                opened.ends.append(match.end())
+    return [holder for _, _, holder in sorted(holders, key=lambda one: one[:2])]
+
+
+class _Open(msgspec.Struct):
+    """An object or array whose end has not been seen yet."""
+
+    start: int
+    is_object: bool
+    depth: int
+    keys: list[str] = []
+    ends: list[int] = []
+    commas: list[int] = []
+
+
+_SPACE = re.compile(r"\s*")
+
+
+def _close(text: str, opened: _Open, end: int) -> Holder:
+    keys = frozenset(json.loads(key, strict=False) for key in opened.keys)
+    first = _space_at(text, opened.start)
+    between = _space_at(text, opened.commas[0]) if opened.commas else first or _separate(text)[1][1:]
+    before = Gap(opened.start, first, "," if first else f",{between}")
+    return Holder(keys, (before, *(Gap(at, f",{between}") for at in opened.ends)))
+
+
+def _space_at(text: str, at: int) -> str:
+    found = _SPACE.match(text, at)
+    return found[0] if found else ""
+
+
+def _separate(text: str) -> tuple[str, str]:
+    """What the text has between a key and its value, and between two members."""
+    return (": ", ", ") if '": ' in text or '"' not in text else (":", ",")
+
+
+def around_field(text: str, gap: Gap, key: str) -> Around:
+    """The place of a field's value, which is JSON: spaced and escaped as the text is."""
+    name = json.dumps(key, ensure_ascii=text.isascii())
+    return Around(gap.at, f"{gap.lead}{name}{_separate(text)[0]}", gap.tail)
+
+
+def dump(content: Any, like: str) -> str:
+    """A value as JSON in the style of the text."""
+    colon, comma = _separate(like)
+    return json.dumps(content, ensure_ascii=like.isascii(), separators=(comma, colon))
+
+
+def insert(text: str, insertions: Iterable[Sequence[Any]]) -> str:
+    """The text with these insertions; those at one place stay in their order."""
+    pieces: list[str] = []
+    end = 0
+    for at, added in sorted(insertions, key=lambda one: int(one[0])):
+        pieces += (text[end:at], added)
+        end = at
+    return "".join((*pieces, text[end:]))
+
+
+def find_line_gaps(text: str) -> list[int]:
+    """Where lines can be added to a text: at its start, at its end, and between its paragraphs."""
+    return [0, *(match.end() for match in _PARAGRAPH.finditer(text.rstrip())), len(text)]
+
+
+_PARAGRAPH = re.compile(r"\n[ \t]*(?=\n\S)")
+
+
+def around_line(text: str, at: int) -> Around:
+    """The place of a line at one of the places of `find_line_gaps`."""
+    behind = at == 0 or (at == len(text) and text.endswith("\n"))
+    return Around(at, "", "\n") if behind else Around(at, "\n", "")
+
+
+def find_item_gap(text: str, value: Any) -> Around | None:
+    """The place of one more text in an envelope whose list holds items such as `{"type": "text", "text": …}`
+    (MCP), behind the last; None where there is no such list."""
+    items = value.get("content") if isinstance(value, dict) else None
+    if not isinstance(items, list) or not items or not all(map(_is_text_item, items)):
         return None
-    return start + 1, len(text[: end - 1].rstrip())
+    end = max(
+        (holder.gaps[-1].at for holder in find_holders(text, value) if "text" in holder.keys), default=0
+    )
+    closed = text.find("}", end) + 1
+    if not end or not closed:
+        return None
+    colon, comma = _separate(text)
+    return Around(closed, f'{comma}{{"type"{colon}"text"{comma}"text"{colon}', "}")
 
 
-def insert_fields(text: str, at: int, fields: Iterable[tuple[str, Any]]) -> str:
-    """Insert fields at one of the places of `find_insertion_points`, spaced as the text is."""
-    before, after = text[:at], text[at:]
-    spaced = '": ' in text or '"' not in text
-    colon, comma = (": ", ", ") if spaced else (":", ",")
-    added = comma.join(f"{json.dumps(key)}{colon}{json.dumps(content)}" for key, content in fields)
-    if not added:
-        return text
-    if not before.endswith("{"):
-        added = comma + added
-    elif not after.lstrip().startswith("}"):
-        added += comma
-    return before + added + after
+def _is_text_item(item: Any) -> bool:
+    return isinstance(item, dict) and item.get("type") == "text" and isinstance(item.get("text"), str)
+
+
+class Case(msgspec.Struct, frozen=True, gc=False):
+    """How a result writes names of several words."""
+
+    first: bool
+    """Whether the first word has a capital."""
+    separator: str
+    upper: bool = False
+
+
+def find_case(keys: Iterable[str]) -> Case:
+    """The convention that most of the keys show; snake_case where none does."""
+    votes: dict[Case, int] = {}
+    for key in keys:
+        if (case := _judge_case(key)) is not None:
+            votes[case] = votes.get(case, 0) + 1
+    return max(votes, key=lambda case: votes[case]) if votes else SNAKE
+
+
+SNAKE = Case(False, "_")
+
+
+def _judge_case(key: str) -> Case | None:
+    if "_" in key.strip("_"):
+        return Case(False, "_", key.isupper())
+    if "-" in key:
+        return Case(key[:1].isupper(), "-")
+    if _CAMEL.fullmatch(key):
+        return Case(key[0].isupper(), "")
+    return Case(True, "") if _PASCAL.fullmatch(key) else None
+
+
+_CAMEL = re.compile(r"[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]*)+")
+_PASCAL = re.compile(r"[A-Z][a-z]{2,}")
+
+
+def write_key(key: str, case: Case) -> str:
+    """A name in snake_case as this convention writes it."""
+    if case == SNAKE:
+        return key
+    words = [word for word in key.split("_") if word]
+    if case.upper:
+        return "_".join(words).upper()
+    if case.separator == "_":
+        return key
+    capital = [word[:1].upper() + word[1:] for word in words]
+    return case.separator.join(
+        capital if case.first else [words[0], *(capital[1:] if not case.separator else words[1:])]
+    )
+
+
+def list_keys(value: Any) -> Iterator[str]:
+    """The names of a JSON result's fields."""
+    for place, _ in list_leaves(value):
+        yield from (key for key in place if isinstance(key, str))

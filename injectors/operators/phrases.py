@@ -11,7 +11,9 @@ from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.packs.parts import Address
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Branch, ToolResultTarget, ToolTarget, UserTarget
-from crosswind.injectors.text.languages import Language, detect_language, is_foreign
+from crosswind.injectors.text.json_leaves import list_leaves
+from crosswind.injectors.text.json_payload import is_container, parse_json
+from crosswind.injectors.text.languages import LONGEST, Language, detect_language, is_foreign
 
 NO_PACK = "no phrase pack is in this text's language"
 """Why a rule can't act on it, for the draw's member `unable`."""
@@ -21,26 +23,49 @@ _TWO_WAYS = frozenset(Language) - {Language.EN}
 
 
 def find_setting(target: UserTarget | ToolResultTarget | ToolTarget) -> Setting | None:
-    """The setting of the target's conversation, in the language of its text. A text too short to tell is in
-    the language of the opening. None: it is in a language that has no pack.
+    """The setting of the target's conversation, in the language of its text. A text too short to tell, and a
+    result without running text, is in the language of the opening. None: it is in a language that has no
+    pack.
     """
     match target:
         case UserTarget():
             return _find(target.own, target.tools, target.branch, (target.own,))
         case ToolResultTarget():
-            return _find(target.branch.opening, target.tools, target.branch)
+            said = find_prose(target.text)
+            return _find(said or target.branch.opening, target.tools, target.branch, otherwise=Language.EN)
         case ToolTarget():
             return _find(
                 " ".join(tool.description for tool in target.declared), target.declared, target.branch
             )
 
 
+def find_prose(text: str) -> str:
+    """The running text of a tool's result: its language is that of the result. Empty where it has none."""
+    value = parse_json(text)
+    if not is_container(value):
+        return text[:LONGEST] if len(text.split()) >= PROSE else ""
+    said = [leaf for _, leaf in list_leaves(value) if isinstance(leaf, str)]
+    return " ".join(
+        one for one in said if len(one.split()) >= PROSE or len(one) > len(one.encode()) // 2 > 8
+    )[:LONGEST]
+
+
+PROSE = 5
+"""The fewest words of running text."""
+
+
 def _find(
-    text: str, tools: tuple[ToolSchema, ...], branch: Branch, said: tuple[str, ...] = ()
+    text: str,
+    tools: tuple[ToolSchema, ...],
+    branch: Branch,
+    said: tuple[str, ...] = (),
+    otherwise: Language | None = None,
 ) -> Setting | None:
     language = detect_language(text)
     if language is None and not is_foreign(text):
         language = detect_language(branch.opening)
+        if language is None and not is_foreign(branch.opening):
+            language = otherwise
     if language is None:
         return None
     address = None

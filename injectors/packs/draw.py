@@ -88,7 +88,7 @@ def draw_phrase(
     and `accept` says of an entry whether it fits where it is to stand.
     """
     filled = slots or {}
-    entries = _list_fitting(setting, operator, part, frozenset(filled), type)
+    entries = list_fitting(setting, operator, part, frozenset(filled), type)
     for _ in range(_TRIES if entries else 0):
         name, entry = rng.choice(entries)
         if name not in used and (accept is None or accept(entry)):
@@ -106,10 +106,15 @@ _TRIES = 4
 
 
 @lru_cache(1024)
-def _list_fitting(
-    setting: Setting, operator: str, part: str, slots: frozenset[str], type: ValueType | None
+def list_fitting(
+    setting: Setting,
+    operator: str,
+    part: str,
+    slots: frozenset[str] = frozenset(),
+    type: ValueType | None = None,
 ) -> tuple[tuple[str, Entry], ...]:
-    """Remembered: a conversation's words are held against all stems of a part."""
+    """The entries of a part that fit where these slots can be filled, each with its name. Remembered: a
+    conversation's words are held against all stems of a part."""
     entries = _entries(setting, operator, part)
     return tuple((name, entry) for name, entry in entries if _fits(entry, setting, slots, type))
 

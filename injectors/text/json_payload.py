@@ -53,10 +53,6 @@ REMEMBERED = 16_384
 MOST_BRACKETS = 200
 """Objects and arrays in a value that is compared as a whole: deeper nesting could not be followed."""
 
-RESTATED = ("_on_file", "_confirmed", "_per_record")
-"""Endings of a field that gives the value of its neighbour again: `total` and `total_on_file` should
-agree."""
-
 
 def parse_json(text: str) -> Any:
     """The JSON value, or NOT_JSON. Numbers that Python can't hold and nesting that it can't follow count
@@ -150,37 +146,6 @@ def looks_destroyed(noisy: str, clean: str) -> bool:
     if any(phrase in lowered and phrase not in original for phrase in FAULT_PHRASES):
         return True
     return after is NOT_JSON and (is_container(before) or _breaks_off(noisy, clean))
-
-
-def contradicts_itself(noisy: str, clean: str) -> bool:
-    """Whether an agent can tell the false values of `noisy` by what stands beside them.
-
-    Each value of `clean` is there unchanged, or it is changed and a new field next to it, named for it with
-    one of the endings RESTATED, gives another value. At least one is changed.
-    """
-    before, after = parse_json(clean), parse_json(noisy)
-    try:
-        return is_container(before) and not _contains(after, before) and _is_disputed(after, before)
-    except RecursionError:
-        return False
-
-
-def _is_disputed(noisy: Any, clean: Any) -> bool:
-    if isinstance(clean, dict) and isinstance(noisy, dict):
-        return all(
-            key in noisy and (_is_disputed(noisy[key], clean[key]) or _is_restated(noisy, clean, key))
-            for key in clean
-        )
-    if isinstance(clean, list) and isinstance(noisy, list) and len(noisy) == len(clean):
-        return all(_is_disputed(mine, theirs) for mine, theirs in zip(noisy, clean, strict=True))
-    return _contains(noisy, clean)
-
-
-def _is_restated(noisy: dict[str, Any], clean: dict[str, Any], key: str) -> bool:
-    return any(
-        key + end in noisy and key + end not in clean and not _contains(noisy[key], noisy[key + end])
-        for end in RESTATED
-    )
 
 
 def _fault_marks(value: Any) -> set[str]:

@@ -190,7 +190,7 @@ def _find_mentions(text: str, parameters: tuple[Parameter, ...]) -> tuple[Mentio
     quoted, taken = bytearray(len(text)), bytearray(len(text))
     for start, end in (*((one.start, one.end) for one in find_literals(text)), *find_plain_names(text)):
         quoted[start:end] = b"\1" * (end - start)
-    forms = (*_find_forms(text), *_find_names(text))
+    forms = (*find_forms(text), *_find_names(text))
     candidates = [
         *((start, end, ValueType.OPTION, choices) for start, end, choices in _find_options(text, parameters)),
         *((start, end, kind, _fillable(kind, parameters)) for start, end, kind in forms),
@@ -276,7 +276,8 @@ def _find_options(
             at = lowered.find(form, end)
 
 
-def _find_forms(text: str) -> Iterator[tuple[int, int, ValueType]]:
+def find_forms(text: str) -> Iterator[tuple[int, int, ValueType]]:
+    """The values that their form tells: dates, amounts, ids, numbers."""
     yield from ((*match.span(), ValueType.PLACE) for match in _STREET.finditer(text))
     for match in _FORM.finditer(text):
         kind = _FORMS[int(str(match.lastgroup)[1:])][0]

@@ -69,8 +69,8 @@ class Retail:
     def reset(self, task: Task, seed: int) -> Episode:
         return RetailEpisode(tasks.instantiate(task.id), seed)
 
-    def oracle(self, *, recovers: bool = True) -> Oracle:
-        return RetailOracle(recovers=recovers)
+    def oracle(self, *, recovers: bool = True, verifies: bool = False) -> Oracle:
+        return RetailOracle(recovers=recovers, verifies=verifies)
 
 
 ENVIRONMENT: Environment = Retail()

@@ -38,11 +38,12 @@ class _Ask(Exception):
 class RetailOracle:
     """Decides each message from the transcript alone, so that any number of episodes share one instance."""
 
-    def __init__(self, *, recovers: bool = True) -> None:
+    def __init__(self, *, recovers: bool = True, verifies: bool = False) -> None:
         self._recovers = recovers
+        self._verifies = verifies
 
     def decide(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> Message:
-        seen = Transcript.of(messages, tools, recovers=self._recovers)
+        seen = Transcript.of(messages, tools, recovers=self._recovers, verifies=self._verifies)
         try:
             text = _PLANS[kind_of(seen.user_texts[0])](seen)
         except NextCalls as following:

@@ -29,8 +29,8 @@ _WHOLE = re.compile(r"(?:is_?)?complete|exhaustive|(?:is_?)?last(?:_?page)?", re
 _FAILED = range(400, 600)
 """The numbers by which a status says that the call failed: an order's status is a word."""
 
-DISPUTES = ("_on_file", "_confirmed", "_per_record")
-"""Endings of fields that give another value of the field that they are named after."""
+READINGS, AGREEING = 5, 3
+"""Who verifies makes each read so often at once, and believes what so many of the results say."""
 
 
 class NextCalls(Exception):
@@ -57,7 +57,8 @@ class CallResult:
 class Transcript:
     """The messages of an episode as calls with their results, and the user's texts.
 
-    Without `recovers` the first result of a call is believed, whatever it is.
+    Without `recovers` the first result of a call is believed, whatever it is. Who `verifies` believes no
+    single result: false values don't say that they are false.
     """
 
     def __init__(
@@ -67,26 +68,37 @@ class Transcript:
         toolbox: Toolbox,
         *,
         recovers: bool = True,
+        verifies: bool = False,
     ) -> None:
         self.user_texts = user_texts
         self.results = results
         self.recovers = recovers
+        self.verifies = verifies
         self._toolbox = toolbox
 
     @classmethod
     def of(
-        cls, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = (), *, recovers: bool = True
+        cls,
+        messages: Sequence[Message],
+        tools: Sequence[Mapping[str, Any]] = (),
+        *,
+        recovers: bool = True,
+        verifies: bool = False,
     ) -> Transcript:
         """The transcript of a conversation's messages, of which the tools were shown."""
         texts = [str(message["content"]) for message in messages if message["role"] == "user"]
         toolbox = Toolbox(tools, recovers=recovers)
-        return cls(texts, list(_pair_results(messages)), toolbox, recovers=recovers)
+        results = list(_pair_results(messages))
+        return cls(texts, results, toolbox, recovers=recovers, verifies=verifies)
 
     def until(self, tool: str) -> Transcript:
         """The same up to the first call of that tool: the world as it was before."""
         names = self._toolbox.names(tool)
         first = next((at for at, made in enumerate(self.results) if made.name in names), None)
-        return Transcript(self.user_texts, self.results[:first], self._toolbox, recovers=self.recovers)
+        results = self.results[:first]
+        return Transcript(
+            self.user_texts, results, self._toolbox, recovers=self.recovers, verifies=self.verifies
+        )
 
     def read(
         self, name: str, arguments: Mapping[str, Any], *fields: str, since: int = 0
@@ -94,13 +106,26 @@ class Transcript:
         """The newest sound result of this call, from exchange `since` on; NextCalls where there is none."""
         call, made = self._find_call(name, arguments)
         tried = [self.results[at] for at in made if at >= since]
-        for seen in reversed(tried):
-            found = self._result(seen.text, arguments, fields)
-            if found is not None:
-                return found
+        sound = [self._result(seen.text, arguments, fields) for seen in reversed(tried)]
+        if (found := self._believe([one for one in sound if one is not None], fields)) is not None:
+            return found
         if len(tried) >= self._attempts:
             raise GaveUp(tried[-1].text)
-        raise NextCalls(call)
+        raise NextCalls(*[call] * (READINGS if self.verifies else 1))
+
+    def _believe(self, sound: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> Mapping[str, Any] | None:
+        """The newest of these results, or the one that enough of them agree with; None."""
+        if not self.verifies:
+            return next(iter(sound), None)
+        said = [[found[name] for name in fields] for found in sound]
+        return next(
+            (
+                found
+                for found, mine in zip(sound, said, strict=True)
+                if sum(_agree(mine, theirs) for theirs in said) >= AGREEING
+            ),
+            None,
+        )
 
     def read_all(self, calls: Sequence[Call], *fields: str) -> list[Mapping[str, Any]]:
         """`read` of several calls, which are made at once."""
@@ -137,7 +162,7 @@ class Transcript:
 
     @property
     def _attempts(self) -> int:
-        return ATTEMPTS if self.recovers else 1
+        return ATTEMPTS * (READINGS if self.verifies else 1) if self.recovers else 1
 
     def _find_call(self, name: str, arguments: Mapping[str, Any]) -> tuple[Call, list[int]]:
         """The call that serves this purpose, and where it was made so far: the first that wasn't refused."""
@@ -174,23 +199,26 @@ def sound_result(text: str, arguments: Mapping[str, Any], fields: Sequence[str])
     return None
 
 
+def _agree(one: Any, other: Any) -> bool:
+    """Whether two results say the same, apart from fields that only one of them has."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return all(_agree(one[name], other[name]) for name in one.keys() & other.keys())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_agree, one, other))
+    return bool(one == other)
+
+
 def _in_doubt(value: Any) -> bool:
-    """Whether a result says of itself that it isn't to be relied on, or disputes one of its own values."""
+    """Whether a result says of itself that it isn't to be relied on."""
     if isinstance(value, list):
         return any(map(_in_doubt, value))
     if not isinstance(value, dict):
         return False
-    disputed = any(
-        name.removesuffix(ending) in value and value[name.removesuffix(ending)] != told
-        for name, told in value.items()
-        for ending in DISPUTES
-        if name.endswith(ending)
-    )
     doubted = any(told and _DOUBT.search(name) for name, told in value.items())
     failed = any(
         isinstance(told, int) and told in _FAILED and _is_status(name) for name, told in value.items()
     )
-    return disputed or doubted or failed or any(map(_in_doubt, value.values()))
+    return doubted or failed or any(map(_in_doubt, value.values()))
 
 
 def _is_status(name: str) -> bool:

@@ -77,11 +77,29 @@ def check_true_value(audited: AuditedSession) -> Found:
                 yield event, event.turn_index, f"values are gone, and {event.recovery!r} brings none back"
 
 
+FALSIFYING = frozenset(
+    {
+        *("tool.erroneous", "tool.fabricated_observation", "tool.stale_resource"),
+        *("tool.misread", "tool.numeric_noise"),
+    }
+)
+"""The operators whose results are false and don't say so: another read tells, which `true value`,
+`tool classes` and `forced success` see to. All ids stay."""
+
+_ID = re.compile(r"(?<![\w.\\-])[A-Za-z](?=[A-Za-z_-]{0,30}\d)[\w-]{3,64}(?![\w.-])")
+
+
 def check_detectable(audited: AuditedSession) -> Found:
-    """A result that was destroyed shows that it isn't the true one."""
+    """A result that was destroyed shows that it isn't the true one; one that holds false values still names
+    what it is about."""
     for piece in audited.texts():
         event = find_destroying_event(piece)
-        if event is not None and not values.shows_that_it_is_wrong(piece.clean, piece.shown, event.before):
+        if event is None:
+            continue
+        if event.operator in FALSIFYING:
+            if lost := set(_ID.findall(piece.clean)) - set(_ID.findall(piece.shown)):
+                yield event, event.turn_index, f"the result of {piece.tool} lost {min(lost)}"
+        elif not values.shows_that_it_is_wrong(piece.clean, piece.shown, event.before):
             yield event, event.turn_index, f"the result of {piece.tool} could be taken for a true one"
 
 

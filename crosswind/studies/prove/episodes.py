@@ -174,7 +174,7 @@ def run(
     """
 
     async def main() -> C:
-        oracle = environment.oracle(recovers=recovers)
+        oracle = environment.oracle(recovers=recovers, verifies=recovers)
         provider = ScriptedProvider(answer_messages(oracle.decide), strict=False, keep=False)
         kept = nullcontext(store) if store else TemporaryDirectory(prefix="crosswind-")
         with kept as name, Progress(transient=True) as progress:

@@ -9,12 +9,17 @@ from typing import Any
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.insertion import find_insertion_points, insert_fields, list_fields
+from crosswind.injectors.operators.insertion import (
+    around_field,
+    dump,
+    find_case,
+    find_holders,
+    list_keys,
+    write_key,
+)
+from crosswind.injectors.operators.phrases import NO_PACK, find_setting
 from crosswind.injectors.operators.state.scenes import Scene, find_end, find_gaps, find_goal, recognise_scene
 from crosswind.injectors.operators.words.scenes import (
-    DATA_FIELDS,
-    FOREIGN_ENTRIES,
-    FOREIGN_OPENING,
     GRID_PLACES,
     GRID_THINGS,
     HOUSEHOLD_LOOKS,
@@ -26,10 +31,13 @@ from crosswind.injectors.operators.words.scenes import (
     SHOP_PRAISE,
     SHOP_PRODUCTS,
 )
+from crosswind.injectors.packs.draw import fill, list_fitting
+from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.json_payload import parse_json
+from crosswind.injectors.text.languages import UNABLE
 
 MOST = 400
 """The volume ε at severity 1, in characters."""
@@ -37,12 +45,26 @@ MOST = 400
 PER_SENTENCE, PER_LINE = 12, 10
 """The volume of a household sentence and of a grid line, as the paper counts it: 300 is 25 sentences."""
 
+ELSEWHERE = 5
+"""JSON and other texts get a fifth of the volume: as much as the paper gives a shop's page or a grid."""
+
 SHARE = 0.5
 """The paper's alpha: the share of a result page's ten extra slots that a volume of 100 fills."""
 
+LINES = (
+    "{key}: {content}",
+    "{key}={content}",
+    "{words}: {content}",
+    "({words}: {content})",
+    "* {words}: {content}",
+)
+"""How texts state facts. One way goes through an observation."""
+
 _RESULTS = re.compile(r"\bPage \d+\b|\bTotal results\b|\bresults\b", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<!\d)\d{1,4}(?!\d)")
-_ID = re.compile(r"(?<!\d)\d{1,6}(?!\d)")
+
+
+_NUMBERED = re.compile(rf"\b({'|'.join(HOUSEHOLD_OBJECTS)}) (\d{{1,6}})\b", re.IGNORECASE)
 
 
 @operator(
@@ -51,38 +73,42 @@ _ID = re.compile(r"(?<!\d)\d{1,6}(?!\d)")
     recovery=Recovery.IGNORE,
     source="State augmentation (Generalization Tax), section 6 and appendix C",
     effect=Effect.ADDS,
+    version=2,
 )
 class IrrelevantState:
     """State text that has nothing to do with the goal, added to an observation.
 
     Severity: the volume ε is 400 x severity characters, counted as the paper counts it: ⌊ε/12⌋ sentences on
     household objects at random places of a room, ⌊ε/10⌋ lines on things outside a coordinate grid, entries,
-    features and advertisements on a shop's page. Ours: fields of ε characters in JSON, and a piece of a
-    shop's page (ε characters) in any other text. Ids are new to the scene. The goal, instructions, lists of
-    actions and every word of the observation stay unchanged. In users' messages it acts where a rule's
-    `observation` marks one.
+    features and advertisements on a shop's page. In JSON, and in any other text, which the paper doesn't
+    have, ε / 5 characters of facts on the surroundings, from the phrase packs of the conversation's domain
+    and language: fields of the object or of the array's records, or lines. Objects of a room are of types
+    that it hasn't, or have new numbers. The goal, instructions, lists of actions and every word of the
+    observation stay unchanged. In users' messages it acts where a rule's `observation` marks one.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        text, volume = target.text, round(MOST * severity)
-        scene = recognise_scene(text)
+        volume = round(MOST * severity)
+        scene = recognise_scene(target.text)
         if scene is None:
             return None
-        if scene is not Scene.DATA:
+        if scene in _INSERTIONS:
             edits = _INSERTIONS[scene](target, volume, rng)
             return {"scene": scene.value, "edits": edits} if edits else None
-        value = parse_json(text)
-        span = find_insertion_points(text, value)
-        fields = _draw_fields(list_fields(value), text, volume, rng) if span else []
-        if span is None or not fields:
+        setting = find_setting(target)
+        if setting is None:
+            return {"scene": scene.value, "edits": [], UNABLE: NO_PACK}
+        fitting = list_fitting(setting, "state.irrelevant", "field")
+        entries = [one for one in fitting if one[0] not in target.branch.phrases] or list(fitting)
+        draw_facts = _draw_fields if scene is Scene.DATA else _draw_lines
+        names, added = draw_facts(target.text, rng.shuffled(entries), volume / ELSEWHERE, rng)
+        if not added:
             return None
-        return {"scene": scene.value, "at": span[1], "fields": [list(field) for field in fields]}
+        edits = [make_edit(at, "", text) for at, text in sorted(added, key=lambda one: one[0])]
+        return {"scene": scene.value, "phrases": names, "edits": edits}
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
-        if "fields" in draw:
-            after = insert_fields(target.text, draw["at"], [(key, value) for key, value in draw["fields"]])
-        else:
-            after = apply_edits(target.text, draw["edits"])
+        after = apply_edits(target.text, draw["edits"])
         added = len(after) - len(target.text)
         note = (
             f"{added} characters of irrelevant state ({draw['scene']}) were added to {target.tool}'s result."
@@ -96,21 +122,23 @@ def _draw_household_sentences(
     """Draw ⌊volume/12⌋ sentences at random places, each on an object with an id that is new to the scene.
 
     Its type is one that neither the scene nor a goal beside it mentions, as long as there is one. An object
-    that is named beside the scene is left out.
+    that is named beside the scene is none of them.
     """
     text, beside = target.text, target.beside
     lowered = f"{text}\n{find_goal(beside)}".lower()
     absent = [name for name in HOUSEHOLD_OBJECTS if name not in lowered]
     places = find_gaps(text)
-    # Ids continue after the scene's own, so that no object can be taken for one of them.
-    last_id = max(map(int, _ID.findall(text)), default=0)
+    # As in the scene, things of one type are numbered: on from those that are there.
+    numbers = dict.fromkeys(HOUSEHOLD_OBJECTS, 0)
+    for name, number in _NUMBERED.findall(f"{text}\n{beside}"):
+        numbers[name.lower()] = max(numbers[name.lower()], int(number))
     made: list[dict[str, Any]] = []
-    for number in range(1, volume // PER_SENTENCE + 1):
-        thing = f"{rng.choice(absent or HOUSEHOLD_OBJECTS)} {last_id + number}"
+    for _ in range(volume // PER_SENTENCE):
+        name = rng.choice(absent or HOUSEHOLD_OBJECTS)
+        numbers[name] += 1
+        thing = f"{name} {numbers[name]}"
         sentence = rng.choice(HOUSEHOLD_SENTENCES).format(thing, rng.choice(HOUSEHOLD_LOOKS))
-        place = rng.choice(places)
-        if not re.search(rf"\b{thing}\b", beside, re.IGNORECASE):
-            made.append(make_edit(place, "", f" {sentence}"))
+        made.append(make_edit(rng.choice(places), "", f" {sentence}"))
     return sorted(made, key=lambda one: one["at"])
 
 
@@ -159,44 +187,72 @@ def _draw_product(rng: SeededRandom) -> str:
     return f"{rng.choice(SHOP_PRODUCTS)}, {rng.choice(SHOP_FLAWS)} (can't be chosen)"
 
 
-def _draw_foreign_page(target: ToolResultTarget, volume: int, rng: SeededRandom) -> list[dict[str, Any]]:
-    """Draw a piece of a shop's page, of `volume` characters on average, as one insertion behind the
-    observation.
+Drawn = tuple[list[str], list[tuple[int, str]]]
+"""The names of the entries, and what is put where."""
+
+
+def _draw_fields(text: str, entries: list[tuple[str, Entry]], volume: float, rng: SeededRandom) -> Drawn:
+    """Draw fields of `volume` characters of JSON on average, in the result's records."""
+    value = parse_json(text)
+    holders = find_holders(text, value)
+    case = find_case(list_keys(value))
+    taken = frozenset[str]().union(*(holder.keys for holder in holders))
+
+    def write(entry: Entry) -> tuple[int, str] | None:
+        key = write_key(entry.key, case)
+        if key in taken or not holders:
+            return None
+        holder = holders[0] if rng.chance(0.5) else rng.choice(holders)
+        place = around_field(text, rng.choice(holder.gaps), key)
+        content = dump(json.loads(fill(entry.text, {}, rng)), like=text)
+        return place.at, f"{place.before}{content}{place.after}"
+
+    return _fill_volume(entries, volume, rng, write)
+
+
+def _draw_lines(text: str, entries: list[tuple[str, Entry]], volume: float, rng: SeededRandom) -> Drawn:
+    """Draw lines of `volume` characters on average, behind the observation."""
+    form = rng.choice(LINES)
+    end = find_end(text)
+
+    def write(entry: Entry) -> tuple[int, str]:
+        content = json.loads(fill(entry.text, {}, rng))
+        shown = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+        words = entry.key.replace("_", " ")
+        line = form.format(key=entry.key, words=words[:1].upper() + words[1:], content=shown)
+        return end, f"\n{line}"
+
+    return _fill_volume(entries, volume, rng, write)
+
+
+def _fill_volume(
+    entries: list[tuple[str, Entry]],
+    volume: float,
+    rng: SeededRandom,
+    write: Callable[[Entry], tuple[int, str] | None],
+) -> Drawn:
+    """Write entries until there is no more room; the last one comes with the probability that makes the
+    volume right on average.
     """
-    point = rng.uniform()
-    room = float(volume)
-    shown: list[str] = []
-    while room > 0:
-        entry = rng.choice(FOREIGN_ENTRIES).format(rng.choice(SHOP_PRODUCTS), rng.choice(SHOP_FLAWS))
-        sentence = entry if shown else FOREIGN_OPENING
-        if room < len(sentence) and point >= room / len(sentence):
-            break
-        shown.append(sentence)
-        room -= len(sentence) + 1
-    return [make_edit(find_end(target.text), "", "\n" + " ".join(shown))] if shown else []
-
-
-def _draw_fields(taken: set[str], text: str, volume: int, rng: SeededRandom) -> list[tuple[str, str]]:
-    """Draw fields of `volume` characters of JSON on average. The scene has none of their names or values."""
-    point = rng.uniform()
-    room = float(volume)
-    chosen: list[tuple[str, str]] = []
-    for key in rng.shuffled(list(DATA_FIELDS)):
-        value = rng.choice(DATA_FIELDS[key])
-        if key in taken or key in text or value in text:
+    point, room = rng.uniform(), volume
+    names: list[str] = []
+    added: list[tuple[int, str]] = []
+    for name, entry in entries:
+        if (one := write(entry)) is None:
             continue
-        length = len(json.dumps({key: value}))
-        # The last one comes with the probability that makes the volume right on average.
-        if room < length:
-            return [*chosen, (key, value)] if point < room / length else chosen
-        chosen.append((key, value))
-        room -= length
-    return chosen
+        if room < len(one[1]) and point >= room / len(one[1]):
+            break
+        names.append(name)
+        added.append(one)
+        room -= len(one[1])
+        if room <= 0:
+            break
+    return names, added
 
 
 _INSERTIONS: Mapping[Scene, Callable[[ToolResultTarget, int, SeededRandom], list[dict[str, Any]]]] = {
     Scene.HOUSEHOLD: _draw_household_sentences,
     Scene.SHOP: _draw_shop_entries,
     Scene.GRID: _draw_grid_lines,
-    Scene.OTHER: _draw_foreign_page,
 }
+"""The scenes of the paper."""

@@ -1,39 +1,40 @@
-"""Sensor noise: readings that are misread or inexact, in results that say that they are uncertain."""
+"""Sensor noise: readings that are misread, inexact or missing, as instruments give them. None says so."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
+from crosswind.injectors.operators.tool.facts import Fact, Kind, find_facts
 from crosswind.injectors.operators.tool.values import (
-    find_figures,
+    Alternatives,
+    SpanEdit,
+    change_figure,
     find_neighbours,
-    is_number,
+    limit,
+    read_figure,
     replace_spans,
-    rewrite_json,
-    scale,
+    write_figure,
 )
+from crosswind.injectors.operators.words import fields
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.graphemes import find_boundary
-from crosswind.injectors.text.json_leaves import MOST, Place, can_be_marked, list_facts
+from crosswind.injectors.text.json_leaves import MOST
 from crosswind.injectors.text.json_payload import is_container, parse_json
-
-FIELD = "uncertain"
-"""The field by which a JSON result says that it is uncertain, so that another look pays."""
-
-MARK = " [uncertain reading]"
-"""How plain text says so, at its end."""
+from crosswind.injectors.text.json_spans import Frame, find_leaves, open_string
 
 MOST_LIKELY = 0.4
 """The largest share of misread values at severity 1; the paper's is 0.2, at severity 0.5."""
 
 UNKNOWN = "?"
-_WORD = re.compile(r"[^\W\d]+")
+"""The paper's symbol for a cell that could not be read."""
+UNREAD = ("null", '"unknown"', '"?"', '"n/a"', '""', '"unavailable"', '"-"')
+"""How a value of a JSON result says that it could not be read."""
+UNREAD_SHARE = 0.2
+"""The share of misread values of JSON that are unread; of a map's cells it is a half, as in the paper."""
 
 
 @operator(
@@ -41,70 +42,81 @@ _WORD = re.compile(r"[^\W\d]+")
     site=Site.TOOL_RESULT,
     recovery=Recovery.RETRY,
     source="WildGrid, section 2.2 (3) (Noisy signals): per-cell noise, misread tiles and unknown symbols",
-    effect=Effect.REPLACES,
+    effect=Effect.FALSIFIES,
+    version=2,
 )
 class Misread:
-    """Discrete values of a sensing result are misread as a neighbouring value or as `?`; another look draws
-    again.
+    """Discrete values of a sensing result are misread as a neighbouring value or as unknown; another look
+    draws again.
 
     Severity s: each value is misread with a probability of uniform(0, 0.4 x s), drawn for the whole result.
     Discrete values are the cells of a map (lines of single symbols, as plain text or in JSON strings) and
-    JSON's words and truth values; a neighbour is the cell beside, the next word of the same vocabulary, or
-    another word under the same field. Half of the misread values show as `?`, and all that have no
-    neighbour. The agent can always tell: the result says that it is uncertain (in the paper it doesn't). Ids
-    and what the call's arguments hold are read correctly.
+    JSON's words and truth values: those of sensors, told by their fields, where the result has any. A
+    neighbour is the cell beside, the next word of the schema or the vocabulary, or another word under the
+    same field. Half of the misread cells show as `?` (the paper's symbol), and one in five values of JSON as
+    null or unknown. Nothing else says that the result is uncertain, as in the paper. Ids and what the call's
+    arguments hold are read correctly; a call that was misread as often as the profile's bounds allow returns
+    the truth.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         rate = rng.uniform(0, MOST_LIKELY * severity)
-        value = parse_json(target.text)
-        if not is_container(value):
-            spans = [list(one) for one in _draw_misread_cells(target.text, 2, rng, rate)]
-            return {"spans": spans} if spans and MARK not in target.text else None
-        found = [one for one in list_facts(value, target) if isinstance(one[1], bool | str)]
-        words: dict[str, list[str]] = {}
-        for place, leaf in found:
-            words.setdefault(_field(place), []).append(str(leaf))
-        seen = [[place, _draw_misread(leaf, words[_field(place)], rng, rate)] for place, leaf in found]
-        shown = [one for one in seen if one[1] is not None]
-        return {"leaves": shown} if shown and can_be_marked(value, FIELD) else None
+        if is_container(parse_json(target.text)):
+            edits = [*_misread_words(target, rng, rate), *_misread_rows(target, rng, rate)]
+        else:
+            edits = _misread_cells(Frame(target.text), 2, rng, rate)
+        return {"spans": [list(one) for one in sorted(edits)]} if edits else None
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
-        note = f"Values in the result of {target.tool} were misread."
-        if "spans" in draw:
-            return Result(replace_spans(target.text, draw["spans"]) + MARK, note)
-        return Result(rewrite_json(target.text, draw["leaves"], FIELD), note)
+        text = replace_spans(target.text, draw["spans"])
+        return Result(text, f"Values in the result of {target.tool} were misread.")
 
 
-def _field(place: Place) -> str:
-    return next((key for key in reversed(place) if isinstance(key, str)), "")
+def _misread_words(target: ToolResultTarget, rng: SeededRandom, rate: float) -> Iterator[SpanEdit]:
+    facts = find_facts(target)
+    found = [one for one in facts if one.kind in (Kind.WORD, Kind.FLAG) and not one.prose]
+    sensed = [one for one in found if not fields.SENSED.isdisjoint(one.words)]
+    alternatives = Alternatives(target, facts)
+    for fact in sensed or found:
+        hit, unread, way, which = rng.chance(rate), rng.chance(UNREAD_SHARE), rng.uniform(), rng.uniform()
+        if not hit:
+            continue
+        start, end, _ = fact.replace("")
+        quoted = fact.kind is Kind.WORD
+        beside = _find_beside(fact, alternatives)
+        if unread and fact.frame.levels == quoted:
+            # What stands in place of a word takes its quotation marks along.
+            yield start - quoted, end + quoted, UNREAD[int(way * len(UNREAD))]
+        elif beside:
+            yield start, end, fact.frame.escape(beside[int(which * len(beside))])
 
 
-def _draw_misread(leaf: bool | str, words: list[str], rng: SeededRandom, rate: float) -> bool | str | None:
-    """Draw what is read in place of a JSON value; None where it is read correctly."""
-    if isinstance(leaf, bool):
-        return _draw_reading([not leaf], rng, rate)
-    if _WORD.fullmatch(leaf):
-        return _draw_reading(
-            find_neighbours(leaf) or [word for word in words if word != leaf and _WORD.fullmatch(word)],
-            rng,
-            rate,
-        )
-    spans = _draw_misread_cells(leaf, 1, rng, rate)
-    return replace_spans(leaf, spans) if spans else None
+def _find_beside(fact: Fact, alternatives: Alternatives) -> Sequence[str]:
+    if fact.kind is Kind.FLAG:
+        return ("false" if fact.text == "true" else "true",)
+    return find_neighbours(fact.text) or alternatives.find(fact)
 
 
-def _draw_misread_cells(text: str, rows: int, rng: SeededRandom, rate: float) -> list[tuple[int, int, str]]:
-    seen = [(at, _draw_reading(beside, rng, rate)) for at, beside in find_cells(text, rows)]
-    return [(at, at + 1, symbol) for at, symbol in seen if symbol is not None and symbol != text[at]]
+def _misread_rows(target: ToolResultTarget, rng: SeededRandom, rate: float) -> Iterator[SpanEdit]:
+    """Misread the rows of maps that stand in JSON strings."""
+    whole = Frame(target.text, ascii=target.text.isascii())
+    for leaf in find_leaves(target.text, MOST):
+        if isinstance(leaf.value, str) and _LETTER.fullmatch(leaf.value) is None:
+            yield from _misread_cells(open_string(whole, leaf), 1, rng, rate)
 
 
-def _draw_reading(beside: list[Any], rng: SeededRandom, rate: float) -> Any | None:
-    """Draw what is read in place of a value with these neighbours; None where it is read correctly."""
-    hit, unknown, which = rng.chance(rate), rng.chance(0.5), rng.uniform()
-    if not hit:
-        return None
-    return UNKNOWN if unknown or not beside else beside[int(which * len(beside))]
+def _misread_cells(frame: Frame, rows: int, rng: SeededRandom, rate: float) -> list[SpanEdit]:
+    edits: list[SpanEdit] = []
+    for at, beside in find_cells(frame.text, rows):
+        hit, unknown, which = rng.chance(rate), rng.chance(0.5), rng.uniform()
+        symbol = UNKNOWN if unknown or not beside else beside[int(which * len(beside))]
+        if hit and symbol != frame.text[at]:
+            edits.append((frame.locate(at), frame.locate(at + 1), frame.escape(symbol)))
+    return edits
+
+
+_LETTER = re.compile(r"[^\W\d]+|[\w-]+")
+"""A word, or an id: no row of a map."""
 
 
 @operator(
@@ -112,55 +124,95 @@ def _draw_reading(beside: list[Any], rng: SeededRandom, rate: float) -> Any | No
     site=Site.TOOL_RESULT,
     recovery=Recovery.RETRY,
     source="ours (beyond the papers), after the noise of measuring instruments",
-    effect=Effect.REPLACES,
+    effect=Effect.FALSIFIES,
+    version=2,
 )
 class NumericNoise:
-    """Each number of a result is multiplied by a factor of its own; another look draws again.
+    """The readings of a result are off as an instrument's are; another look draws again.
 
-    Severity s: the factors are uniform(1 - s, 1 + s), so that s is the largest relative error. Whole numbers
-    stay whole, others keep their decimals. Ids, codes, counts, years, dates and what the call's arguments
-    hold are protected. The agent can always tell: the result says that it is uncertain (`"uncertain": true`;
-    plain text ends in `[uncertain reading]`). As with every fault, a call that was off as often as the
-    profile's bounds allow returns the truth.
+    Severity s is the largest relative error. One defect of the instrument goes through the whole result:
+    jitter (each reading uniform within its error), drift (all off by the same share) or coarse steps. A share
+    of s / 20 of the readings is missing besides, as the data says so (`null`, `NaN`, `-999`), or stands at
+    the end of its range. Readings are the numbers whose fields or units are those of measurements; where
+    there are none, amounts. They keep their decimals, their sign and their bounds. Ids, codes, card numbers,
+    counts, years, dates and what the call's arguments hold are protected. Nothing says that the result is
+    inexact; a call that was off as often as the profile's bounds allow returns the truth.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        value = parse_json(target.text)
-        low, high = 1 - severity, 1 + severity
-        if is_container(value):
-            if not can_be_marked(value, FIELD):
-                return None
-            noisy = [
-                (place, leaf, _scale_number(leaf, rng.uniform(low, high)))
-                for place, leaf in list_facts(value, target)
-                if is_number(leaf)
-            ]
-            edits = [[place, found] for place, leaf, found in noisy if found not in (None, leaf)]
-            return {"leaves": edits} if edits else None
-        shown = [(one, scale(one[2], rng.uniform(low, high))) for one in find_figures(target)]
-        spans = [[start, end, found] for (start, end, figure), found in shown if found != figure]
-        return {"spans": spans} if spans and MARK not in target.text else None
+        way, drift, phase = rng.uniform(), rng.uniform(-severity, severity), rng.uniform()
+        readings = _find_readings(target)
+        missing = next((one for one in ("NaN", "-999", "-9999") if one in target.text), "null")
+        edits: list[SpanEdit] = []
+        for fact in readings:
+            lost, end, jitter = rng.chance(severity / 20), rng.chance(0.5), rng.uniform(-severity, severity)
+            error = jitter if way < JITTER else drift
+            if lost and not end and fact.frame.levels == 0 and not fact.prose:
+                shown: str | None = missing
+            elif lost and end:
+                shown = _saturate(fact)
+            elif way < COARSE:
+                shown = _add_error(fact, error)
+            else:
+                shown = _round(fact, severity, phase)
+            if shown is not None and shown != fact.text:
+                edits.append(fact.replace(shown))
+        return {"spans": [list(one) for one in edits]} if edits else None
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
-        count = len(draw.get("leaves") or draw["spans"])
+        count = len(draw["spans"])
         note = f"{count} {'number' if count == 1 else 'numbers'} in the result of {target.tool} made inexact."
-        if "spans" in draw:
-            return Result(replace_spans(target.text, draw["spans"]) + MARK, note)
-        return Result(rewrite_json(target.text, draw["leaves"], FIELD), note)
+        return Result(replace_spans(target.text, draw["spans"]), note)
 
 
-def _scale_number(number: float, factor: float) -> float | None:
-    """Multiply a number; keep it whole or with its decimals. None where Python can't hold the product."""
-    try:
-        found = number * factor
-    except OverflowError:
-        return None
-    if not math.isfinite(found):
-        return None
-    if isinstance(number, int):
-        return round(found)
-    decimals = repr(number).partition(".")[2]
-    return found if "e" in decimals or not decimals else round(found, len(decimals))
+JITTER, COARSE = 0.5, 0.8
+"""Half of the results jitter, three in ten drift, and the others have coarse steps."""
+
+
+def _find_readings(target: ToolResultTarget) -> list[Fact]:
+    """The readings of a result, or its amounts where it has none."""
+    figures = [
+        one for one in find_facts(target) if one.kind is Kind.FIGURE and read_figure(one.text) is not None
+    ]
+    readings = [one for one in figures if _is_reading(one)]
+    return readings or [one for one in figures if not one.text.isdigit() or len(one.text) > 1]
+
+
+def _is_reading(fact: Fact) -> bool:
+    if not fields.MEASURED.isdisjoint(fact.words) or not fields.UNITS.isdisjoint(fact.words[-1:]):
+        return True
+    return _UNIT.match(fact.frame.text, fact.end) is not None
+
+
+_UNIT = re.compile(
+    r" ?(?:%|°|[kcm]?m\b|km/h|mph|[km]?g\b|hPa|k?Pa|bar\b|psi|[km]?[VWA]\b|kWh|k?Hz|dB|ppm|lux\b|rpm|"
+    r"m?l\b|ms\b|met(?:er|re)s?\b|Meter\b|degrees?\b|bpm\b|mmHg|mg/dL)"
+)
+
+
+def _add_error(fact: Fact, error: float) -> str | None:
+    value = read_figure(fact.text)
+    assert value is not None
+    return change_figure(fact, value * (1 + error), round_=False)
+
+
+def _round(fact: Fact, severity: float, phase: float) -> str | None:
+    """The reading of an instrument whose steps, which begin somewhere, are as large as the error."""
+    value = read_figure(fact.text)
+    assert value is not None
+    step = abs(value) * severity
+    moved = (round(value / step - phase) + phase) * step if step > 0 else value
+    return change_figure(fact, moved, round_=False) or change_figure(fact, value + step / 2, round_=False)
+
+
+def _saturate(fact: Fact) -> str | None:
+    """The end of the reading's range: that of its bounds, or all nines."""
+    value = read_figure(fact.text)
+    assert value is not None
+    top = limit(fact, value, float("1e12"))
+    if top > 1e9:
+        top = float("9" * len(str(int(abs(value)))))
+    return write_figure(top if value >= 0 else -top, fact.text, round_=False)
 
 
 _LETTERS = re.compile(r"[^\W\d_]{2,}")

@@ -1,36 +1,26 @@
-"""False values for tools' results: plausible ones, and how they are put in place of the true ones."""
+"""Other values for the facts of tools' results: false ones, and earlier ones."""
 
 from __future__ import annotations
 
-import json
-import math
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import lru_cache
 
+from crosswind.injectors.conversation import ToolList
+from crosswind.injectors.operators.tool.facts import Fact, Kind
+from crosswind.injectors.operators.words import fields
 from crosswind.injectors.operators.words.vocabularies import LIFECYCLES, VOCABULARIES
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolResultTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
-from crosswind.injectors.text.json_leaves import (
-    MOST,
-    Place,
-    add_mark,
-    dump_like,
-    is_asked_for,
-    replace_leaves,
-)
-
-_FIGURE = re.compile(r"(?<![\w#.,:/@\-\\])[0-9]{1,12}(?:\.[0-9]{1,6})?(?![\w:/@\-\\]|[.,][0-9\w])")
-_YEAR = re.compile(r"1[5-9][0-9][0-9]|20[0-9][0-9]")
+from crosswind.injectors.text.json_leaves import is_asked_for
+from crosswind.injectors.values.mentions import Mention
+from crosswind.injectors.values.parameters import ValueType, list_parameters
+from crosswind.injectors.values.rivals import draw_rival
 
 SpanEdit = tuple[int, int, str]
 """A span [start, end) and the string to put there."""
-
-
-def is_number(value: Any) -> bool:
-    """Whether the value is a number, and no truth value."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _by_word(lists: tuple[tuple[str, ...], ...]) -> dict[str, tuple[str, ...]]:
@@ -41,38 +31,216 @@ def _by_word(lists: tuple[tuple[str, ...], ...]) -> dict[str, tuple[str, ...]]:
 _BY_WORD, _LIFE_BY_WORD = _by_word(VOCABULARIES), _by_word(LIFECYCLES)
 
 
-def draw_other(value: Any, peers: Sequence[Any], rng: SeededRandom) -> Any | None:
-    """Draw a false value in place of this one, or None where we have none. A text of the same shape among
-    `peers`, the result's other values, will do."""
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, int):
-        step = rng.integer(1, 3)
-        return value - step if value > step and rng.chance(0.5) else value + step
-    if isinstance(value, float):
-        return _other_float(value, rng)
-    if not isinstance(value, str):
+class Alternatives:
+    """The words that could stand for another in a result: its tools' enumerated values, what the same field
+    says elsewhere, and our vocabularies."""
+
+    def __init__(self, target: ToolResultTarget, facts: Iterable[Fact]) -> None:
+        self._target = target
+        self._same_field: dict[tuple[str, ...], dict[str, None]] = {}
+        self._codes: dict[str, None] = {}
+        for fact in facts:
+            if fact.kind is Kind.WORD:
+                self._same_field.setdefault(fact.words, {})[fact.text] = None
+                if _CODE.fullmatch(fact.text):
+                    self._codes[fact.text] = None
+
+    def find(self, fact: Fact) -> list[str]:
+        """Other words for this one, of the first kind that there are any of."""
+        value = fact.text
+        options = find_options(self._target, fact)
+        sources = (
+            options,
+            _BY_WORD.get(value.lower(), ()),
+            self._same_field.get(fact.words, ()) if fact.field else (),
+            self._codes if _CODE.fullmatch(value) else (),
+        )
+        for source in sources:
+            others = [match_case(one, value) for one in source if one.lower() != value.lower()]
+            if free := [one for one in others if not is_asked_for(one, self._target)]:
+                return free
+        return []
+
+
+_CODE = re.compile(r"[A-Z]{3}")
+"""Codes such as OSL and VIE can stand for each other, whatever field they are in."""
+
+
+def find_options(target: ToolResultTarget, fact: Fact) -> tuple[str, ...]:
+    """The enumerated values of a parameter that has this word among them, in the schema's order; of the
+    parameter that is called as the field is, if there is one."""
+    spelt = fact.text.lower()
+    found = [
+        one
+        for one in list_parameters(ToolList.of(target.tools))
+        if spelt in (option.lower() for option in one.options)
+    ]
+    named = [one for one in found if not set(one.words).isdisjoint(fact.words)]
+    return next((one.options for one in named or found), ())
+
+
+def draw_other(fact: Fact, alternatives: Alternatives, rng: SeededRandom) -> str | None:
+    """Draw a false value in place of this one, as it is written; None where we have none."""
+    match fact.kind:
+        case Kind.FLAG:
+            return "false" if fact.text == "true" else "true"
+        case Kind.WORD:
+            words = alternatives.find(fact)
+            return rng.choice(words) if words else None
+        case Kind.FIGURE:
+            return _draw_figure(fact, rng)
+        case Kind.YEAR:
+            step = _draw_step(rng, 9)
+            return str(int(fact.text) + (-abs(step) if int(fact.text) > LAST_YEAR else step))
+        case _:
+            return move_time(fact, _draw_step(rng, 9), _draw_step(rng, 19), rng)
+
+
+def move_time(fact: Fact, days: int, hours: int, rng: SeededRandom) -> str | None:
+    """The date or time moved by so many days, or hours where it is a time, in its own form."""
+    text = fact.text
+    match fact.kind:
+        case Kind.EPOCH:
+            return str(int(text) + hours * 3600 * (1000 if len(text.lstrip("-")) == 13 else 1))
+        case Kind.TIME:
+            return _CLOCK.sub(lambda clock: _move_clock(clock, hours), text, count=1)
+        case Kind.DATE if (iso := _ISO.match(text)) is not None:
+            try:
+                day = datetime.fromisoformat(iso[0][:10]) + timedelta(days=days)
+            except (ValueError, OverflowError):
+                return None
+            return f"{day:%Y-%m-%d}{text[10:]}"
+        case Kind.DATE:
+            moved = draw_rival(Mention(0, len(text), text, ValueType.DATE, None), rng)
+            return f"0{moved}" if moved and _PADDED.match(text) and moved[1:2] in "./" else moved
+    return None
+
+
+_ISO = re.compile(r"\d{4}-\d\d-\d\d")
+_PADDED = re.compile(r"\d\d[./]")
+_CLOCK = re.compile(r"(\d{1,2}):(\d\d)")
+
+
+def _move_clock(clock: re.Match[str], steps: int) -> str:
+    """A time moved by so many times five minutes, within its day and its half of it."""
+    hour, minute = int(clock[1]), int(clock[2])
+    half = 12 * 60 if hour < 12 else 24 * 60
+    start = half - 12 * 60
+    moved = start + (hour * 60 + minute - start + 5 * steps) % (12 * 60)
+    if moved // 60 == 0 and len(clock[1]) == 1:
+        moved += 60
+    return f"{moved // 60:0{len(clock[1])}d}:{moved % 60:02d}"
+
+
+def _draw_step(rng: SeededRandom, most: int) -> int:
+    """1 to `most`, up or down."""
+    step = rng.integer(1, most)
+    return step if rng.chance(0.5) else -step
+
+
+LAST_YEAR = 2010
+"""A false year behind this one is an earlier one: it isn't in the future."""
+
+MOST_COUNTED = 20
+"""Whole numbers up to this are counted: a false one is near."""
+
+
+def _draw_figure(fact: Fact, rng: SeededRandom) -> str | None:
+    value = read_figure(fact.text)
+    if value is None:
         return None
-    vocabulary = _BY_WORD.get(value.lower(), ())
-    if vocabulary:
-        return match_case(rng.choice([word for word in vocabulary if word.lower() != value.lower()]), value)
-    alike = [peer for peer in peers if isinstance(peer, str) and peer != value and _are_codes(peer, value)]
-    return rng.choice(alike) if alike else None
+    up, step, share = rng.chance(0.5), rng.integer(1, 3), rng.uniform(0.08, 0.45)
+    if fact.text.isdigit() and value <= MOST_COUNTED:
+        moved = value + step if up or value <= step else value - step
+        return write_figure(limit(fact, value, moved), fact.text)
+    factor = 1 + share if up else 1 - 0.7 * share
+    return change_figure(fact, value * factor) or change_figure(fact, value * (2 - factor))
 
 
-def find_earlier(value: Any) -> Any | None:
-    """The word before this one in its lifecycle, or None."""
-    vocabulary = _LIFE_BY_WORD.get(value.lower(), ()) if isinstance(value, str) else ()
-    at = vocabulary.index(value.lower()) if vocabulary else 0
-    return match_case(vocabulary[at - 1], value) if at else None
+def change_figure(fact: Fact, moved: float, *, round_: bool = True) -> str | None:
+    """The figure with this value, as round as it was; None where it is written as before."""
+    value = read_figure(fact.text)
+    assert value is not None
+    shown = write_figure(limit(fact, value, moved), fact.text, round_=round_)
+    return None if shown is None or shown == fact.text else shown
 
 
-def find_neighbours(value: str) -> list[str]:
+def limit(fact: Fact, value: float, moved: float) -> float:
+    """The value within the bounds that its field has: shares, percentages and ratings have an upper end, and
+    what isn't below zero doesn't fall there."""
+    if value >= 0:
+        moved = max(moved, 0.0)
+    if not fields.BOUNDED.isdisjoint(fact.words) or "%" in fact.frame.text[fact.end : fact.end + 2]:
+        top = next(one for one in (1.0, 5.0, 10.0, 100.0, max(value, 100.0)) if value <= one)
+        top = 100.0 if top < 100.0 and value == int(value) and value > 10 else top
+        return min(moved, top)
+    if fact.words[:1] in (("lat",), ("latitude",), ("lon",), ("lng",), ("longitude",)):
+        return value + max(-0.5, min(0.5, moved - value))
+    return moved
+
+
+_FIGURE = re.compile(r"(-?)(\d+(?:[.,']\d+)*)")
+
+
+def _separate(text: str) -> tuple[str, str]:
+    """What groups the digits of a number, and what is before its decimals; "" where there is no such."""
+    marks = [one for one in text if one in ".,'"]
+    if not marks:
+        return "", ""
+    last = marks[-1]
+    behind = len(text) - text.rindex(last) - 1
+    first = text.index(last)
+    if len(set(marks)) > 1:
+        return marks[0], last
+    grouped = behind == 3 and 0 < first <= 3 and text[0] != "0" and (last == "," or len(marks) > 1)
+    return (last, "") if grouped or len(marks) > 1 else ("", last)
+
+
+def read_figure(text: str) -> float | None:
+    """The value of a figure as it is written (`430,000`, `21,5`, `-3.25`); None where that can't be told."""
+    if _FIGURE.fullmatch(text) is None:
+        try:
+            return float(text) if "e" in text.lower() and abs(float(text)) < 1e300 else None
+        except ValueError:
+            return None
+    if len(text) > 24:
+        return None
+    group, point = _separate(text.lstrip("-"))
+    plain = text.replace(group, "") if group else text
+    return float(plain.replace(point, ".") if point else plain)
+
+
+def write_figure(value: float, like: str, *, round_: bool = True) -> str | None:
+    """The value as the figure `like` is written: its decimals, its groups, and its zeros at the end."""
+    if _FIGURE.fullmatch(like) is None:
+        return f"{value:.4g}" if abs(value) < 1e300 else None
+    group, point = _separate(like.lstrip("-"))
+    decimals = len(like) - like.rindex(point) - 1 if point else 0
+    digits = re.sub(r"\D", "", like)
+    zeros = len(digits) - len(digits.rstrip("0")) if round_ and not decimals else 0
+    unit = 10 ** max(0, min(zeros, len(digits) - 2))
+    shown = f"{round(value / unit) * unit if unit > 1 else value:,.{decimals}f}"
+    whole, _, rest = shown.partition(".")
+    return whole.replace(",", group) + (point + rest if rest else "")
+
+
+def find_earlier_word(value: str, options: Sequence[str] = ()) -> str | None:
+    """The word before this one in the schema's enumeration, or else in its lifecycle; None."""
+    for words in (options, _LIFE_BY_WORD.get(value.lower(), ())):
+        spelt = [word.lower() for word in words]
+        if value.lower() in spelt:
+            at = spelt.index(value.lower())
+            return match_case(words[at - 1], value) if at else None
+    return None
+
+
+@lru_cache(1024)
+def find_neighbours(value: str) -> tuple[str, ...]:
+    """The words beside this one in its vocabulary."""
     vocabulary = _BY_WORD.get(value.lower(), ())
     at = [word.lower() for word in vocabulary].index(value.lower()) if vocabulary else 0
-    return [
-        match_case(word, value) for word in (*vocabulary[max(0, at - 1) : at], *vocabulary[at + 1 : at + 2])
-    ]
+    beside = (*vocabulary[max(0, at - 1) : at], *vocabulary[at + 1 : at + 2])
+    return tuple(match_case(word, value) for word in beside)
 
 
 def match_case(word: str, like: str) -> str:
@@ -84,39 +252,45 @@ def match_case(word: str, like: str) -> str:
     return word.capitalize() if like[:1].isupper() else word
 
 
-def _are_codes(one: str, two: str) -> bool:
-    """Whether both are capital codes of one length, such as OSL and VIE: the only strings that can stand for
-    each other, whatever they mean.
-    """
-    return len(one) == len(two) and one.isalpha() and two.isalpha() and one.isupper() and two.isupper()
+def spread(text: str, facts: Sequence[Fact], drawn: Mapping[int, str]) -> list[SpanEdit]:
+    """The edits that put these values in place of the facts with these numbers, wherever else the result says
+    the same: a figure that running text has twice, and a name."""
+    edits = [facts[at].replace(shown) for at, shown in drawn.items()]
+    said = {facts[at].text: (shown, facts[at]) for at, shown in drawn.items()}
+    for at, fact in enumerate(facts):
+        if at not in drawn and fact.prose and fact.text in said and said[fact.text][1].prose:
+            edits.append(fact.replace(said[fact.text][0]))
+    for name, (shown, fact) in said.items():
+        if fact.kind is Kind.WORD and _is_name(name):
+            escaped = fact.frame.escape(shown)
+            edits += [(*match.span(), escaped) for match in _whole(name).finditer(text)]
+    return _keep_apart(edits)
 
 
-def _other_float(value: float, rng: SeededRandom) -> float | None:
-    factor = rng.uniform(0.5, 0.9) if rng.chance(0.5) else rng.uniform(1.1, 1.6)
-    decimals = len(repr(value).partition(".")[2]) if "e" not in repr(value) else 6
-    found = round(value * factor, decimals)
-    return None if not math.isfinite(found) or found == value else found
+_NAME = re.compile(r"[A-Z][^\W\d_]{2,}(?:[ -][A-Z][^\W\d_]+){0,3}")
+"""A proper name: it is the same one wherever it stands."""
 
 
-def find_figures(target: ToolResultTarget) -> list[tuple[int, int, str]]:
-    """The numbers of plain text that stand alone, with their spans: no parts of ids, dates, times or paths,
-    no years, nothing that the call's arguments hold.
-    """
-    found = [(match.start(), match.end(), match.group()) for match in _FIGURE.finditer(target.text)]
-    return [one for one in found[:MOST] if not _YEAR.fullmatch(one[2]) and not is_asked_for(one[2], target)]
+def _is_name(word: str) -> bool:
+    vocabulary = _BY_WORD.get(word.lower(), (word,))
+    return _NAME.fullmatch(word) is not None and vocabulary[0] != vocabulary[0].lower()
 
 
-def replace_spans(text: str, edits: Iterable[SpanEdit]) -> str:
-    return apply_edits(text, (make_edit(start, text[start:end], now) for start, end, now in edits))
+@lru_cache(256)
+def _whole(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w@./-]){re.escape(name)}(?![\w@/-]|\.\w)")
 
 
-def scale(figure: str, factor: float) -> str:
-    """Multiply a figure, and keep its number of decimals."""
-    decimals = len(figure.partition(".")[2])
-    return f"{float(figure) * factor:.{decimals}f}"
+def _keep_apart(edits: Iterable[SpanEdit]) -> list[SpanEdit]:
+    kept: list[SpanEdit] = []
+    for edit in sorted(edits):
+        if not kept or edit[0] >= kept[-1][1]:
+            kept.append(edit)
+    return kept
 
 
-def rewrite_json(text: str, leaves: Iterable[tuple[Place, Any]], mark: str, content: Any = True) -> str:
-    """Put these leaves in place of those of a JSON result, and mark the result with a field that says so."""
-    value = replace_leaves(json.loads(text), leaves)
-    return dump_like(add_mark(value, mark, content), like=text)
+def replace_spans(text: str, edits: Iterable[Sequence[int | str]]) -> str:
+    """The text with each span [start, end) replaced; they are in order and apart."""
+    return apply_edits(
+        text, (make_edit(int(one[0]), text[int(one[0]) : int(one[1])], str(one[2])) for one in edits)
+    )

@@ -125,26 +125,3 @@ SHOP_FEATURES = (
     "warehouse tag: popular for errands",
     "seams: delicate stitching",
 )
-
-FOREIGN_OPENING = "Elsewhere, a monitor shows a shopping page."
-FOREIGN_ENTRIES = ("It lists a {}, {}.", "Below is a {}, {}.", "It also offers a {}, {}.")
-
-DATA_FIELDS: dict[str, tuple[str, ...]] = {
-    "ui_theme": ("warm grey", "pale blue", "high contrast"),
-    "banner_slot": ("upper left", "lower right", "none"),
-    "font_family": ("sans", "serif", "monospaced"),
-    "rendered_by": ("layout worker", "edge renderer", "page builder"),
-    "cache_zone": ("north hall", "south hall", "attic"),
-    "log_channel": ("quiet", "verbose", "sampled"),
-    "icon_set": ("rounded", "outlined", "filled"),
-    "sort_widget": ("collapsed", "pinned", "floating"),
-    "background_noise": ("light rain", "soft hum", "distant traffic"),
-    "shelf_label": ("slightly faded", "freshly printed", "handwritten"),
-    "room_lighting": ("dimmed", "daylight", "mixed"),
-    "footer_text": ("have a pleasant day", "thank you for visiting", "see you soon"),
-    "printer_tray": ("half full", "almost empty", "full"),
-    "sound_scheme": ("chimes", "clicks", "muted"),
-    "menu_style": ("compact", "roomy", "stacked"),
-    "window_blinds": ("half open", "closed", "open"),
-}
-"""Field to its possible values."""

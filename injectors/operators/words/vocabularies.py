@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 LIFECYCLES = (
     ("draft", "pending", "confirmed", "processed", "shipped", "in transit", "delivered", "returned"),
     ("requested", "open", "assigned", "in progress", "resolved", "closed", "archived"),
@@ -45,3 +47,16 @@ VOCABULARIES = (
     ("standard", "express", "overnight"),
 )
 """Each list holds words of one kind; in a list that has an order, neighbours stand side by side."""
+
+_PLAIN_IN_PROSE = ("Berlin", "Brazil", "sunny", "north", "black")
+"""A word of each list whose words mean the same wherever a text has them, as they are written there."""
+
+IN_PROSE = re.compile(
+    "|".join(
+        rf"\b{re.escape(word)}\b"
+        for words in VOCABULARIES
+        if not set(_PLAIN_IN_PROSE).isdisjoint(words)
+        for word in words
+    )
+)
+"""Words in running text for which another word of their list could stand."""

@@ -12,8 +12,9 @@ from crosswind.injectors import registry
 from crosswind.injectors.cli.examples import TOOL_RESULT, sample
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard import solvability
-from crosswind.injectors.targets import Recovery, ToolResultTarget
-from crosswind.injectors.text.json_payload import contradicts_itself, holds_all, looks_destroyed, parse_json
+from crosswind.injectors.guard.tool_classes import permit
+from crosswind.injectors.targets import Effect, Recovery, ToolClass, ToolResultTarget
+from crosswind.injectors.text.json_payload import holds_all, looks_destroyed, parse_json
 from tests.injectors.dialogues import json_values
 
 TARGET = sample(Site.TOOL_RESULT)
@@ -47,28 +48,30 @@ def test_a_marker_that_the_clean_result_has_too_tells_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "after,detectable",
+    "after,reason",
     [
-        ('{"id": 2, "id_on_file": 1, "items": [{"a": 1}, {"a": 2}], "note": "ok"}', True),
-        ('{"id": 1, "items": [{"a": 5, "a_confirmed": 1}, {"a": 2}], "note": "ok"}', True),
-        ('{"id": 2, "items": [{"a": 1}, {"a": 2}], "note": "ok"}', False),
-        ('{"id": 2, "id_on_file": 2, "items": [{"a": 1}, {"a": 2}], "note": "ok"}', False),
-        ('{"id": 2, "id_on_file": 1, "items": [{"a": 3}, {"a": 2}], "note": "ok"}', False),
-        ('{"id": 2, "id_on_file": 1, "items": [{"a": 1}, {"a": 2}]}', False),
-        ('{"id": 2, "id_on_file": 1, "items": [{"a": 1}], "note": "ok"}', False),
-        ('{"id": 1, "id_on_file": 3, "items": [{"a": 1}, {"a": 2}], "note": "ok"}', False),
-        (CLEAN, False),
-        ("id: 2", False),
+        (TOOL_RESULT.replace("delivered", "pending"), None),
+        (TOOL_RESULT.replace("W2378156", "W2378157"), "W2378156"),
+        (TOOL_RESULT[:-2], "would have been none"),
+        ("", "nothing of the result"),
     ],
 )
-def test_a_false_value_is_detectable_where_a_field_beside_it_disagrees(after: str, detectable: bool) -> None:
-    assert contradicts_itself(after, CLEAN) is detectable
-    refused = solvability.check_tool_result(registry.resolve("tool.timeout"), TARGET, after, clean=CLEAN)
-    assert (refused is None) is detectable or not after.startswith("{")
+def test_false_values_may_stand_in_a_result_that_keeps_its_ids_and_its_form(
+    after: str, reason: str | None
+) -> None:
+    refused = solvability.check_tool_result(
+        registry.resolve("tool.erroneous"), TARGET, after, clean=TARGET.text
+    )
+    assert refused is None if reason is None else refused is not None and reason in refused
 
 
-def test_a_restating_field_that_the_clean_result_has_too_disputes_nothing() -> None:
-    assert not contradicts_itself('{"id": 2, "id_on_file": 1}', '{"id": 1, "id_on_file": 1}')
+def test_false_values_in_what_an_unknown_tool_gave_need_an_earlier_read() -> None:
+    allowed = permit(Effect.FALSIFIES, ToolClass.UNKNOWN, "declared")
+    assert allowed.allowed and allowed.if_read_elsewhere
+    assert not permit(Effect.FALSIFIES, ToolClass.DESTRUCTIVE, "declared").allowed
+    after = TOOL_RESULT.replace("delivered", "pending")
+    assert solvability.check_read_elsewhere(TARGET, after, []) is not None
+    assert solvability.check_read_elsewhere(TARGET, after, ['{"status": "delivered"}']) is None
 
 
 @pytest.mark.parametrize(

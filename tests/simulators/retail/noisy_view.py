@@ -86,6 +86,8 @@ class Blurred:
 def play_noisy(task: Task, plan: Plan, seed: int) -> NoisyView:
     """The view under which the oracle solved the task. Fails where it didn't."""
     view = NoisyView(plan, RETAIL.tools)
-    messages, verdict = play(RETAIL.reset(task, seed), Blurred(RETAIL.oracle(), view), RETAIL.instructions)
+    messages, verdict = play(
+        RETAIL.reset(task, seed), Blurred(RETAIL.oracle(verifies=True), view), RETAIL.instructions
+    )
     assert verdict.reward == 1.0, (task, view.of(messages))
     return view

@@ -20,6 +20,7 @@ from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.studies.audit import tools, users, values
 from crosswind.studies.audit.reading import Piece
+from crosswind.studies.audit.results import FALSIFYING
 from tests.injectors.dialogues import TOOLS, call, conversation
 from tests.injectors.operators.acting import BAGGAGE_TEXT, PASSAGE
 from tests.injectors.plans import plan_with
@@ -119,7 +120,9 @@ def test_results_hold_whatever_operators_meet_on_them() -> None:
             before = new.injections[-1].before if new.injections else clean
             met += len(new.decisions) > 1
             kept = values.keeps(clean, shown)
-            assert kept or values.shows_that_it_is_wrong(clean, shown, before), (names, number, shown)
+            lies = any(one.operator in FALSIFYING for one in new.decisions)
+            told = lies or values.shows_that_it_is_wrong(clean, shown, before)
+            assert kept or told, (names, number, shown)
             assert kept or any(one.fault for one in new.decisions), (names, number, shown)
     assert met > 50
 

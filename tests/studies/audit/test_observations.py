@@ -70,7 +70,7 @@ async def test_noise_on_observations_holds_live(
 @pytest.mark.parametrize(
     "tampering",
     [
-        "after = replace(after, 'drawer 2', 'drawer 3')",
+        "after = replace(after, 'drawer 2', 'shelf 2')",
         "after = replace(after, 'W17', 'W18')",
         "after = after || ', go to sink 2'",
         "after = 'Well. ' || after",

@@ -16,7 +16,7 @@ from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard.tool_classes import classify, classify_by_first_word, find_declared
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Recovery, ToolClass, ToolResultTarget, UserTarget
+from crosswind.injectors.targets import Effect, Recovery, ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.entities import find_protected_spans
 from crosswind.studies.audit import values, words
@@ -82,7 +82,8 @@ def test_what_the_guard_lets_a_tool_say_is_true_or_shows_that_it_is_not(
     after = str(entry.implementation.apply(target, draw).payload)
     if solvability.check_tool_result(entry, target, after, clean=text) is not None:
         return
-    assert values.keeps(text, after) or values.shows_that_it_is_wrong(text, after)
+    lies = entry.effect is Effect.FALSIFIES
+    assert lies or values.keeps(text, after) or values.shows_that_it_is_wrong(text, after)
 
 
 @settings(max_examples=300, deadline=None)
@@ -119,9 +120,6 @@ def test_a_value_that_is_gone_or_changed_is_seen(value: Any, data: st.DataObject
     assert not values.keeps(clean, changed)
     assert not values.shows_that_it_is_wrong(clean, changed)
     assert values.shows_that_it_is_wrong(clean, changed[:-1])
-    assert values.shows_that_it_is_wrong(
-        clean, json.dumps({**record, key: "another", f"{key}_on_file": record[key]})
-    )
     assert values.shows_that_it_is_wrong(clean, json.dumps({**record, key: "another", "stale": True}))
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
-from crosswind.injectors import registry
+from crosswind.injectors.operators.words.results import REMARKS
+from crosswind.injectors.packs.load import load_all
+from crosswind.injectors.targets import Branch, Half
+from crosswind.injectors.text.languages import UNABLE, Language, detect_language
 from tests.injectors.operators.acting import (
     BAGGAGE,
     BAGGAGE_TEXT,
@@ -16,6 +19,7 @@ from tests.injectors.operators.acting import (
     acts,
     outcomes,
     result_target,
+    shown,
 )
 
 ADDING = ("tool.misleading", "tool.redundant", "tool.context_pressure", "tool.prompt_injection")
@@ -24,7 +28,7 @@ RECORDS = '[{"id":"R1","seat":"4C"},{"id":"R2","seat":"9A"}]'
 
 
 @adding
-@pytest.mark.parametrize("text", [BAGGAGE_TEXT, json.dumps(BAGGAGE), RECORDS, "{}", PASSAGE, '{ "a" : "{" }'])
+@pytest.mark.parametrize("text", [BAGGAGE_TEXT, json.dumps(BAGGAGE), RECORDS, PASSAGE, '{ "a" : "{" }'])
 def test_what_is_left_after_taking_the_additions_away_is_the_clean_result(name: str, text: str) -> None:
     found = outcomes(name, text)
     assert found
@@ -34,26 +38,98 @@ def test_what_is_left_after_taking_the_additions_away_is_the_clean_result(name: 
         assert all(character in pieces for character in text)
         if text is not PASSAGE:
             noisy, clean = json.loads(after), json.loads(text)
-            first, rest = (noisy, []) if isinstance(clean, dict) else (noisy[0], noisy[1:])
-            assert (clean if isinstance(clean, dict) else clean[0]).items() <= first.items()
-            assert rest == (clean[1:] if isinstance(clean, list) else [])
+            pairs = [(noisy, clean)] if isinstance(clean, dict) else list(zip(noisy, clean, strict=True))
+            assert all(own.items() <= shown.items() for shown, own in pairs)
+            assert all([key for key in shown if key in own] == list(own) for shown, own in pairs)
         else:
             assert f"\n{text}\n" in f"\n{after}\n"
 
 
 @adding
-@pytest.mark.parametrize("text", ["[1, 2]", "38.5", "shipped", "null", "", "[]"])
+@pytest.mark.parametrize("text", ["[1, 2]", "38.5", "shipped", "null", "", "[]", "{}"])
 def test_what_has_no_room_is_left_alone(name: str, text: str) -> None:
     assert outcomes(name, text) == []
 
 
-def test_the_example_of_low_utility_content_puts_the_answer_among_useless_fields() -> None:
-    """AgentNoiseBench, appendix B. Its example drops a field that may matter; solvability wins, ours keeps
-    all."""
-    found = [list(json.loads(after)) for after in outcomes("tool-redundancy")]
-    assert all(len(keys) == len(BAGGAGE) + 14 for keys in found)
-    assert any(keys[0] not in BAGGAGE and keys[-1] not in BAGGAGE for keys in found)
-    assert all([key for key in keys if key in BAGGAGE] == list(BAGGAGE) for keys in found)
+LONG = json.dumps({"items": [{"sku": f"K{at}", "price": at * 1.5, "name": "kettle"} for at in range(30)]})
+CAMEL = json.dumps({"orderId": "W1", "shipTo": "Oslo", "giftWrap": False, "totalPrice": 38.5})
+
+
+@pytest.mark.parametrize("text", [BAGGAGE_TEXT, RECORDS, LONG, CAMEL, PASSAGE * 4])
+def test_a_redundant_result_is_up_to_three_times_as_long_at_the_papers_dose(text: str) -> None:
+    growth = [len(after) / len(text) for after in shown("tool.redundant", result_target(text), 0.7, seeds=60)]
+    assert 1.4 < sum(growth) / len(growth) < 2.6
+    assert max(growth) < 3.5 or len(text) < 60
+
+
+def test_redundant_fields_are_those_of_the_packs_as_the_result_names_its_own() -> None:
+    known = {entry.key for pack in load_all() for entry in pack.select("tool.redundant", "field", Half.TRAIN)}
+    for after in outcomes("tool.redundant", CAMEL):
+        new = json.loads(after).keys() - json.loads(CAMEL).keys()
+        assert new and all("_" not in key for key in new)
+        assert {re.sub("[A-Z]", lambda one: f"_{one[0].lower()}", key) for key in new} <= known
+
+
+def test_each_record_of_a_list_has_the_same_fields_with_values_of_its_own() -> None:
+    for after in outcomes("tool.redundant", LONG, 0.7):
+        records = json.loads(after)["items"]
+        assert len({frozenset(one) for one in records}) == 1
+        assert len({json.dumps(one) for one in records}) == len(records)
+
+
+OPTIONS = json.dumps({"hotels": [{"name": "Aurora", "price": 90}, {"name": "Belvedere", "price": 120}]})
+
+
+def test_remarks_tempt_to_the_other_option_of_the_result() -> None:
+    named = [
+        one
+        for after in outcomes("tool.misleading", OPTIONS, seeds=60)
+        for place in (json.loads(after), *json.loads(after)["hotels"])
+        for key, one in place.items()
+        if key in REMARKS
+    ]
+    assert sum("Belvedere" in one for one in named) > len(named) / 4
+    assert not any("{" in one for one in named)
+
+
+def test_a_remark_stands_among_the_fields_or_lines_and_is_another_each_time() -> None:
+    found = outcomes("tool.misleading", OPTIONS, 0.7, seeds=200)
+    assert len(set(found)) >= 120
+    keys = [key for after in found for key in json.loads(after) if key != "hotels"]
+    assert len(set(keys)) > 15
+    assert len(set(shown("tool.misleading", result_target(PASSAGE), 1.0, seeds=200))) >= 150
+    texts = outcomes("tool.misleading", PASSAGE, 0.4)
+    assert any(not one.startswith(PASSAGE) for one in texts) and any(one.startswith(PASSAGE) for one in texts)
+
+
+def test_an_envelope_of_texts_gets_one_more() -> None:
+    text = json.dumps({"content": [{"type": "text", "text": "The order was sent."}], "isError": False})
+    for after in map(json.loads, outcomes("tool.misleading", text)):
+        first, *rest = after["content"]
+        assert first["text"] == "The order was sent." and rest
+        assert all(one.keys() == {"type", "text"} for one in rest)
+
+
+GERMAN = "Die Bestellung wurde gestern versandt und kommt in den nächsten Tagen bei Ihnen an."
+
+
+def test_remarks_and_fields_are_in_the_results_language() -> None:
+    for after in outcomes("tool.misleading", GERMAN):
+        assert detect_language(after) is Language.DE
+    polish = "Zamówienie zostało wysłane wczoraj i nie jest jeszcze na miejscu, proszę czekać."
+    for name in ("tool.misleading", "tool.redundant", "state.irrelevant"):
+        assert shown(name, result_target(polish), 1.0) == [polish] * 40
+        (draw,) = {json.dumps(one[0]) for one in acts(name, result_target(polish), 1.0, 5) if one}
+        assert UNABLE in draw
+
+
+@pytest.mark.parametrize("name", ["tool.misleading", "tool.redundant", "tool.prompt_injection"])
+def test_what_a_conversation_has_met_is_not_drawn_again(name: str) -> None:
+    target = result_target(PASSAGE)
+    (draw, _), *_ = (one for one in acts(name, target) if one is not None)
+    again = replace(target, branch=Branch(phrases=frozenset(draw["phrases"])))
+    for one in acts(name, again, seeds=60):
+        assert one is None or not set(one[0]["phrases"]) & set(draw["phrases"])
 
 
 @pytest.mark.parametrize("severity", [0.01, 0.25, 1.0])
@@ -61,7 +137,7 @@ def test_the_example_of_low_utility_content_puts_the_answer_among_useless_fields
 def test_severity_of_context_pressure_is_a_volume_in_characters(text: str, severity: float) -> None:
     for after in outcomes("tool.context_pressure", text, severity, seeds=10):
         added = len(after) - len(text)
-        assert 16_000 * severity <= added <= 16_000 * severity * 1.06 + 150
+        assert 16_000 * severity <= added <= 16_000 * severity * 1.15 + 200
 
 
 def test_an_injected_instruction_carries_a_canary_of_its_own_and_asks_for_nothing_harmful() -> None:
@@ -70,19 +146,21 @@ def test_an_injected_instruction_carries_a_canary_of_its_own_and_asks_for_nothin
         assert one is not None
         draw, after = one
         assert after.count(draw["canary"]) == 1 and draw["canary"] not in BAGGAGE_TEXT
-        assert not re.search(
-            r"http|call|password|token|delete|cancel|refund|send", draw["text"], re.IGNORECASE
-        )
+        asked = draw["text"].replace(draw["canary"], "")
+        assert not re.search(r"http|password\b|delete|cancel|refund", asked, re.IGNORECASE)
         canaries.add(draw["canary"])
     assert len(canaries) == 60
+    shapes = {re.sub("[a-z]+", "a", re.sub("[A-Z]+", "A", re.sub(r"\d+", "0", one))) for one in canaries}
+    assert len(shapes) > 6
 
 
 def test_severity_of_an_injected_instruction_is_its_probability() -> None:
     assert 30 < len(outcomes("tool.prompt_injection", severity=0.4, seeds=120)) < 66
 
 
-def test_a_stored_draw_of_context_pressure_means_the_same_log_in_every_version() -> None:
-    entry = registry.resolve("tool.context_pressure")
-    stored = {"at": None, "key": "log", "before": False, "first": 1000, "count": 9}
-    text = str(entry.implementation.apply(result_target(PASSAGE), stored).payload)
-    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "35973b75536e7702"
+def test_a_log_is_one_service_s_and_goes_on_in_time() -> None:
+    for after in outcomes("tool.context_pressure", PASSAGE, 0.3, seeds=10):
+        lines = after.replace(PASSAGE, "").strip().split("\n")
+        assert len({re.sub(r"[0-9a-f-]*[0-9][0-9a-f:.TZ-]*", "0", line) for line in lines}) <= 3 * 4
+        times = re.findall(r"2026-\d\d-\d\dT\d\d:\d\d:\d\dZ", after)
+        assert times == sorted(times)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,13 +14,16 @@ from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.targets import ToolClass
 from tests.injectors.dialogues import TOOLS, call, conversation, payloads
-from tests.injectors.operators.acting import BAGGAGE_TEXT, PASSAGE, repeated, rule, seen
+from tests.injectors.operators.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE, repeated, rule, seen
 from tests.injectors.plans import plan_with
 
 ON_RESULTS = sorted(name for name, entry in registry.operators().items() if entry.site is Site.TOOL_RESULT)
 FAULTS = [name for name in ON_RESULTS if registry.resolve(name).fault]
 NOT_ALONE = {"tool.prerequisite", "tool.silent_noop"}
 """They act beside other tools only, or not where the call has been carried out."""
+LYING_ONCE = {"tool.erroneous", "tool.fabricated_observation", "tool.stale_resource"}
+"""Two lies that agree would pass for the truth, so that a call meets one."""
+READING_TEXT = json.dumps({**BAGGAGE, "weight_kg": 21.5})
 ACTING_ON_ANY_TEXT = {name for name in FAULTS if repeated(rule(name), PASSAGE)[0] != PASSAGE}
 
 
@@ -26,9 +31,9 @@ ACTING_ON_ANY_TEXT = {name for name in FAULTS if repeated(rule(name), PASSAGE)[0
 @pytest.mark.parametrize("per_call", [1, 2])
 def test_a_repeated_call_returns_the_truth_after_its_faults_and_keeps_to_it(name: str, per_call: int) -> None:
     profile = f"bounds: {{faults_per_call: {per_call}}}\n{rule(name)}"
-    looks = repeated(profile, BAGGAGE_TEXT, calls=12)
-    assert sum(look != BAGGAGE_TEXT for look in looks) == per_call
-    assert looks[-1] == BAGGAGE_TEXT
+    looks = repeated(profile, READING_TEXT, calls=12)
+    assert sum(look != READING_TEXT for look in looks) == (1 if name in LYING_ONCE else per_call)
+    assert looks[-1] == READING_TEXT
 
 
 def test_errors_in_place_of_a_result_stand_in_place_of_plain_text_too() -> None:

@@ -1,4 +1,4 @@
-"""False facts in a result, and how an agent can tell."""
+"""False facts in a result: plausible ones that nothing gives away, and that another read tells."""
 
 from __future__ import annotations
 
@@ -7,20 +7,27 @@ from collections import Counter
 
 import pytest
 
-from crosswind.injectors.text.json_payload import RESTATED
-from tests.injectors.operators.acting import BAGGAGE, PASSAGE, outcomes
+from tests.injectors.operators.acting import BAGGAGE, PASSAGE, outcomes, repeated, rule
 
 ORDER = {"order_id": "#W77", "status": "delivered", "placed": "2031-05-02", "total": 38.5, "gift": False}
 ORDER_TEXT = json.dumps(ORDER)
+LYING = ("tool.erroneous", "tool.fabricated_observation", "tool.stale_resource")
+SEARCH = (
+    "1. Canberra - Wikipedia\nCanberra has a population of 456,692 and was founded in 1913.\n"
+    "2. Canberra facts\nPopulation: 456,692. A ticket costs $12.50. See page 3 of 120, version 2.14.1, "
+    "item #412.\n"
+    "Status: open"
+)
 
 
-def test_every_fact_but_the_id_may_be_false_and_is_restated_beside() -> None:
+def test_every_fact_but_the_id_may_be_false_and_no_field_comes_or_goes() -> None:
     falsified: Counter[str] = Counter()
     for noisy in map(json.loads, outcomes("error")):
+        assert list(noisy) == list(BAGGAGE)
         false = [key for key in BAGGAGE if noisy[key] != BAGGAGE[key]]
         falsified.update(false)
+        assert 1 <= len(false) <= 3
         assert all(type(noisy[key]) is type(BAGGAGE[key]) for key in BAGGAGE)
-        assert noisy.keys() - BAGGAGE.keys() in [{key + end for key in false} for end in RESTATED]
     assert set(falsified) == BAGGAGE.keys() - {"reservation_id"}
 
 
@@ -29,31 +36,60 @@ def test_a_false_word_is_one_of_the_same_kind() -> None:
     assert cabins == {"basic_economy", "economy", "premium_economy", "business", "first_class"}
 
 
-def test_plain_text_has_false_figures_and_says_so() -> None:
-    for text in outcomes("tool.erroneous", PASSAGE):
-        passage, dispute = text.split("\n")
-        assert passage != PASSAGE and "1931" in passage
-        assert "Consistency check failed" in dispute
-        assert any(figure in dispute and figure not in passage for figure in ("24.5", "310"))
+@pytest.mark.parametrize("name", LYING)
+def test_nothing_else_of_a_result_changes_a_byte(name: str) -> None:
+    text = (
+        '{ "id":"A7",\n\t"rows" : [ {"price": 12.50 , "on":"2026-03-09"} ], '
+        '"note":"caf\\u00e9 \\ud83d\\ude00" }'
+    )
+    for noisy in outcomes(name, text):
+        assert noisy != text
+        for kept in ('{ "id":"A7",\n\t', '"note":"caf\\u00e9 \\ud83d\\ude00" }', '"rows" : [ {"price": '):
+            assert kept in noisy or name == "tool.stale_resource"
+        json.loads(noisy)
+
+
+def test_prose_is_false_in_its_facts_and_consistently() -> None:
+    changed: Counter[str] = Counter()
+    for text in outcomes("tool.erroneous", SEARCH, seeds=120):
+        for kept in ("1. Canberra", "2. Canberra", "page 3 of 120", "version 2.14.1", "item #412"):
+            assert kept in text
+        for fact in ("456,692", "1913", "$12.50"):
+            changed[fact] += fact not in text
+        assert text.count("456,692") in (0, 2)
+    assert min(changed.values()) > 5
+
+
+def test_results_within_texts_of_an_envelope_are_read_too() -> None:
+    inner = '{"status": "delivered", "total": 38.5}'
+    text = json.dumps({"content": [{"type": "text", "text": inner}], "isError": False})
+    for noisy in map(json.loads, outcomes("tool.erroneous", text)):
+        assert noisy["isError"] is False and noisy["content"][0]["type"] == "text"
+        found = json.loads(noisy["content"][0]["text"])
+        assert found.keys() == {"status", "total"} and found != json.loads(inner)
 
 
 @pytest.mark.parametrize(
     "name,text",
     [
-        ("tool.erroneous", '{"order_id": "W1", "email": "a@b.c", "count": 3, "due": "2031-05-02"}'),
-        ("tool.erroneous", '{"total": 3, "total_on_file": 3, "a_confirmed": 1, "b_per_record": 2}'),
+        ("tool.erroneous", '{"order_id": "W1", "email": "a@b.c", "items": [{}, {}, {}], "item_no": 3}'),
+        (
+            "tool.erroneous",
+            '{"binding_card": 1974202140965533, "phone": 5551234, "success": true, "code": 200}',
+        ),
+        ("tool.erroneous", '{"rows": [{}, {}], "returned": 2}'),
         ("tool.erroneous", "Nothing was found there."),
         ("tool.erroneous", "[1, 2, 3]"),
         ("tool.erroneous", "7"),
+        ("tool.erroneous", "-rw-r--r-- 1 ana ana 2048 notes.txt\nbuild 4711, page 2 of 9, 14 files"),
         ("tool.fabricated_observation", "[]"),
         ("tool.fabricated_observation", "{}"),
         ("tool.fabricated_observation", "plain words here"),
-        ("tool.fabricated_observation", '{"errors": [], "total": 3}'),
         ("tool.fabricated_observation", '{"note": "hello there"}'),
         ("tool.stale_resource", '{"order_id": "#W77", "status": "draft"}'),
     ],
 )
-def test_what_has_no_fact_or_can_not_be_told_from_the_truth_is_left_alone(name: str, text: str) -> None:
+def test_what_states_no_fact_is_left_alone(name: str, text: str) -> None:
     assert outcomes(name, text) == []
 
 
@@ -68,19 +104,22 @@ def test_severity_is_the_probability(name: str) -> None:
     assert 65 < len(outcomes(name, ORDER_TEXT, 0.4, seeds=200)) < 95
 
 
-def test_a_fabricated_record_has_the_fields_of_the_true_one_and_is_nobodys() -> None:
+@pytest.mark.parametrize("name", LYING)
+@pytest.mark.parametrize("text", [ORDER_TEXT, PASSAGE])
+def test_the_second_read_tells_the_truth_however_many_faults_a_call_may_meet(name: str, text: str) -> None:
+    looks = repeated(f"bounds: {{faults_per_call: 3}}\n{rule(name)}", text, calls=6)
+    assert looks[0] != text
+    assert looks[1:] == [text] * 5
+
+
+def test_a_fabricated_record_keeps_its_ids_and_nothing_else_of_the_truth() -> None:
     for noisy in map(json.loads, outcomes("tool.fabricated_observation")):
-        assert list(noisy) == [*BAGGAGE, "errors"]
-        assert noisy["reservation_id"] == "KX00TL"
-        assert all(noisy[key] != value for key, value in BAGGAGE.items())
+        assert list(noisy) == list(BAGGAGE)
+        assert noisy["reservation_id"] == BAGGAGE["reservation_id"]
+        assert all(noisy[key] != value for key, value in BAGGAGE.items() if key != "reservation_id")
         assert all(type(noisy[key]) is type(value) for key, value in BAGGAGE.items())
-        assert "generated" in noisy["errors"][0]
 
 
-def test_a_stale_result_shows_an_earlier_status_and_says_that_it_is_stale() -> None:
-    seen = [json.loads(text) for text in outcomes("tool.stale_resource", ORDER_TEXT)]
-    assert {noisy["status"] for noisy in seen} == {"delivered", "in transit"}
-    for noisy in seen:
-        assert noisy["stale"] is True
-        assert {**noisy, "status": "delivered", "total": 38.5} == ORDER | {"stale": True}
-        assert (noisy["status"], noisy["total"]) != ("delivered", 38.5)
+@pytest.mark.parametrize("name", LYING)
+def test_one_result_becomes_many_others(name: str) -> None:
+    assert len(set(outcomes(name, SEARCH, seeds=200))) >= (120 if name == "tool.stale_resource" else 150)

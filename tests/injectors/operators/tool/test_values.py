@@ -2,42 +2,58 @@
 
 from __future__ import annotations
 
-import math
+import json
 import re
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.injectors.operators.tool.values import draw_other, find_earlier, find_neighbours
+from crosswind.injectors.operators.tool.facts import find_facts
+from crosswind.injectors.operators.tool.values import (
+    Alternatives,
+    draw_other,
+    find_earlier_word,
+    find_neighbours,
+    read_figure,
+    write_figure,
+)
 from crosswind.injectors.operators.words.vocabularies import VOCABULARIES
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text.json_leaves import is_asked_for
 from tests.injectors.operators.acting import result_target
 
-SCALARS = st.one_of(
-    st.booleans(),
-    st.integers(-(10**30), 10**30),
-    st.floats(),
-    st.text(max_size=12),
-    st.sampled_from(["DELIVERED", "Shipped", "economy", "OSL", "VIE", "fedex", "Paris"]),
+FIGURES = st.one_of(
+    st.integers(2, 10**7).map(str),
+    st.decimals(1, 10**6, places=2).map(str),
+    st.decimals(1, 9, places=1).map(str),
 )
-
 PIECES = st.lists(st.sampled_from([*'ab_1 .-"', "½", "²", "é", "\u0301", "ab", "aa", "\n"]), max_size=14)
 
 
 @settings(max_examples=200, deadline=None)
-@given(value=SCALARS, peers=st.lists(SCALARS, max_size=4), seed=st.integers(0, 10**6))
-def test_a_false_value_is_another_one_of_the_same_type(value: Any, peers: list[Any], seed: int) -> None:
-    found = draw_other(value, peers, SeededRandom(str(seed)))
-    if found is None:
-        assert isinstance(value, str | float)
-        return
-    assert type(found) is type(value) and found != value
-    assert isinstance(value, str) or math.isfinite(found)
-    assert isinstance(value, str | bool) or found >= 0 or value < 0
+@given(value=FIGURES, seed=st.integers(0, 10**6))
+def test_a_false_figure_is_another_one_written_in_the_same_way(value: str, seed: int) -> None:
+    result = replace(result_target(json.dumps({"price": 0}).replace("0", value)), arguments="{}")
+    facts = find_facts(result)
+    false = draw_other(facts[0], Alternatives(result, facts), SeededRandom(str(seed))) if facts else None
+    if false is not None:
+        assert false != value and re.sub(r"\d+", "", false) == re.sub(r"\d+", "", value)
+        assert false.partition(".")[2] == "" or len(false.partition(".")[2]) == len(value.partition(".")[2])
+
+
+@pytest.mark.parametrize(
+    "written,value",
+    [("430,000", 430000), ("1.234,56", 1234.56), ("21,5", 21.5), ("-3.25", -3.25), ("0.125", 0.125)],
+)
+def test_a_figure_is_read_and_written_with_its_own_marks(written: str, value: float) -> None:
+    assert read_figure(written) == value
+    assert write_figure(value, written) == written
+
+
+def test_a_round_figure_stays_round() -> None:
+    assert write_figure(512_345, "430,000") == "510,000"
 
 
 @pytest.mark.parametrize(
@@ -54,8 +70,8 @@ def test_a_false_value_is_another_one_of_the_same_type(value: Any, peers: list[A
     ],
 )
 def test_words_have_others_before_and_beside_them(value: str, before: str | None, beside: list[str]) -> None:
-    assert find_earlier(value) == before
-    assert find_neighbours(value) == beside
+    assert find_earlier_word(value) == before
+    assert list(find_neighbours(value)) == beside
 
 
 @settings(max_examples=300, deadline=None)

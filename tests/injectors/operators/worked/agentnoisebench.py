@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from crosswind.injectors.operators.tool.additions import REMARK_KEYS
-from crosswind.injectors.operators.words.results import LOW_VALUE
+from crosswind.injectors.operators.words.results import REMARKS
 from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.text.json_payload import looks_destroyed
 from crosswind.injectors.text.languages import Language
@@ -94,14 +93,6 @@ def _says(operator: str, *parts: str) -> Callable[[View, View], bool]:
 
 def _false(noisy: dict[str, object] | None) -> list[str]:
     return [name for name in TRUE if noisy is not None and noisy.get(name, TRUE[name]) != TRUE[name]]
-
-
-def _disputed(noisy: dict[str, object] | None, text: str) -> bool:
-    """Every false value has its true one in a field that is named after it."""
-    named = {name: [key for key in noisy or {} if key.startswith(f"{name}_")] for name in _false(noisy)}
-    return bool(named) and all(
-        any((noisy or {})[key] == TRUE[name] for key in keys) for name, keys in named.items()
-    )
 
 
 EXAMPLES = (
@@ -236,15 +227,13 @@ EXAMPLES = (
                 lambda found, _: (
                     _false(found)
                     and found["booking_id"] == TRUE["booking_id"]
-                    and found.keys() >= TRUE.keys()
+                    and found.keys() == TRUE.keys()
                 ),
             ),
-            result("added: a field that wasn't there", lambda found, _: found.keys() - TRUE.keys()),
-            result("solvable: each false value is disputed by a field beside it", _disputed),
             only_in("results"),
             TRUTH_AGAIN,
         ),
-        "The example drops three fields and disputes nothing; ours keeps all and disputes each false one.",
+        "The example drops three fields; ours keeps all.",
     ),
     Example(
         "Misleading Signals",
@@ -253,13 +242,16 @@ EXAMPLES = (
         (
             result(
                 "added: one or two remarks",
-                lambda found, _: 1 <= len(_more(found)) <= 2 and set(_more(found)) <= set(REMARK_KEYS),
+                lambda found, _: 1 <= len(_more(found)) <= 2 and set(_more(found)) <= set(REMARKS),
             ),
             result(
-                "added: whole sentences without figures",
+                "added: words without figures",
                 lambda found, _: (
                     _more(found)
-                    and all(re.fullmatch(r"[A-Z][^0-9]+\.", one) for one in _more(found).values())
+                    and all(
+                        re.fullmatch(r"[^0-9]{8,}", one.replace("KX93TL", ""))
+                        for one in _more(found).values()
+                    )
                 ),
             ),
             result("kept: every true value", lambda found, _: _more(found) and found.items() >= TRUE.items()),
@@ -272,10 +264,12 @@ EXAMPLES = (
         SAMPLE,
         alone("tool-redundancy"),
         (
-            result("added: five fields of little use and more", lambda found, _: len(_more(found)) >= 5),
+            result("added: two fields of little use and more", lambda found, _: len(_more(found)) >= 2),
             result(
                 "added: none of them about the booking",
-                lambda found, _: _more(found) and set(_more(found)) <= set(LOW_VALUE),
+                lambda found, _: (
+                    _more(found) and not set(TRUE.values()) & set(map(str, _more(found).values()))
+                ),
             ),
             result("kept: every true value", lambda found, _: _more(found) and found.items() >= TRUE.items()),
             only_in("results"),

@@ -1,0 +1,381 @@
+"""The facts that a tool's result states, and where each stands in its text.
+
+A fact is what could be false: a status, an amount, a date, a yes or no. What names a thing is none: ids,
+codes, card numbers, file names, addresses, numbers of a list, what the call's own arguments hold. Results are
+read as JSON (texts within it, too), as tables, as `label: value`, and as prose. Every scan is linear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from crosswind.injectors.operators.insertion import is_plain_text
+from crosswind.injectors.operators.words import fields
+from crosswind.injectors.operators.words.vocabularies import IN_PROSE
+from crosswind.injectors.targets import ToolResultTarget
+from crosswind.injectors.text.json_leaves import DEEPEST, MOST, is_asked_for
+from crosswind.injectors.text.json_payload import is_container, parse_json
+from crosswind.injectors.text.json_spans import Frame, Leaf, find_leaves, open_string
+from crosswind.injectors.values.calendar import find_cycle
+from crosswind.injectors.values.mentions import LONGEST, find_forms
+from crosswind.injectors.values.parameters import ValueType, split_name
+
+
+class Kind(StrEnum):
+    WORD = "word"
+    FLAG = "flag"
+    FIGURE = "figure"
+    YEAR = "year"
+    DATE = "date"
+    TIME = "time"
+    EPOCH = "epoch"
+    """A time as the seconds or milliseconds since 1970."""
+
+
+class Fact(msgspec.Struct, frozen=True, gc=False):
+    """A fact as it is written: frame.text[start:end]."""
+
+    kind: Kind
+    text: str
+    frame: Frame
+    start: int
+    end: int
+    field: str = ""
+    """The name of its field, column or label."""
+    place: tuple[str | int, ...] = ()
+    """Where it stands in a JSON result."""
+    prose: bool = False
+    """Whether it stands in running text, where what is said twice is the same fact."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return split_field(self.field)
+
+    def replace(self, text: str) -> tuple[int, int, str]:
+        """The edit of the whole result that puts this text in the fact's place."""
+        frame = self.frame
+        return frame.locate(self.start), frame.locate(self.end), frame.escape(text)
+
+
+@lru_cache(4096)
+def split_field(name: str) -> tuple[str, ...]:
+    """The words of a field's name in lower case."""
+    return split_name(name.replace(" ", "_").replace("-", "_")) if len(name) <= LONGEST_FIELD else ()
+
+
+LONGEST_FIELD = 64
+_NAMING = frozenset((word,) for word in fields.NAMING)
+DEEPEST_TEXT = 2
+"""Results within texts within results are read so deep."""
+
+
+def find_facts(target: ToolResultTarget) -> list[Fact]:
+    """The facts of a result, in order."""
+    text = target.text
+    value = parse_json(text)
+    frame = Frame(text, ascii=text.isascii())
+    if is_container(value):
+        found = _in_json(frame, value)
+    elif is_plain_text(value, text):
+        found = _in_text(frame)
+    else:
+        return []
+    return [one for one in found if not is_asked_for(one.text, target)]
+
+
+def _in_json(frame: Frame, value: Any) -> Iterator[Fact]:
+    for leaf in find_leaves(frame.text, MOST):
+        if len(leaf.place) > DEEPEST:
+            continue
+        field = _name_field(value, leaf.place)
+        if isinstance(leaf.value, str):
+            yield from _in_string(frame, leaf, field)
+        elif field and leaf.value is not None:
+            token = frame.text[leaf.start : leaf.end]
+            kind = _judge_flag(field) if isinstance(leaf.value, bool) else _judge_number(field, token)
+            if kind is not None and not _counts_a_list(value, leaf):
+                yield Fact(kind, token, frame, leaf.start, leaf.end, field, leaf.place)
+
+
+def _name_field(value: Any, place: Sequence[str | int]) -> str:
+    """The name of a leaf's field: of an array's the field of the array, of a row's cell its column."""
+    if len(place) > 2 and isinstance(place[-1], int) and isinstance(place[-2], int):
+        holder = _get(value, place[:-3])
+        names = (
+            next((holder[key] for key in _COLUMNS if key in holder), None) if type(holder) is dict else None
+        )
+        if isinstance(names, list) and place[-1] < len(names):
+            name = names[place[-1]]
+            name = name.get("name") if isinstance(name, dict) else name
+            return name if isinstance(name, str) else ""
+    return next((key for key in reversed(place) if isinstance(key, str)), "")
+
+
+_COLUMNS = ("columns", "fields", "headers", "header", "column_names")
+
+
+def _get(value: Any, place: Sequence[str | int]) -> Any:
+    for key in place:
+        value = value[key]
+    return value
+
+
+def _counts_a_list(value: Any, leaf: Leaf) -> bool:
+    """Whether a number is the length of an array that stands beside it."""
+    if type(leaf.value) is not int or not isinstance(leaf.place[-1], str):
+        return False
+    holder = _get(value, leaf.place[:-1])
+    beside = holder.values() if isinstance(holder, dict) else ()
+    return any(isinstance(one, list) and len(one) == leaf.value for one in beside)
+
+
+def _in_string(frame: Frame, leaf: Leaf, field: str) -> Iterator[Fact]:
+    text: str = leaf.value
+    bare = text.strip()
+    if not bare or len(text) > LONGEST:
+        return
+    inner = open_string(frame, leaf)
+    if bare[0] in "{[" and frame.levels < DEEPEST_TEXT and is_container(value := parse_json(text)):
+        yield from _in_json(inner, value)
+    elif len(text.split()) > MOST_WORDS or "\n" in bare or (len(text) > SHORT and not text.isascii()):
+        yield from _in_text(inner)
+    elif (found := _judge_cell(field, text)) is not None:
+        kind, start, end = found
+        yield Fact(kind, text[start:end], inner, start, end, field, leaf.place)
+
+
+MOST_WORDS = 3
+"""More words than these are prose."""
+SHORT = 16
+"""Characters of a text in a script without spaces that may be a single word."""
+
+_ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
+_QUANTITY = re.compile(
+    r"(?:[A-Z]{3} |[$€£¥₹] ?)?(-?\d{1,12}(?:[.,]\d{1,6}){0,4})"
+    r"(?: ?(?:[%€£¥₹℃]|°?[A-Za-zµ°][A-Za-z/²³]{0,9}\.?|[\u4e00-\u9fff]{1,2}))?"
+)
+_BARE = re.compile(r"-?\d+(?:[.,]\d+)*")
+_WORDS = re.compile(r"[^\W\d_][\w'’ &-]*")
+
+
+def _judge_cell(field: str, text: str) -> tuple[Kind, int, int] | None:
+    """What the short text of a field states, and which part of it; None where it names a thing."""
+    words = split_field(field)
+    if not field or words[-1:] in _NAMING or _squeeze(field) in fields.PROTOCOL:
+        return None
+    if (time := _judge_time(text)) is not None:
+        return time, 0, len(text)
+    if (quantity := _QUANTITY.fullmatch(text)) is not None:
+        if _BARE.fullmatch(text) and (kind := _judge_number(field, text)) is not Kind.FIGURE:
+            return None if kind is None else (kind, 0, len(text))
+        amount = not _BARE.fullmatch(text) or not fields.AMOUNTS.isdisjoint(words) or "." in text
+        return (Kind.FIGURE, *quantity.span(1)) if amount else None
+    said = _WORDS.fullmatch(text) and not any(map(str.isdigit, text)) and text.lower() not in fields.OUTCOMES
+    return (Kind.WORD, 0, len(text)) if said else None
+
+
+def _judge_time(text: str) -> Kind | None:
+    """Whether a whole text is a date or a time."""
+    if _ISO.fullmatch(text):
+        return Kind.DATE
+    forms = list(find_forms(text))
+    return _WHOLE.get(forms[0][2]) if len(forms) == 1 and forms[0][:2] == (0, len(text)) else None
+
+
+_WHOLE = {ValueType.DATE: Kind.DATE, ValueType.TIME: Kind.TIME}
+
+
+def _squeeze(field: str) -> str:
+    return "".join(split_field(field))
+
+
+def _judge_flag(field: str) -> Kind | None:
+    return None if _squeeze(field) in fields.PROTOCOL else Kind.FLAG
+
+
+_FIRST_SECOND, _LAST_SECOND = 946_684_800, 4_102_444_800
+"""The years 2000 to 2100."""
+LONGEST_COUNT = 8
+"""Digits of the longest whole number that is no name, unless its field holds amounts."""
+
+
+def _judge_number(field: str, token: str) -> Kind | None:
+    """What a number of this field states; None where it names a thing."""
+    words = split_field(field)
+    if not field or words[-1:] in _NAMING or _squeeze(field) in fields.PROTOCOL:
+        return None
+    if "card" in words or "account" in words[-1:]:
+        return None
+    digits = token.lstrip("-")
+    if not digits.isdigit():
+        return Kind.FIGURE
+    value = int(digits) if len(digits) < 20 else 0
+    seconds = value // 1000 if len(digits) == 13 else value
+    if _FIRST_SECOND <= seconds <= _LAST_SECOND and not fields.TIMES.isdisjoint(words):
+        return Kind.EPOCH
+    if len(digits) > LONGEST_COUNT and fields.AMOUNTS.isdisjoint(words):
+        return None
+    return Kind.YEAR if "year" in words and 1500 <= value < 2100 else Kind.FIGURE
+
+
+_PERCENT = re.compile(r"(?<![\w.])(\d{1,6}(?:[.,]\d{1,3})?) ?%")
+_LABELLED = re.compile(
+    r"^[ \t*>-]{0,8}([^\W\d_][\w /]{1,24}?)[ \t]{0,4}[:=][ \t]{1,12}"
+    r"([^\W\d_][\w'’ -]{1,30}?)[ \t]{0,4}(?:<[^<>\n]{1,80}>)?$",
+    re.MULTILINE,
+)
+_LISTED = re.compile(r"(?:^|\n)[ \t>*-]{0,8}$")
+_BEFORE_NAME = re.compile(
+    r"(?:[#№@(/]|\d ?(?:of|von|de|/)|"
+    r"\b(?:pages?|results?|lines?|steps?|chapter|section|fig(?:ure|\.)?|table|rows?|items?|"
+    r"version|rev|order|id|port|pid|code|status|http|room|gate|flight|invoice|ticket|commit|part|vol(?:ume|\.)?|"
+    r"no\.?|number|nr\.?|seite|página|top|level|index|uid|gid|card|account|ext|tel|phone|zip|"
+    r"build|python|release)[ :#=]{0,3})$",
+    re.IGNORECASE,
+)
+_BEHIND_COUNT = re.compile(
+    r"[ \t]+(?:of\b|results?\b|matches\b|hits?\b|rows?\b|items?\b|entries\b|files?\b|directories\b|"
+    r"commits?\b|objects?\b|records?\b|passed\b|failed\b|tests?\b|changed\b|insertions?\b|deletions?\b)|[:)\]]",
+    re.IGNORECASE,
+)
+_UNIT = re.compile(r"[ \u00a0-]?(?:°|µ|[^\W\d_]{1,12})")
+_LABEL_BEFORE = re.compile(r"[^\W\d_][\w )%]{0,24}[:=][ \t]{0,12}$")
+_CLOCK_BEFORE = re.compile(r"\d:\d\d $")
+_LISTING = re.compile(r"[dlcbps-](?:[r-][w-][xsStT-]){3}")
+_DECIMALS = re.compile(r"\d+[.,]\d+")
+_ODD = re.compile(r"\d+(?:\.\d+){2,}")
+NEAR = 28
+
+
+def _in_text(frame: Frame) -> Iterator[Fact]:
+    """The facts of a text that is no JSON: tables first, then what else it says."""
+    text = frame.text[:LONGEST]
+    taken = bytearray(len(text))
+    yield from _in_tables(frame, text, taken)
+    for fact in (*_in_labels(frame, text), *_in_prose(frame, text)):
+        if 1 not in taken[fact.start : fact.end]:
+            taken[fact.start : fact.end] = b"\1" * (fact.end - fact.start)
+            yield fact
+
+
+def _in_labels(frame: Frame, text: str) -> Iterator[Fact]:
+    for match in _LABELLED.finditer(text):
+        if (found := _judge_cell(match[1], match[2])) is not None and found[0] is Kind.WORD:
+            start, end = match.span(2)
+            yield Fact(Kind.WORD, match[2], frame, start, end, match[1], prose=True)
+
+
+def _in_prose(frame: Frame, text: str) -> Iterator[Fact]:
+    for match in _PERCENT.finditer(text):
+        yield Fact(Kind.FIGURE, match[1], frame, *match.span(1), prose=True)
+    for start, end, kind in find_forms(text):
+        if (found := _judge_form(text, start, end, kind)) is not None:
+            stated, first, last = found
+            yield Fact(stated, text[first:last], frame, first, last, prose=True)
+    for match in IN_PROSE.finditer(text):
+        yield Fact(Kind.WORD, match[0], frame, *match.span(), prose=True)
+
+
+def _judge_form(text: str, start: int, end: int, kind: ValueType) -> tuple[Kind, int, int] | None:
+    shown = text[start:end]
+    match kind:
+        case ValueType.DATE:
+            if any(map(str.isdigit, shown)):
+                whole = _ISO.match(text, start)
+                return Kind.DATE, start, whole.end() if whole else end
+            beside = text[end : end + 3] + text[max(0, start - 3) : start]
+            alone = find_cycle(shown) and shown[:1].isupper() and not any(map(str.isdigit, beside))
+            return (Kind.DATE, start, end) if alone else None
+        case ValueType.TIME:
+            return (Kind.TIME, start, end) if ":" in shown else None
+        case ValueType.MONEY | ValueType.DURATION:
+            figure = _BARE.search(shown)
+            return (Kind.FIGURE, start + figure.start(), start + figure.end()) if figure else None
+        case ValueType.NUMBER if shown[0].isdigit():
+            stated = _judge_figure(text, start, end)
+            return (stated, start, end) if stated else None
+    return None
+
+
+def _judge_figure(text: str, start: int, end: int) -> Kind | None:
+    """What a bare number in a text states; None for numbers of a list, a page, a version."""
+    shown, before, behind = text[start:end], text[max(0, start - NEAR) : start], text[end : end + NEAR]
+    if _BEFORE_NAME.search(before) or _BEHIND_COUNT.match(behind) or _ODD.fullmatch(shown):
+        return None
+    if _LISTED.search(before) and behind[:1] in (".", ")", "]", ":", "\t", " "):
+        return None
+    line = text[text.rfind("\n", 0, start) + 1 :][:12]
+    if _LISTING.match(line) or before.endswith("-"):
+        return None
+    if len(shown) == 4 and shown.isdigit() and 1500 <= int(shown) < 2100:
+        return None if _CLOCK_BEFORE.search(before) else Kind.YEAR
+    if shown.isdigit() and len(shown) > LONGEST_COUNT:
+        return None
+    unit = _UNIT.match(behind)
+    said = unit is not None and (not unit[0].strip()[:1].isupper() or len(unit[0].strip()) < 4)
+    return Kind.FIGURE if _DECIMALS.fullmatch(shown) or said or _LABEL_BEFORE.search(before) else None
+
+
+_RULE = re.compile(r"[ \t|+:=-]*")
+_CELL = re.compile(r"[^\W\d_][\w .%()/°#-]{0,24}")
+COLUMNS = "  "
+"""Columns that stand apart: `docker ps`."""
+_DELIMITERS = ("|", "\t", ";", ",", COLUMNS)
+_APART = re.compile(r"\S+(?: \S+)*")
+
+
+def _in_tables(frame: Frame, text: str, taken: bytearray) -> Iterator[Fact]:
+    """The facts in the rows of tables, by the names of their columns."""
+    names: list[str] = []
+    delimiter, at = "", 0
+    for line in text.split("\n"):
+        start, at = at, at + len(line) + 1
+        if not names or line.count(delimiter) + 1 < len(names):
+            delimiter, names = _read_header(line)
+            continue
+        if _RULE.fullmatch(line):
+            continue
+        cells = _split(line, delimiter)
+        if len(cells) != len(names):
+            names = []
+            continue
+        taken[start : start + len(line)] = b"\1" * len(line)
+        for name, (first, last) in zip(names, cells, strict=True):
+            cell = line[first:last]
+            kind = _judge_number(name, cell) if _BARE.fullmatch(cell) else None
+            found = (kind, 0, len(cell)) if kind else _judge_cell(name, cell)
+            if found is not None:
+                begin, end = start + first + found[1], start + first + found[2]
+                yield Fact(found[0], text[begin:end], frame, begin, end, name)
+
+
+def _read_header(line: str) -> tuple[str, list[str]]:
+    """The delimiter and the names of a line that may be a table's header."""
+    for delimiter in _DELIMITERS:
+        if delimiter in line:
+            names = [line[start:end] for start, end in _split(line, delimiter)]
+            least = 3 if delimiter in (",", COLUMNS) else 2
+            if len(names) >= least and all(map(_CELL.fullmatch, names)):
+                return delimiter, names
+    return "", []
+
+
+def _split(line: str, delimiter: str) -> list[tuple[int, int]]:
+    """The spans of a row's cells, without the space around them."""
+    if delimiter == COLUMNS:
+        return [match.span() for match in _APART.finditer(line)]
+    spans: list[tuple[int, int]] = []
+    at = 0
+    for part in line.split(delimiter):
+        bare = part.strip()
+        start = at + (len(part) - len(part.lstrip()) if bare else 0)
+        spans.append((start, start + len(bare)))
+        at += len(part) + 1
+    framed = delimiter == "|" and len(spans) > 2 and line.lstrip().startswith("|")
+    return spans[1:-1] if framed else spans

@@ -1,0 +1,109 @@
+"""What a result is about, and the wrong option that is nearest to it: another record, item or value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from crosswind.injectors.operators.tool.facts import Kind, find_facts
+from crosswind.injectors.operators.tool.values import find_options
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import ToolResultTarget
+from crosswind.injectors.text.json_payload import is_container, parse_json
+from crosswind.injectors.values.parameters import split_name
+
+LONGEST = 48
+"""Characters of the longest option that a remark names."""
+MOST = 40
+"""Records of a list that are looked at."""
+
+_LABELS = ("name", "title", "label", "display_name", "full_name", "subject", "summary", "headline")
+_ITEM = re.compile(r"^[ \t]{0,4}(?:\d{1,2}[.)]|[-*\u2022])[ \t]+(.{2,60}?)[ \t]*(?: - .*)?$", re.MULTILINE)
+_TOKEN = re.compile(r"[^\W\d_]{3,}")
+
+
+def draw_slots(target: ToolResultTarget, rng: SeededRandom) -> dict[str, str]:
+    """What fills a remark's slots here: `chosen`, `option` and `tool`; those that have something."""
+    point, other = rng.uniform(), rng.uniform()
+    slots: dict[str, str] = {}
+    if (tool := _find_tool(target, other)) is not None:
+        slots["tool"] = tool
+    labels = _find_labels(target)
+    if len(labels) > 1:
+        chosen = _choose(labels, f"{target.arguments} {target.branch.opening}".lower())
+        beside = [at for at in (chosen - 1, chosen + 1) if 0 <= at < len(labels)]
+        return slots | {"chosen": labels[chosen], "option": labels[beside[int(point * len(beside))]]}
+    for fact in find_facts(target):
+        if fact.kind is Kind.WORD and not fact.prose and len(fact.text) <= LONGEST:
+            options = [one for one in find_options(target, fact) if one.lower() != fact.text.lower()]
+            if options:
+                option = options[int(point * len(options))]
+                return slots | {"chosen": fact.text.replace("_", " "), "option": option.replace("_", " ")}
+    return slots | {"chosen": labels[0]} if labels else slots
+
+
+def _find_labels(target: ToolResultTarget) -> list[str]:
+    """The names of the records or items that a result lists, in order."""
+    value = parse_json(target.text)
+    found = (
+        _list_labels(value)
+        if is_container(value)
+        else (match[1] for match in _ITEM.finditer(target.text[:8000]))
+    )
+    fit = (one.strip() for one in found)
+    return list(dict.fromkeys(one for one in fit if 1 < len(one) <= LONGEST and not _ODD.search(one)))[:MOST]
+
+
+_ODD = re.compile(r"[{}<>\n]")
+
+
+def _list_labels(value: Any) -> Iterator[str]:
+    """The labels of the largest list in a result; of a single record, its own."""
+    lists = [one for one in _lists(value) if one]
+    if not lists:
+        if isinstance(value, dict):
+            yield from _label(value)
+        return
+    for item in max(lists, key=len)[:MOST]:
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            yield from _label(item)
+
+
+def _lists(value: Any, depth: int = 0) -> Iterator[list[Any]]:
+    if isinstance(value, list):
+        yield value
+    elif isinstance(value, dict) and depth < 3:
+        for one in value.values():
+            yield from _lists(one, depth + 1)
+
+
+def _label(record: dict[str, Any]) -> Iterator[str]:
+    """What a record is called: by a name, or else by its first id."""
+    spelt = {"_".join(split_name(key)): key for key in record}
+    for label in _LABELS:
+        key = next((key for name, key in spelt.items() if name == label or name.endswith(f"_{label}")), None)
+        if key is not None and isinstance(record[key], str):
+            yield record[key]
+            return
+    for name, key in spelt.items():
+        if (name == "id" or name.endswith(("_id", "number", "code"))) and isinstance(record[key], str | int):
+            yield str(record[key])
+            return
+
+
+def _choose(labels: Sequence[str], said: str) -> int:
+    """The option that the conversation's words name, or else the first."""
+    shared = [sum(word.lower() in said for word in _TOKEN.findall(label)) for label in labels]
+    return shared.index(max(shared))
+
+
+def _find_tool(target: ToolResultTarget, point: float) -> str | None:
+    """A declared tool that is near to the one that was called, by the words of their names."""
+    own = set(split_name(target.tool))
+    others = sorted({tool.name for tool in target.tools if tool.name != target.tool})
+    others.sort(key=lambda name: -len(own.intersection(split_name(name))))
+    near = others[:3]
+    return near[int(point * len(near))] if near else None

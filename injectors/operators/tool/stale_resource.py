@@ -1,0 +1,218 @@
+"""A result that shows its resource as it was some time ago."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from crosswind.injectors.conversation import Site, ToolResult
+from crosswind.injectors.operator import operator
+from crosswind.injectors.operators.insertion import (
+    around_field,
+    dump,
+    find_case,
+    find_holders,
+    list_keys,
+    write_key,
+)
+from crosswind.injectors.operators.tool.facts import Fact, Kind, find_facts
+from crosswind.injectors.operators.tool.values import (
+    Alternatives,
+    SpanEdit,
+    change_figure,
+    draw_other,
+    find_earlier_word,
+    find_options,
+    move_time,
+    read_figure,
+    replace_spans,
+    spread,
+)
+from crosswind.injectors.operators.words import fields
+from crosswind.injectors.operators.words.results import FRESHNESS
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
+from crosswind.injectors.text.json_payload import is_container, parse_json
+
+LONGEST, MOST_RESULTS = 16_384, 16
+"""Earlier results are read up to so many characters, and so many of them."""
+
+TOLD = 0.3
+"""How often a stale result says how old it is, as some caches do."""
+
+
+@operator(
+    "tool.stale_resource",
+    site=Site.TOOL_RESULT,
+    recovery=Recovery.RETRY,
+    source="RobustBench-TC, appendix N (5), named there as future work; the form is ours",
+    effect=Effect.FALSIFIES,
+    version=2,
+)
+class StaleResource:
+    """The call succeeds and shows the thing as it was some time ago.
+
+    Severity: the probability that an eligible result is stale. What this session saw earlier of the same
+    resource (the same call, or the same id) stands in the place of what changed since. Where it saw nothing
+    else, one to three facts are as they may have been: a status as the one before it in the schema or in its
+    lifecycle, a counter lower, another amount a little off, and the record's own times earlier. Three in ten
+    JSON objects say how old they are, as caches do (`age`, `cache: HIT`); the others say nothing. The same
+    call made again gives the present state, from the second time on.
+    """
+
+    def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
+        hit, count = rng.chance(severity), rng.integer(1, 3)
+        if not hit or target.prior_faults:
+            return None
+        facts = find_facts(target)
+        drawn = _find_seen(target, facts) or _draw_earlier(target, facts, rng, count)
+        if not drawn:
+            return None
+        drawn |= _draw_times(facts, drawn, rng)
+        edits = sorted([*spread(target.text, facts, drawn), *_draw_age(target.text, rng)])
+        return {"old": [list(one) for one in edits], "count": len(drawn)}
+
+    def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
+        count = draw["count"]
+        what = "value is" if count == 1 else "values are"
+        return Result(
+            replace_spans(target.text, draw["old"]),
+            f"The result of {target.tool} came from an old cache: {count} {what} out of date.",
+        )
+
+
+def _find_seen(target: ToolResultTarget, facts: list[Fact]) -> dict[int, str]:
+    """The facts that this session saw otherwise before, with what they were when it last did."""
+    value = parse_json(target.text)
+    results = [one for one in target.branch.earlier if isinstance(one, ToolResult)][-MOST_RESULTS:]
+    if not is_container(value) or not results:
+        return {}
+    names = {id(record): name for name, record in _records(value).items()}
+    for result in reversed(results):
+        earlier = parse_json(result.text) if len(result.text) <= LONGEST else None
+        if not is_container(earlier):
+            continue
+        same = (result.call.name, result.call.arguments) == (target.tool, target.arguments)
+        records = _records(earlier)
+        was = {
+            at: _find_former(fact, value, records.get(names.get(id(_follow(value, fact.place[:-1])))))
+            or (same and _find_former(fact, value, _follow(earlier, fact.place[:-1])))
+            for at, fact in enumerate(facts)
+            if fact.place
+        }
+        if found := {at: text for at, text in was.items() if text}:
+            return found
+    return {}
+
+
+def _find_former(fact: Fact, value: Any, record: Any) -> str | None:
+    """What an earlier record says in the fact's place, where that is something else of the same type."""
+    now = _follow(value, fact.place)
+    was = record.get(fact.place[-1]) if isinstance(record, dict) else None
+    if was is None or type(was) is not type(now) or (isinstance(now, str) and now != fact.text):
+        return None
+    shown = was if isinstance(was, str) else json.dumps(was)
+    return shown if isinstance(was, str | int | float) and was != now else None
+
+
+def _follow(value: Any, place: tuple[str | int, ...]) -> Any:
+    """What stands at this place of a JSON value; None: nothing."""
+    for key in place:
+        try:
+            value = value[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
+
+
+def _records(value: Any) -> dict[tuple[str, Any] | None, dict[str, Any]]:
+    """The objects of a result that have an id, by it."""
+    found: dict[tuple[str, Any] | None, dict[str, Any]] = {}
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            for key, one in part.items():
+                if isinstance(one, str | int) and _ID.search(key):
+                    found[key, one] = part
+                    break
+            pending += part.values()
+        elif isinstance(part, list):
+            pending += part[:400]
+    return found
+
+
+_ID = re.compile(r"(?:^|_)id$|[a-z]Id$|^uuid$|(?:^|_)number$|^name$")
+
+
+def _draw_earlier(
+    target: ToolResultTarget, facts: list[Fact], rng: SeededRandom, count: int
+) -> dict[int, str]:
+    """Draw an earlier state of one to three facts: statuses and counters go before other amounts."""
+    alternatives = Alternatives(target, facts)
+    drawn: dict[int, str] = {}
+    order = rng.shuffled(range(len(facts)))
+    for at in sorted(order, key=lambda at: not _changes(target, facts[at])):
+        was = _draw_before(target, facts[at], alternatives, rng)
+        if was is not None and was != facts[at].text:
+            drawn[at] = was
+            if len(drawn) == count:
+                break
+    return drawn
+
+
+def _changes(target: ToolResultTarget, fact: Fact) -> bool:
+    """Whether a fact is of the kind that changes as time goes by."""
+    if fact.kind is Kind.WORD:
+        return find_earlier_word(fact.text, find_options(target, fact)) is not None
+    return fact.kind is Kind.FIGURE and not fields.COUNTERS.isdisjoint(fact.words)
+
+
+def _draw_before(
+    target: ToolResultTarget, fact: Fact, alternatives: Alternatives, rng: SeededRandom
+) -> str | None:
+    match fact.kind:
+        case Kind.WORD:
+            options = find_options(target, fact)
+            return find_earlier_word(fact.text, options)
+        case Kind.FIGURE:
+            value = read_figure(fact.text)
+            if value is None:
+                return None
+            counter = not fields.COUNTERS.isdisjoint(fact.words)
+            share = rng.uniform(0.02, 0.15)
+            less = counter or rng.chance(0.5)
+            step = max(abs(value) * share, 1.0 if fact.text.isdigit() else 0.0)
+            return change_figure(fact, value - step if less and value >= step else value + step)
+        case Kind.FLAG | Kind.DATE | Kind.TIME if fields.UPDATES.isdisjoint(fact.words):
+            return draw_other(fact, alternatives, rng)
+    return None
+
+
+def _draw_times(facts: list[Fact], drawn: Mapping[int, str], rng: SeededRandom) -> dict[int, str]:
+    """How fresh the record says that it is, all by the same time earlier."""
+    days, hours = -rng.integer(1, 9), -rng.integer(2, 20)
+    times = {
+        at: move_time(fact, days, hours, rng)
+        for at, fact in enumerate(facts)
+        if fact.kind in (Kind.DATE, Kind.EPOCH)
+        and at not in drawn
+        and not fields.UPDATES.isdisjoint(fact.words)
+    }
+    return {at: text for at, text in times.items() if text is not None}
+
+
+def _draw_age(text: str, rng: SeededRandom) -> list[SpanEdit]:
+    """The field in which a JSON object says how old it is; none in most."""
+    told, (name, says) = rng.chance(TOLD), rng.choice(FRESHNESS)
+    age, end = rng.integer(45, 86_000), rng.chance(0.5)
+    value = parse_json(text)
+    if not told or not isinstance(value, dict) or not value:
+        return []
+    whole, key = find_holders(text, value)[0], write_key(name, find_case(list_keys(value)))
+    if key in whole.keys:
+        return []
+    place = around_field(text, whole.gaps[-1 if end else 0], key)
+    return [(place.at, place.at, place.before + dump(age if says is None else says, text) + place.after)]
