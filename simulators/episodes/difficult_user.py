@@ -45,6 +45,8 @@ class DifficultUser:
         """Whether the user stays vague when first asked."""
         self._owed: list[str] = []
         """What the user says at the beginning of the next message."""
+        self._told: set[str] = set()
+        """The phrases that were used: none comes twice."""
 
     async def opening(self) -> str:
         return self._speak(self._episode.opening)
@@ -89,7 +91,8 @@ class DifficultUser:
             found = re.search(rf'(?:\b(?:my|the) )?\b{re.escape(name)} ("?{re.escape(value)}"?)', said)
             if found is not None:
                 self._withheld[name] = found[1]
-                said = f"{said[: found.start()]}my {name}{said[found.end() :]}"
+                which = "that name" if name == "name" else f"my {name}"
+                said = f"{said[: found.start()]}{which}{said[found.end() :]}"
         self._evade = bool(self._withheld) and one["settled"] == "asked_twice"
         return said
 
@@ -98,9 +101,11 @@ class DifficultUser:
         named = [(name, value) for name, value in self._facts.items() if value in said]
         for name, value in named:
             rival = draw_rival(value, self._draws)
-            claim, settle = (self._choose(one, part) for part in (one["manner"], "settle"))
-            if rival is None or not claim or not settle:
+            if rival is None:
                 continue
+            claim, settle = (self._choose(one, part) for part in (one["manner"], "settle"))
+            if not claim or not settle:
+                return said
             slots = {"value": value, "rival": rival, "thing": name}
             said = f"{said} {_fill(claim, slots)}"
             if one["settled"] == "same_message":
@@ -113,7 +118,7 @@ class DifficultUser:
         """Say it again, or tell of the day, around it or behind it."""
         sentence = re.split(r"(?<=[.?!])\s+", said)[0]
         again = self._choose(one, "again") if one["manner"] == "repeat" else ""
-        chat = list(one["says"].get("chat", ()))[: one["amount"] - bool(again)]
+        chat = self._take(one, "chat", one["amount"] - bool(again))
         more = [_fill(again, {"sentence": sentence})] if again else []
         if one["settled"] == "around" and chat:
             return " ".join((_end(chat[0]), said, *map(_end, (*more, *chat[1:]))))
@@ -123,32 +128,39 @@ class DifficultUser:
         """Ask something else, and come back to the wish."""
         name = next(iter(self._facts), "request")
         back = _fill(self._choose(one, "return"), {"thing": name.replace("_", " ")})
-        asked = [_end(text) for text in one["says"].get("question", ())]
+        asked = [_end(text) for text in self._take(one, "question", one["amount"])]
+        if not asked:
+            return said
         if one["settled"] == "next_message":
             return " ".join((*asked, said))  # The wish itself leads back.
         return " ".join((said, *asked, back))
 
     def _probe(self, said: str, one: Behaviour) -> str:
         """Try the assistant's limits."""
-        probes = one["says"].get(one["manner"], ())
-        return self._ask_beside(said, probes, one, "yield")
+        if one["settled"] == "second_try" and self._messages > 2:
+            return said  # It was tried once more, and that is it.
+        return self._ask_beside(said, one["manner"], one, "yield")
 
     def _wish(self, said: str, one: Behaviour) -> str:
         """Ask for what no assistant of the kind can do."""
-        return self._ask_beside(said, one["says"].get("errand", ()), one, "leave")
+        return self._ask_beside(said, "errand", one, "leave")
 
-    def _ask_beside(self, said: str, asked: Sequence[str], one: Behaviour, closing: str) -> str:
-        beside = " ".join(_end(text) for text in asked)
-        if one["settled"] == "second_try" and self._messages > 1:
-            beside = ""  # It was tried once more, and that is it.
+    def _ask_beside(self, said: str, part: str, one: Behaviour, closing: str) -> str:
+        beside = " ".join(_end(text) for text in self._take(one, part, one["amount"]))
         if beside and one["settled"] == "beforehand":
             beside = _close(beside, self._choose(one, closing))
         return f"{said} {beside}".rstrip()
 
     def _choose(self, one: Behaviour, part: str) -> str:
-        """One of the phrases of a part; empty where there is none."""
-        phrases = one["says"].get(part, ())
-        return str(self._draws.choice(phrases)) if phrases else ""
+        """One of the phrases of a part that weren't said yet; empty where there is none."""
+        return next(iter(self._take(one, part, 1)), "")
+
+    def _take(self, one: Behaviour, part: str, count: int) -> list[str]:
+        """Phrases of a part that weren't said yet, `count` at most."""
+        phrases = [phrase for phrase in one["says"].get(part, ()) if phrase not in self._told]
+        taken = self._draws.sample(phrases, min(max(count, 0), len(phrases)))
+        self._told.update(taken)
+        return taken
 
 
 _ACTS: Mapping[str, Callable[[DifficultUser, str, Behaviour], str]] = {

@@ -18,6 +18,10 @@ INSTRUCTIONS = (
 )
 
 
+SPOKEN = {"old": "old email", "new": "new email"}
+"""What users call a fact that the wordings name in short."""
+
+
 class RetailEpisode:
     """One attempt at a retail task, on a database of its own."""
 
@@ -28,7 +32,7 @@ class RetailEpisode:
         self._calls: list[verifier.MadeCall] = []
         self._last_answer: str | None = None
         self.opening = self._user.opening
-        self.facts = case.goal.values
+        self.facts = {SPOKEN.get(name, name): value for name, value in case.goal.values.items()}
         self.scenario = scenario(self.opening, case.goal)
 
     def call(self, name: str, arguments: str) -> str:

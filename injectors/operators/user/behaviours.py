@@ -198,6 +198,8 @@ _AMOUNTS: Mapping[Kind, Mapping[int, str]] = {
     "topic_drift": _QUESTIONS,
     "boundary_probing": _QUESTIONS,
 }
+MESSAGES = 3
+"""Messages for which a behaviour holds phrases, so that none is said twice."""
 _SLOTS = {name: f"{{{name}}}" for name in ("value", "rival", "thing", "sentence")}
 
 
@@ -215,7 +217,7 @@ def draw_behaviour(kind: Kind, half: Half, rng: SeededRandom, severity: float) -
     names: list[str] = []
     setting = make_setting(ToolList(), "", Language.EN, half)
     for part in form.parts:
-        for _ in range(amount):
+        for _ in range(MESSAGES * amount):
             found = draw_phrase(
                 rng, setting, form.operator, part, slots=_SLOTS, type=ValueType.WORD, used=names
             )

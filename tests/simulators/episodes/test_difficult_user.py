@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from itertools import islice
 from pathlib import Path
@@ -115,6 +116,13 @@ def test_what_is_said_beside_the_wish_leaves_it_whole(kind: Kind) -> None:
     plain = RETAIL.reset(task, 0).opening
     said = {play(task, [behaviour(kind, seed, **FULL)])[0][0] for seed in range(60)}
     assert all(plain in one and one != plain for one in said) and len(said) >= 50
+
+
+def test_no_phrase_is_said_twice() -> None:
+    task = order_task()
+    said, _ = play(task, [behaviour("out_of_scope", amount=2, **FULL), behaviour("ambiguous", **FULL)])
+    sentences = [one for text in said for one in re.split(r"(?<=[.?!]) ", text)]
+    assert len(said) >= 2 and len(sentences) == len(set(sentences)) >= 4
 
 
 def test_a_behaviour_shows_from_its_message_on_and_as_often_as_its_share_says() -> None:
