@@ -13,11 +13,11 @@ _SQL = r"""\b(?:explain\ +)?(?:
     | (?:create|drop|alter|truncate)\ +(?:table|index|view|database)\ +\w
     )[^\n;?!]*"""
 _PROGRAMS = """
-    apt apt-get awk brew cargo chmod chown cp curl df docker dotnet du ffmpeg gcc gh git gradle grep helm java
-    journalctl kubectl ls mkdir mv mvn mysql node npm npx pip pip3 pnpm podman ps psql pytest python python3
-    rg rm rmdir rsync scp sed ssh sudo systemctl tar terraform unzip vim wget xargs yarn
+    apt apt-get awk chmod chown cp docker dotnet ffmpeg gcc git gradle grep journalctl kubectl ls mkdir
+    mv mvn mysql npm npx pip pip3 pnpm podman psql pytest python python3 rg rm rmdir rsync scp ssh sudo
+    systemctl terraform vim wget xargs
 """
-"""Programs whose names are no words of English."""
+"""Programs whose names are no words of a language."""
 _SHELL = rf"""(?<![\w./-])(?:{"|".join(_PROGRAMS.split())})(?:\ +[^\s,;?!`]+){{0,6}}
     | (?<!\S)[\w.-]{{1,40}}(?:\ +[\w./-]{{1,80}})?(?:\ +(?:--?[a-z][\w=-]*|/[a-z]\b)){{1,8}}(?:\ +\d+)?"""
 _COMMANDS = re.compile(_SQL, re.IGNORECASE | re.VERBOSE), re.compile(_SHELL, re.VERBOSE)

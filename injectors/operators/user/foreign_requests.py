@@ -21,7 +21,7 @@ _ASKED_DE = re.compile(
     rf"{_GREETING_DE}(?:(?:kannst|könntest|würdest) du(?: bitte| mal)*|(?:können|könnten"
     rf"|würden) sie(?: bitte| mal)*"
     r"|ich (?:möchte|will|muss|würde gern(?:e)?|möchte gern(?:e)?)(?: bitte)?|bitte) (?P<asked>[^,;:?!]+?)"
-    r"(?:,? bitte)?[ .?!]*",
+    r"(?:,? (?:bitte|danke(?: \w+)?|geht das|ja|okay|ok|lg))*[ .?!]*",
     re.IGNORECASE,
 )
 _INFINITIVE_DE = re.compile(r"\b[a-zäöüß]{2,}(?:en|ern|eln|tun)$")

@@ -51,6 +51,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     infinitive: str
     """`book the flight`; in Japanese the plain form, in Arabic the verbal noun."""
     doer: Doer = Doer.EITHER
+    opening: str = ""
+    """What the sentence begins with besides politeness, in its own letters: `Hi,`, `Also`."""
 
 
 def extract_request(text: str, language: Language) -> Request | None:
@@ -83,13 +85,20 @@ def _read_sentences(text: str, language: Language) -> Iterator[Request]:
             asked = foreign_requests.read_sentence(text[begin:stop], language)
             found = (asked, Doer.EITHER) if asked else None
         if found is not None:
-            yield Request(begin, stop, *found)
+            opening = _OPENING.match(text, begin, stop) if language is Language.EN else None
+            yield Request(begin, stop, *found, opening[0] if opening else "")
 
 
 _BEFORE = r"""(?:(?:hi|hello|hey|ok|okay|alright|great|thanks|thank\ you|please|kindly|now|then|so|also
     |and|next
     |first|finally|lastly|additionally|actually|good\ (?:morning|afternoon|evening
     |day))(?:\ there)?[,!.]?\ +)*"""
+_OPENING = re.compile(
+    r"(?:(?:hi|hello|hey|also|and|next|then|first|finally|lastly|additionally|now|ok|okay|so|great"
+    r"|thanks)(?:\ there)?"
+    r"(?:,|(?=\ )))(?:\ (?:then|also|next|now),)?",
+    re.IGNORECASE,
+)
 _ADVERBS = r"(?:(?:please|kindly|possibly|also|just|maybe|perhaps|quickly|now|then|first)\ +)*"
 _TO_AGENT = rf"""(?:can|could|would|will)\ (?:you|u)\ +(?:be\ able\ to\ +)?{_ADVERBS}
     |i(?:['’]d|\ would)\ (?:really\ )?(?:like|love|appreciate\ it\ if)\ you\ (?:to|could)\ +{_ADVERBS}
@@ -102,7 +111,6 @@ _BY_USER = rf"""(?:i|we)(?:['’]d|\ would)\ (?:really\ )?(?:like|love|prefer)\ 
     |(?:i|we)\ (?:really\ )?(?:want|need|wish|have)\ to\ +{_ADVERBS}
     |i\ (?:wanna|gotta)\ +
     |(?:i|we)(?:['’]m|['’]re|\ am|\ are)\ (?:trying|looking|hoping|planning)\ to\ +{_ADVERBS}
-    |(?:can|could|may)\ i\ +{_ADVERBS}
     |let['’]?s\ +{_ADVERBS}"""
 _MIND = r"(?:would|do)\ you\ mind\ +"
 _FORM = re.compile(
@@ -111,8 +119,8 @@ _FORM = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _BEHIND = re.compile(
-    r"""(?:[,\s]+(?:please|pls|kindly|thanks|thank\ you|thx|(?:would|will|can|could)\ you|if\ (?:you\ can
-    |possible|you\ could)))*
+    r"""(?:[,\s]+(?:please|pls|kindly|thanks(?:\ a\ lot)?|thank\ you(?:\ (?:so|very)\ much)?|thx
+      |(?:would|will|can|could)\ you|if\ (?:you\ can|possible|you\ could)))*
     [\s.!?]*\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -122,7 +130,17 @@ _YOU = re.compile(r"\byou\b(?!r)", re.IGNORECASE)
 _FINITE = frozenset(
     {"are", "can", "could", "did", "does", "had", "has", "is", "was", "were", "will", "would"}
 )
-_BREAKS = re.compile(r"[?!;…]|(?<!Dr)(?<!Mr)(?<!Mrs)(?<!Ms)(?<!St)\.\s|\n|:\s*\Z|\s[-–—]\s")
+_BREAKS = re.compile(
+    r"[?!;…]|(?<!Dr)(?<!Mr)(?<!Mrs)(?<!Ms)(?<!St)\.\s|\n|:\s*\Z|\s[-–—]\s"
+    r"|,\s(?:I|I['’]\w+|we|can|could|would|is|are|do|does|it|that|he|she|they|there|please|ok|right)\b"
+)
+_NO_VERB = frozenset(
+    """
+    a again all always an and as at be by ever even for from have i if in it kindly like maybe me never not of
+    on or perhaps please possibly rather say so still that the then there these this to today with you
+    """.split()  # noqa: SIM905
+)
+"""Words that may follow `could you` and are no verb of a request."""
 _WHAT = re.compile(
     r"(?:so |and |also |ok,? )?(?P<word>what|who)(?P<be>['’]s| is| are| was| were) "
     r"(?P<of>(?:the|my|our|their|his|her) .+)",
@@ -159,7 +177,8 @@ def _read_wish_or_question(body: str, form: re.Match[str]) -> tuple[str, Doer] |
         return (base + body[len(verb) :], _judge_doer(body, base)) if base else None
     if form["user"] is not None:
         return _read_wish(body, verb)
-    return (body, _judge_doer(body, verb)) if verb in SURE | AMBIGUOUS else None
+    known = verb in SURE | AMBIGUOUS or (verb.islower() and not verb.endswith("ly") and verb not in _NO_VERB)
+    return (body, _judge_doer(body, verb)) if known else None
 
 
 def _read_command(body: str) -> tuple[str, Doer] | None:
@@ -190,6 +209,8 @@ def _read_wish(body: str, verb: str) -> tuple[str, Doer] | None:
         return "tell me" + rest, Doer.AGENT
     if verb == "see" and re.match(r" (?:the|my|all|a|an|some|any|how|what|which)\b", rest):
         return "show me" + rest, Doer.AGENT
+    if verb == "get" and re.match(r" (?:from|to|there|home)\b", rest):
+        return body, Doer.USER
     if verb in DONE_BY_AGENT:
         return body, Doer.USER if _ME.search(rest) else Doer.EITHER
     return (body, Doer.USER) if verb in SURE | AMBIGUOUS | DONE_BY_USER else None

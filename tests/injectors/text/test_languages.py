@@ -19,7 +19,7 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Branch, ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text.entities import find_protected_spans
 from crosswind.injectors.text.graphemes import find_boundary, shorten
-from crosswind.injectors.text.languages import ENGLISH_ONLY, UNABLE, detect_language, is_foreign
+from crosswind.injectors.text.languages import UNABLE, detect_language, is_foreign
 from crosswind.injectors.wording import Prompt, WrittenText
 from crosswind.studies.conversations import RecordedConversation
 from crosswind.studies.preview.events import preview_events
@@ -38,8 +38,6 @@ LONGER = {
     "marks": unicodedata.normalize("NFD", "Tôi muốn đổi đèn màu xanh sang màu đỏ, W17, où élève naïve déjà."),
 }
 TEXTS = {**SCRIPTS, **{f"longer {name}": text for name, text in LONGER.items()}}
-EXCHANGE_WORDS = ("user.paraphrase",)
-"""Operators that exchange English words."""
 OPERATORS = [
     entry
     for _, entry in sorted(registry.operators().items())
@@ -110,17 +108,6 @@ def test_other_languages_are_told_from_english(name: str) -> None:
     assert is_foreign(TEXTS[name]) or emoji
 
 
-@pytest.mark.parametrize("name", EXCHANGE_WORDS)
-def test_what_knows_english_words_only_says_so_of_other_languages(name: str) -> None:
-    entry = registry.operators()[name]
-    for language in ("german", "chinese", "arabic"):
-        text = LONGER[language].replace("W17", "").replace("5", "")
-        for seed in range(50):
-            drawn = entry.draw({}, target(entry, text), SeededRandom(str(seed)), 1.0)
-            assert drawn is not None and drawn[UNABLE] == ENGLISH_ONLY, (language, text)
-            assert entry.apply(target(entry, text), drawn).payload == text
-
-
 @given(st.text(sorted({one for text in TEXTS.values() for one in text}), max_size=40), st.integers(0, 40))
 @example("0\u0e33", 1)
 @example("\u1100\u1100\uac00\u11a8\u11a8\u1100", 6)
@@ -151,7 +138,7 @@ NUMMER = {"type": "string", "description": "Die Nummer des Auftrags, wie sie auf
 AUFTRAG = {"name": "hole_auftrag", "description": HOLT, "parameters": {"properties": {"nummer": NUMMER}}}
 
 
-@pytest.mark.parametrize("name", [*EXCHANGE_WORDS, "schema.paraphrase_tool", "schema.paraphrase_parameter"])
+@pytest.mark.parametrize("name", ["user.paraphrase", "schema.paraphrase_tool", "schema.paraphrase_parameter"])
 def test_an_event_says_why_nothing_was_done(name: str) -> None:
     seen = conversation(GERMAN, [{"type": "function", "function": AUFTRAG}])
     events = [
