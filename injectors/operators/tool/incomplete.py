@@ -89,9 +89,9 @@ def _list_ways(shape: Shape, value: Any) -> Iterator[Way]:
     elif not value:
         yield Way.BYTES
     elif isinstance(value, list):
-        yield from (Way.BYTES, Way.BYTES, Way.REST, Way.REST_TEXT)
+        yield from (Way.BYTES, Way.REST, Way.REST, Way.REST_TEXT)
     else:
-        yield from (Way.BYTES, Way.BYTES, Way.FIELDS)
+        yield from (Way.BYTES, Way.FIELDS)
         if _find_list(value) is not None:
             yield Way.PAGE
 
