@@ -130,7 +130,8 @@ def _draw_lines(
         return None
     kept = max(1, min(len(lines) - 1, round((1 - lost) * len(lines))))
     keep = len("".join(lines[:kept]).rstrip("\r\n")) or 1
-    slots = {"lines": len(lines) - kept, "kept": kept, "total": len(lines)}
+    slots: dict[str, object] = {"lines": len(lines) - kept, "kept": kept, "total": len(lines)}
+    slots["line"] = "line" if slots["lines"] == 1 else "lines"
     slots["percent"] = max(1, round(100 * keep / len(text)))
     return {"keep": keep, "from": len(text), "mark": draw_text(target, rng, Way.LINES, slots, must_say=True)}
 
@@ -182,11 +183,13 @@ def _draw_rest_text(
     return {"first": first, "add": {}, "behind": behind}
 
 
-def _count_elements(value: list[Any], lost: float) -> tuple[int, dict[str, object]]:
+def _count_elements(value: list[Any], share: float) -> tuple[int, dict[str, object]]:
     total = len(value)
-    first = total - max(1, min(total, round(lost * total)))
-    rows = "rows" if all(isinstance(one, dict) for one in value) else "items"
-    return first, {"kept": first, "total": total, "lost": total - first, "rows": rows}
+    first = total - max(1, min(total, round(share * total)))
+    row = "row" if all(isinstance(one, dict) for one in value) else "item"
+    lost = total - first
+    rest = row if lost == 1 else f"{row}s"
+    return first, {"kept": first, "total": total, "lost": lost, "rows": f"{row}s", "rest": rest}
 
 
 def _draw_fields(
