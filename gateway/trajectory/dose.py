@@ -10,9 +10,9 @@ import msgspec
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Arm, Event, Session, Trajectory
 from crosswind.gateway.trajectory.store import Store
+from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.engine.dose import OperatorDose, SessionDose, count_places, measure_dose
-from crosswind.injectors.engine.plan import Plan
+from crosswind.injectors.engine.dose import SessionDose, add_places, count_doses
 
 _TEXTS = (Site.USER_TEXT.value, Site.TOOL_RESULT.value, Site.INSTRUCTIONS.value)
 _LINK = (Site.TRANSPORT.value, Site.MODEL_RESPONSE.value)
@@ -65,24 +65,19 @@ def describe_decided(
     session: Session, decided: Sequence[tuple[str, bool]], items: Mapping[str, int] | None
 ) -> SessionDose:
     """The same, by what was decided: each time the operator, and whether it was injected."""
-    try:
-        plan = Plan.from_json(session.plan)
-    except ValueError:
-        return _without_plan(session, decided)
-    return measure_dose(plan, decided, {} if items is None else count_places(plan, items))
-
-
-def _without_plan(session: Session, decided: Iterable[tuple[str, bool]]) -> SessionDose:
-    """Of a session whose plan is of no known form: by its events and its row alone."""
-    operators: dict[str, OperatorDose] = {}
-    for name, acted in decided:
-        before = operators.get(name, OperatorDose(1, None))
-        one = OperatorDose(0, None, int(acted), int(not acted), int(acted and not before.exposed))
-        operators[name] = before + one
-    noise_type, level = session.plan.get("noise_type"), session.plan.get("level")
+    plan, known = session.plan, registry.operators()
+    eligible: dict[str, int | None] = {}
+    # As JSON: a plan is read for each session of a report, and of an older version, too.
+    for rule in plan.get("rules", ()):
+        entry = known.get(rule["operator"])
+        scoped = any(rule.get(name) for name in ("tools", "text", "observation"))
+        places = None if items is None or entry is None or scoped else items.get(entry.site)
+        add_places(eligible, rule["operator"], places)
+    allowed = plan.get("allowed_types")
     return SessionDose(
         session.arm.value,
-        noise_type if isinstance(noise_type, str) else None,
-        level if isinstance(level, int) else None,
-        operators,
+        plan.get("noise_type"),
+        plan.get("level"),
+        count_doses(eligible, decided),
+        None if allowed is None else tuple(allowed),
     )

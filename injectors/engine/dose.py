@@ -127,18 +127,7 @@ CALM = SessionDose(CLEAN)
 
 
 Places = Mapping[str, int | None]
-"""How many places each rule of a plan had, by its name; None: they aren't known."""
-
-
-def count_places(plan: Plan, items: Mapping[str, int]) -> Places:
-    """The places of a plan's rules, by how many items each site had, as far as those were counted. The places
-    of a rule that picks among the items of its site aren't known from that.
-    """
-    return {
-        name: None if active.scoped else items.get(site)
-        for site, rules in plan.rules_by_site.items()
-        for name, active in rules.items()
-    }
+"""How many places there were, by a rule's name or an operator's; None: it isn't known."""
 
 
 def find_places(
@@ -160,19 +149,28 @@ def find_places(
 
 def measure_dose(plan: Plan, decided: Iterable[tuple[str, bool]], places: Places) -> SessionDose:
     """The dose of a session: `decided` gives for each event its operator, and whether it was injected."""
+    eligible: dict[str, int | None] = {}
+    for rule in plan.rules:
+        add_places(eligible, rule.operator, places.get(rule.name))
+    operators = count_doses(eligible, decided)
+    return SessionDose(plan.arm, plan.noise_type, plan.level, operators, plan.allowed_types)
+
+
+def add_places(eligible: dict[str, int | None], operator: str, places: int | None) -> None:
+    """Add a rule's places to its operator's; unknown where those of one of its rules are."""
+    before = eligible.get(operator, 0)
+    eligible[operator] = None if places is None or before is None else before + places
+
+
+def count_doses(eligible: Places, decided: Iterable[tuple[str, bool]]) -> dict[str, OperatorDose]:
+    """The doses of one session, by the places of its plan's operators and by what was decided."""
     injected, withheld = Counter[str](), Counter[str]()
     for operator, acted in decided:
         (injected if acted else withheld)[operator] += 1
-    eligible: dict[str, int | None] = {}
-    for rule in plan.rules:
-        known, before = places.get(rule.name), eligible.get(rule.operator, 0)
-        eligible[rule.operator] = None if known is None or before is None else before + known
-    names = dict.fromkeys([*eligible, *injected, *withheld])
-    operators = {
+    return {
         name: OperatorDose(1, eligible.get(name), injected[name], withheld[name], int(injected[name] > 0))
-        for name in names
+        for name in dict.fromkeys([*eligible, *injected, *withheld])
     }
-    return SessionDose(plan.arm, plan.noise_type, plan.level, operators, plan.allowed_types)
 
 
 def add_doses(doses: Iterable[Doses]) -> dict[str, OperatorDose]:
