@@ -26,8 +26,8 @@ PROBE_TASKS = {
 """What a model is asked to write, by the limits that are probed."""
 
 _RETURN = Closing("return", 1.0)
-_YIELDS = {"policy": Closing("yield", 0.7, ahead=0.5), "knowledge": Closing("yield", 0.4, ahead=0.2)}
-_LEAVE = Closing("leave", 0.6, ahead=0.3)
+_YIELDS = {"policy": Closing("yield", 0.5, ahead=0.4), "knowledge": Closing("yield", 0.3, ahead=0.2)}
+_LEAVE = Closing("leave", 0.4, ahead=0.3)
 
 
 @operator(
@@ -106,7 +106,7 @@ class BoundaryProbing:
     evenly).
 
     Severity: the number of probes is binomial with mean 2 x severity (2 trials). `policy` goes slightly past
-    the rules, `knowledge` asks what the agent can hardly know; most often the user accepts a refusal
+    the rules, `knowledge` asks what the agent can hardly know; often the user accepts a refusal
     beforehand. The paper's definition is of the latter, its example of the former. The request is kept whole.
     """
 
@@ -163,8 +163,8 @@ class BoundaryProbingWording:
     version=2,
 )
 class OutOfScope:
-    """Wishes beside the task that the agent's tools nearly serve, and don't; most often the user says that
-    they may be left undone.
+    """Wishes beside the task that the agent's tools nearly serve, and don't; often the user says that they
+    may be left undone.
 
     Severity: the number of wishes is binomial with mean 2 x severity (2 trials). A wish is made only where no
     declared tool's name or description speaks of it. The user's own words are all kept.

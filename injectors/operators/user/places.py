@@ -18,7 +18,7 @@ class Places(msgspec.Struct, frozen=True, gc=False):
     """Where a sentence of another subject can stand in a message."""
 
     before: bool
-    """In front of it: it doesn't begin with a greeting."""
+    """In front of it: it begins with a sentence, and not with a greeting, a list or a command."""
     between: tuple[int, ...]
     """Behind these sentences' ends: the next ones don't refer back to them."""
     behind: bool
@@ -29,9 +29,12 @@ def find_places(text: str, own: str) -> Places:
     """The places in a text, of which `own` are the user's own words."""
     literals = [(one.start, one.end) for one in find_literals(text)]
     between = tuple(at for at in _find_ends(text) if not splits(literals, at)) if len(text) <= LONGEST else ()
-    return Places(not is_greeting(text), between, find_open_end(own) is None)
+    first = text.lstrip()[:1]
+    before = (first.isalnum() or first in _OPENS) and not is_greeting(text)
+    return Places(before, between, find_open_end(own) is None)
 
 
+_OPENS = frozenset('¿¡"“„«「『‘')
 LONGEST = 8_000
 """Characters of a message inside which others are put: a longer one is a document."""
 
@@ -128,7 +131,7 @@ def separate(before: str, language: Language | None) -> str:
     """What stands between a sentence and the next: nothing, a space, or a new line where it has no end."""
     if not before or before[-1].isspace():
         return ""
-    if not has_end(before) and before[-1] != ":":
+    if not has_end(before):
         return "\n"
     return "" if language in (Language.ZH, Language.JA) and before[-1] in _NO_SPACE else " "
 

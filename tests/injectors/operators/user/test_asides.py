@@ -6,6 +6,8 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import ToolList, ToolSchema, UserText
@@ -176,6 +178,29 @@ def test_an_aside_stands_in_no_list_no_quotation_and_behind_nothing_that_is_pass
     assert [quoted[:at] for at in find_places(quoted, quoted).between] == [quoted[:-16]]
     assert find_places("Ask Dr. Lee. It is urgent.", "").between == (), "a name's title, and what refers back"
     assert not find_places("Hello, where is it?", "").before
+
+
+@pytest.mark.parametrize(
+    "text", ["# Title\n\nDo it.", "- one\n- two", "/reset now", "```\nls\n```", "> quoted"]
+)
+def test_nothing_stands_before_what_is_no_sentence(text: str) -> None:
+    for operator in ASIDES:
+        for _, after in drawn(operator, UserTarget(text, 0, branch=Branch(opening=text), clean=text)):
+            assert after.startswith(text)
+
+
+@given(st.text(st.sampled_from("aB1 .!?:\n-\"'`,#你。？é"), max_size=80), st.sampled_from(ASIDES))
+def test_whatever_the_message_is_its_own_bytes_are_kept(text: str, operator: str) -> None:
+    one = UserTarget(text, 0, branch=Branch(opening=text), clean=text)
+    for draw, after in drawn(operator, one, seeds=4):
+        at = 0
+        for piece in _cut(text, {aside["at"] for aside in draw["asides"]}):
+            at = after.index(piece, at) + len(piece)
+
+
+def _cut(text: str, places: set[int]) -> list[str]:
+    ends = [*sorted(places - {0, len(text)}), len(text)]
+    return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 @pytest.mark.parametrize(
