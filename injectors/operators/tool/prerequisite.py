@@ -32,8 +32,7 @@ class Prerequisite:
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        hit, first = rng.chance(severity), find_prerequisite(target)
-        if not hit or first is None:
+        if not rng.chance(severity) or (first := find_prerequisite(target)) is None:
             return None
         error = draw_error(target, rng, Kind.PREREQUISITE, first)
         return {"text": error.text, "stack": error.stack, "first": first}
