@@ -79,10 +79,11 @@ def decide_faults(
     if plan.rules_by_site.keys().isdisjoint((Site.TRANSPORT, Site.MODEL_RESPONSE)):
         return []
     memory = {} if memory is None else memory
-    decided = LinkRules(plan, Site.TRANSPORT, link, streaming, memory).decide(turn, attempt, spent, met)
+    at = link, streaming, memory, met == 0
+    decided = LinkRules(plan, Site.TRANSPORT, *at).decide(turn, attempt, spent, met)
     if link == MODEL_LINK and of_provider:
         met += sum(one.fault is not None for one in decided)
-        provider = LinkRules(plan, Site.MODEL_RESPONSE, link, streaming, memory)
+        provider = LinkRules(plan, Site.MODEL_RESPONSE, *at)
         decided += provider.decide(turn, attempt, spent, met)
     return decided
 
@@ -96,6 +97,8 @@ class LinkRules:
     link: str
     streaming: bool
     memory: FaultMemory
+    unmet: bool = False
+    """Whether nothing was injected on the session's exchanges before this one."""
 
     def decide(self, turn: int, attempt: int, spent: int, met: int) -> list[LinkDecision]:
         """Let each rule act on one exchange in its turn."""
@@ -158,7 +161,8 @@ class LinkRules:
         if self.link != MODEL_LINK:
             return (self,)
         sites = (Site.TRANSPORT, Site.MODEL_RESPONSE)
-        return tuple(LinkRules(self.plan, site, self.link, self.streaming, self.memory) for site in sites)
+        at = self.link, self.streaming, self.memory, self.unmet
+        return tuple(LinkRules(self.plan, site, *at) for site in sites)
 
     def _destroys(self, turn: int, before: ActiveRule | None = None) -> bool:
         """Whether a rule, of those before this one, would destroy the answer to the first attempt at a turn,
@@ -180,8 +184,9 @@ class LinkRules:
         """Whether the rule acts on the first attempt at a turn if it can: it has to act once, and hasn't yet.
         An answer that the bounds or another rule kept from it was no place.
         """
-        if one.until_exposed is None:
-            return False
+        if one.until_exposed is None or self.unmet:
+            # What the earlier exchanges were like isn't all known: they may not have been streams, say.
+            return one.until_exposed is not None
         kept = self._memory().exposed
         begin, first = kept.get(one.rule.name, (0, None))
         for earlier in range(begin, turn) if first is None else ():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -124,20 +125,36 @@ def test_a_refusal_of_the_guards_is_no_exposure() -> None:
     assert [one.after is None for one in found] == [True, True, False]
 
 
+def decide_all(plan: Plan, turns: Sequence[bool], memory: Any = None) -> list[list[Any]]:
+    """The faults of a session's exchanges, each a stream or not, as a gateway has them decided."""
+    found, met = list[list[Any]](), 0
+    for turn, streaming in enumerate(turns):
+        at: dict[str, Any] = {"turn": turn, "attempt": 0, "streaming": streaming, "met": met}
+        found.append(decide_faults(plan, **at, memory=memory))
+        met += sum(one.fault is not None for one in found[-1])
+    return found
+
+
 @pytest.mark.parametrize("name", LINKS)
 @pytest.mark.parametrize("seed", range(8))
 def test_the_first_answer_meets_a_fault_of_the_link(name: str, seed: int) -> None:
     plan = must(name, seed)
-    at_once = [decide_faults(plan, turn=turn, attempt=0, streaming=True) for turn in range(12)]
+    at_once = decide_all(plan, [True] * 12)
     assert at_once[0]
     memory: Any = {}
-    again = [
-        decide_faults(plan, turn=turn, attempt=0, streaming=True, memory=memory)
-        for turn in [*range(12), 3, 11, 0]
-    ]
-    assert again == [*at_once, at_once[3], at_once[11], at_once[0]]
+    assert decide_all(plan, [True] * 12, memory) == at_once
+    for turn in (3, 11, 0):
+        met = sum(len(one) for one in at_once[:turn])
+        again = decide_faults(plan, turn=turn, attempt=0, streaming=True, met=met, memory=memory)
+        assert again == at_once[turn]
     if name != "transport.latency":  # It has no chance of its own.
         assert sum(bool(one) for one in at_once) <= 4
+
+
+def test_a_fault_of_streams_is_met_by_the_first_stream() -> None:
+    for seed in range(6):
+        found = decide_all(must("transport.sse_cut", seed), [False, False, True, True, False], {})
+        assert [bool(one) for one in found[:3]] == [False, False, True]
 
 
 def test_an_answer_that_another_fault_destroyed_is_no_place() -> None:
@@ -148,12 +165,9 @@ def test_an_answer_that_another_fault_destroyed_is_no_place() -> None:
         when="{at_least_one: true}",
         more="bounds: {faults_per_call: 1}",
     )
-    memory: Any = {}
-    met: list[str] = []
-    for turn in range(6):
-        decided = decide_faults(plan, turn=turn, attempt=0, streaming=True, memory=memory)
-        met += [one.decision.operator for one in decided if one.fault is not None]
-    assert set(met) == {"transport.reset", "model.empty"}
+    decided = decide_all(plan, [True] * 6, {})
+    met = {one.decision.operator for found in decided for one in found if one.fault is not None}
+    assert met == {"transport.reset", "model.empty"}
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -184,3 +198,14 @@ def test_a_plan_of_an_older_store_goes_by_chance() -> None:
         del rule["when"]["at_least_one"]
     plan = Plan.from_json(stored)
     assert not any(rule.when.at_least_one for rule in plan.rules)
+
+
+def test_the_first_observation_in_a_users_message_meets_noise() -> None:
+    where = "where: {observation: 'observation is: (.*)'}"
+    text = f"name: t\nrules:\n  - {{operator: state.irrelevant, severity: 0.1, {where}, when: {{WHEN}}}}\n"
+    said = "Find the mug. observation is: You are in the kitchen. On the table you see a cup."
+    messages = [{"role": "user", "content": said}, {"role": "assistant", "content": "go on"}] * 5
+    chance = "at_least_one: false, probability: 0.001"
+    for when, expected in ((chance, 0), (chance.replace("false", "true"), 1)):
+        found = events(plan_of(text.replace("WHEN", when)), messages)
+        assert [one.after is not None for one in found] == [True] * expected
