@@ -36,11 +36,69 @@ _NO_INFINITIVE_DE = frozenset(
 def _read_german(sentence: str) -> str | None:
     match = _ASKED_DE.fullmatch(sentence)
     if match is None:
-        return None
+        return _read_german_command(sentence)
     asked = match["asked"].strip().replace(" bitte ", " ").removeprefix("bitte ")
     last = asked.rsplit(" ", 1)[-1]
     plain = " und " not in asked and " dass " not in asked and len(asked.split()) > 1
     return asked if plain and _INFINITIVE_DE.fullmatch(last) and last not in _NO_INFINITIVE_DE else None
+
+
+_COMMAND_DE = re.compile(
+    rf"{_GREETING_DE}(?:bitte )?(?P<verb>[a-zäöüß]+)(?P<sie>(?<=en) sie)?(?: bitte| mal"
+    rf"| doch)* (?P<rest>[^,;:?!]+?)"
+    r"(?:,? (?:bitte|danke))?[ .!]*",
+    re.IGNORECASE,
+)
+_COMMANDS_DE = {
+    **{f"{stem}{end}": f"{stem}en" for end in ("", "e", "en") for stem in (
+        "buch", "such", "zeig", "stell", "schick", "lösch", "prüf", "setz", "bestell", "reservier",
+        "stornier",
+        "kauf", "hol", "bring", "mach", "spiel", "speicher", "sag", "zahl", "teil", "leg", "pack",
+        "dreh", "frag",
+    )},
+    **{f"{stem}{end}": f"{stem}en" for end in ("e", "en") for stem in (
+        "find", "send", "start", "überweis", "berechn", "öffn", "schreib", "erstell", "vergleich",
+        "verschieb", "übersetz", "überprüf", "such", "plan", "lad", "schließ", "trag", "füg",
+    )},
+    **{"nimm": "nehmen", "lies": "lesen", "gib": "geben", "ändere": "ändern", "ändern": "ändern"},
+}  # fmt: skip
+"""Imperatives to their infinitives."""
+_PARTICLES_DE = frozenset(
+    {
+        "ab",
+        "an",
+        "auf",
+        "aus",
+        "ein",
+        "mit",
+        "nach",
+        "um",
+        "vor",
+        "weg",
+        "zu",
+        "zurück",
+        "hinzu",
+        "durch",
+        "fest",
+    }
+)
+
+
+def _read_german_command(sentence: str) -> str | None:
+    match = _COMMAND_DE.fullmatch(sentence)
+    verb = _COMMANDS_DE.get(match["verb"].lower()) if match else None
+    if (
+        match is None
+        or verb is None
+        or re.search(r" (?:und|oder|dass|ob|wenn|wie|was|wo|wann) ", match["rest"])
+    ):
+        return None
+    if match["verb"].lower().endswith("en") and match["sie"] is None:
+        return None
+    rest, _, last = match["rest"].rpartition(" ")
+    if last in _PARTICLES_DE:
+        return f"{rest} {last}{verb}" if rest else None
+    return f"{match['rest']} {verb}"
 
 
 _ASKED_ES = re.compile(
@@ -53,8 +111,39 @@ _ASKED_ES = re.compile(
 )
 
 
+_COMMAND = re.compile(
+    r"(?:(?:hola|ok|vale|bonjour|salut"
+    r"|d['’]accord)[,!.]? )*(?P<verb>[a-zàâçéèêëîïôûùáíóúñ-]+) (?P<rest>[^¿?!;:]{3,160}?)"
+    r"(?:,? (?:por favor|gracias|s['’]il (?:te|vous) pla[iî]t|merci|stp|svp))?[ .!]*",
+    re.IGNORECASE,
+)
+_COMMANDS_ES = {
+    **{f"{stem}a": f"{stem}ar" for stem in (
+        "busc", "reserv", "cancel", "cambi", "compr", "orden", "apag", "borr", "elimin", "confirm",
+        "consult", "cre",
+        "activ", "desactiv", "llam", "pag", "revis", "calcul", "compar", "guard", "agreg", "actualiz",
+        "apunt",
+    )},
+    **{"mándame": "mandarme", "cómprame": "comprarme"},
+    **{"envía": "enviar", "envíame": "enviarme", "muestra": "mostrar", "muéstrame": "mostrarme",
+    "dame": "darme"},
+    **{"dime": "decirme", "búscame": "buscarme", "resérvame": "reservarme", "encuentra": "encontrar",
+    "pon": "poner"},
+    **{"encuéntrame": "encontrarme", "abre": "abrir", "lee": "leer", "escribe": "escribir",
+    "añade": "añadir"},
+    **{"transfiere": "transferir", "traduce": "traducir", "enciende": "encender", "cierra": "cerrar",
+    "sube": "subir"},
+    **{"mueve": "mover", "pide": "pedir", "recomiéndame": "recomendarme", "ponme": "ponerme",
+    "haz": "hacer"},
+}  # fmt: skip
+"""Imperatives to their infinitives."""
+
+
 def _read_spanish(sentence: str) -> str | None:
     match = _ASKED_ES.fullmatch(sentence)
+    if match is None and (command := _COMMAND.fullmatch(sentence)) is not None:
+        verb = _COMMANDS_ES.get(command["verb"].lower())
+        return f"{verb} {command['rest']}" if verb else None
     if match is None or re.match(r"(?:hola, |y )?[¿¡]?me (?:pued|podr)", sentence, re.IGNORECASE):
         return None
     asked = re.sub(r",? por favor\Z", "", match["asked"].strip(" .,"))
@@ -78,10 +167,41 @@ _ASKED_FR = re.compile(
 )
 
 
+_COMMANDS_FR = {
+    **{f"{stem}{end}": f"{stem}er" for end in ("e", "ez") for stem in (
+        "cherch", "trouv", "réserv", "montr", "affich", "annul", "ajout", "chang", "supprim", "calcul",
+        "compar",
+        "donn", "list", "modifi", "not", "pass", "propos", "confirm", "command", "programm", "vérifi",
+        "transfér",
+        "envoy", "recherch", "regard", "indiqu", "plac", "recommand",
+    )},
+    **{"envoie": "envoyer", "achète": "acheter", "achetez": "acheter", "ouvre": "ouvrir",
+    "ouvrez": "ouvrir"},
+    **{"mets": "mettre", "mettez": "mettre", "crée": "créer", "créez": "créer", "lis": "lire",
+    "lisez": "lire"},
+    **{"écris": "écrire", "écrivez": "écrire", "dis": "dire", "dites": "dire", "prends": "prendre",
+    "fais": "faire"},
+    **{"transfère": "transférer", "déplace": "déplacer", "déplacez": "déplacer", "éteins": "éteindre"},
+}  # fmt: skip
+"""Imperatives to their infinitives."""
+
+
+def _read_french_verb(word: str) -> str | None:
+    """`montre-moi` as `me montrer`."""
+    verb, _, to = word.partition("-")
+    infinitive = _COMMANDS_FR.get(verb)
+    if infinitive is None or to not in ("", "moi"):
+        return None
+    elided = "m'" if infinitive[0] in "aeiouéè" else "me "
+    return f"{elided}{infinitive}" if to else infinitive
+
+
 def _read_french(sentence: str) -> str | None:
     match = _ASKED_FR.fullmatch(sentence)
     if match is None:
-        return None
+        command = _COMMAND.fullmatch(sentence)
+        verb = _read_french_verb(command["verb"].lower()) if command else None
+        return f"{verb} {command['rest']}" if command and verb else None
     asked = match["asked"].strip(" .,")
     verb = re.sub(r"^(?:me |m['’]|nous )", "", asked).split(" ", 1)[0].lower()
     return asked if verb not in ("savoir", "être", "avoir", "aller", "voir", "faire", "notre") else None
@@ -95,6 +215,10 @@ _ASKED_ZH = re.compile(
     r"(?P<asked>[^，。？！?!；;：:\n]{2,80}?)(?:[，,](?:谢谢|可以|好)[吗你您]{0,2})?(?:吗|吧|呢|么"
     r"|谢谢)?[。？！?!～~ ]*"
 )
+_COMMAND_ZH = re.compile(
+    r"(?:(?:你好|您好|好的|那么|那|然后"
+    r"|另外)[，,！!。]?)*(?P<asked>[^，。？！?!；;：:\n我你您这那]{4,80}?)(?:，?谢谢|吧)?[。！!～~ ]*"
+)
 _ZH_VERBS = re.compile(
     r"(?:查询|查看|查找|查一下|查|预订|预定|订购|订|买|购买|取消|修改|更改|更新|改|退|换|发送|发|转账|转"
     r"|打开|关闭|关掉|设置"
@@ -106,7 +230,7 @@ _ZH_VAGUE = frozenset({"查一下", "看一下", "帮忙", "问一下"})
 
 
 def _read_chinese(sentence: str) -> str | None:
-    match = _ASKED_ZH.fullmatch(sentence)
+    match = _ASKED_ZH.fullmatch(sentence) or _COMMAND_ZH.fullmatch(sentence)
     if match is None:
         return None
     asked = match["asked"].strip()
@@ -193,9 +317,41 @@ _AR_NOUNS = re.compile(
 )
 
 
+_COMMAND_AR = re.compile(
+    r"(?:(?:مرحبا|من فضلك|لو سمحت|حسنا)[،,!.]? )*(?:(?:أريد|اريد|أود|هل يمكنك"
+    r"|ممكن) أن )?(?P<verb>[\u0621-\u064a]+) "
+    r"(?P<rest>[^،؛؟.!:]{3,120}?)(?:،? (?:من فضلك|لو سمحت|رجاء|شكرا))?[ ؟.!]*"
+)
+_COMMANDS_AR = {
+    **dict.fromkeys(("احجز", "أحجز", "تحجز"), "حجز"),
+    **dict.fromkeys(("ألغ", "ألغي", "الغي", "تلغي"), "إلغاء"),
+    **dict.fromkeys(("غير", "غيّر", "أغير", "تغير"), "تغيير"),
+    **dict.fromkeys(("أرسل", "ارسل", "ترسل"), "إرسال"),
+    **dict.fromkeys(("ابحث", "أبحث", "تبحث"), "البحث"),
+    **dict.fromkeys(("اعرض", "أعرض", "تعرض"), "عرض"),
+    **dict.fromkeys(("أضف", "اضف", "أضيف", "تضيف"), "إضافة"),
+    **dict.fromkeys(("احذف", "أحذف", "تحذف"), "حذف"),
+    **dict.fromkeys(("افتح", "أفتح", "تفتح"), "فتح"),
+    **dict.fromkeys(("أغلق", "اغلق", "تغلق"), "إغلاق"),
+    **dict.fromkeys(("شغل", "شغّل", "تشغل"), "تشغيل"),
+    **dict.fromkeys(("أنشئ", "انشئ", "تنشئ"), "إنشاء"),
+    **dict.fromkeys(("اكتب", "أكتب", "تكتب"), "كتابة"),
+    **dict.fromkeys(("اشتر", "أشتري", "تشتري"), "شراء"),
+    **dict.fromkeys(("أعرف", "اعرف"), "معرفة"),
+    **dict.fromkeys(("احسب", "أحسب", "تحسب"), "حساب"),
+    **dict.fromkeys(("حول", "حوّل", "أحول", "تحول"), "تحويل"),
+    **dict.fromkeys(("تحقق", "أتحقق", "تتحقق"), "التحقق"),
+}
+"""Verbs to their verbal nouns."""
+
+
 def _read_arabic(sentence: str) -> str | None:
     match = _ASKED_AR.fullmatch(sentence)
-    return match["asked"].strip() if match is not None and _AR_NOUNS.match(match["asked"]) else None
+    if match is not None and _AR_NOUNS.match(match["asked"]):
+        return match["asked"].strip()
+    command = _COMMAND_AR.fullmatch(sentence)
+    noun = _COMMANDS_AR.get(command["verb"]) if command else None
+    return f"{noun} {command['rest']}" if command and noun else None
 
 
 _READERS: dict[Language, Callable[[str], str | None]] = {

@@ -18,7 +18,7 @@ from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarg
 from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.entities import find_lost
 from crosswind.injectors.text.languages import UNABLE, Language
-from crosswind.injectors.text.quotations import find_literals
+from crosswind.injectors.text.quotations import find_literals, find_open_end
 from crosswind.injectors.wording import written_form
 
 EXTENT = ("a few words and turns of phrase", "most of the wording", "the wording throughout")
@@ -29,6 +29,8 @@ FRAMED = 0.55
 """How often a request is put into a pack's frame, and not into a construction of ours."""
 NOMINAL = 0.4
 """How often a request's verb becomes a noun, where one says the same."""
+GREETED, THANKED = 0.25, 0.4
+"""How often a message that does neither comes to greet, and to thank."""
 NO_FORM = "no sentence has a form that can surely be said in another one"
 
 
@@ -117,8 +119,23 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
             continue
         if text[stop:].strip() and "\n" not in text[stop : stop + 1]:
             said = rewrites.end_sentence(said, "。" if language in (Language.ZH, Language.JA) else ".")
+        if language is Language.EN:
+            said = _draw_courtesy(said, text, begin, stop, rng)
         edit = make_edit(begin, sentence, said)
         yield edit if phrase is None else edit | {"phrase": phrase}
+
+
+def _draw_courtesy(said: str, text: str, begin: int, stop: int, rng: SeededRandom) -> str:
+    """The sentence with a greeting before it or thanks behind, where it begins or ends a message without."""
+    greets, thanks = rng.chance(GREETED), rng.chance(THANKED)
+    greeting, closing = rng.choice(rewrites.GREETINGS), rng.choice(rewrites.CLOSINGS)
+    if rewrites.COURTESY.search(text + said):
+        return said
+    if greets and not text[:begin].strip():
+        said = f"{greeting} {rewrites.lower_first(said)}" if greeting.endswith(",") else f"{greeting} {said}"
+    if thanks and not text[stop:].strip() and find_open_end(text) is None:
+        said = f"{rewrites.end_sentence(said, '.')} {closing}"
+    return said
 
 
 def _draw_request(

@@ -13,6 +13,26 @@ from crosswind.injectors.operators.user.requests import Doer, Request
 LONG = 14
 """Words of a request behind which nothing more is said of it."""
 
+GREETINGS = ("Hi,", "Hello,", "Hey,", "Hi there,", "Hello there,", "Good day,", "Hi!", "Hello!")
+CLOSINGS = (
+    *(
+        "Thanks.",
+        "Thank you.",
+        "Thanks!",
+        "Thank you!",
+        "Thanks a lot.",
+        "Many thanks.",
+        "Thanks in advance.",
+    ),
+    *("Thank you very much.", "Much appreciated.", "Cheers.", "Thanks so much!", "Thank you in advance."),
+)
+COURTESY = re.compile(
+    r"\b(?:hi|hello|hey|good (?:day|morning|afternoon|evening)|thanks|thank you|thx|please|pls|kindly|cheers"
+    r"|appreciate\w*|grateful|obliged|angel)\b",
+    re.IGNORECASE,
+)
+"""Words by which a message greets, asks politely or thanks already."""
+
 _ING = {verb: form for form, verb in GERUNDS.items()}
 _SEVERAL = re.compile(r"\b(?:and|or|then|if|but)\b|[,;]", re.IGNORECASE)
 _NOMINAL: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(

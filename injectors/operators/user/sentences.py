@@ -13,7 +13,8 @@ _ABBREVIATIONS = "".join(
     for word in ("Dr", "Mr", "Mrs", "Ms", "St", "No", "Jr", "Sr", "Prof", "vs", "e\\.g", "z\\.B")
 )
 """A full stop behind these ends no sentence."""
-_BREAK = re.compile(rf"(?<=[.!?]){_ABBREVIATIONS}\s+|(?<=[。！？])|\n+")
+_MONTHS = "Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
+_BREAK = re.compile(rf"(?<=[.!?]){_ABBREVIATIONS}\s+(?!(?:{_MONTHS})\b)|(?<=[。！？])|\n+")
 _ENDS = ".!?…。！？:"
 
 
