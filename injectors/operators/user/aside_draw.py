@@ -92,21 +92,21 @@ class AsideDraw:
             return not (bracket and continues(entry.text))
 
         if (found := self._draw(closing.part, accept, slots)) is not None:
-            last["closing"] = self._type(found.text)
+            last["closing"] = self._type(found.text, ends=follows)
 
     def draw_at(self, part: str, position: Position) -> tuple[Position, str | None]:
         """An entry of a part that can stand at the place, or else at another one; and that place."""
         for one in dict.fromkeys((position, "behind" if self.places.behind else "before")):
             found = self._draw(part, lambda entry, one=one: self._accepts(entry, one))  # type: ignore[misc]
             if found is not None:
-                return one, self._type(found.text)
+                return one, self._type(found.text, ends=one == "between")
         return position, None
 
     def draw_own(self, part: str, sentence: str) -> str | None:
         """An entry of a part around a sentence of the user's own."""
         assert self.language is not None
         found = self._draw(part, slots={"sentence": _SLOT})
-        return None if found is None else fill_sentence(found.text, sentence, self.language)
+        return None if found is None else fill_sentence(self._type(found.text), sentence, self.language)
 
     def _draw(
         self,
@@ -128,7 +128,7 @@ class AsideDraw:
             at = 0
         elif position == "between":
             at = self._rng.choice(self.places.between)
-        lead = "\n\n" if position == "apart" else ""
+        lead = self._rng.choice(("\n\n", "\n")) if position == "apart" else ""
         self._asides.append({"at": at, "said": said, "lead": lead})
 
     def finish(self, count: int = 1, **members: Any) -> Draw | None:
@@ -171,17 +171,21 @@ class AsideDraw:
             return not refers_back(entry.text, self._setting.language)
         return position != "between" or has_end(entry.text)
 
-    def _type(self, phrase: str) -> str:
+    def _type(self, phrase: str, *, ends: bool = False) -> str:
         """The phrase as this user types: without capitals or final stops where the message has none, and now
-        and then where it has."""
+        and then where it has. `ends`: a sentence follows on its line, so that the stop stays."""
         own = self._target.own.strip()
         small = next((letter.islower() for letter in own if letter.isalpha()), False)
         bare = own[-1:].isalnum()
-        lower, drop = self._rng.chance(0.7 if small else 0.06), self._rng.chance(0.5 if bare else 0.06)
+        lower, drop = self._rng.chance(0.7 if small else 0.12), self._rng.chance(0.5 if bare else 0.12)
         first = phrase.split(maxsplit=1)[0].rstrip(",")
         if lower and self.language is Language.EN and first.lower() in OPENERS and first != "I":
             phrase = phrase[0].lower() + phrase[1:]
-        return phrase[:-1] if drop and phrase.endswith((".", "。")) and phrase[-2] != "." else phrase
+        return (
+            phrase[:-1]
+            if drop and not ends and phrase.endswith((".", "。")) and phrase[-2] != "."
+            else phrase
+        )
 
 
 def apply_asides(text: str, draw: Draw, said: Sequence[str] | None = None) -> str:

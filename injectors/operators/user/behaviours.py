@@ -79,9 +79,9 @@ _FORMS: Mapping[Kind, _Form] = {
             "assume": "you talk as if the assistant knew {subject} already, and leave {amount} out",
         },
         {
-            "asked": "When you are asked for something that you know, you tell it exactly.",
-            "one_by_one": "When you are asked, you tell exactly what is asked for, and no more than that.",
-            "asked_twice": "You tell it exactly only when you are asked again.",
+            "asked": "Asked for something that you know, you tell it exactly.",
+            "one_by_one": "To a question you tell exactly what it asks for, and no more than that.",
+            "asked_twice": "You tell it exactly only if the assistant asks again.",
         },
     ),
     "inconsistent": _Form(
@@ -100,9 +100,9 @@ _FORMS: Mapping[Kind, _Form] = {
             "doubt": "you say that you are in doubt about {subject}, between the true one and another",
         },
         {
-            "same_message": "You settle it in the same message: what is written above is right, you say.",
+            "same_message": "Before the message ends you settle it: what is written above is right, you say.",
             "next_message": (
-                "You settle it when you are asked, and in your next message at the latest: what is written "
+                "If somebody asks you settle it, and in your next message at the latest: what is written "
                 "above is right, you say."
             ),
         },
@@ -160,9 +160,9 @@ _FORMS: Mapping[Kind, _Form] = {
             "knowledge": "you test what the assistant knows, with {amount} about {subject}",
         },
         {
-            "at_once": "When you are refused, you accept it and go on with your wish as it is.",
+            "at_once": "A refusal you accept at once, and go on with your wish as it is.",
             "beforehand": "You say beforehand that a no is fine, and go on with your wish as it is.",
-            "second_try": "When you are refused you try once more, then accept it and go on with your wish.",
+            "second_try": "After a refusal you try once more, then accept it and go on with your wish.",
         },
     ),
     "out_of_scope": _Form(
@@ -179,7 +179,7 @@ _FORMS: Mapping[Kind, _Form] = {
             "mention": "you mention in {amount} that you could do with help with {subject}, too",
         },
         {
-            "at_once": "When you are told so, you leave it. Your wish comes first.",
+            "at_once": "Told so, you leave it. Your wish comes first.",
             "beforehand": "You say that it may be left undone. Your wish comes first.",
         },
     ),

@@ -171,6 +171,16 @@ def test_an_aside_stands_before_between_and_behind(operator: str) -> None:
     assert min(places.values()) >= 8 and len(places) == 3
 
 
+@pytest.mark.parametrize("operator", ASIDES)
+def test_a_sentence_within_the_message_has_its_mark(operator: str) -> None:
+    one = target("hospital")
+    for draw, after in drawn(operator, one, seeds=200):
+        for aside in draw["asides"]:
+            if 0 < aside["at"] < len(one.text):
+                behind = after.index(aside["said"]) + len(aside["said"]) if "closing" not in aside else None
+                assert behind is None or after[behind - 1] in ".?!)…", after
+
+
 def test_an_aside_stands_in_no_list_no_quotation_and_behind_nothing_that_is_passed_on() -> None:
     assert not find_places(*[FOREIGN["passed on"][1]] * 2).behind
     assert find_places(*[FOREIGN["list"][1]] * 2).between == ()
