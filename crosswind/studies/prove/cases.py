@@ -129,6 +129,11 @@ ADAPTATIONS: Mapping[str, Adaptation] = {
 }
 
 
+NOWHERE = frozenset({"tool.silent_noop"})
+"""Operators that never act, since in the practice domain each call has been carried out when its result
+comes."""
+
+
 def cases_as_written(catalogue: Catalogue, globs: Sequence[str]) -> Iterator[Case]:
     """Each profile that one of the globs matches, at each of its levels where it has any."""
     for name, profile in catalogue.match_profiles(globs):
@@ -152,6 +157,8 @@ def cases_alone(
 ) -> Iterator[Case]:
     """Each operator that one of the globs matches, alone, at each severity; repeatable tools are declared."""
     for operator in catalogue.match_operators(globs):
+        if operator.name in NOWHERE:
+            continue
         adaptation = ADAPTATIONS.get(operator.name, Adaptation())
         for severity in adaptation.severities:
             named = f"{OWN}/{operator.name}/{severity:g}"
