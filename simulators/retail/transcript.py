@@ -29,8 +29,9 @@ _WHOLE = re.compile(r"(?:is_?)?complete|exhaustive|(?:is_?)?last(?:_?page)?", re
 _FAILED = range(400, 600)
 """The numbers by which a status says that the call failed: an order's status is a word."""
 
-READINGS, AGREEING = 5, 3
-"""Who verifies makes each read so often at once, and believes what so many of the results say."""
+READINGS, AGREEING = 7, 4
+"""Who verifies makes each read so often at once, and believes what so many of the results say: more than the
+largest number of faults on one call in a built-in profile."""
 
 
 class NextCalls(Exception):

@@ -53,7 +53,7 @@ async def test_the_same_seed_gives_the_same_noise_everywhere(children: Children,
     profile = tmp_path / "many.yaml"
     profile.write_text(PROFILE)
     stores = [tmp_path / f"{name}.db" for name in ("one", "another", "other-seed")]
-    async with ScriptedProvider(answer_messages(RETAIL.oracle().decide), strict=False) as policy:
+    async with ScriptedProvider(answer_messages(RETAIL.oracle(verifies=True).decide), strict=False) as policy:
         for number, (store, seed) in enumerate(zip(stores, (SEED, SEED, "6"), strict=True)):
             gateway = children.gateway(
                 policy.url,

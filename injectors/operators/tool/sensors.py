@@ -50,7 +50,8 @@ class Misread:
     draws again.
 
     Severity s: each value is misread with a probability of uniform(0, 0.4 x s), drawn for the whole result.
-    Discrete values are the cells of a map (lines of single symbols, as plain text or in JSON strings) and
+    JSON has few values, and one of them is misread with probability s in any case (ours; the paper has maps
+    only). Discrete values are the cells of a map (lines of single symbols, as plain text or in JSON strings) and
     JSON's words and truth values: those of sensors, told by their fields, where the result has any. A
     neighbour is the cell beside, the next word of the schema or the vocabulary, or another word under the
     same field. Half of the misread cells show as `?` (the paper's symbol), and one in five values of JSON as
@@ -60,9 +61,10 @@ class Misread:
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        rate = rng.uniform(0, MOST_LIKELY * severity)
+        rate, surely, which = rng.uniform(0, MOST_LIKELY * severity), rng.chance(severity), rng.uniform()
         if is_container(parse_json(target.text)):
-            edits = [*_misread_words(target, rng, rate), *_misread_rows(target, rng, rate)]
+            first = which if surely else None
+            edits = [*_misread_words(target, rng, rate, first), *_misread_rows(target, rng, rate)]
         else:
             edits = _misread_cells(Frame(target.text), 2, rng, rate)
         return {"spans": [list(one) for one in sorted(edits)]} if edits else None
@@ -72,14 +74,19 @@ class Misread:
         return Result(text, f"Values in the result of {target.tool} were misread.")
 
 
-def _misread_words(target: ToolResultTarget, rng: SeededRandom, rate: float) -> Iterator[SpanEdit]:
+def _misread_words(
+    target: ToolResultTarget, rng: SeededRandom, rate: float, first: float | None
+) -> Iterator[SpanEdit]:
+    """Misread values of a JSON result; the one at the share `first` of them surely (None: by chance, too)."""
     facts = find_facts(target)
     found = [one for one in facts if one.kind in (Kind.WORD, Kind.FLAG) and not one.prose]
     sensed = [one for one in found if not fields.SENSED.isdisjoint(one.words)]
     alternatives = Alternatives(target, facts)
-    for fact in sensed or found:
+    values = sensed or found
+    sure = None if first is None else int(first * len(values))
+    for at, fact in enumerate(values):
         hit, unread, way, which = rng.chance(rate), rng.chance(UNREAD_SHARE), rng.uniform(), rng.uniform()
-        if not hit:
+        if not hit and at != sure:
             continue
         start, end, _ = fact.replace("")
         quoted = fact.kind is Kind.WORD

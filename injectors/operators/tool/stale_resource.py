@@ -39,7 +39,7 @@ from crosswind.injectors.text.json_payload import is_container, parse_json
 LONGEST, MOST_RESULTS = 16_384, 16
 """Earlier results are read up to so many characters, and so many of them."""
 
-TOLD = 0.3
+TOLD = 0.2
 """How often a stale result says how old it is, as some caches do."""
 
 
@@ -57,7 +57,7 @@ class StaleResource:
     Severity: the probability that an eligible result is stale. What this session saw earlier of the same
     resource (the same call, or the same id) stands in the place of what changed since. Where it saw nothing
     else, one to three facts are as they may have been: a status as the one before it in the schema or in its
-    lifecycle, a counter lower, another amount a little off, and the record's own times earlier. Three in ten
+    lifecycle, a counter lower, another amount a little off, and the record's own times earlier. Two in ten
     JSON objects say how old they are, as caches do (`age`, `cache: HIT`); the others say nothing. The same
     call made again gives the present state, from the second time on.
     """
