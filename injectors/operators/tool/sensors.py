@@ -51,8 +51,8 @@ class Misread:
 
     Severity s: each value is misread with a probability of uniform(0, 0.4 x s), drawn for the whole result.
     JSON has few values, and one of them is misread with probability s in any case (ours; the paper has maps
-    only). Discrete values are the cells of a map (lines of single symbols, as plain text or in JSON strings) and
-    JSON's words and truth values: those of sensors, told by their fields, where the result has any. A
+    only). Discrete values are the cells of a map (lines of single symbols, as plain text or in JSON strings)
+    and JSON's words and truth values: those of sensors, told by their fields, where the result has any. A
     neighbour is the cell beside, the next word of the schema or the vocabulary, or another word under the
     same field. Half of the misread cells show as `?` (the paper's symbol), and one in five values of JSON as
     null or unknown. Nothing else says that the result is uncertain, as in the paper. Ids and what the call's
