@@ -135,6 +135,11 @@ def _list_amounts(mention: Mention, language: Language) -> Iterator[str]:
         return
     if unit == "%":
         unit = "percent" if language is Language.EN else "%"
+    if _CENTS.search(found[0]) and value < 10:
+        if language in (Language.EN, Language.DE) and value > 0:
+            between = " or " if language is Language.EN else " bis "
+            yield f"{spell(value, language)}{between}{spell(value + 1, language)} {unit}".strip()
+        return
     space = "" if language in (Language.ZH, Language.JA) or not unit else " "
     yield from (f"{form}{space}{unit}" for form in forms(value))
 

@@ -53,3 +53,18 @@ COUNTRIES = (
     *("Germany", "France", "Spain", "Italy", "Portugal", "Austria", "Poland", "Sweden", "Norway", "Denmark"),
     *("Brazil", "Mexico", "Canada", "Japan", "India", "China", "Australia", "Egypt", "Kenya", "Turkey"),
 )
+GROUPS = (
+    COUNTRIES,
+    *(
+        tuple(name.strip() for name in names.split(","))
+        for names in (
+            "Apple, Google, Microsoft, Amazon, Tesla, Netflix, Intel, Nvidia, Samsung, Sony",
+            "English, Spanish, French, German, Italian, Portuguese, Japanese, Chinese, Arabic",
+            "California, Texas, Florida, Oregon, Nevada, Colorado, Arizona, Virginia, Georgia",
+            "USD, EUR, GBP, JPY, CHF, CAD, AUD, CNY, INR",
+            "Italian, Thai, Indian, Mexican, Chinese, Japanese, French, Greek, Korean, Vietnamese",
+            "Python, Java, JavaScript, Ruby, Rust, Haskell, Kotlin, Swift",
+        )
+    ),
+)
+"""Names that stand for one another: a slip of the tongue."""

@@ -177,7 +177,7 @@ _COMPATIBLE: dict[ValueType, tuple[ValueType, ...]] = {
     ValueType.FILE: (ValueType.FILE, ValueType.NAME),
     ValueType.ID: (ValueType.ID, ValueType.NAME),
     ValueType.PLACE: (ValueType.PLACE,),
-    ValueType.NAME: (ValueType.NAME,),
+    ValueType.NAME: (ValueType.NAME, ValueType.WORD),
 }
 """The types of parameter that a form fills, the nearest first."""
 _NEAR = 40

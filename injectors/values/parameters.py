@@ -211,13 +211,21 @@ _ASKING = frozenset(
     """.split()  # noqa: SIM905
 )
 _QUOTED = re.compile(r"[\"'`‘“]([\w -]{2,30})[\"'`’”]")
+_LISTED = re.compile(r"(?:\be\.g\.,? |\bsuch as |\b[Oo]ptions(?: are|:) |\b[Oo]ne of:? )([\w ,-]{3,200})")
+_PLAIN = re.compile(r"[^\W\d_][\w-]*(?: [\w-]+)?")
 _LONGEST_DESCRIPTION = 2_000
 
 
 def _find_quoted(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    """The values that a description enumerates in quotation marks."""
+    """The values that a description enumerates, in quotation marks or behind `e.g.` and its like."""
     said = schema.get("description")
     found = _QUOTED.findall(said[:_LONGEST_DESCRIPTION]) if isinstance(said, str) else []
+    if not found and isinstance(said, str) and (listed := _LISTED.search(said[:_LONGEST_DESCRIPTION])):
+        found = [
+            one.strip()
+            for one in re.split(r", (?:or |and )?| or ", listed[1])
+            if _PLAIN.fullmatch(one.strip())
+        ]
     options = tuple(dict.fromkeys(found))
     return options if len(options) > 1 else ()
 

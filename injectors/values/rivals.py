@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.calendar import MONTHS, find_cycle, month_of
-from crosswind.injectors.values.known_names import CITIES, COUNTRIES, GIVEN_NAMES
+from crosswind.injectors.values.known_names import CITIES, COUNTRIES, GIVEN_NAMES, GROUPS
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.numerals import list_near
 from crosswind.injectors.values.parameters import ValueType
@@ -58,8 +58,8 @@ def draw_known_rival(
         known = cities
     elif mention.type is ValueType.PLACE and (mention.text in COUNTRIES or "country" in words):
         known = COUNTRIES
-    elif mention.type is ValueType.NAME and mention.text in GIVEN_NAMES:
-        known = GIVEN_NAMES
+    elif mention.type in (ValueType.NAME, ValueType.PLACE):
+        known = next((group for group in (GIVEN_NAMES, *GROUPS) if mention.text in group), ())
     return draw_rival(mention, rng, known, taken) if known else None
 
 
@@ -163,8 +163,8 @@ def _scale(text: str, rng: SeededRandom) -> str:
     whole = _CENTS.sub("", found[0])
     digits = re.sub(r"\D", "", whole)
     value, unit = int(digits), 10 ** (len(digits) - len(digits.rstrip("0")))
-    if value == 0:
-        return text
+    if value == 0 or (whole != found[0] and value < 100):
+        return f"{text[: found.start()]}{_shift_decimal(found[0], rng)}{text[found.end() :]}"
     share = (0.2 + 0.3 * rng.uniform()) * (1 if rng.chance(0.5) else -1)
     moved = max(unit, round(value * (1 + share) / unit) * unit)
     if len(str(moved)) != len(digits):
@@ -172,6 +172,16 @@ def _scale(text: str, rng: SeededRandom) -> str:
     places = iter(str(moved))
     shown = "".join(next(places) if one.isdigit() else one for one in whole)
     return f"{text[: found.start()]}{shown}{text[found.start() + len(whole) :]}"
+
+
+def _shift_decimal(number: str, rng: SeededRandom) -> str:
+    """A small number with decimals a fifth to a half higher or lower, with as many decimals."""
+    mark = "," if "," in number else "."
+    if mark not in number:
+        return number
+    decimals = len(number) - number.rindex(mark) - 1
+    share = (0.2 + 0.3 * rng.uniform()) * (1 if rng.chance(0.5) else -1)
+    return f"{float(number.replace(mark, '.')) * (1 + share):.{decimals}f}".replace(".", mark)
 
 
 def _change_digit(text: str, rng: SeededRandom) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from crosswind.injectors.conversation import ToolList, ToolResult, UserText
 from crosswind.injectors.operators.user.sentences import split_sentences
 from crosswind.injectors.operators.user.spoken_values import find_spoken
-from crosswind.injectors.operators.user.vague_english import qualifies
+from crosswind.injectors.operators.user.vague_english import is_small_word, qualifies
 from crosswind.injectors.operators.user.vague_place import close_aside, find_next_word, find_word_before
 from crosswind.injectors.packs.draw import Setting
 from crosswind.injectors.seeded_random import SeededRandom
@@ -180,6 +180,9 @@ def _may_stand_inside(text: str, one: Mention, start: int, end: int, rival: str,
     if language is Language.AR:
         return not _ARABIC.match(text[start - 1 : start]) and not _ARABIC.match(text[end : end + 1])
     before = find_word_before(text, start)
+    named = one.type in (ValueType.OPTION, ValueType.PLACE, ValueType.NAME)
+    if language is Language.EN and named and before and not is_small_word(before):
+        return False  # What stands before may belong to it: an extra large one.
     if language is Language.EN and before in ("a", "an"):
         return bool(_VOWEL.match(rival)) == (before == "an")
     return not (

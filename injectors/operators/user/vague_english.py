@@ -102,6 +102,11 @@ def qualifies(text: str, end: int) -> bool:
     return after != "" and after[0].islower() and after not in _GO_ON
 
 
+def is_small_word(word: str) -> bool:
+    """Whether it is a determiner, a preposition or its like, behind which a new phrase begins."""
+    return word in _DETERMINERS or word in _GO_ON
+
+
 def find_place(text: str, one: Mention) -> Place | None:
     """The place of a value; None where no vague words fit."""
     start, end = one.start, one.end
@@ -190,7 +195,9 @@ def _find_date(text: str, one: Mention, start: int, end: int, before: str) -> Pl
         return Place(start - 3, end, accept_all, _join_date)
     if before in _BEFORE_DATE:
         return Place(start, end, lambda entry: not entry.text.startswith("some point"))
-    return Place(start, end, accept_all, _join_date) if in_words else None
+    if in_words:
+        return Place(start, end, accept_all, _join_date)
+    return Place(start, end, lambda entry: entry.text.startswith("{coarse}")) if before.isalpha() else None
 
 
 def _join_date(phrase: str, coarse: str | None) -> str:
@@ -208,13 +215,16 @@ def _join_time(phrase: str, coarse: str | None) -> str:
 def _find_time(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     if before == "at":
         return Place(start - 3, end, accept_all, _join_time)
-    return Place(start, end) if before in _BEFORE_TIME else None
+    if before in _BEFORE_TIME:
+        return Place(start, end)
+    return Place(start, end, _fits_measure) if before.isalpha() else None
 
 
 def _find_number(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     if before in _AFTER_NUMBER:
         return Place(start, end, lambda entry: not _is_count(entry))
-    return Place(start, end, _fits_measure) if before in (one.thing or "").split() else None
+    named = before in (one.thing or "").split() or (before.isalpha() and not _NUMBERED.search(before))
+    return Place(start, end, _fits_measure) if named else None
 
 
 def _find_id(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
@@ -298,7 +308,9 @@ def _fits_stretch(entry: Entry) -> bool:
 
 
 def _fits_person(entry: Entry) -> bool:
-    return entry.text not in _BARE
+    return entry.text not in _BARE and not entry.text.startswith(
+        ("what ", "whatever ", "that product", "my subject")
+    )
 
 
 def _fits_name(entry: Entry) -> bool:

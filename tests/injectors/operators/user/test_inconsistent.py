@@ -51,6 +51,12 @@ def drawn(target: UserTarget, seeds: int = 40, severity: float = 1.0) -> list[tu
     return found
 
 
+def count(text: str, value: str) -> int:
+    """How often the text names this value, by itself."""
+    at = entities.find_whole(text, value, 0)
+    return 0 if at < 0 else 1 + count(text[at + len(value) :], value)
+
+
 @pytest.mark.parametrize("half", Half)
 @pytest.mark.parametrize(("tools", "text"), [*ENGLISH, *OTHERS])
 def test_each_output_contradicts_a_value_and_settles_it(
@@ -64,8 +70,8 @@ def test_each_output_contradicts_a_value_and_settles_it(
         for value, (rival,) in draw["wrong"].items():
             assert value in text and rival not in text
             # One phrase of the user's names both, and the rival stands nowhere else.
-            (phrase,) = {edit["now"] for edit in draw["edits"] if rival in edit["now"]}
-            assert value in phrase and after.count(rival) == phrase.count(rival)
+            (phrase,) = {edit["now"] for edit in draw["edits"] if count(edit["now"], rival)}
+            assert value in phrase and count(after, rival) == count(phrase, rival)
             last = after.lower().rindex(value.lower())
             assert rival in draw["denied"] or after.lower().rindex(rival.lower()) < last
         assert entities.find_lost(text, after) is None
