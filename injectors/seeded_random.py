@@ -59,6 +59,11 @@ class SeededRandom:
             raise TypeError(f"the generator {self._key!r} was drawn from: pickle it before its first draw")
         return SeededRandom, (self._key,)
 
+    def named(self, name: str) -> SeededRandom:
+        """A generator of its own for what has that name: it depends on neither the order of the names nor on
+        what was drawn."""
+        return SeededRandom(f"{self._key}|{name}")
+
     def uniform(self, low: float = 0.0, high: float = 1.0) -> float:
         """A float in [low, high)."""
         return low + (high - low) * self._drawn()

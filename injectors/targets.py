@@ -182,6 +182,7 @@ class ToolTarget:
     declared: tuple[ToolSchema, ...] = ()
     taken: frozenset[str] = frozenset()
     branch: Branch = NO_BRANCH
+    tool_class: ToolClass = ToolClass.UNKNOWN
 
 
 Target = UserTarget | InstructionsTarget | ToolResultTarget | TransportTarget | ModelTarget | ToolTarget

@@ -142,7 +142,8 @@ class _Walk:
         when = (must and active.until_exposed) or rule.when
         if not due(when, rule.window, occasion, plan.expected_turns) or not when.by_chance(slot):
             return ()
-        target = ToolTarget(row.tool, self.tools, frozenset(self._taken), self.branch)
+        tool_class = plan.class_of(name, self.tools)
+        target = ToolTarget(row.tool, self.tools, frozenset(self._taken), self.branch, tool_class)
         outcome = apply_rule(
             active,
             target,

@@ -36,7 +36,8 @@ _EDGES = ".,;:!?¿¡()[]{}<>\"'“”‘’«»„…،؛؟。、"
 _LETTERS = re.compile(r"[^\W\d_]+")
 _TECHNICAL = re.compile(r"_|@|://|\\|\w/\w|\w\.\w|^[#$€£¥₹@]|[^\W\d_A-Z][A-Z]|^www\.", re.ASCII)
 
-_OPENING = re.compile(r"(?:^|(?<=[.!?]\s))\w")
+_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e)\b")
+_OPENING = re.compile(r"(?:^|(?<=[.!?]\s)|(?<=\n)|(?<=escription: ))\w(?![A-Z])")
 
 MEANING_WORDS = frozenset(
     """
@@ -296,8 +297,9 @@ _short_find_all_lost = lru_cache(64)(_find_all_lost)
 
 
 def lower_openings(text: str) -> str:
-    """The text with its sentences' first letters in lower case: a description's first verb is no name."""
-    return _OPENING.sub(lambda match: _lower(match.group()), text)
+    """The text with its sentences' first letters in lower case: a description's first verb is no name. What
+    "e.g." and "i.e." abbreviate are no names either. Its length stays."""
+    return _OPENING.sub(lambda match: _lower(match.group()), _ABBREVIATION.sub("for", text))
 
 
 def _lower(text: str) -> str:

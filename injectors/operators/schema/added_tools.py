@@ -1,45 +1,30 @@
-"""What operators that add or rename tools share: names, places in the list, schemas and answers."""
+"""What operators that add tools share: places in the list, parameters in the style of the declared tools, and
+answers."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Container, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from crosswind.injectors.guard.tools import LONGEST_NAME
+from crosswind.injectors.guard.tools import find_properties
+from crosswind.injectors.operators.schema.names import join_words, split_words
+from crosswind.injectors.operators.words.descriptions import read_words
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolTarget
+from crosswind.injectors.text.languages import is_foreign
 
-SHORT = 4
-"""Words of up to this many letters aren't abbreviated."""
-
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-
-
-def split_words(name: str) -> list[str]:
-    """The words of a name, in lower case: `mutation_type.findAll` has mutation, type, find, all."""
-    return [word.lower() for word in _WORD.findall(name)]
-
-
-def abbreviate(name: str) -> str:
-    """Cut each longer word of a name to three letters: `mut_type.find` for `mutation_type.find`."""
-    return _WORD.sub(lambda match: match[0] if len(match[0]) <= SHORT else match[0][:3], name)
-
-
-def add_suffix(name: str, suffix: str, taken: Container[str]) -> str | None:
-    """The name with the suffix, cut where both together are too long. None: that name is taken."""
-    made = f"{name[: LONGEST_NAME - len(suffix)]}{suffix}"
-    return None if made in taken else made
-
-
-def add_word(name: str, word: str) -> str:
-    """Join a further word to a name as its own words are joined: `get_order_history`, `getOrderHistory`."""
-    last = re.split(r"[./:]", name)[-1]
-    camel = "_" not in last and "-" not in last and re.search(r"[a-z][A-Z]|^[A-Z][a-z]", last)
-    if camel:
-        return f"{name}{word[:1].upper()}{word[1:]}"
-    return f"{name}{'-' if '-' in last else '_'}{word}"
+WHOLE_NUMBERS = read_words(
+    """
+    age days hours length limit minutes pages count quantity size year years
+    """
+)
+"""Last words of parameters that take a whole number."""
+ACRONYMS = read_words(
+    """
+    bic cidr id ip iban isbn iso mcc qr sku sql url utc vat zip
+    """
+)
 
 
 def draw_place(target: ToolTarget, rng: SeededRandom) -> str:
@@ -50,6 +35,35 @@ def draw_place(target: ToolTarget, rng: SeededRandom) -> str:
 def complete_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters as a whole schema: clients may leave out the type or the properties."""
     return {**parameters, "type": "object", "properties": dict(parameters.get("properties") or {})}
+
+
+def draw_parameters(target: ToolTarget, rng: SeededRandom, name: str) -> dict[str, Any]:
+    """A schema with one parameter, as the declared tools write theirs: with or without a description, in the
+    same style and with the same further keywords."""
+    words = split_words(name)
+    kind = "integer" if words and words[-1] in WHOLE_NUMBERS else "string"
+    said = [text for tool in target.declared for text in _list_descriptions(tool.parameters)]
+    one: dict[str, Any] = {"type": kind}
+    if said and words and not any(map(is_foreign, said)):
+        says = " ".join(word.upper() if word in ACRONYMS else word for word in words)
+        says = rng.choice((f"{says[0].upper()}{says[1:]}", f"The {says}"))
+        one["description"] = f"{says}{'.' if rng.choice(sorted(said)).endswith('.') else ''}"
+    like = target.tool.parameters
+    own = next(iter(sorted(find_properties(like))), name)
+    name = join_words(words, own) if words else name
+    extra = {key: like[key] for key in ("additionalProperties", "$schema") if key in like}
+    required = [name] if like.get("required") or "required" not in like else []
+    return {"type": "object", "properties": {name: one}, "required": required, **extra}
+
+
+def _list_descriptions(parameters: Mapping[str, Any]) -> Iterator[str]:
+    for one in find_properties(parameters).values():
+        if (
+            isinstance(one, Mapping)
+            and isinstance(one.get("description"), str)
+            and one["description"].strip()
+        ):
+            yield one["description"]
 
 
 def add_sentence(description: str, sentence: str) -> str:

@@ -1,34 +1,79 @@
-"""Tools that nobody needs: unrelated ones, plausible neighbours, and newer versions that do not exist."""
+"""Tools that nobody needs: unrelated ones, plausible neighbours, and variants that do not exist."""
 
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.guard.tools import LONGEST_NAME, NAME
+from crosswind.injectors.guard.tools import NAME
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import check_general, read_json, read_text
+from crosswind.injectors.operators.phrases import find_setting
 from crosswind.injectors.operators.schema.added_tools import (
-    add_word,
     answer_unavailable,
     complete_schema,
+    draw_parameters,
     draw_place,
-    split_words,
 )
-from crosswind.injectors.operators.words.tools import DEEDS, UNRELATED, VERBS
+from crosswind.injectors.operators.schema.names import join_words, list_variants, split_words
+from crosswind.injectors.packs.draw import Setting
+from crosswind.injectors.packs.load import load
+from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.packs.parts import Domain
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import AddedTool, Draw, Effect, Recovery, Result, ToolChange, ToolTarget
+from crosswind.injectors.text.languages import UNABLE
 from crosswind.injectors.wording import UnusableText, written_form
 
 LONGEST_DESCRIPTION = 400
 KINDS = ("string", "integer", "number", "boolean")
+PART = ("schema.redundant_tool", "tool")
+NO_PACK = "no phrase pack has tools in the language of these descriptions"
 
-_LAST = re.compile(r"[./:](?=[^./:]*$)")
+_Named = tuple[str, Entry]
+"""An entry with its name, as draws keep it: `en/travel@1#tool-001`."""
+
+
+def _list_entries(setting: Setting, domains: Sequence[Domain]) -> list[_Named]:
+    """The tools of these domains' packs that fit beside the declared ones."""
+    packs = [pack for domain in domains if (pack := load(setting.language, domain)) is not None]
+    return [
+        (f"{pack.name}@{pack.version}#{entry.id}", entry)
+        for pack in packs
+        for entry in pack.select(*PART, setting.half)
+    ]
+
+
+def _draw_tools(
+    target: ToolTarget, entries: Sequence[_Named], rng: SeededRandom, count: int
+) -> dict[str, Any] | None:
+    """Draw so many of the entries, each with parameters and a place. Those that the session has met come
+    last; names that are taken don't come."""
+    found: dict[str, _Named] = {}
+    shuffled = rng.shuffled(entries)
+    met = target.branch.phrases
+    for name, entry in sorted(shuffled, key=lambda one: one[0] in met):
+        shown = join_words(split_words(entry.key) or [entry.key], target.tool.name)
+        if shown not in target.taken:
+            found.setdefault(shown, (name, entry))
+    chosen = list(found.items())[:count]
+    if not chosen:
+        return None
+    added = [
+        {
+            "name": shown,
+            "says": entry.text,
+            "parameters": draw_parameters(target, rng.named(shown), entry.parameter),
+            "behind": draw_place(target, rng),
+        }
+        for shown, (_, entry) in chosen
+    ]
+    return {"added": added, "phrases": [name for _, (name, _) in chosen]}
 
 
 @operator(
@@ -37,13 +82,15 @@ _LAST = re.compile(r"[./:](?=[^./:]*$)")
     recovery=Recovery.IGNORE,
     source="beyond the papers; assistants that are connected to too many servers",
     effect=Effect.ADDS,
+    version=2,
 )
 @dataclass(frozen=True)
 class Bloat:
-    """Unrelated tools stand among the declared ones, each with a description and a parameter of its own.
+    """Unrelated tools stand among the declared ones: those that the phrase packs have for other domains.
 
-    Severity: their number per declared tool is binomial with mean `per_tool` x severity, until the pack of 32
-    is used up. A call of one of them is answered that the tool isn't enabled.
+    Severity: their number per declared tool is binomial with mean `per_tool` x severity, until the packs are
+    used up. A call of one of them is answered that the tool isn't enabled. Tools that are described in a
+    language without packs are left alone, with an event.
     """
 
     per_tool: Annotated[int, Field(ge=1, le=32)] = 8
@@ -51,12 +98,14 @@ class Bloat:
 
     def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
         count = rng.successes(self.per_tool, severity)
-        free = [name for name in rng.shuffled(list(UNRELATED)) if name not in target.taken]
-        added = [[name, draw_place(target, rng)] for name in free[:count]]
-        return {"added": added} if added else None
+        if (setting := find_setting(target)) is None:
+            return {UNABLE: NO_PACK} if count else None
+        others = [one for one in Domain if one not in (setting.domain, Domain.GENERAL)]
+        entries = _list_entries(setting, others) or _list_entries(setting, (Domain.GENERAL,))
+        return _draw_tools(target, entries, rng, count) if count else None
 
     def apply(self, target: ToolTarget, draw: Draw) -> Result:
-        added = tuple(_make_tool(name, *UNRELATED[name], "string", behind) for name, behind in draw["added"])
+        added = tuple(_make_tool(**one) for one in draw.get("added", ()))
         what = "One unrelated tool was" if len(added) == 1 else f"{len(added)} unrelated tools were"
         return Result(ToolChange(target.tool, added), f"{what} added to the list.")
 
@@ -68,13 +117,15 @@ class Bloat:
     aliases=("redundant", "RedunTool"),
     source="RobustBench-TC, table 1 and appendices C and F (Action); by rule here, by a model there",
     effect=Effect.ADDS,
+    version=2,
 )
 @dataclass(frozen=True)
 class RedundantTool:
-    """Plausible tools on the same things: `count_order`, `archive_order` beside `get_order`.
+    """Plausible tools of the same domain, from the phrase packs: `get_swift_directory_entry` in a bank.
 
-    Each has a purpose of its own, none does what the tool does, and a call of one is answered that it isn't
-    enabled. Severity: the number of neighbours per tool is binomial with mean `num_tools` x severity.
+    Each has a purpose of its own, none does what the task needs, and a call of one is answered that it isn't
+    enabled. Severity: the number of neighbours per tool is binomial with mean `num_tools` x severity. Tools
+    that are described in a language without packs are left alone, with an event.
     """
 
     num_tools: Annotated[int, Field(ge=1, le=8)] = 2
@@ -82,15 +133,14 @@ class RedundantTool:
 
     def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
         count = rng.successes(self.num_tools, severity)
-        free = [
-            one for one in rng.shuffled(make_neighbours(target.tool.name)) if one["name"] not in target.taken
-        ]
-        added = [{**one, "behind": draw_place(target, rng)} for one in free[:count]]
-        return {"added": added} if added else None
+        if (setting := find_setting(target)) is None:
+            return {UNABLE: NO_PACK} if count else None
+        domains = tuple(dict.fromkeys((setting.domain, Domain.GENERAL)))
+        return _draw_tools(target, _list_entries(setting, domains), rng, count) if count else None
 
     def apply(self, target: ToolTarget, draw: Draw) -> Result:
-        added = tuple(_make_tool(**one) for one in draw["added"])
-        names = " and ".join(one["name"] for one in draw["added"])
+        added = tuple(_make_tool(**one) for one in draw.get("added", ()))
+        names = " and ".join(tool.name or "" for tool in added)
         return Result(ToolChange(target.tool, added), f"Beside {target.tool.name} there is {names}.")
 
 
@@ -102,6 +152,8 @@ class RedundantToolWording:
     ahead = False
 
     def ask(self, target: ToolTarget, draw: Draw, severity: float) -> tuple[str, str] | None:
+        if UNABLE in draw:
+            return None
         task = (
             f"The material is a tool. Think of {len(draw['added'])} others of the same service on the same "
             "kind of thing, each with another purpose: none may do what this one does or give what it gives. "
@@ -120,7 +172,7 @@ class RedundantToolWording:
                 f"the model wrote {len(tools)} tools where {len(draw['added'])} were asked for"
             )
         added = [
-            {**_check_tool(tool), "behind": one["behind"]}
+            _read_tool(tool) | {"behind": one["behind"]}
             for tool, one in zip(tools, draw["added"], strict=False)
         ]
         names = [tool["name"] for tool in added]
@@ -129,55 +181,27 @@ class RedundantToolWording:
         return RedundantTool().apply(target, {"added": added})
 
 
-def _check_tool(tool: Any) -> dict[str, str]:
+def _read_tool(tool: Any) -> dict[str, Any]:
     members = ("name", "says", "parameter", "kind")
     if not isinstance(tool, dict) or not all(isinstance(tool.get(member), str) for member in members):
         raise UnusableText("the model wrote a tool without name, says, parameter and kind")
     if not (NAME.fullmatch(tool["name"]) and NAME.fullmatch(tool["parameter"]) and tool["kind"] in KINDS):
         raise UnusableText(f"the model wrote a tool that can't be declared ({tool['name']!r:.80})")
+    parameter = tool["parameter"]
     return {
-        **{member: tool[member] for member in members},
+        "name": tool["name"],
         "says": read_text(tool["says"], LONGEST_DESCRIPTION),
+        "parameters": {
+            "type": "object",
+            "properties": {parameter: {"type": tool["kind"]}},
+            "required": [parameter],
+        },
     }
 
 
-def make_neighbours(name: str) -> list[dict[str, str]]:
-    """Tools that could exist beside this one: other deeds on the same things, named after its pattern.
-
-    Each has a `name`, what it `says`, its `parameter` and the parameter's `kind`.
-    """
-    out: list[dict[str, str]] = []
-    things = " ".join(word for word in split_words(name) if word not in VERBS) or "this kind"
-    for verb, purpose, parameter, kind in DEEDS:
-        made = _replace_verb(name, verb)
-        if made is not None and len(made) <= LONGEST_NAME:
-            says = purpose.format(things=f"records of {things}")
-            out.append({"name": made, "says": says, "parameter": parameter, "kind": kind})
-    return out
-
-
-def _replace_verb(name: str, verb: str) -> str | None:
-    """The name with another verb in its own style: `get_order`, `getOrder`, `GetOrder`, `orders.get`."""
-    found = _LAST.search(name)
-    prefix, last = (name[: found.end()], name[found.end() :]) if found else ("", name)
-    words = split_words(last)
-    if not words or verb in words:
-        return None
-    if words[0] not in VERBS:
-        return add_word(name, verb)
-    if not last.lower().startswith(words[0]):
-        return None
-    return f"{prefix}{verb.capitalize() if last[0].isupper() else verb}{last[len(words[0]) :]}"
-
-
-def _make_tool(name: str, says: str, parameter: str, kind: str, behind: str) -> AddedTool:
-    properties: dict[str, Any] = {parameter: {"type": kind}}
-    parameters = {"type": "object", "properties": properties, "required": [parameter]}
+def _make_tool(name: str, says: str, parameters: dict[str, Any], behind: str) -> AddedTool:
     return AddedTool(name, says, parameters, answer_unavailable(name), behind)
 
-
-LATER = ("v2", "batch", "preview", "async", "next")
-"""What a list that is out of date calls the tools that a service used to have, or was to get."""
 
 SHORTEST = 3
 """Words of a description."""
@@ -189,18 +213,20 @@ SHORTEST = 3
     recovery=Recovery.OTHER_TOOL,
     source="RobustBench-TC, appendix N (7): a future axis; there the model errs, here the list does",
     effect=Effect.ADDS,
+    version=2,
 )
 class GhostTool:
-    """The list advertises a newer version of a tool, and a call of it is answered "no such tool".
+    """The list advertises a variant of a tool, and a call of it is answered "no such tool".
 
-    It has the tool's description and parameters, so that whoever calls it can call the tool instead.
-    Severity: the share of tools that have such a phantom.
+    Its name is one that services have beside such a tool, or had before: `fetch_order`, `get_order_v2`,
+    `get_orders` beside `get_order`. It has the tool's description and parameters, so that whoever calls it
+    can call the tool instead. Severity: the share of tools that have such a phantom.
     """
 
     def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        present, word, behind = rng.chance(severity), rng.choice(LATER), draw_place(target, rng)
-        name = add_word(target.tool.name, word)
-        return {"name": name, "behind": behind} if present and name not in target.taken else None
+        present, behind = rng.chance(severity), draw_place(target, rng)
+        free = [name for name in list_variants(target.tool.name) if name not in target.taken]
+        return {"name": rng.choice(free), "behind": behind} if present and free else None
 
     def apply(self, target: ToolTarget, draw: Draw) -> Result:
         return _advertise(target, draw, target.tool.description or None)
@@ -208,13 +234,13 @@ class GhostTool:
 
 @written_form("schema.ghost_tool")
 class GhostToolWording:
-    """The phantom has the rule's name and place; the model's description praises it as the newer way."""
+    """The phantom has the rule's name and place, and the model's description."""
 
     ahead = False
 
     def ask(self, target: ToolTarget, draw: Draw, severity: float) -> tuple[str, str] | None:
         task = (
-            f"The material describes the tool {target.tool.name}. Describe {draw['name']}, a newer variant "
+            f"The material describes the tool {target.tool.name}. Describe {draw['name']}, another variant "
             "of it that does the same, in one or two sentences such as a service's documentation has. Name "
             "nothing in particular."
         )

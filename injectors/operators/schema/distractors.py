@@ -6,13 +6,12 @@ from __future__ import annotations
 from crosswind.injectors.conversation import Site, ToolSchema
 from crosswind.injectors.operator import Registered, register
 from crosswind.injectors.operators.schema.added_tools import (
-    abbreviate,
     add_sentence,
-    add_suffix,
     answer_unavailable,
     complete_schema,
     draw_place,
 )
+from crosswind.injectors.operators.schema.names import abbreviate, add_suffix
 from crosswind.injectors.operators.words.tools import COSTS_MORE, TAKES_LONGER
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget
@@ -100,6 +99,7 @@ def _register(
             aliases,
             f"RobustBench-TC, table 1 and {appendix} (Reward)",
             documentation=documentation.format(suffix=suffix, **words),
+            version=2,
         )
     )
 

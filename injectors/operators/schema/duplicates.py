@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.guard.tools import find_properties
 from crosswind.injectors.operator import Registered, register
 from crosswind.injectors.operators.schema.added_tools import draw_place
-from crosswind.injectors.operators.words.tools import FOREIGN_PARAMETERS
+from crosswind.injectors.operators.schema.names import list_other_names
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget
+from crosswind.injectors.targets import AddedTool, Draw, Recovery, Result, ToolChange, ToolClass, ToolTarget
+
+MOST = 3
+"""Wrong parameters of a duplicate."""
+TYPES = ("string", "integer", "number", "boolean")
 
 
 class Duplicate:
@@ -44,15 +50,61 @@ class Duplicate:
 
 
 def _draw_wrong_parameters(target: ToolTarget, rng: SeededRandom) -> dict[str, Any] | None:
-    """Draw parameters that the tool does not take: as many as its own, from one to three. None where all the
-    names that we have are its own."""
-    own = set(target.tool.parameters.get("properties") or {})
-    free = [one for one in FOREIGN_PARAMETERS if one[0] not in own]
-    chosen = rng.sample(free, max(1, min(len(own), 3)))
-    properties = {name: {"type": kind, "description": says} for name, kind, says in chosen}
-    if not properties:
+    """Draw parameters that the tool does not take, from one to three, each near one that it or a neighbour
+    takes: that one's schema under another name. None where there is nothing to go by.
+
+    A tool that isn't a mere read might run on a call of the duplicate. So its duplicate has its own names,
+    with other types, and lacks one that it requires: such a call it refuses. Where that can't be, the guard
+    withholds the duplicate.
+    """
+    own = find_properties(target.tool.parameters)
+    names = sorted(rng.named("own").sample(sorted(own), 3))
+    reads = target.tool_class is ToolClass.READ_ONLY
+    if not reads and (refused := _draw_wrong_types(target, rng, own)) is not None:
+        return refused
+    near = {name: _draw_other_name(own[name], name, own, rng.named(name)) for name in names}
+    wrong = {other: own[name] for name, other in near.items() if other is not None}
+    theirs = _list_neighbours_parameters(target, own)
+    if theirs and (not wrong or rng.chance(0.5)):
+        name = rng.choice(sorted(theirs))
+        if len(wrong) == MOST:
+            del wrong[rng.choice(sorted(wrong))]
+        wrong[name] = theirs[name]
+    if not wrong:
         return None
-    return {"type": "object", "properties": properties, "required": [chosen[0][0]]}
+    return {"type": "object", "properties": wrong, "required": [next(iter(wrong))]}
+
+
+def _draw_wrong_types(target: ToolTarget, rng: SeededRandom, own: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Some of the tool's own parameters with other types, without one that it requires."""
+    required = target.tool.parameters.get("required")
+    needed = sorted(name for name in required if name in own) if isinstance(required, list) else []
+    if not needed or len(own) < 2:
+        return None
+    missing = rng.choice(needed)
+    left = [name for name in sorted(own) if name != missing]
+    wrong: dict[str, Any] = {}
+    for name in rng.named("own").sample(left, MOST):
+        schema = own[name] if isinstance(own[name], Mapping) else {}
+        kept = {key: value for key, value in schema.items() if key in ("description", "title")}
+        others = [kind for kind in TYPES if kind != schema.get("type")]
+        wrong[name] = {"type": rng.named(name).choice(others), **kept}
+    return {"type": "object", "properties": wrong, "required": sorted(wrong)[:1]}
+
+
+def _draw_other_name(schema: Any, name: str, own: Mapping[str, Any], rng: SeededRandom) -> str | None:
+    kind = schema.get("type") if isinstance(schema, Mapping) else None
+    others = [other for other in list_other_names(name, kind) if other not in own]
+    return rng.choice(others) if others else None
+
+
+def _list_neighbours_parameters(target: ToolTarget, own: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: schema
+        for tool in target.declared
+        for name, schema in find_properties(tool.parameters).items()
+        if name not in own
+    }
 
 
 def _register(
@@ -76,6 +128,7 @@ def _register(
             aliases,
             source,
             documentation=documentation,
+            version=2,
         )
     )
 

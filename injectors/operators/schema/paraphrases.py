@@ -3,52 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.tools import find_properties
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import check_length, read_json, read_text
-from crosswind.injectors.operators.words.synonyms import IN_DESCRIPTIONS, LIKELY_VERBS, SURE_VERBS
+from crosswind.injectors.operators.schema.rewording import LENGTH, draw_edits
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolChange, ToolTarget
-from crosswind.injectors.text import entities
-from crosswind.injectors.text.edits import apply_edits, compile_phrases, find_unprotected, make_edit, touches
-from crosswind.injectors.text.languages import mark_unable
+from crosswind.injectors.text.edits import apply_edits
+from crosswind.injectors.text.languages import is_foreign, mark_unable
 from crosswind.injectors.wording import UnusableText, written_form
-
-LENGTH = 0.2
-"""The share of its length by which a description may grow or shrink."""
-
-_PHRASE = compile_phrases(*IN_DESCRIPTIONS)
-
-
-def _third_person(verb: str) -> str:
-    if verb.endswith("y") and verb[-2] not in "aeou":
-        return f"{verb[:-1]}ies"
-    return f"{verb}es" if verb.endswith(("ch", "sh", "s", "x")) else f"{verb}s"
-
-
-# A description may begin "Cancels an order." or "Cancel an order.": each form of the verb maps to the other.
-_OTHER_FORM = {
-    one: other
-    for verb in (*SURE_VERBS, *LIKELY_VERBS)
-    for one, other in ((verb, _third_person(verb)), (_third_person(verb), verb))
-}
-
-
-def _any_form(verbs: Sequence[str]) -> str:
-    return "|".join((*verbs, *map(_third_person, verbs)))
-
-
-_OPENING = re.compile(
-    rf"\s*((?:{_any_form(SURE_VERBS)})\b(?=\s)"
-    rf"|(?:{_any_form(LIKELY_VERBS)})\b(?=\s+(?:a|an|the|all|its|up|one|this|your)\b))",
-    re.IGNORECASE,
-)
 
 
 @operator(
@@ -58,19 +26,21 @@ _OPENING = re.compile(
     aliases=("paraphrase_tool_description", "ToolPara"),
     source="RobustBench-TC, table 1 and appendices C and F (Observation); by rule here, by a model there",
     effect=Effect.REWORDS,
+    version=2,
 )
 class ParaphraseTool:
     """The description says the same in other words, and is at most a fifth longer or shorter.
 
-    Numbers, names, quoted and technical terms stay, and so does every word that limits. Severity: the
-    share of the rewordable phrases that are reworded. English only: in another language the event is
-    withheld, unless a model writes.
+    Its opening takes another form ("Gets", "Use this to get", "Tool for getting"), and phrases give way to
+    others that mean the same. Numbers, names, quoted and technical terms stay, and so does every word that
+    limits. Severity: the share of the rewordable phrases that are reworded. English only: in another language
+    the event is withheld, unless a model writes.
     """
 
     def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        edits = _draw_edits(target.tool.description, (target.tool,), rng, severity)
-        if not edits and rng.chance(severity):
-            return mark_unable(target.tool.description, {"edits": []})
+        if is_foreign(target.tool.description):
+            return mark_unable(target.tool.description, {"edits": []}) if rng.chance(severity) else None
+        edits = draw_edits(target.tool.description, (target.tool,), rng, severity)
         return {"edits": edits} if edits else None
 
     def apply(self, target: ToolTarget, draw: Draw) -> Result:
@@ -105,6 +75,7 @@ class ParaphraseToolWording:
     aliases=("paraphrase_parameter_description", "ParamPara"),
     source="RobustBench-TC, table 1 and appendices C and F (Observation); by rule here, by a model there",
     effect=Effect.REWORDS,
+    version=2,
 )
 class ParaphraseParameter:
     """The parameters' descriptions say the same in other words, each at about the same length.
@@ -115,10 +86,18 @@ class ParaphraseParameter:
 
     def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
         before = _descriptions(target.tool.parameters)
-        found = {name: _draw_edits(text, (target.tool,), rng, severity) for name, text in before.items()}
+        said = "\n".join((target.tool.description, *(text for _, text in sorted(before.items()))))
+        if before and is_foreign(said):
+            return (
+                mark_unable(said, {"edits": {name: [] for name in sorted(before)}})
+                if rng.chance(severity)
+                else None
+            )
+        found = {
+            name: draw_edits(text, (target.tool,), rng.named(name), severity, parameter=True)
+            for name, text in sorted(before.items())
+        }
         edits = {name: one for name, one in found.items() if one}
-        if not edits and rng.chance(severity):
-            return mark_unable("\n".join(before.values()), {"edits": {name: [] for name in before}})
         return {"edits": edits} if edits else None
 
     def apply(self, target: ToolTarget, draw: Draw) -> Result:
@@ -177,33 +156,3 @@ def _with_parameters(target: ToolTarget, descriptions: Mapping[str, str]) -> Res
         properties[name] = {**properties[name], "description": description}
     tool = replace(target.tool, parameters={**parameters, "properties": properties})
     return Result(ToolChange(tool), f"In {tool.name} other words describe {', '.join(descriptions)}.")
-
-
-def _draw_edits(
-    text: str, tools: Sequence[ToolSchema], rng: SeededRandom, severity: float
-) -> list[dict[str, Any]]:
-    """Draw the edits that reword a share `severity` of the rewordable phrases, within the bound on length."""
-    out: list[dict[str, Any]] = []
-    growth = 0
-    for at, word, others in _find_rewordable(text, tools):
-        chosen, other = rng.chance(severity), rng.choice(others)
-        other = other[0].upper() + other[1:] if word[0].isupper() else other
-        change = len(other) - len(word)
-        if chosen and abs(growth + change) <= max(1.0, LENGTH * len(text)):
-            growth += change
-            out.append(make_edit(at, word, other))
-    return out
-
-
-def _find_rewordable(text: str, tools: Sequence[ToolSchema]) -> Iterator[tuple[int, str, Sequence[str]]]:
-    """Where a word or phrase stands that can be reworded, and what can stand in its place."""
-    protected = entities.find_protected_spans(entities.lower_openings(text), tools)
-    found = list(find_unprotected(_PHRASE, text, protected))
-    opening = _OPENING.match(text)
-    # The opening verb changes its form only where no phrase of ours covers it.
-    if opening and not (found and found[0].start() <= opening.start(1)):
-        word = opening.group(1)
-        if not touches(protected, *opening.span(1)):
-            yield opening.start(1), word, (_OTHER_FORM[word.lower()],)
-    for match in found:
-        yield match.start(), match.group(), IN_DESCRIPTIONS[match.group().lower()]

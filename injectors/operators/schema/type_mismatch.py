@@ -12,13 +12,13 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolChange, ToolTarget
 
 DECLARED_AS = {
-    "string": "integer",
-    "integer": "string",
-    "number": "string",
-    "boolean": "string",
-    "array": "string",
+    "string": ("integer", "integer", "number", "array"),
+    "integer": ("string", "string", "array"),
+    "number": ("string", "string", "array"),
+    "boolean": ("string", "string", "integer"),
+    "array": ("string", "string", "object"),
 }
-"""The type that a parameter is declared with, by the type that the tool takes."""
+"""The types that a parameter can be declared with, by the type that the tool takes; the likely ones twice."""
 
 PLAIN = frozenset({"type", "description", "title", "items"})
 """Parameters with other keywords (enum, format, minimum, ...) would no longer fit them."""
@@ -30,6 +30,7 @@ PLAIN = frozenset({"type", "description", "title", "items"})
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (8): a future axis; there the model errs, here the declaration does",
     effect=Effect.REWORDS,
+    version=2,
 )
 class TypeMismatch:
     """A parameter's declared type differs from the one that the tool takes; the error names the right one.
@@ -39,14 +40,11 @@ class TypeMismatch:
     """
 
     def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        declared = [
-            (name, rng.chance(severity), schema)
-            for name, schema in find_properties(target.tool.parameters).items()
-        ]
+        # Each parameter has a generator of its own: a client may write them in another order.
         wrong = [
-            {"parameter": name, "takes": schema["type"], "says": DECLARED_AS[schema["type"]]}
-            for name, chosen, schema in declared
-            if chosen and _is_plain(schema)
+            {"parameter": name, "takes": schema["type"], "says": one.choice(DECLARED_AS[schema["type"]])}
+            for name, schema in sorted(find_properties(target.tool.parameters).items())
+            if (one := rng.named(name)).chance(severity) and _is_plain(schema)
         ]
         return {"wrong": wrong} if wrong else None
 
@@ -56,7 +54,8 @@ class TypeMismatch:
         for one in draw["wrong"]:
             was = properties[one["parameter"]]
             kept = {key: value for key, value in was.items() if key != "items"}
-            properties[one["parameter"]] = {**kept, "type": one["says"]}
+            items = {"items": {"type": one["takes"]}} if one["says"] == "array" else {}
+            properties[one["parameter"]] = {**kept, "type": one["says"], **items}
         takes = {one["parameter"]: one["takes"] for one in draw["wrong"]}
         shown = ToolSchema(tool.name, tool.description, {**tool.parameters, "properties": properties})
         said = ", ".join(f"{one['parameter']} as {one['says']}" for one in draw["wrong"])

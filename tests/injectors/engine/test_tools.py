@@ -199,8 +199,8 @@ def test_a_call_of_the_old_full_name_is_the_distractors() -> None:
     shown = perturb_tools(plan_with(RENAMING), SHOP)
     assert shown.declared_of == {
         "get_ord": "get_order",
-        "sea_pro": "search_products",
-        "can_ord": "cancel_order",
+        "srch_prods": "search_products",
+        "cncl_ord": "cancel_order",
     }
     assert set(shown.phantoms) == {"get_order", "search_products", "cancel_order"}
     assert "not enabled" in shown.phantoms["get_order"].answer(0)

@@ -140,7 +140,7 @@ def tempting(row: str, suffix: str, owns_up: str, cue: str) -> Example:
             more("added: its name tempts", lambda was, one, _: one.name == was.name + suffix),
             more(
                 "added: its description owns up",
-                lambda was, one, _: re.search(owns_up, one.description or ""),
+                lambda was, one, _: re.search(owns_up, (one.description or "").lower()),
             ),
             more(
                 "kept: it says what the true one does, and takes the same",
@@ -173,7 +173,7 @@ def abbreviated(row: str, owns_up: str) -> Example:
                 "renamed: the true tools are abbreviated",
                 lambda clean, noisy: (
                     {name: one.name for name, one in noisy.declared.items()}
-                    == {"list_paintings_in_wing": "list_pai_in_wing", "rhythm_type.find": "rhy_type.find"}
+                    == {"list_paintings_in_wing": "lst_paint_in_wing", "rhythm_type.find": "rhthm_type.find"}
                 ),
             ),
             Property(
@@ -181,7 +181,8 @@ def abbreviated(row: str, owns_up: str) -> Example:
                 lambda clean, noisy: {one.name for one in noisy.only_noise} == set(clean.declared),
             ),
             more(
-                "added: the distractor owns up", lambda was, one, _: re.search(owns_up, one.description or "")
+                "added: the distractor owns up",
+                lambda was, one, _: re.search(owns_up, (one.description or "").lower()),
             ),
             each(
                 "kept: what the true tools say and take",
@@ -210,7 +211,8 @@ def transition(row: str) -> Example:
     )
 
 
-DEARER, SLOWER = r"price|cost", r"time|long|later"
+DEARER = "pric|cost|fee|charge|tariff|dearer|credits|debited|metered|premium"
+SLOWER = "time|long|later|slow|latency|wait|lags|finished|deferred"
 CHEAP, QUICK = r"cost-effective|cheapest|low-cost|economical", r"quick|fast|shortest"
 
 EXAMPLES = (
