@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from crosswind.injectors.conversation import Site
+from crosswind.injectors.conversation import Site, ToolList
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting
 from crosswind.injectors.operators.user.sentences import is_prose
 from crosswind.injectors.operators.user.spoken_values import find_spoken, was_said
+from crosswind.injectors.operators.user.vague_english import find_container
 from crosswind.injectors.operators.user.vague_languages import find_place
 from crosswind.injectors.operators.user.vague_place import Place
 from crosswind.injectors.packs.draw import Setting, draw_phrase
@@ -23,9 +24,10 @@ from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarg
 from crosswind.injectors.text.edits import apply_edits, drop_overlaps, make_edit
 from crosswind.injectors.text.entities import UNSPACED
 from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
+from crosswind.injectors.text.quotations import find_literals, find_plain_names
 from crosswind.injectors.values.coarse import list_coarse_forms
 from crosswind.injectors.values.mentions import Mention
-from crosswind.injectors.values.parameters import ValueType
+from crosswind.injectors.values.parameters import ValueType, list_parameters
 from crosswind.injectors.wording import written_form
 
 LEAST_WORDS = 5
@@ -68,11 +70,15 @@ class Ambiguous:
             foreign = target.tools and is_foreign(target.text)
             return {"edits": [], "withheld": [], UNABLE: NO_PACK} if foreign else None
         found = list(_find_places(target.text, spoken, setting.language))
+        if setting.language is Language.EN and target.tools:
+            found += _find_containers(target)
         if not found:
             return None
         if not target.user_can_answer:
             return {"edits": [], "withheld": [], UNABLE: NOBODY}
-        return _draw_edits(target, rng, setting, found, max(1, math.ceil(severity * len(spoken) - 1e-9)))
+        return _draw_edits(
+            target, rng, setting, found, max(1, math.ceil(severity * len(spoken or found) - 1e-9))
+        )
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         return Result(apply_edits(target.text, draw["edits"]), _describe(draw))
@@ -97,6 +103,21 @@ def _find_places(text: str, spoken: list[Mention], language: Language) -> Iterat
             continue
         if (place := find_place(text, one, language)) is not None:
             yield one, place
+
+
+def _find_containers(target: UserTarget) -> Iterator[tuple[Mention, Place]]:
+    """Names of folders and files that the user can leave out: `the archive folder`."""
+    text, kinds = target.text, {one.type for one in list_parameters(ToolList.of(target.tools))}
+    if kinds.isdisjoint((ValueType.FILE, ValueType.NAME, ValueType.WORD)):
+        return
+    quoted = [(one.start, one.end) for one in find_literals(text)]
+    for start, end in find_plain_names(text):
+        value = text[start:end]
+        if any(first < end and start < last for first, last in quoted) or text.count(value) > 1:
+            continue
+        place = None if was_said(target, value) else find_container(text, start, end)
+        if place is not None and value in target.own:
+            yield Mention(start, end, value, ValueType.FILE, None), place
 
 
 def _draw_edits(

@@ -125,7 +125,7 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
         start, end, told, told_rival = _span(text, one, rival, setting.language)
         stop = sentences[bisect_right(starts, one.start) - 1][1]
         positions = [Position.BEGINNING] if not splits(target.protected, 0) else []
-        if _may_stand_inside(text, one, start, end, rival, setting.language):
+        if _may_stand_inside(text, one, start, end, rival, setting.language) and not _is_behind(one, spoken):
             positions += [Position.PLACE] * 2
         if closed:
             positions.append(Position.END)
@@ -145,10 +145,28 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
                 told,
                 told_rival,
                 tuple(positions),
-                _leads(text, one, end, setting.language),
+                _leads(text, one, end, setting.language) or _is_before(one, spoken),
                 text,
                 stop,
             )
+
+
+_MOMENTS = (ValueType.DATE, ValueType.TIME)
+_NEAR = 4
+"""Characters between a day and a time that may be one value: `Friday at 5 pm`."""
+
+
+def _is_behind(one: Mention, spoken: list[Mention]) -> bool:
+    """Whether it is a day or a time right behind another one."""
+    return one.type in _MOMENTS and any(
+        other.type in _MOMENTS and 0 <= one.start - other.end <= _NEAR for other in spoken
+    )
+
+
+def _is_before(one: Mention, spoken: list[Mention]) -> bool:
+    return one.type in _MOMENTS and any(
+        other.type in _MOMENTS and 0 <= other.start - one.end <= _NEAR for other in spoken
+    )
 
 
 def _is_said(text: str, value: str) -> bool:
@@ -181,7 +199,8 @@ def _may_stand_inside(text: str, one: Mention, start: int, end: int, rival: str,
         return not _ARABIC.match(text[start - 1 : start]) and not _ARABIC.match(text[end : end + 1])
     before = find_word_before(text, start)
     named = one.type in (ValueType.OPTION, ValueType.PLACE, ValueType.NAME)
-    if language is Language.EN and named and before and not is_small_word(before):
+    alone = one.type is ValueType.NUMBER and not qualifies(text, end)
+    if language is Language.EN and (named or alone) and before and not is_small_word(before):
         return False  # What stands before may belong to it: an extra large one.
     if language is Language.EN and before in ("a", "an"):
         return bool(_VOWEL.match(rival)) == (before == "an")

@@ -70,6 +70,7 @@ _AFTER_NUMBER = _words(
 )
 _BEFORE_DATE = _words("by before after from until till since for to between and is be of was as")
 _BEFORE_TIME = _BEFORE_DATE | {"around", "about"}
+_BEFORE_PLACE = _words("a an and are as at from in is near or to was")
 _SERIES = _words("first last next past previous top")
 _ADVERBS = re.compile(r"(?:some ?time|somewhere|when|where|who)", re.IGNORECASE)
 _PERSONS = _words(
@@ -81,6 +82,7 @@ _PERSONS = _words(
 _PART_OF_DAY = re.compile(r" (?:morning|afternoon|evening|night)\b")
 _COUNTED = re.compile(r" (?:[a-z]+ ){0,2}([a-z]+s)\b")
 _NUMBERED = re.compile(r"(?:page|step|room|gate|line|version|chapter|number|no|port|day|week|level|floor)$")
+_NUMBERED_THING = re.compile(r"\d{4,}")
 _ID_NOUN = _words("id ids number no code reference ref")
 _BEFORE_ID_NOUN = _words(
     """
@@ -105,6 +107,13 @@ def qualifies(text: str, end: int) -> bool:
 def is_small_word(word: str) -> bool:
     """Whether it is a determiner, a preposition or its like, behind which a new phrase begins."""
     return word in _DETERMINERS or word in _GO_ON
+
+
+def find_container(text: str, start: int, end: int) -> Place | None:
+    """The place of a name before `folder`, `file` or their like, which is enough without it."""
+    plain = find_next_word(text, end)
+    owned = find_word_before(text, start) in _DETERMINERS - {"a", "an"}
+    return Place(start, end + 1, dropped="") if owned and plain.islower() and plain.isalpha() else None
 
 
 def find_place(text: str, one: Mention) -> Place | None:
@@ -221,6 +230,8 @@ def _find_time(text: str, one: Mention, start: int, end: int, before: str) -> Pl
 
 
 def _find_number(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
+    if _NUMBERED_THING.fullmatch(one.text) and before.isalpha() and not is_small_word(before):
+        return _find_id(text, one, start, end, before)
     if before in _AFTER_NUMBER:
         return Place(start, end, lambda entry: not _is_count(entry))
     named = before in (one.thing or "").split() or (before.isalpha() and not _NUMBERED.search(before))
