@@ -101,12 +101,12 @@ class Sessions:
         if session_id is None:
             found = await self._infer(claim, hints)
             return found._replace(session=self._resident(found.session))
-        session = await self.get(session_id)
+        session = None if (unknown := self._is_unknown(session_id)) else await self.get(session_id)
         if session is not None and session.record.status is SessionStatus.CLOSED and not claim.session_id:
             session_id = await self._keys.owner_now(claim.caller) or session_id
             session = await self.get(session_id)
         if session is None:
-            if self._was_deleted(session_id):
+            if not unknown and self._was_deleted(session_id):
                 raise unknown_session(session_id)
             opening = self._make_opening(session_id, claim.identity if claim.session_id else "key", claim)
             session = await self._open_unseen(opening)
@@ -184,20 +184,22 @@ class Sessions:
             session = None
         if session is not None:
             return session
+        if self._is_unknown(session_id):
+            return None
         task = self._loading.get(session_id)
         if task is None:
-            if self._is_new(session_id):
-                return None
             task = self._loading[session_id] = asyncio.create_task(self._load(session_id))
             task.add_done_callback(lambda _: self._loading.pop(session_id, None))
         return await asyncio.shield(task)
 
-    def _is_new(self, session_id: str) -> bool:
-        """Whether the store certainly has no such session, as for most that aren't in memory. One point
+    def _is_unknown(self, session_id: str) -> bool:
+        """Whether nobody certainly has or had such a session, as for most that aren't in memory. One point
         query: handing it to a thread would take ten times as long.
         """
+        if self._live.peek(session_id) is not None or session_id in self._loading:
+            return False
         try:
-            return self._store.session(session_id) is None
+            return self._store.is_unknown(session_id)
         except StoreError:
             return False
 

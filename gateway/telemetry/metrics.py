@@ -82,7 +82,8 @@ class Metrics:
         # Cached: looking up a child by its labels takes longer than counting.
         self._requests_of = cache(requests.labels)
         self._turns_of = cache(self.counter("crosswind_turns", "Turns recorded", "fitness").labels)
-        self.events = self.counter("crosswind_events", "Noise that was injected", "operator")
+        events = self.counter("crosswind_events", "Noise that was injected", "operator")
+        self._events_of = cache(events.labels)
         self.events_withheld = self.counter(
             "crosswind_events_withheld", "Noise that was withheld", "operator"
         )
@@ -213,7 +214,7 @@ class Metrics:
         self._uncounted[self._turns_of(turn.fitness)] += 1
         for event in events:
             if event.after is not None:
-                self.events.labels(event.operator).inc()
+                self._uncounted[self._events_of(event.operator)] += 1
             elif event.withheld:
                 self.events_withheld.labels(event.operator).inc()
 

@@ -5,7 +5,9 @@ Reading a chunk alone costs several times what relaying it does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter
 from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
@@ -64,6 +66,8 @@ class _WideChunk(_Chunk[D], Generic[D], forbid_unknown_fields=True, gc=False):
 
 _CHUNK_HEAD = frozenset({"id", "object", "created", "model"})
 _WIDE_HEAD = _CHUNK_HEAD | {"system_fingerprint", "service_tier", "obfuscation"}
+_get_choices, _get_usage = attrgetter("choices"), attrgetter("usage")
+_get_index, _get_finish_reason, _get_content = map(attrgetter, ("index", "finish_reason", "delta.content"))
 _narrow = msgspec.json.Decoder(list[_Chunk[_Delta]])
 _wide = msgspec.json.Decoder(list[_WideChunk[_WideDelta]])
 
@@ -96,25 +100,26 @@ class TextDeltas:
         chunks = self._decode(events)
         if chunks is None or (not self._knows_head and self._brings_head(chunks, head)):
             return None
-        added = Addition(parts=[])
-        texts: list[str] = []
-        for at, chunk in enumerate(chunks):
-            if chunk.usage is not None:
-                added.usage = chunk.usage
-            for choice in chunk.choices:
-                if choice.index != added.index:
-                    if added.index is not None:
-                        return None
-                    added.index = choice.index
-                if choice.finish_reason is not None:
-                    added.finish_reason = choice.finish_reason
-                    added.from_finish = added.from_finish or len(chunks) - at
-                if self._is_wide:
-                    added.parts += _list_parts(choice.delta)
-                elif choice.delta.content is not UNSET:
-                    texts.append(choice.delta.content)
-        if texts:
-            added.parts.append(("content", "".join(texts)))
+        # By functions in C: there is a chunk for each token.
+        rows = [*map(_get_choices, chunks)]
+        choices = [*chain.from_iterable(rows)]
+        added = Addition(parts=[], usage=_find_last(map(_get_usage, chunks)))
+        if not choices:
+            return added
+        added.index = choices[0].index
+        if len({*map(_get_index, choices)}) > 1:
+            return None
+        reasons = [*map(_get_finish_reason, choices)]
+        if (reason := _find_last(reasons)) is not None:
+            added.finish_reason = reason
+            first = choices[min(map(reasons.index, {*reasons} - {None}))]
+            added.from_finish = len(rows) - rows.index([first])
+        if self._is_wide:
+            added.parts = [part for choice in choices for part in _list_parts(choice.delta)]
+            return added
+        texts = [*map(_get_content, choices)]
+        if texts.count(UNSET) < len(texts):
+            added.parts.append(("content", "".join(filter(None, texts))))
         return added
 
     def _decode(self, events: bytes) -> Sequence[_Chunk[Any]] | None:
@@ -128,7 +133,7 @@ class TextDeltas:
         """Whether a chunk brings a member of the answer's head that isn't known yet."""
         new = (_WIDE_HEAD if self._is_wide else _CHUNK_HEAD) - head.keys()
         self._knows_head = not new
-        return any(getattr(chunk, name) is not None for chunk in chunks for name in new)
+        return bool(new) and any(getattr(chunk, name) is not None for chunk in chunks for name in new)
 
 
 def _decode(events: bytes, decoder: msgspec.json.Decoder[list[C]]) -> list[C] | None:
@@ -143,6 +148,14 @@ def _decode(events: bytes, decoder: msgspec.json.Decoder[list[C]]) -> list[C] | 
     # There must be as many values as events: each separator of 8 bytes has become a comma.
     alone = len(events) - 8 - len(array) == 7 * (len(found) - 1)
     return found if alone and events.count(b"\n") == 2 * len(found) else None
+
+
+def _find_last(values: Iterable[C | None]) -> C | None:
+    """The last one that isn't None."""
+    listed = [*values]
+    if listed.count(None) == len(listed):
+        return None
+    return next(one for one in reversed(listed) if one is not None)
 
 
 def _list_parts(delta: _WideDelta) -> list[tuple[str, str | None]]:

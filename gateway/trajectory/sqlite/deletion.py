@@ -37,6 +37,10 @@ WHERE json_extract(excluded.value_json, '$.highest') > json_extract(value_json, 
 _DELETED = """
 INSERT INTO deleted_session VALUES (?, arrival()) ON CONFLICT DO UPDATE SET arrival = excluded.arrival"""
 _IS_DELETED = "SELECT 1 FROM deleted_session WHERE digest = ?"
+_IS_UNKNOWN = (
+    "SELECT NOT EXISTS (SELECT 1 FROM session WHERE id = ?) "
+    "AND NOT EXISTS (SELECT 1 FROM deleted_session WHERE digest = ?)"
+)
 _FORGET = """
 DELETE FROM deleted_session WHERE digest IN (SELECT digest FROM deleted_session WHERE arrival < ? LIMIT ?)"""
 
@@ -92,6 +96,11 @@ def sweep(connection: sqlite3.Connection, most: int) -> int:
 def was_deleted(connection: sqlite3.Connection, session_id: str) -> bool:
     """Whether a session of this id was deleted of late. Its id itself is not kept."""
     return connection.execute(_IS_DELETED, (_digest(session_id),)).fetchone() is not None
+
+
+def is_unknown(connection: sqlite3.Connection, session_id: str) -> bool:
+    """Whether there is no session of this id, and none was deleted of late."""
+    return bool(connection.execute(_IS_UNKNOWN, (session_id, _digest(session_id))).fetchone()[0])
 
 
 def forget_deleted(connection: sqlite3.Connection, before: int, most: int) -> int:

@@ -27,7 +27,7 @@ from crosswind.gateway.trajectory.sqlite.connection import (
     private_file,
     translate_errors,
 )
-from crosswind.gateway.trajectory.sqlite.deletion import AT_ONCE, forget_deleted, sweep, was_deleted
+from crosswind.gateway.trajectory.sqlite.deletion import AT_ONCE, forget_deleted, is_unknown, sweep, was_deleted
 from crosswind.gateway.trajectory.sqlite.files import StoreFiles
 from crosswind.gateway.trajectory.sqlite.known_sessions import KnownSessions
 from crosswind.gateway.trajectory.sqlite.readers import Readers
@@ -193,6 +193,7 @@ class SqliteStore(Store):
     settings = _snapshot(queries.settings)
     settings_as_they_came = _snapshot(queries.settings_as_they_came)
     was_deleted = _look(was_deleted)
+    is_unknown = _look(is_unknown)
     completed_groups = _snapshot(queries.completed_groups)
     group = _snapshot(queries.group)
     prunable_sessions = _snapshot(maintenance.prunable_sessions)
