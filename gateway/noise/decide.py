@@ -7,7 +7,6 @@ same request under the same circumstances gives the same decision again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -25,8 +24,7 @@ from crosswind.injectors.engine.resume import MessageNoise
 from crosswind.injectors.wording import Texts
 
 
-@dataclass(frozen=True, slots=True)
-class Circumstances:
+class Circumstances(msgspec.Struct, frozen=True, gc=False):
     """What a request's noise depends on besides its session. `enabled` is the kill switch."""
 
     enabled: bool

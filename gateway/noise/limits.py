@@ -50,11 +50,8 @@ class AbortWatch:
         self._clock = clock
         self._outcomes: deque[_Outcome] = deque()
         self._failures = self._timed = self._slow = 0
-
-    @property
-    def active(self) -> bool:
+        self.active = abort.error_rate is not None or abort.latency is not None
         """Whether there is a threshold."""
-        return self._abort.error_rate is not None or self._abort.latency is not None
 
     def note(self, *, failed: bool, seconds: float | None) -> None:
         """Count an exchange that noise didn't fail, and switch noise off if a threshold is passed. `seconds`

@@ -114,7 +114,7 @@ def add_noise(
     try:
         if session.behind or not request.certain:
             # Another worker may have decided otherwise: show what is known, and decide nothing.
-            known = decide(session, codec, request, place, dataclasses.replace(now, allow_new=False))
+            known = decide(session, codec, request, place, replace(now, allow_new=False))
             known.write_prompt(request)
             return Noise(known.texts.replacements, tools=known.tools, unfit=Fitness.LEDGER_UNAVAILABLE)
         decided = decide(session, codec, request, place, now)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import structlog
+from msgspec import structs
 
 from crosswind.gateway.noise.decide import Circumstances, decide, may_decide
 from crosswind.gateway.noise_model.generation import TextGenerator, writes_for
@@ -87,7 +88,7 @@ class TextPreparation:
         deadline = loop.time() + self.generator.model.wait
         try:
             for _ in range(MOST_PASSES):
-                decide(session, codec, request, place, replace(now, texts=prepared))
+                decide(session, codec, request, place, structs.replace(now, texts=prepared))
                 if not prepared.wanted:
                     break
                 await self._fetch(prepared, session, deadline - loop.time(), redactor)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from collections.abc import Set as AbstractSet
 from typing import Any
 
 import msgspec
@@ -35,7 +34,6 @@ class Frame:
     __slots__ = (
         "_edited",
         "_member",
-        "_members",
         "_moved",
         "_pieces",
         "_raw",
@@ -43,6 +41,7 @@ class Frame:
         "_whole",
         "head",
         "key",
+        "members",
         "model",
         "options",
         "size",
@@ -56,7 +55,7 @@ class Frame:
         self.text = self.head + self.tail
         self.options: RequestOptions | None = None
         self._member = member if last > first else None
-        self._members = document.members
+        self.members = document.members
         """As they stood in that body."""
         self._moved = last, first - last
         """From where on they stand elsewhere in the text, and by how much."""
@@ -71,29 +70,21 @@ class Frame:
         self.size = 5 * len(self.text)
         """Its bytes in memory."""
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._members
-
-    @property
-    def names(self) -> AbstractSet[str]:
-        """The names of all members."""
-        return self._members.keys()
-
     def document(self, body: bytes) -> Document:
         """The whole body, which has this frame and an array of messages, as a document."""
         at, by = self._moved
-        return _shift(self._members, body, at, by + len(body) - len(self.text))
+        return _shift(self.members, body, at, by + len(body) - len(self.text))
 
     @property
     def _document(self) -> Document:
         """The text as a document."""
         if self._whole is None:
-            self._whole = _shift(self._members, self.text, *self._moved)
+            self._whole = _shift(self.members, self.text, *self._moved)
         return self._whole
 
     def _span(self, name: str) -> tuple[int, int] | None:
         """Where a member's value stands in the text."""
-        span = self._members.get(name)
+        span = self.members.get(name)
         if span is None:
             return None
         at, by = self._moved

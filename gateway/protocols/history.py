@@ -117,7 +117,7 @@ class History:
         if read.is_user or read.own_text:
             read = read_transcript(read, before.parsed.written_calls if before is not None else ())
         items = self._read_items(index, read) if read.parts or read.is_user else ()
-        stored = mask(raw)
+        stored = raw if mask is hide_nothing else mask(raw)
         # The chain covers this body only: what the upstream holds was stored with earlier turns.
         parent = before.received if before is not None and index > self.held else None
         received = Chain(parent, stored, said=_find_said(read))

@@ -85,7 +85,7 @@ def capture_edits(
     if not training:
         return edits, ()
     neutralised = tuple(
-        name for name, values in NEUTRAL.items() if name in frame and frame.value(name) not in values
+        name for name, values in NEUTRAL.items() if name in frame.members and frame.value(name) not in values
     )
     return edits | dict.fromkeys(neutralised), neutralised
 
@@ -96,7 +96,7 @@ def find_constraints(frame: Frame, edits: Mapping[str, bytes | None]) -> Iterato
     def value(name: str) -> Any:
         return decode_or_none(edits[name]) if name in edits else frame.value(name)
 
-    names = frame.names | edits.keys()
+    names = frame.members.keys() | edits.keys()
     for name in _UNCONSTRAINED.keys() & names:
         if value(name) not in _UNCONSTRAINED[name]:
             yield name

@@ -36,17 +36,15 @@ from crosswind.gateway.proxy.short_circuit import ShortCircuit
 from crosswind.gateway.proxy.transparent import TransparentTurns
 from crosswind.gateway.proxy.websockets import WebSockets
 from crosswind.gateway.recorder.redaction import Redactor
-from crosswind.gateway.recorder.remains import Remains
 from crosswind.gateway.sessions.destroyed import Beginning
 from crosswind.gateway.sessions.inference import SessionHints
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.turns import TurnRequest
 from crosswind.gateway.telemetry.access import log_request
-from crosswind.gateway.telemetry.logs import add_session_to_log_context, bind_log_context
+from crosswind.gateway.telemetry.logs import bind_log_context
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.fitness import Source
-from crosswind.gateway.trajectory.record import Delivered
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.recording import Recording
 from crosswind.gateway.upstreams.response import UpstreamResponse
@@ -99,11 +97,11 @@ class Proxy:
         route = entry.route
         status: int | str = "gone"
         started = time.monotonic()
-        bind_log_context(request=next(_numbers))
+        logged = bind_log_context(request=next(_numbers))
         self.metrics.in_flight += 1
         try:
             if route.codec is not None:
-                status = await self._turn(http, entry, route.codec)
+                status = await self._turn(http, entry, route.codec, logged)
             elif route.kind == HEALTH:
                 status = 200
                 await http.answer(200, b'{"status":"ok"}')
@@ -112,10 +110,10 @@ class Proxy:
         except ServiceError as error:
             status = error.status
             self.metrics.count_failure(error)
-            error.message = self._redactor(entry).mask_name(error.message)
+            error.message = self._mask(entry, error.message)
             await self._answer_error(http, route.shape, error)
         except ClientGone:
-            _log.debug("the client went away", path=self._redactor(entry).mask_name(route.path or ""))
+            _log.debug("the client went away", path=self._mask(entry, route.path or ""))
         except asyncio.CancelledError:
             # The server cuts the requests that last longer than its drain, and waits for this answer.
             if not http.gone:
@@ -123,7 +121,7 @@ class Proxy:
                 await self._answer_cut(http, route.shape)
         except Exception:
             status = 500
-            _log.exception("a defect of the gateway", path=self._redactor(entry).mask_name(route.path or ""))
+            _log.exception("a defect of the gateway", path=self._mask(entry, route.path or ""))
             defect = ServiceError(500, _DEFECT, kind="server_error", code="internal")
             await self._answer_error(http, route.shape, defect)
         finally:
@@ -140,9 +138,9 @@ class Proxy:
         self.metrics.count_failure(cut)
         await self._answer_error(http, shape, cut)
 
-    def _redactor(self, entry: Entry, remains: Remains | None = None) -> Redactor:
-        """The redactor that knows the request's own credentials."""
-        return self.redactor.of_turn(entry.secrets, remains)
+    def _mask(self, entry: Entry, text: str) -> str:
+        """A text without secrets, the request's own credentials among them."""
+        return self.redactor.of_turn(entry.secrets).mask_name(text)
 
     def _admit(self, http: HttpRequest, entry: Entry) -> Caller:
         """The caller. ServiceError where the request isn't let in."""
@@ -156,8 +154,8 @@ class Proxy:
             entry.caller = self.authenticator.identify(first, http.query.decode("latin-1"))
         return entry.caller
 
-    async def _turn(self, http: HttpRequest, entry: Entry, codec: Codec) -> int:
-        """Read the body, find its session, and make the turn."""
+    async def _turn(self, http: HttpRequest, entry: Entry, codec: Codec, logged: dict[str, Any]) -> int:
+        """Read the body, find its session, and make the turn. `logged`: what its log lines say of it."""
         route, caller = entry.route, entry.caller or self._admit(http, entry)
         claim = read_claim(http, route, caller, self.settings)
         if (raw := http.take_whole(self.settings.limits.body)) is not None:
@@ -176,7 +174,7 @@ class Proxy:
         call = IncomingCall(http, entry, codec, caller, upstream, body)
         hints = SessionHints() if named or split is None else call.hints(split)
         session, beginning = await self.sessions.find(claim, hints)
-        add_session_to_log_context(session.record.id)
+        logged["session"] = session.record.id
         if self.ownership is not None:
             await self.ownership.check_body(body.body, session.record.tenant or "")
         session.busy += 1
@@ -216,23 +214,23 @@ class Proxy:
         with a retry and is over.
         """
         http, codec = call.http, call.codec
-        redactor = self._redactor(call.entry, session.remains)
+        redactor = self.redactor.of_turn(call.entry.secrets, session.remains)
         continues = split.held_by is not None or split.refers
         certain = not continues or await self.sessions.histories.restore(session, codec, split)
         request = codec.read(split, session.reader(codec), redactor.mask)
         request.certain = certain
         digest = request.digest()
-        key, retry = (session.record.id, digest), call.entry.counted_retry
-        joins = retry or session.turns.is_repeat(call.entry.idempotency_key, digest)
+        key, retry, named = (session.record.id, digest), call.entry.counted_retry, call.entry.idempotency_key
+        joins = retry or (named is not None and session.turns.is_repeat(named, digest))
         if joins and (shared := self.shared.find(key)) is not None:
             http.cancel_when_gone()
             return await self.shared.join(key, shared, http)
         retry = retry or (beginning is not None and beginning.retried is not None)
-        named = call.entry.idempotency_key
         turn = TurnRequest(request.chain, digest, retry, request.previous_response, named)
         place = await self.sessions.place(session, turn)
         exchange, body = await self.builder.build(call, session, request, place, redactor)
-        exchange.begin(beginning)
+        if beginning is not None:
+            exchange.begin(beginning)
         http.cancel_when_gone()
         if self.preparation is not None:
             self.preparation.look_ahead_of_message(exchange)
@@ -328,8 +326,7 @@ class Proxy:
         settled = await self.recording.settle(exchange)
         error.message = exchange.redactor.mask_name(error.message)
         await self._answer_error(sink, exchange.codec, error)
-        delivered = Delivered.NO if sink.broken else Delivered.YES
-        self.recording.record_delivery(exchange, settled, delivered)
+        self.recording.record_delivery(exchange, settled, delivered=not sink.broken)
         return error.status
 
     async def _answer_error(self, sink: ResponseSink, shape: Codec | None, error: ServiceError) -> None:

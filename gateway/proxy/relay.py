@@ -25,7 +25,6 @@ from crosswind.gateway.proxy.stream import (
     without,
 )
 from crosswind.gateway.trajectory.fitness import Source
-from crosswind.gateway.trajectory.record import Delivered
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.inner_rounds import next_body
 from crosswind.gateway.turn.recording import Recording
@@ -84,7 +83,7 @@ class ResponseRelay:
             answer = await again(following)
             with closing(answer):
                 read = exchange.answer.read_body(await answer.read_all(limit))
-        if exchange.answer.unanswered:
+        if exchange.noise.tools is not None and exchange.answer.unanswered:
             read = exchange.answer.conclude()
         edited = exchange.edited
         body = read if edited else raw
@@ -96,8 +95,7 @@ class ResponseRelay:
             body = shape_answer(exchange, body, headers)
             settled = await self.recording.settle(exchange)
             await sink.answer(answer.status, body, headers)
-        delivered = Delivered.NO if sink.broken else Delivered.YES
-        self.recording.record_delivery(exchange, settled, delivered)
+        self.recording.record_delivery(exchange, settled, delivered=not sink.broken)
 
     async def _relay_unread(
         self, sink: ResponseSink, exchange: Exchange, answer: UpstreamResponse, begun: bytes
@@ -122,6 +120,4 @@ class ResponseRelay:
         settled = await self.recording.settle(exchange)
         # Without an end the server cuts the connection, as the client would have seen it.
         await (sink.end(last) if cut is None else sink.chunk(last))
-        self.recording.record_delivery(
-            exchange, settled, Delivered.NO if cut or sink.broken else Delivered.YES
-        )
+        self.recording.record_delivery(exchange, settled, delivered=cut is None and not sink.broken)

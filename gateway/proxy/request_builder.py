@@ -7,10 +7,11 @@ request was not processed, so that asking again costs one round trip.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import structlog
+from msgspec.structs import replace
 
 from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.settings import Settings
@@ -63,7 +64,9 @@ class RequestBuilder:
         redactor: Redactor,
     ) -> tuple[Exchange, bytes]:
         """The exchange to come, and the body to send. Noise that can't be written is taken back."""
-        noise = await self._add_noise(call, session, request, place, redactor)
+        noise = Noise()
+        if session.plan.rules:
+            noise = await self._add_noise(call, session, request, place, redactor)
         offered = call.upstream.dialect.token_ids
         wanted = call.codec.returns_tokens and session.captures(self.settings.capture, offered)
         captured = wanted and not call.upstream.tokenless
@@ -139,7 +142,10 @@ class RequestBuilder:
             if neutralised:
                 _log.info("sampling knobs neutralised", turn=place.index, knobs=neutralised)
         renamed = call.upstream.edits(request.model) if call.upstream.renames else {}
-        body, sent, edits = write_body(request, noise, redactor.mask, capture, renamed)
+        received = request.stored_view(redactor.mask)
+        body, sent, edits = request.split.body, received, dict[str, bytes | None]()
+        if noise.replacements or noise.tools is not None or capture or renamed or request.edits:
+            body, sent, edits = write_body(request, noise, redactor.mask, capture, renamed)
         answer = (
             codec.answer_reader(request, captured=captured)
             if noise.tools is None
@@ -151,10 +157,11 @@ class RequestBuilder:
             request,
             place,
             noise,
-            request.stored_view(redactor.mask),
+            received,
             sent,
             answer,
             captured,
+            captured or noise.tools is not None or bool(request.edits),
             redactor,
             trace=call.trace if self.settings.telemetry.endpoint else (),
             edits=edits,
@@ -189,7 +196,7 @@ async def _refuses_capture(answer: UpstreamResponse, exchange: Exchange, upstrea
         refusal = await answer.read_up_to(_REFUSAL_BYTES)
     finally:
         answer.close()
-    if _FIELD in refusal and _FIELD.decode() not in exchange.request.frame:
+    if _FIELD in refusal and _FIELD.decode() not in exchange.request.frame.members:
         upstream.tokenless = True
         _log.warning("an upstream refuses to be asked for token ids", upstream=upstream.name)
     return True

@@ -13,7 +13,6 @@ from crosswind.gateway.http.request import JSON
 from crosswind.gateway.protocols.json_values import encode
 from crosswind.gateway.protocols.provider_errors import ProviderErrors, status_phrase
 from crosswind.gateway.proxy.response_sink import ResponseSink
-from crosswind.gateway.trajectory.record import Delivered
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.recording import Recording
 from crosswind.injectors.faults import BlankAnswer, Close, ProviderRefusal, Reply, Wait
@@ -55,7 +54,7 @@ class ShortCircuit:
         return None
 
     async def _close(self, sink: ResponseSink, exchange: Exchange, operator: str, *, reset: bool) -> int:
-        async with self._recorded(exchange, operator, "the connection was closed", Delivered.NO):
+        async with self._recorded(exchange, operator, "the connection was closed", delivered=False):
             sink.cut(reset=reset)
         return CUT
 
@@ -108,7 +107,8 @@ class ShortCircuit:
         exchange: Exchange,
         operator: str,
         message: str,
-        delivered: Delivered = Delivered.YES,
+        *,
+        delivered: bool = True,
         shown: bytes | None = None,
     ) -> AsyncIterator[None]:
         """Record the turn before its answer is sent, and the delivery after."""
@@ -117,4 +117,4 @@ class ShortCircuit:
         exchange.inject_failure(operator, message, shown)
         settled = await self.recording.settle(exchange)
         yield
-        self.recording.record_delivery(exchange, settled, delivered)
+        self.recording.record_delivery(exchange, settled, delivered=delivered)

@@ -20,7 +20,7 @@ from crosswind.gateway.http.sse import EventSplitter, SseEvent
 from crosswind.gateway.protocols.answer import UNREAD, Passage
 from crosswind.gateway.proxy.response_sink import FaultySink, ResponseSink, edit_of
 from crosswind.gateway.trajectory.fitness import Source
-from crosswind.gateway.trajectory.record import Delivered, Durable
+from crosswind.gateway.trajectory.record import Durable
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.inner_rounds import next_body
 from crosswind.gateway.turn.recording import Recording
@@ -89,11 +89,9 @@ class StreamRelay:
         settled = self._settled or await self._settle(last=cut is None)
         if cut is None:
             await sink.end(self._pending)
-            delivered = Delivered.NO if sink.broken else Delivered.YES
         else:
             await self._end_cut(cut)
-            delivered = Delivered.NO
-        self._recording.record_delivery(exchange, settled, delivered)
+        self._recording.record_delivery(exchange, settled, delivered=cut is None and not sink.broken)
 
     async def _relay(self, answer: UpstreamResponse) -> None:
         """Relay a round's stream to its end, and record the turn where that is due before the end."""
@@ -130,7 +128,7 @@ class StreamRelay:
         self._settled = settled = await self._recording.settle(exchange)
         self._pending, self._released = bytes(self._held), True
         self._held.clear()
-        if exchange.answer.unanswered:
+        if exchange.noise.tools is not None and exchange.answer.unanswered:
             self._pending += exchange.answer.conclude()
         if not last:
             await self._send()

@@ -95,19 +95,16 @@ def wake(submissions: Sequence[Submission]) -> None:
 
 def weigh(rows: Sequence[Row]) -> int:
     """Estimate the bytes of memory that only these rows hold."""
-    held = _ROW_BYTES * len(rows)
-    for row in rows:
-        if isinstance(row, Turn):
-            held += _weigh_turn(row)
-    return held
+    return _ROW_BYTES * len(rows) + sum([_weigh_turn(row) for row in rows if type(row) is Turn])
 
 
 def _weigh_turn(turn: Turn) -> int:
-    held = 3 * _ROW_BYTES
-    received, sent = turn.received, turn.sent
-    for view in (received, None if sent is received else sent, turn.produced, turn.delivered_view):
+    held, frame = 3 * _ROW_BYTES, None
+    for view in (turn.received, turn.sent, turn.produced, turn.delivered_view):
         if view is not None:
-            held += sum([len(piece) for piece in view.frame if piece is not None])
+            if view.frame is not frame:
+                frame = view.frame
+                held += sum(map(len, filter(None, frame)))
             if view.chain is not None:
                 held += len(view.chain.body)
     for completion in turn.completions:

@@ -61,7 +61,8 @@ class Recorder:
         self._retry_first_s = retry_first_s
         self._retry_most_s = retry_most_s
         self._linger_s = linger_s
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._queue: deque[Submission] = deque()
         self._queued = self._queued_bytes = 0
         self._written = self._refused = self._dropped = self._commits = self._failures = 0
@@ -91,13 +92,12 @@ class Recorder:
         """Queue the rows for nobody to wait for. A crash within `linger_s` may lose them."""
         self._enqueue(rows, True, None, False)
 
-    async def wait_durable(self, submission: Submission, wait_s: float | None = None) -> Durable:
-        """Wait for the submission's commit, `durability_wait_s` at most unless told otherwise.
+    async def wait_durable(self, submission: Submission) -> Durable:
+        """Wait for the submission's commit, `durability_wait_s` at most.
 
         YES: on disk. LATE: still queued until the store can write. LOST: never.
         """
-        outcome = await submission.outcome(self._durability_wait_s if wait_s is None else wait_s)
-        return Durable.LATE if outcome is None else outcome
+        return await submission.outcome(self._durability_wait_s) or Durable.LATE
 
     async def ensure_durable(self, submission: Submission, wait_s: float | None = None) -> None:
         """Wait until the rows are on disk, before telling a client so. Raises NotDurable otherwise."""
@@ -149,7 +149,7 @@ class Recorder:
     ) -> Submission:
         kept = rows if self._detail is Detail.FULL else filter_rows(rows, self._detail)
         submission = Submission(kept, weigh(kept), retry, loop)
-        with self._changed:
+        with self._lock:
             if not kept and (rows or not self._queued):
                 submission.settle(Durable.YES)
             elif self._closing:
@@ -265,7 +265,7 @@ class Recorder:
         self._settle(part, Durable.LOST, error)
 
     def _finish_commit(self, part: list[Submission]) -> None:
-        with self._changed:
+        with self._lock:
             self._commits += 1
             rows = self._take_off(part)
             self._written += rows

@@ -63,21 +63,21 @@ class Redactor:
 
     def mask(self, segment: bytes) -> bytes:
         """Mask the segment for storage; return the same object if it has no secret."""
-        if len(segment) < SHORTEST or (segment in self._clear and not self._remains):
+        if len(segment) < SHORTEST or (segment in self._clear and not self.has_seen_secrets):
             return segment
-        masked = segment
+        masked, remains = segment, self._remains
         for credential in self._known:
             if credential in masked:
                 masked = masked.replace(credential, MASK)
-                if self._remains is not None:
-                    self._remains.add((credential,))
+                if remains is not None:
+                    remains.add((credential,))
         if self._known and escapes_keys(masked):
             masked = self._mask_escaped(masked)
         if self.mode != "redact":
             return masked
         if masked not in self._clean:
             masked = self._mask_shaped(masked)
-        if self._remains:
+        if remains is not None and remains.secrets:
             masked = self._mask_remains(masked)
         if masked is segment and len(self._clear) < _MOST_CLEAR:
             self._clear += b"\0" + segment
@@ -89,13 +89,13 @@ class Redactor:
 
     def _is_name_of_parts(self, name: bytes) -> bool:
         """Whether it is a text's part, or made of some, as anchors are: `call:` and a call's id."""
-        clear = b"" if self._remains else self._clear
+        clear = b"" if self.has_seen_secrets else self._clear
         parts = (name,) if name in clear else name.replace(b"#", b":").split(b":")
         return all(len(part) < _SHORT_PART or part in clear for part in parts)
 
     def mask_text(self, text: str) -> str:
         raw = text.encode("utf-8", "surrogatepass")
-        if self._clear and not self._remains and _written_in_json(raw) in self._clear:
+        if self._clear and not self.has_seen_secrets and _written_in_json(raw) in self._clear:
             return text
         masked = self.mask(raw)
         return text if masked is raw else masked.decode("utf-8", "surrogatepass")
@@ -123,7 +123,7 @@ class Redactor:
     @property
     def has_seen_secrets(self) -> bool:
         """Whether the session has shown a secret."""
-        return bool(self._remains)
+        return self._remains is not None and bool(self._remains.secrets)
 
     def contains_secret(self, segment: bytes) -> bool:
         """Whether the segment contains a secret, in any mode."""
@@ -155,9 +155,7 @@ class Redactor:
         return replace_spans(segment, spans)
 
     def _mask_remains(self, segment: bytes) -> bytes:
-        if not self._remains:
-            return segment
-        spans = self._remains.find(segment)
+        spans = self._remains.find(segment) if self._remains is not None and self._remains.secrets else []
         return replace_spans(segment, spans) if spans else segment
 
 

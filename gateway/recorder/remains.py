@@ -30,23 +30,20 @@ _QUOTES = frozenset(b"\"'")
 class Remains:
     """The secrets that a session has shown."""
 
-    __slots__ = ("_pieces", "_secrets")
+    __slots__ = ("_pieces", "secrets")
 
     def __init__(self) -> None:
-        self._secrets = self._pieces = _NONE
+        self.secrets = self._pieces = _NONE
         """Every third piece: what is left of a secret in one part of 8 characters or more has one of them."""
 
-    def __bool__(self) -> bool:
-        return bool(self._secrets)
-
     def add(self, secrets: Iterable[bytes]) -> None:
-        if self._secrets is _NONE:
-            self._secrets, self._pieces = set(), set()
+        if self.secrets is _NONE:
+            self.secrets, self._pieces = set(), set()
         for secret in secrets:
             bare = _strip(Readable(secret).text)[-_MOST_BYTES:]
-            if len(bare) >= _SHORTEST and len(self._secrets) < _MOST_SECRETS:
+            if len(bare) >= _SHORTEST and len(self.secrets) < _MOST_SECRETS:
                 starts = (*range(0, len(bare) - _PIECE + 1, _STRIDE), len(bare) - _PIECE)
-                self._secrets.add(bare)
+                self.secrets.add(bare)
                 self._pieces.update(bare[at : at + _PIECE] for at in starts)
 
     def find(self, segment: bytes) -> list[Span]:
@@ -71,7 +68,7 @@ class Remains:
     def _covered(self, bare: bytes) -> Iterator[Span]:
         """The parts of a text without its white space that pieces of secrets cover."""
         pieces = {
-            secret[at : at + _PIECE] for secret in self._secrets for at in range(len(secret) - _PIECE + 1)
+            secret[at : at + _PIECE] for secret in self.secrets for at in range(len(secret) - _PIECE + 1)
         }
         begin = end = -1
         for at in range(len(bare) - _PIECE + 1):

@@ -67,15 +67,12 @@ def shows_debug() -> bool:
 _log_context: ContextVar[dict[str, Any] | None] = ContextVar("log_context", default=None)
 
 
-def bind_log_context(**values: Any) -> None:
-    """Add these values to every log line of this task and the tasks it starts."""
+def bind_log_context(**values: Any) -> dict[str, Any]:
+    """Add these values to every log line of this task and the tasks it starts, and what is added to the
+    dictionary later.
+    """
     _log_context.set(values)
-
-
-def add_session_to_log_context(session_id: str) -> None:
-    """Add the session to the log lines of the request that is being served, once it is known."""
-    if (context := _log_context.get()) is not None:
-        context["session"] = session_id
+    return values
 
 
 def _merge_log_context(

@@ -8,10 +8,10 @@ pieces. Joined in order they are the exact bytes of the body. Prompt token ids f
 from __future__ import annotations
 
 import base64
-import hashlib
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
+from hashlib import blake2b
 from typing import Any
 
 KEY_BYTES = 16
@@ -27,9 +27,9 @@ _LONG = 1 << 18
 def content_key(body: bytes) -> bytes:
     """The 128-bit key of these bytes."""
     if not _UNYIELDING < len(body) < _LONG:
-        return hashlib.blake2b(body, digest_size=KEY_BYTES).digest()
+        return blake2b(body, digest_size=KEY_BYTES).digest()
     # To get the interpreter back from the thread that writes can take 5 ms: in small bites it is kept.
-    hasher, view = hashlib.blake2b(digest_size=KEY_BYTES), memoryview(body)
+    hasher, view = blake2b(digest_size=KEY_BYTES), memoryview(body)
     for start in range(0, len(body), _UNYIELDING):
         hasher.update(view[start : start + _UNYIELDING])
     return hasher.digest()
@@ -51,7 +51,7 @@ class Chain:
         self.parent = parent
         self.body = body
         self.block = content_key(body) if block is None else block
-        self.key: bytes = hashlib.blake2b(before + self.block, digest_size=KEY_BYTES).digest()
+        self.key: bytes = blake2b(before + self.block, digest_size=KEY_BYTES).digest()
         self.depth: int = 1 if parent is None else parent.depth + 1
         self.says = b""
         """A digest of what is said up to here; empty where that isn't known."""

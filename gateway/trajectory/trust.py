@@ -94,15 +94,13 @@ class Trust:
         self.swapping.clear()
 
     def assess(self, turn: Turn, began_us: int, replicas: Iterable[str] = ()) -> Turn:
-        """Mark a fit turn unfit if its version, or one of the replicas that answered it, is doubted or may
-        be.
+        """Mark a turn, which is fit, unfit if its version, or one of the replicas that answered it, is
+        doubted or may be.
 
         `began_us` is by the clock of the statements. `replicas` are base URLs. A turn of an engine that names
         no versions gets the versions that were serving when it began and ended. If they differ it is unfit:
         no token can be attributed to a version.
         """
-        if turn.fitness != Fitness.FIT:
-            return turn
         names = _sampling_versions(turn)
         if names:
             wrong = any(_is_untrusted(self.versions[name]) for name in names if name in self.versions)

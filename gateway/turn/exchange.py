@@ -19,7 +19,7 @@ from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.hidden_tools import HiddenCall
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.token_capture import find_constraints
-from crosswind.gateway.recorder.redaction import MASK, Redactor
+from crosswind.gateway.recorder.redaction import MASK, SHORTEST, Redactor
 from crosswind.gateway.sessions.destroyed import Beginning
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import TurnPosition
@@ -42,6 +42,8 @@ class Exchange(msgspec.Struct, eq=False):
     sent: View
     answer: AnswerReader
     captured: bool
+    edited: bool
+    """Whether the client gets other bytes than the upstream sent."""
     redactor: Redactor
     trace: tuple[tuple[str, str], ...] = ()
     """The client's trace context."""
@@ -88,18 +90,13 @@ class Exchange(msgspec.Struct, eq=False):
     def too_large(self) -> bool:
         return self.unread is Fitness.ANSWER_TOO_LARGE
 
-    @property
-    def edited(self) -> bool:
-        """Whether the client gets other bytes than the upstream sent."""
-        return self.captured or self.noise.tools is not None or bool(self.request.edits)
-
     def elapsed_us(self) -> int:
         return (time.monotonic_ns() - self.clock) // 1000
 
-    def begin(self, beginning: Beginning | None) -> None:
+    def begin(self, beginning: Beginning) -> None:
         """The request begins a conversation. If it must get through, its faults are withheld."""
         self.beginning = beginning
-        if beginning is not None and beginning.spared:
+        if beginning.spared:
             self.noise.withhold_faults(_SPARED)
 
     def take_over(self, refused: Exchange) -> None:
@@ -239,12 +236,13 @@ class Exchange(msgspec.Struct, eq=False):
         return replace(completion, finish_reason=reason, versions=versions)
 
     def _is_kept(self) -> bool:
-        """Whether the provider may keep the answer. Where `store` is the name of something else, the answer
-        only costs an entry of an index."""
-        return self.codec.name == "responses" or _holds(self.received, b'"store"')
+        """Whether the provider may keep the answer."""
+        return self.codec.name == "responses" or "store" in self.request.frame.members
 
     def _mask_name(self, text: str | None) -> str | None:
-        return None if text is None else self.redactor.mask_name(text)
+        if text is None or (len(text) < SHORTEST and text.isascii()):
+            return text
+        return self.redactor.mask_name(text)
 
     def _judge(self, secret: bool) -> tuple[Fitness, Chain | None]:
         """The turn's fitness, and its prompt's token ids. Of several reasons against it the most serious
@@ -291,4 +289,7 @@ class Exchange(msgspec.Struct, eq=False):
 
 def _holds(view: View, wanted: bytes) -> bool:
     """Whether the frame of a view holds these bytes."""
-    return any(wanted in piece for piece in view.frame if piece is not None)
+    for piece in view.frame:  # noqa: SIM110 a generator costs more than all it does
+        if piece is not None and wanted in piece:
+            return True
+    return False

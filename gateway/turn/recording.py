@@ -16,7 +16,7 @@ from crosswind.gateway.sessions.inference import Inference, find_delivered_ids
 from crosswind.gateway.sessions.profiles import FAULT_SITES
 from crosswind.gateway.telemetry.logs import shows_debug
 from crosswind.gateway.telemetry.metrics import Metrics
-from crosswind.gateway.trajectory.fitness import Source
+from crosswind.gateway.trajectory.fitness import Fitness, Source
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId
 from crosswind.gateway.trajectory.record import Delivered, Delivery, Durable, ProviderObject, Row, Turn
 from crosswind.gateway.trajectory.trust import Trust
@@ -66,10 +66,17 @@ class Recording:
         """Submit the turn with its events and ledger rows, and the session's row with its first turn."""
         relaxed = self.durability is Durability.RELAXED
         session, noise = exchange.session, exchange.noise
-        turn = with_rounds(exchange.build_turn(Durable.LATE if relaxed else Durable.YES), exchange)
-        turn = self.trust.assess(turn, steady_us() - exchange.elapsed_us(), exchange.replicas)
-        rows: list[Row] = [*noise.rows, *ledger_rows(exchange), turn, *noise.events]
-        rows += [*self._record_delivered_ids(exchange, turn), *session.pending]
+        turn = exchange.build_turn(Durable.LATE if relaxed else Durable.YES)
+        rows: list[Row] = [*noise.rows]
+        if noise.tools is not None or exchange.shown is not None:
+            turn = with_rounds(turn, exchange)
+            rows += ledger_rows(exchange)
+        if turn.fitness is Fitness.FIT:
+            turn = self.trust.assess(turn, steady_us() - exchange.elapsed_us(), exchange.replicas)
+        rows += [turn, *noise.events]
+        if session.record.identity == "inferred":
+            rows += self._record_delivered_ids(exchange, turn)
+        rows += session.pending
         if exchange.beginning is not None and exchange.beginning.lost is not None:
             rows.append(exchange.beginning.lost)
         session.pending.clear()
@@ -95,9 +102,7 @@ class Recording:
         """The ids by which later requests of an inferred session will be recognised."""
         session, mapping = exchange.session, exchange.codec.tool_mapping
         view = turn.delivered_view or turn.produced
-        if session.record.identity != "inferred" or not exchange.answer.finished:
-            return []
-        if mapping is None or view is None:
+        if mapping is None or view is None or not exchange.answer.finished:
             return []
         messages = [
             exchange.codec.message_format.parse(decode(raw)) for raw in mapping.history_messages(view.bytes())
@@ -107,24 +112,25 @@ class Recording:
         clean = exchange.redactor.is_clean_name
         return [DeliveredId(name, session.record.id) for name in ids if clean(name)]
 
-    def record_delivery(self, exchange: Exchange, durable: Durable, delivered: Delivered) -> None:
-        """The turn's second row: what became of it after its release."""
+    def record_delivery(self, exchange: Exchange, durable: Durable, *, delivered: bool) -> None:
+        """The turn's second row: what became of it after its release. `delivered`: to its last byte."""
         turn = exchange.turn
         assert turn is not None, "it was settled"
         if self.tracing is not None:
             self.tracing.record(exchange, turn)
         source = None if turn.error is None else turn.error.source
-        if source is not Source.INJECTED:
-            seconds = None if exchange.noise.faults else exchange.elapsed_us() / 1e6
-            self.watch.note(failed=source in (Source.UPSTREAM, Source.OURS), seconds=seconds)
         elapsed_us = exchange.elapsed_us()
+        if self.watch.active and source is not Source.INJECTED:
+            seconds = None if exchange.noise.faults else elapsed_us / 1e6
+            self.watch.note(failed=source in (Source.UPSTREAM, Source.OURS), seconds=seconds)
         self.metrics.count_release(durable, elapsed_us / 1e6)
         if durable is not Durable.YES:
             # A turn of a deleted session is lost, too: only a session that this turn opened is written again.
             exchange.session.unwritten |= durable is Durable.LOST and exchange.opens
             _log.warning("released before it was durable", turn=turn.index, durable=durable.value)
         changed = None if durable is Durable.YES else durable
-        self._offer_delivery(exchange, delivered, changed, elapsed_us)
+        outcome = Delivered.YES if delivered else Delivered.NO
+        self._offer_delivery(exchange, outcome, changed, elapsed_us)
 
     def record_late_delivery(self, exchange: Exchange) -> None:
         """A retry got the answer after the first client had left."""

@@ -104,7 +104,7 @@ class Running:
         """Wait until everything that was queued so far is on disk: the writer keeps the order."""
         recorder = self.gateway.recorder
         row = Setting("test", "flush", {}, 0)
-        while await recorder.wait_durable(recorder.submit([row]), 10) is not Durable.YES:
+        while await recorder.submit([row]).outcome(10) is not Durable.YES:
             await asyncio.to_thread(lambda: None)
 
     async def sessions(self) -> list[dict[str, Any]]:

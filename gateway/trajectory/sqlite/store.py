@@ -27,7 +27,13 @@ from crosswind.gateway.trajectory.sqlite.connection import (
     private_file,
     translate_errors,
 )
-from crosswind.gateway.trajectory.sqlite.deletion import AT_ONCE, forget_deleted, is_unknown, sweep, was_deleted
+from crosswind.gateway.trajectory.sqlite.deletion import (
+    AT_ONCE,
+    forget_deleted,
+    is_unknown,
+    sweep,
+    was_deleted,
+)
 from crosswind.gateway.trajectory.sqlite.files import StoreFiles
 from crosswind.gateway.trajectory.sqlite.known_sessions import KnownSessions
 from crosswind.gateway.trajectory.sqlite.readers import Readers

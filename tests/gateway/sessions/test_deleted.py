@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from crosswind.gateway.trajectory.record import Durable, SessionDeleted
+import pytest
+
+from crosswind.gateway.recorder.queue import NotDurable
+from crosswind.gateway.trajectory.record import SessionDeleted
 from tests.gateway.dialogue import body, history, user
 from tests.gateway.servers import Running, gateway, upstream
 from tests.gateway.sessions.peers import workers
@@ -39,7 +42,8 @@ async def test_a_turn_in_flight_does_not_write_it_anew(running: Running) -> None
     store, recorder = running.gateway.store, running.gateway.recorder
     store.write([rows.session("s"), SessionDeleted("s")])
     ticket = recorder.submit([rows.session("s"), rows.turn("s")])
-    assert await recorder.wait_durable(ticket, 60) is Durable.LOST
+    with pytest.raises(NotDurable, match="was deleted"):
+        await recorder.ensure_durable(ticket, 60)
     assert store.session("s") is None
 
 

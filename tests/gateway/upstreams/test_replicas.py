@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
-import pytest
+import httpx
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -165,8 +166,10 @@ async def test_each_time_out_has_its_name_and_may_be_an_upstreams_own(tmp_path: 
             assert (given.status_code, given.json()["error"]["code"]) == (504, "upstream_timeout")
             assert "0.05 s (timeouts.first_byte)" in given.json()["error"]["message"]
             for model, said in (("b", "timeouts.between_chunks"), ("c", "timeouts.total")):
-                with pytest.raises(Exception, match=r"incomplete|closed"):
-                    await running.chat({**BODY, "model": model, "stream": True}, model)
+                with suppress(httpx.RemoteProtocolError):
+                    # On a busy machine the time may be over before the answer's head is here.
+                    late = await running.chat({**BODY, "model": model, "stream": True}, model)
+                    assert (late.status_code, model) == (504, "c")
                 (turn,) = (await running.trajectory(model))["turns"]
                 assert turn["error"]["source"] == "upstream" and said in turn["error"]["message"]
             assert (await running.chat(BODY, "rest")).status_code == 200

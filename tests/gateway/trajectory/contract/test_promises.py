@@ -82,6 +82,14 @@ def test_marks_and_the_end_of_a_session(store: Store) -> None:
     assert (found.status, found.closed_us) == (SessionStatus.CLOSED, 8)
 
 
+def test_a_session_is_unknown_until_it_is_written_and_not_after_its_deletion(store: Store) -> None:
+    assert store.is_unknown("s")
+    store.write([rows.session("s")])
+    assert not store.is_unknown("s") and store.is_unknown("other")
+    store.write([SessionDeleted("s")])
+    assert not store.is_unknown("s") and store.was_deleted("s")
+
+
 def test_sessions_by_group_and_label_newest_first(store: Store) -> None:
     store.write(
         [
