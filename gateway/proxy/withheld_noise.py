@@ -42,8 +42,9 @@ class WithheldNoise:
             self.metrics.count_withheld(one.withheld, one.tool_class)
             if one.withheld is Withheld.TOOL_CLASS:
                 self._count_tool(redactor.mask_name(one.tool or ""), one)
-        self.injected += sum(event.after is not None for event in noise.events)
-        self.withheld += sum(event.withheld for event in noise.events)
+        for event in noise.events:
+            self.injected += event.after is not None
+            self.withheld += event.after is None and event.withheld
 
     def _count_tool(self, tool: str, one: Injection) -> None:
         key = ((tool if tool.isprintable() else repr(tool))[:_LONGEST], one.tool_class or ToolClass.UNKNOWN)

@@ -106,7 +106,7 @@ class Sessions:
             session_id = await self._keys.owner_now(claim.caller) or session_id
             session = await self.get(session_id)
         if session is None:
-            if not unknown and self._was_deleted(session_id):
+            if not (unknown or self._is_unknown(session_id)):
                 raise unknown_session(session_id)
             opening = self._make_opening(session_id, claim.identity if claim.session_id else "key", claim)
             session = await self._open_unseen(opening)
@@ -200,13 +200,6 @@ class Sessions:
             return False
         try:
             return self._store.is_unknown(session_id)
-        except StoreError:
-            return False
-
-    def _was_deleted(self, session_id: str) -> bool:
-        """Whether a session of this id was deleted of late. One point query for each opening."""
-        try:
-            return self._store.was_deleted(session_id)
         except StoreError:
             return False
 
@@ -346,7 +339,7 @@ class Sessions:
 
     def _avoid_deleted(self, inferred: Inferred) -> Inferred:
         """The session itself, or another one of its own where the inferred one was deleted of late."""
-        if not self._was_deleted(inferred.session_id):
+        if self._is_unknown(inferred.session_id):
             return inferred
         new_id = f"inferred-{secrets.token_hex(12)}"
         return Inferred(new_id, 0.3, "inferred: its session was deleted", inferred.beginning)

@@ -77,11 +77,10 @@ class SessionReader(Protocol):
         and its cost does not grow with the session.
         """
 
-    def was_deleted(self, session_id: str) -> bool:
-        """Whether a session of this id was deleted, as long as `forget_deleted` keeps it. One point query."""
-
     def is_unknown(self, session_id: str) -> bool:
-        """Whether there is no session of this id and `was_deleted` is false. One point query."""
+        """Whether there is no session of this id, and none was deleted, as long as `forget_deleted` keeps
+        that. One point query.
+        """
 
     def rewards(self, session_id: str) -> list[Reward]:
         """Every reward of the session, in order of arrival."""

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import msgspec
 
-from crosswind.gateway.clock import now_us
 from crosswind.gateway.errors import UpstreamAttempt
 from crosswind.gateway.noise.pipeline import Noise
 from crosswind.gateway.noise.tool_view import TurnTools
@@ -57,7 +56,7 @@ class Exchange(msgspec.Struct, eq=False):
     """What the client got in place of what was produced, as one plain body, where a fault was injected."""
     left: set[str] = msgspec.field(default_factory=set)
     """Tools that left the schema in this turn."""
-    started_us: int = msgspec.field(default_factory=now_us)
+    started_ns: int = msgspec.field(default_factory=time.time_ns)
     clock: int = msgspec.field(default_factory=time.monotonic_ns)
     queue_us: int | None = None
     first_token_us: int | None = None
@@ -102,7 +101,7 @@ class Exchange(msgspec.Struct, eq=False):
     def take_over(self, refused: Exchange) -> None:
         """Continue an exchange whose request for token ids was refused."""
         self.tokenless, self.attempts, self.replicas = True, refused.attempts, refused.replicas
-        self.started_us, self.clock = refused.started_us, refused.clock
+        self.started_ns, self.clock = refused.started_ns, refused.clock
         self.beginning = refused.beginning
 
     def mark_sent(self) -> None:
@@ -194,7 +193,7 @@ class Exchange(msgspec.Struct, eq=False):
         return Turn(
             session_id=self.session.record.id,
             index=self.place.index,
-            created_us=self.started_us,
+            created_us=self.started_ns // 1000,
             attempt=self.place.attempt,
             parent=self.place.parent,
             branch=self.place.branch,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,31 +28,30 @@ class Readers:
 
     def snapshot(self, query: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Run a query of several statements in one snapshot of the store."""
-        with self._borrow() as connection:
+
+        def run(connection: sqlite3.Connection) -> T:
             connection.execute("BEGIN")
             found = query(connection, *args, **kwargs)
             connection.execute("COMMIT")
             return found
 
+        return self.look(run)
+
     def look(self, query: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Run a query of one statement."""
-        with self._borrow() as connection:
-            return query(connection, *args, **kwargs)
-
-    @contextmanager
-    def _borrow(self) -> Iterator[sqlite3.Connection]:
         with translate_errors(self._path):
             connection = self._take() or self._connect()
             try:
-                yield connection
+                found = query(connection, *args, **kwargs)
             except BaseException:
                 connection.close()
                 raise
             with self._lock:
-                if not self._closed:
+                if self._closed:
+                    connection.close()
+                else:
                     self.idle.append(connection)
-                    return
-            connection.close()
+            return found
 
     def _take(self) -> sqlite3.Connection | None:
         with self._lock:

@@ -32,7 +32,6 @@ from crosswind.gateway.trajectory.sqlite.deletion import (
     forget_deleted,
     is_unknown,
     sweep,
-    was_deleted,
 )
 from crosswind.gateway.trajectory.sqlite.files import StoreFiles
 from crosswind.gateway.trajectory.sqlite.known_sessions import KnownSessions
@@ -198,7 +197,6 @@ class SqliteStore(Store):
     setting = _look(queries.setting)
     settings = _snapshot(queries.settings)
     settings_as_they_came = _snapshot(queries.settings_as_they_came)
-    was_deleted = _look(was_deleted)
     is_unknown = _look(is_unknown)
     completed_groups = _snapshot(queries.completed_groups)
     group = _snapshot(queries.group)

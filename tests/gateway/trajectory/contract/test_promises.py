@@ -87,7 +87,7 @@ def test_a_session_is_unknown_until_it_is_written_and_not_after_its_deletion(sto
     store.write([rows.session("s")])
     assert not store.is_unknown("s") and store.is_unknown("other")
     store.write([SessionDeleted("s")])
-    assert not store.is_unknown("s") and store.was_deleted("s")
+    assert not store.is_unknown("s") and store.session("s") is None
 
 
 def test_sessions_by_group_and_label_newest_first(store: Store) -> None:
