@@ -77,7 +77,7 @@ class RecordedConversation:
     ) -> RecordedConversation:
         """The conversation of a request. `turns`: how often it was answered, if its history doesn't say."""
         prompt, mapping = find_instructions(request, codec.system_member), codec.tool_mapping
-        raw = request.document.raw("tools")
+        raw = request.split.document.raw("tools")
         return cls(
             name,
             request.conversation,
@@ -140,7 +140,7 @@ def _read_as(codec: Codec, document: Any) -> Request | None:
 
 def _count_findings(codec: Codec, request: Request) -> int:
     """How much of a body is said in this protocol's own way."""
-    found = len(request.conversation.tools) + (codec.system_member in request.document.members)
+    found = len(request.conversation.tools) + (codec.system_member in request.split.document.members)
     for step in request.steps:
         results = sum(isinstance(part, ToolResultPart) for part in step.parsed.parts)
         found += len(step.parsed.calls) + results + (results < len(step.parsed.parts))

@@ -164,10 +164,6 @@ class Request(msgspec.Struct, eq=False):
     _received: View | None = None
     _digest: bytes = b""
 
-    @property
-    def document(self) -> Document:
-        return self.split.document
-
     def policy_anchors(self) -> Sequence[str | None]:
         """The anchors of its own messages that the policy made; None for the others."""
         return self.history.policy_anchors(self.held + len(self.steps))[self.held :]

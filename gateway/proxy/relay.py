@@ -103,7 +103,7 @@ class ResponseRelay:
         """Relay a plain body unread, its last part once the turn is durable. UpstreamError where it must be
         read, since noise changed the tools.
         """
-        tools = exchange.tools
+        tools = exchange.noise.tools
         if tools is not None and (tools.shown.declared_of or tools.hides_calls):
             raise too_large("limits.answer")
         exchange.noise.withhold_rest("the answer is larger than `limits.answer`")

@@ -170,7 +170,7 @@ class StreamRelay:
             exchange.noise.withhold(edit[0], "the answer is larger than `limits.stream`")
         exchange.mark_too_large()
         self._kept = 0
-        if exchange.tools is not None:
+        if exchange.noise.tools is not None:
             raise too_large("limits.stream")
         self._answer = exchange.restart_reader()
 

@@ -52,7 +52,8 @@ class Submission(msgspec.Struct, eq=False):
     error: StoreError | None = None
     out: bool = False
     """Whether the rows have left the queue: they are on disk or lost."""
-    _waiting: list[asyncio.Future[None]] = msgspec.field(default_factory=list)
+    waiting: tuple[asyncio.Future[None], ...] = ()
+    """Who waits for the outcome."""
 
     def settle(self, durable: Durable, error: StoreError | None = None) -> bool:
         """Set the outcome; return whether that is news to those who may wait."""
@@ -64,23 +65,18 @@ class Submission(msgspec.Struct, eq=False):
         self.durable = durable
         return self.loop is not None
 
-    def wake(self) -> None:
-        """Wake all who wait. Call this in the event loop, after `settle`."""
-        for waiting in self._waiting:
-            _wake(waiting)
-
-    async def outcome(self, wait_s: float | None) -> Durable | None:
-        """Wait for the outcome; None after `wait_s` seconds."""
+    async def outcome(self, wait_s: float | None) -> Durable:
+        """Wait for the outcome; LATE after `wait_s` seconds."""
         if self.durable is None and self.loop is not None:
             waiting = self.loop.create_future()
-            self._waiting.append(waiting)
+            self.waiting = (*self.waiting, waiting)
             late = None if wait_s is None else self.loop.call_later(wait_s, _wake, waiting)
             try:
                 await waiting
             finally:
                 if late is not None:
                     late.cancel()
-        return self.durable
+        return self.durable or Durable.LATE
 
 
 def _wake(waiting: asyncio.Future[None]) -> None:
@@ -89,8 +85,10 @@ def _wake(waiting: asyncio.Future[None]) -> None:
 
 
 def wake(submissions: Sequence[Submission]) -> None:
+    """Wake all who wait for the outcomes. Call this in the event loop, after `settle`."""
     for submission in submissions:
-        submission.wake()
+        for waiting in submission.waiting:
+            _wake(waiting)
 
 
 def weigh(rows: Sequence[Row]) -> int:

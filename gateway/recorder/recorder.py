@@ -14,8 +14,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
+from typing import Any
 
 import structlog
 
@@ -92,12 +93,12 @@ class Recorder:
         """Queue the rows for nobody to wait for. A crash within `linger_s` may lose them."""
         self._enqueue(rows, True, None, False)
 
-    async def wait_durable(self, submission: Submission) -> Durable:
+    def wait_durable(self, submission: Submission) -> Coroutine[Any, Any, Durable]:
         """Wait for the submission's commit, `durability_wait_s` at most.
 
         YES: on disk. LATE: still queued until the store can write. LOST: never.
         """
-        return await submission.outcome(self._durability_wait_s) or Durable.LATE
+        return submission.outcome(self._durability_wait_s)
 
     async def ensure_durable(self, submission: Submission, wait_s: float | None = None) -> None:
         """Wait until the rows are on disk, before telling a client so. Raises NotDurable otherwise."""

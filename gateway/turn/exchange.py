@@ -12,7 +12,6 @@ import msgspec
 
 from crosswind.gateway.errors import UpstreamAttempt
 from crosswind.gateway.noise.pipeline import Noise
-from crosswind.gateway.noise.tool_view import TurnTools
 from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.hidden_tools import HiddenCall
@@ -80,10 +79,6 @@ class Exchange(msgspec.Struct, eq=False):
     """The conversation that the request begins, where noise may destroy the answer before its client, who
     names no session, gets any.
     """
-
-    @property
-    def tools(self) -> TurnTools | None:
-        return self.noise.tools
 
     @property
     def too_large(self) -> bool:

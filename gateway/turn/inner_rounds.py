@@ -30,7 +30,7 @@ def next_body(exchange: Exchange) -> bytes | None:
 
     After the third such round in a row the tools leave, and a further call of theirs gets an error once.
     """
-    tools, reader = exchange.tools, exchange.answer
+    tools, reader = exchange.noise.tools, exchange.answer
     if tools is None or not reader.unanswered or len(exchange.results) > MOST_ROUNDS:
         return None
     results = _answers(exchange)
@@ -50,7 +50,7 @@ def next_body(exchange: Exchange) -> bytes | None:
 
 def _answers(exchange: Exchange) -> Results:
     """The results of the round's calls, counted on from those answered earlier in this turn."""
-    tools = exchange.tools
+    tools = exchange.noise.tools
     assert tools is not None, "only a changed view of the tools has inner calls"
     earlier = Counter(call.name for results in exchange.results for call, _ in results)
     out: Results = []
@@ -64,7 +64,7 @@ def _leave(exchange: Exchange, names: set[str]) -> None:
     """Remove the phantoms of these names from the schema for good; their calls stay the gateway's. This
     turn's last request leaves out the other phantoms too, so that it can't end in a call of one.
     """
-    tools = exchange.tools
+    tools = exchange.noise.tools
     raw = exchange.request.frame.raw("tools")
     assert tools is not None and raw is not None, "phantoms stand in a list of tools"
     gone = names & tools.shown.phantoms.keys()
@@ -116,7 +116,7 @@ def _read_call_ids(exchange: Exchange, body: bytes) -> list[str]:
 
 
 def _rows_of_inner_calls(exchange: Exchange, ids: IdPairs) -> list[Row]:
-    tools, reader = exchange.tools, exchange.answer
+    tools, reader = exchange.noise.tools, exchange.answer
     if tools is None:
         return []
     ledger, session_id = exchange.session.ledger, exchange.session.record.id
@@ -156,7 +156,7 @@ def with_rounds(turn: Turn, exchange: Exchange) -> Turn:
     reader, mask = exchange.answer, exchange.redactor
     delivered = exchange.shown
     came = exchange.upstream_status is not None and not exchange.too_large
-    if delivered is None and exchange.tools is not None and came:
+    if delivered is None and exchange.noise.tools is not None and came:
         delivered = reader.delivered_body()
     rounds = reader.inner_rounds()
     if delivered is None and not rounds:

@@ -88,7 +88,7 @@ def _prompt_spans(document: Document) -> list[tuple[int, int]]:
 
 def _echoes(request: Request) -> bool:
     """Asked for token ids, engines leave the prompt out of an echo: such requests aren't captured."""
-    return request.document.value("echo") is True
+    return request.frame.value("echo") is True
 
 
 CODEC = CompletionsCodec()

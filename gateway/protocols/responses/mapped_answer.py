@@ -166,7 +166,7 @@ class MappedResponsesAnswer(MappedAnswer[ResponsesAnswer]):
     def _restore_settings(self, response: dict[str, Any]) -> dict[str, Any]:
         """The response with the client's own settings, which the policy may not have met."""
         self._remember_head(response)
-        document, whole = self._request.document, dict(response)
+        document, whole = self._request.split.document, dict(response)
         if response.get("previous_response_id") is not None and "previous_response_id" in document.members:
             whole["previous_response_id"] = document.value("previous_response_id")
         if "instructions" in self._request.edits and "instructions" in response:

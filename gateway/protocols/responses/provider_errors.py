@@ -63,7 +63,7 @@ class ResponsesErrors(ProviderErrors):
     refusals = _REFUSALS
 
     def make_blank(self, request: Request, kind: str) -> dict[str, Any] | None:
-        document = request.document
+        document = request.split.document
         if not _keeps_history(request):
             return None
         filtered = kind == "content_filter"
@@ -122,7 +122,7 @@ def _keeps_history(request: Request) -> bool:
     if request.split.held_by is not None or request.split.refers:
         return False
     resent = any(step.parsed.calls or step.parsed.own_text is not None for step in request.steps)
-    return resent or request.document.value("store") is False
+    return resent or request.split.document.value("store") is False
 
 
 def _events(response: dict[str, Any]) -> Iterator[Event]:

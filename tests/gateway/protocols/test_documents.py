@@ -132,8 +132,8 @@ def test_a_history_read_turn_by_turn_is_the_one_read_at_once(messages: list[Any]
             turn.conversation.items
             == read([*messages[:length], *tail], SessionReader(CODEC)).conversation.items
         )
-        assert turn.stored_view(same).bytes() == turn.document.body
-        assert turn.write({}, {}, same)[0] == turn.document.body
+        assert turn.stored_view(same).bytes() == turn.split.document.body
+        assert turn.write({}, {}, same)[0] == turn.split.document.body
 
 
 @given(MESSAGES, st.data())
