@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 from itertools import pairwise
 
@@ -81,6 +82,12 @@ def has_stem(word: str, stems: frozenset[str]) -> bool:
     return any(word[:size] in stems for size in range(_SHORTEST_PREFIX, len(word)))
 
 
+@lru_cache(16_384)
+def _list_domains(word: str) -> tuple[Domain, ...]:
+    """The domains of which the word has a stem."""
+    return tuple(domain for domain, stems in _STEMS.items() if has_stem(word, stems))
+
+
 def split_words(text: str) -> list[str]:
     """The words of prose and of identifiers in it, in lower case; of identifiers also each two in a row:
     `send_message`.
@@ -110,9 +117,10 @@ def _detect_domain(tools: tuple[tuple[str, str], ...], parameters: tuple[str, ..
     ]
     scores = dict.fromkeys(_STEMS, 0.0)
     for words, weight in texts:
-        for domain, stems in _STEMS.items():
+        counts = Counter(domain for word in set(words) for domain in _list_domains(word))
+        for domain, count in counts.items():
             # A root, so that no single text decides by its length.
-            scores[domain] += weight * len({word for word in words if has_stem(word, stems)}) ** 0.5
+            scores[domain] += weight * count**0.5
     first, second, *_ = sorted(scores.values(), reverse=True)
     if first < _CLEAR or first == second:
         return Domain.GENERAL

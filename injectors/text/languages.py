@@ -8,6 +8,7 @@ event is withheld, and its note gives the reason.
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
@@ -88,16 +89,19 @@ def is_foreign(text: str) -> bool:
 
 @lru_cache(1024)
 def _is_foreign(text: str) -> bool:
-    letters = [letter for letter in text if letter.isalpha()]
-    if 2 * sum(not _is_latin(letter) for letter in letters) > max(len(letters), 2 * LEAST):
-        return True
+    if not text.isascii():
+        letters = [letter for letter in text if letter.isalpha()]
+        if 2 * sum(not _is_latin(letter) for letter in letters) > max(len(letters), 2 * LEAST):
+            return True
     # Tokens with other characters than letters (ids, paths, addresses) say nothing of the language.
     bare = (token.strip(_EDGES).replace("’", "'") for token in text.split())
     words = [word for word in bare if word.replace("'", "").isalpha() and not word.isupper()]
     small = [word.lower() for word in words]
     if not _PLAIN.isdisjoint(small):
         return False
-    accented = sum(not word.isascii() and word.islower() and word not in _FOREIGN for word in words)
+    accented = 0
+    if not text.isascii():
+        accented = sum(not word.isascii() and word.islower() and word not in _FOREIGN for word in words)
     foreign = accented + sum(word in _FOREIGN for word in small)
     return foreign >= LEAST and foreign > sum(word in _COMMON for word in small)
 
@@ -142,14 +146,17 @@ def detect_language(text: str) -> Language | None:
 
 @lru_cache(1024)
 def _detect_language(text: str) -> Language | None:
-    letters = [letter for letter in text if letter.isalpha()]
-    if (script := _find_script(text, letters)) is not None:
-        return script
-    if 2 * sum(not _is_latin(letter) for letter in letters) > len(letters):
-        return None
+    if not text.isascii():
+        letters = [letter for letter in text if letter.isalpha()]
+        if (script := _find_script(text, letters)) is not None:
+            return script
+        if 2 * sum(not _is_latin(letter) for letter in letters) > len(letters):
+            return None
     bare = [token.strip(_EDGES + "¿¡").replace("’", "'").lower() for token in text.split()]
-    words = [word for word in bare if word.replace("'", "").isalpha()]
-    scores = {language: sum(word in small for word in words) for language, small in _SMALL.items()}
+    words = Counter(word for word in bare if word.replace("'", "").isalpha())
+    scores = {
+        language: sum(words[word] for word in small.intersection(words)) for language, small in _SMALL.items()
+    }
     least = 0
     if is_foreign(text):
         del scores[Language.EN]
