@@ -49,8 +49,10 @@ OPTIONAL = frozenset({"file", "sql"})
 
 _URL = re.compile(r"https?://[\w.:-]+(/[\w./~%-]{0,120})?", re.I)
 _ISO = "%Y-%m-%dT%H:%M:%SZ"
-_LONGEST = 4_000
-"""Characters of arguments that are read."""
+_LONGEST = 20_000
+"""Characters of arguments that are read at most."""
+_LOOKED_AT = 1_500
+"""Characters of a value in which SQL is looked for."""
 
 _KINDS: Mapping[ToolKind, frozenset[str]] = {
     ToolKind.SQL: _words("sql database db psql postgres postgresql mysql sqlite bigquery snowflake"),
@@ -89,8 +91,9 @@ _PATH_KEYS = (
 
 
 def read_arguments(target: ToolResultTarget) -> Mapping[str, Any]:
-    value = parse_json(target.arguments[:_LONGEST])
-    return value if isinstance(value, dict) else {}
+    """The call's arguments, by name; none where they are no object, or too long."""
+    value = parse_json(target.arguments) if len(target.arguments) <= _LONGEST else None
+    return {name: value[name] for name in sorted(value)} if isinstance(value, dict) else {}
 
 
 def find_kinds(target: ToolResultTarget, backend: str) -> frozenset[ToolKind]:
@@ -102,7 +105,7 @@ def find_kinds(target: ToolResultTarget, backend: str) -> frozenset[ToolKind]:
         found.add(ToolKind.SHELL)
     if "code" in words and words & _RUNNING:
         found.add(ToolKind.CODE)
-    if any(isinstance(one, str) and _SELECT.search(one[:_LONGEST]) for one in arguments.values()):
+    if any(isinstance(one, str) and _SELECT.search(one[:_LOOKED_AT]) for one in arguments.values()):
         found.add(ToolKind.SQL)
     if any(isinstance(arguments.get(key), str) for key in _COMMAND_KEYS):
         found.add(ToolKind.SHELL)
@@ -211,7 +214,7 @@ class CallWords:
 
     def _fill_table(self) -> str:
         for value in self._arguments.values():
-            if isinstance(value, str) and (found := _TABLE.search(value[:_LONGEST])) is not None:
+            if isinstance(value, str) and (found := _TABLE.search(value[:_LOOKED_AT])) is not None:
                 return found[1]
         return _pluralise(self._noun[-1])
 
@@ -253,8 +256,7 @@ class CallWords:
 
     def _plain_values(self) -> Iterator[tuple[str, str]]:
         """The arguments that may be repeated, short and without secrets, by name."""
-        for name in sorted(self._arguments):
-            value = self._arguments[name]
+        for name, value in self._arguments.items():
             if _SECRET.search(name) or isinstance(value, bool) or not isinstance(value, str | int | float):
                 continue
             if _PLAIN.fullmatch(text := str(value)):
@@ -284,7 +286,7 @@ class CallWords:
 
     def _fill_sql(self) -> str | None:
         for value in self._arguments.values():
-            if isinstance(value, str) and _SELECT.search(value[:_LONGEST]):
+            if isinstance(value, str) and _SELECT.search(value[:_LOOKED_AT]):
                 return " ".join(value.split())[:160]
         return None
 
