@@ -132,11 +132,13 @@ async def test_a_store_that_cannot_be_read_does_not_stop_traffic(
     broken = raising(StoreError("no such disk"))
     async with upstream() as app:
         async with gateway(tmp_path, app, noise=PROFILE) as running:
-            monkeypatch.setattr(running.gateway.store, "session", broken)
+            for look in ("is_unknown", "session"):
+                monkeypatch.setattr(running.gateway.store, look, broken)
             await lead(running, "new", range(2))
             assert app.requests[-1].texts() == clean_texts(2)
         async with gateway(tmp_path, app, sessions="strict") as running:
-            monkeypatch.setattr(running.gateway.store, "session", broken)
+            for look in ("is_unknown", "session"):
+                monkeypatch.setattr(running.gateway.store, look, broken)
             refused = await running.chat(body(user("hi")), "new")
             assert (refused.status_code, refused.json()["error"]["code"]) == (503, "store_unavailable")
 
