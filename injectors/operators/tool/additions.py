@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 
 from crosswind.injectors.conversation import Site, ToolList
 from crosswind.injectors.operator import operator
@@ -56,19 +56,20 @@ class ContextPressure:
         seed, start = rng.integer(0, 2**40), rng.integer(0, 300 * 86_400)
         if severity <= 0 or place is None:
             return None
-        half = target.branch.half
-        count, filled = 0, 0
-        for line in _write_log(seed, start, half):
-            if filled >= VOLUME * severity:
-                break
-            filled += len(line)
-            count += 1
+        half, size = target.branch.half, round(VOLUME * severity)
         around = [place.at, place.before, place.after]
-        return {"around": around, "half": half.value, "seed": seed, "start": start, "count": count}
+        count = len(_write_log(seed, start, half, size))
+        return {
+            "around": around,
+            "half": half.value,
+            "seed": seed,
+            "start": start,
+            "size": size,
+            "count": count,
+        }
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
-        lines = _write_log(draw["seed"], draw["start"], Half(draw["half"]))
-        log = [next(lines) for _ in range(draw["count"])]
+        log = _write_log(draw["seed"], draw["start"], Half(draw["half"]), draw["size"])
         at, before, after = draw["around"]
         in_json = is_container(parse_json(target.text))
         content = dump(log, like=target.text) if in_json else "\n".join(log)
@@ -95,16 +96,22 @@ def _draw_place(target: ToolResultTarget, names: Sequence[str], rng: SeededRando
     )
 
 
-def _write_log(seed: int, start: int, half: Half) -> Iterator[str]:
-    """A log without an end, of one service: two or three kinds of lines, each a little later than the
-    last."""
+@lru_cache(64)
+def _write_log(seed: int, start: int, half: Half, size: int) -> tuple[str, ...]:
+    """A log of so many characters, of one service: two or three kinds of lines, each a little later than the
+    last.
+    """
     rng = SeededRandom(f"log|{seed}")
     entries = rng.sample(list_fitting(_in_english(half), "tool.context_pressure", "log"), rng.integer(2, 3))
     now = datetime(2026, 1, 1) + timedelta(seconds=start)
-    while True:
+    lines: list[str] = []
+    filled = 0
+    while filled < size:
         now += timedelta(seconds=rng.integer(0, 40))
         _, entry = rng.choice(entries)
-        yield fill(entry.text, {"time": f"{now:%Y-%m-%dT%H:%M:%SZ}"}, rng)
+        lines.append(fill(entry.text, {"time": f"{now:%Y-%m-%dT%H:%M:%SZ}"}, rng))
+        filled += len(lines[-1])
+    return tuple(lines)
 
 
 @cache
