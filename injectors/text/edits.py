@@ -63,10 +63,10 @@ def find_unprotected(
 
 def compile_phrases(*words: str) -> re.Pattern[str]:
     """A pattern for whole words or phrases in either case; of several that begin alike, the longest."""
-    return re.compile(rf"(?<![\w'’@#/.-]){_any_of(words)}(?![\w'’@/-])", re.IGNORECASE)
+    return re.compile(rf"(?<![\w'’@#/.-]){any_of(words)}(?![\w'’@/-])", re.IGNORECASE)
 
 
-def _any_of(words: Iterable[str]) -> str:
+def any_of(words: Iterable[str]) -> str:
     """A pattern for any of the words, the longest first. They are tried letter by letter: side by side, each
     place of a text would be held against all of them.
     """
@@ -75,7 +75,7 @@ def _any_of(words: Iterable[str]) -> str:
         by_first.setdefault(word[:1], []).append(word[1:])
     ends = "" in by_first
     longer = "|".join(
-        re.escape(first) + (_any_of(rest) if any(rest) else "")
+        re.escape(first) + (any_of(rest) if any(rest) else "")
         for first, rest in sorted(by_first.items())
         if first
     )

@@ -17,6 +17,7 @@ from itertools import zip_longest
 import msgspec
 
 from crosswind.injectors.conversation import ToolList
+from crosswind.injectors.text.edits import any_of, compile_phrases
 from crosswind.injectors.text.languages import Language, detect_language
 from crosswind.injectors.text.quotations import find_literals, find_plain_names
 from crosswind.injectors.values.calendar import MONTHS, NEAR_DAYS, WEEKDAYS, month_of
@@ -52,19 +53,13 @@ def find_mentions(text: str, tools: ToolList) -> tuple[Mention, ...]:
 
 
 _NUMBER = r"\d+(?:[.,]\d+)*"
-_NUMBER_WORDS = "|".join(sorted({*map(re.escape, list_numerals())}, key=len, reverse=True))
-_MONTH = "|".join(
-    sorted({re.escape(name) for names in MONTHS.values() for name in names}, key=len, reverse=True)
-)
+_NUMBER_WORDS = any_of(list_numerals())
+_MONTH = any_of(name.lower() for names in MONTHS.values() for name in names)
 _MONTH = rf"(?:{_MONTH}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
-_MONTH_NAMES = rf"(?:{'|'.join(MONTHS['en'])})"
+_MONTH_NAMES = any_of(name.lower() for name in MONTHS["en"])
 _NTH = r"\d{1,2}(?:st|nd|rd|th|er|º|\.)?"
-_DAYS_IN_WORDS = "|".join(
-    sorted(
-        {re.escape(day) for table in (WEEKDAYS, NEAR_DAYS) for days in table.values() for day in days},
-        key=len,
-        reverse=True,
-    )
+_DAYS_IN_WORDS = any_of(
+    {day.lower() for table in (WEEKDAYS, NEAR_DAYS) for days in table.values() for day in days}
 )
 _UNITS = (
     "seconds?|minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|months?|years?|"
@@ -136,11 +131,11 @@ _STREET = re.compile(
     r"\b\d{1,5}[a-z]? (?:[A-Z][a-z]+ ){1,3}"
     r"(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Drive|Boulevard|Blvd|Court|Way)\b"
 )
-_KNOWN_CITY = re.compile(
-    "|".join(
-        sorted({re.escape(city) for cities in CITIES.values() for city in cities}, key=len, reverse=True)
-    ),
-    re.IGNORECASE,
+_KNOWN_CITY = compile_phrases(
+    *(city.lower() for cities in CITIES.values() for city in cities if city[0] < "\u0250")
+)
+_CITY_IN_SCRIPT = re.compile(
+    "|".join(city for cities in CITIES.values() for city in cities if city[0] > "\u0250")
 )
 _HONOURED = re.compile(
     r"[\u4e00-\u9fff]{1,4}(?=さん|様|氏)|(?<=[给找跟约])[王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗][\u4e00-\u9fff](?![\u4e00-\u9fff]?店)"
@@ -315,13 +310,15 @@ def _find_names(text: str) -> Iterator[tuple[int, int, ValueType]]:
             yield start, end, ValueType.PLACE
     yield from ((*match.span(), ValueType.NAME) for match in _HONOURED.finditer(text))
     for match in _KNOWN_CITY.finditer(text):
-        start, end = match.span()
-        apart = not _LETTER.match(text[start - 1 : start]) and not _LETTER.match(text[end : end + 1])
         small = match[0].islower() and match[0].isascii()
-        if small and (match[0] == "nice" or _last_word(text, start) not in _BEFORE_PLACE):
-            continue
-        if apart or _IDEOGRAPH.match(match[0]):
-            yield start, end, ValueType.PLACE
+        if not small or (match[0] != "nice" and _last_word(text, match.start()) in _BEFORE_PLACE):
+            yield *match.span(), ValueType.PLACE
+    if not text.isascii():
+        for match in _CITY_IN_SCRIPT.finditer(text):
+            start, end = match.span()
+            beside = text[start - 1 : start] + text[end : end + 1]
+            if _IDEOGRAPH.match(match[0]) or not _LETTER.search(beside):
+                yield start, end, ValueType.PLACE
 
 
 def _last_word(text: str, at: int) -> str:

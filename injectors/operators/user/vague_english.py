@@ -159,14 +159,7 @@ def _qualify(text: str, one: Mention, end: int, before: str, after: str) -> Plac
     if option and before not in _DETERMINERS and after in (one.thing or "").split():
         return Place(start, end + 1 + len(after), _fits_thing)
     free = option and before and before not in _BOUND | {"for", "between", "per", "using"}
-    named = one.type in (ValueType.NAME, ValueType.PLACE) and before in (
-        "of",
-        "for",
-        "buy",
-        "get",
-        "show",
-        "check",
-    )
+    named = one.type in (ValueType.NAME, ValueType.PLACE) and before and before not in _BEFORE_PLACE
     return Place(start, end + 1, dropped="") if before in _DETERMINERS or free or named else None
 
 
