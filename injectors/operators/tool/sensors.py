@@ -54,10 +54,10 @@ class Misread:
     only). Discrete values are the cells of a map (lines of single symbols, as plain text or in JSON strings)
     and JSON's words and truth values: those of sensors, told by their fields, where the result has any. A
     neighbour is the cell beside, the next word of the schema or the vocabulary, or another word under the
-    same field. Half of the misread cells show as `?` (the paper's symbol), and one in five values of JSON as
-    null or unknown. Nothing else says that the result is uncertain, as in the paper. Ids and what the call's
-    arguments hold are read correctly; a call that was misread as often as the profile's bounds allow returns
-    the truth.
+    same field. Half of the misread cells show as `?` (the paper's symbol); of the values of JSON one in five,
+    and all without a neighbour, show as null or unknown. Nothing else says that the result is uncertain, as
+    in the paper. Ids and what the call's arguments hold are read correctly; a call that was misread as often
+    as the profile's bounds allow returns the truth.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -91,7 +91,7 @@ def _misread_words(
         start, end, _ = fact.replace("")
         quoted = fact.kind is Kind.WORD
         beside = _find_beside(fact, alternatives)
-        if unread and fact.frame.levels == quoted:
+        if (unread or not beside) and fact.frame.levels == quoted:
             # What stands in place of a word takes its quotation marks along.
             yield start - quoted, end + quoted, UNREAD[int(way * len(UNREAD))]
         elif beside:
