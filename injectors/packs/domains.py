@@ -69,6 +69,8 @@ _STEMS: dict[Domain, frozenset[str]] = {
 }
 _SHORTEST_PREFIX = 5
 """A stem of so many letters begins longer words, too: `deliver` is in `delivering`, `car` not in `care`."""
+_LONGEST_PREFIX = 64
+"""No stem is as long: a word of any length is looked at in linear time."""
 _WORD = re.compile(r"\w+")
 _NAME_WEIGHT, _DESCRIPTION_WEIGHT, _PARAMETER_WEIGHT, _OPENING_WEIGHT = 3.0, 1.0, 1.0, 1.5
 _CLEAR = 2.5
@@ -79,7 +81,8 @@ def has_stem(word: str, stems: frozenset[str]) -> bool:
     """Whether a lower-case word is one of the stems, its plural, or begins with a long one."""
     if word in stems or word.removesuffix("s") in stems:
         return True
-    return any(word[:size] in stems for size in range(_SHORTEST_PREFIX, len(word)))
+    longest = min(len(word), _LONGEST_PREFIX)
+    return any(word[:size] in stems for size in range(_SHORTEST_PREFIX, longest))
 
 
 @lru_cache(16_384)
