@@ -32,7 +32,7 @@ UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u4
 
 _UNSPACED_LETTER = re.compile(rf"[{UNSPACED}]")
 _TOKEN = re.compile(rf"[^\s{UNSPACED}]+|[{UNSPACED}]")
-_EDGES = ".,;:!?¿¡()[]{}<>\"'“”‘’«»„…،؛؟。、"
+_EDGES = ".,;:!?¿¡()[]{}<>\"'“”‘’«»„…،؛؟。、！，：；？（）「」"
 _LETTERS = re.compile(r"[^\W\d_]+")
 _TECHNICAL = re.compile(r"_|@|://|\\|\w/\w|\w\.\w|^[#$€£¥₹@]|[^\W\d_A-Z][A-Z]|^www\.", re.ASCII)
 

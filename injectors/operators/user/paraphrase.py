@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from crosswind.injectors.conversation import Site
+from crosswind.injectors.conversation import Site, ToolList
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.phrases import NO_PACK, PhraseDraw, find_setting
 from crosswind.injectors.operators.user import frames, rewrites
+from crosswind.injectors.operators.user.keystrokes.named_words import read_named_words
 from crosswind.injectors.operators.user.requests import Request, find_requests
 from crosswind.injectors.operators.user.sentences import is_prose, split_sentences
 from crosswind.injectors.packs.draw import Setting
@@ -29,7 +30,7 @@ FRAMED = 0.55
 """How often a request is put into a pack's frame, and not into a construction of ours."""
 NOMINAL = 0.4
 """How often a request's verb becomes a noun, where one says the same."""
-GREETED, THANKED = 0.25, 0.4
+GREETED, THANKED = 0.15, 0.22
 """How often a message that does neither comes to greet, and to thank."""
 NO_FORM = "no sentence has a form that can surely be said in another one"
 
@@ -98,8 +99,12 @@ class ParaphraseWording:
 
 
 def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) -> Iterator[dict[str, Any]]:
-    """For each sentence that has one, another form of it, in the text's order."""
+    """For each sentence that has one, another form of it, in the text's order. A call may need a question or
+    a whole message as it stands."""
     text, language = target.text, setting.language
+    named = read_named_words(ToolList.of(target.tools))
+    if named.takes_message:
+        return
     requests = {one.start: one for one in find_requests(text, language)}
     drawn = PhraseDraw(target, setting, rng, OPERATOR)
     literals = [(one.start, one.end) for one in find_literals(text)]
@@ -110,7 +115,11 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
         phrase: str | None = None
         if (request := requests.get(begin)) is not None:
             said, phrase = _draw_request(request, language, drawn, rng, alone=sentence == text.strip())
-        elif language is Language.EN and not any(a < stop and begin < b for a, b in literals):
+        elif (
+            language is Language.EN
+            and not named.takes_question
+            and not any(a < stop and begin < b for a, b in literals)
+        ):
             forms = [one for one in rewrites.rewrite_sentence(sentence) if one != sentence]
             said = rng.choice(forms) if forms else None
         else:
