@@ -49,6 +49,11 @@ def _list_entries(setting: Setting, domains: Sequence[Domain]) -> list[_Named]:
     ]
 
 
+def _name_like(key: str, target: ToolTarget) -> str:
+    """An entry's name in the style of the tool's."""
+    return join_words(split_words(key) or [key], target.tool.name)
+
+
 def _draw_tools(
     target: ToolTarget, entries: Sequence[_Named], rng: SeededRandom, count: int
 ) -> dict[str, Any] | None:
@@ -58,7 +63,7 @@ def _draw_tools(
     shuffled = rng.shuffled(entries)
     met = target.branch.phrases
     for name, entry in sorted(shuffled, key=lambda one: one[0] in met):
-        shown = join_words(split_words(entry.key) or [entry.key], target.tool.name)
+        shown = _name_like(entry.key, target)
         if shown not in target.taken:
             found.setdefault(shown, (name, entry))
     chosen = list(found.items())[:count]
@@ -136,7 +141,11 @@ class RedundantTool:
         if (setting := find_setting(target)) is None:
             return {UNABLE: NO_PACK} if count else None
         domains = tuple(dict.fromkeys((setting.domain, Domain.GENERAL)))
-        return _draw_tools(target, _list_entries(setting, domains), rng, count) if count else None
+        others = [one for one in Domain if one not in domains]
+        near, far = _list_entries(setting, domains), _list_entries(setting, others)
+        # A long list uses its domain's entries up.
+        left = any(_name_like(entry.key, target) not in target.taken for _, entry in near)
+        return _draw_tools(target, near if left else far, rng, count) if count else None
 
     def apply(self, target: ToolTarget, draw: Draw) -> Result:
         added = tuple(_make_tool(**one) for one in draw.get("added", ()))
