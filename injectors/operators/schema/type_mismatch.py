@@ -12,9 +12,9 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolChange, ToolTarget
 
 DECLARED_AS = {
-    "string": ("integer", "integer", "number", "array"),
-    "integer": ("string", "string", "array"),
-    "number": ("string", "string", "array"),
+    "string": ("integer", "integer", "number"),
+    "integer": ("string",),
+    "number": ("string",),
     "boolean": ("string", "string", "integer"),
     "array": ("string", "string", "object"),
 }
@@ -54,8 +54,7 @@ class TypeMismatch:
         for one in draw["wrong"]:
             was = properties[one["parameter"]]
             kept = {key: value for key, value in was.items() if key != "items"}
-            items = {"items": {"type": one["takes"]}} if one["says"] == "array" else {}
-            properties[one["parameter"]] = {**kept, "type": one["says"], **items}
+            properties[one["parameter"]] = {**kept, "type": one["says"]}
         takes = {one["parameter"]: one["takes"] for one in draw["wrong"]}
         shown = ToolSchema(tool.name, tool.description, {**tool.parameters, "properties": properties})
         said = ", ".join(f"{one['parameter']} as {one['says']}" for one in draw["wrong"])
