@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import httpx
 import pytest
 from click.testing import CliRunner
 
@@ -55,17 +56,19 @@ async def test_none_is_stored_told_or_shown(tmp_path: Path, capfd: pytest.Captur
                 said: list[Any] = []
                 for at in range(0, len(texts), 8):
                     said += _messages(texts[at : at + 8], number * 7 + len(said))
-                    answered = await running.http.post(
-                        f"{running.data}/s/s{number}/v1/chat/completions?token={_query(number)}",
-                        json={
-                            "model": BARE[number].secret, "messages": said,
-                            "tools": _tools(BARE[number + 20].secret),
-                            "metadata": {"note": texts[at]}, "user": BARE[number + 40].secret,
-                            "stream": bool(at % 16),
-                        },
-                        headers=headers,
-                    )  # fmt: skip
-                    assert answered.status_code in (200, 400, 401, 403, 408, 429, 500, 502, 503, 504, 529)
+                    body = {
+                        "model": BARE[number].secret, "messages": said,
+                        "tools": _tools(BARE[number + 20].secret),
+                        "metadata": {"note": texts[at]}, "user": BARE[number + 40].secret,
+                        "stream": bool(at % 16),
+                    }  # fmt: skip
+                    url = f"{running.data}/s/s{number}/v1/chat/completions?token={_query(number)}"
+                    try:
+                        answered = await running.http.post(url, json=body, headers=headers)
+                    except httpx.TransportError:
+                        assert profile == "everything", "its noise alone cuts connections"
+                    else:
+                        assert answered.status_code in (200, 400, 401, 403, 408, 429, 500, 502, 503, 504, 529)
                     said.append({"role": "assistant", "content": "ok"})
             for at, one in enumerate(BARE):
                 told.append((await _name_everything(running, one.secret, at)).text)

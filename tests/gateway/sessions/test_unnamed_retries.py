@@ -56,9 +56,10 @@ async def post(running: Running, path: str = "/chat/completions", **more: Any) -
         given = await running.http.post(f"{running.data}/v1{path}", content=body, headers=head)
     except httpx.TransportError:
         return False
-    kind = given.headers["content-type"]
+    kind = "text/event-stream" if more.get("stream") else "application/json"
+    labelled = given.headers["content-type"].startswith(kind)
     whole = not more.get("stream") or any(end in given.text for end in ENDS)
-    return given.status_code == 200 and "text/html" not in kind and "Delivered" in given.text and whole
+    return given.status_code == 200 and labelled and "Delivered" in given.text and whole
 
 
 async def count_faults(running: Running, **more: Any) -> int:

@@ -11,10 +11,23 @@ from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.faults import Delay
 from tests.injectors.dialogues import TOOLS, call, conversation
-from tests.injectors.operators.acting import QUESTION
 from tests.injectors.plans import plan_of
 
 SEEDS, TURNS = 150, 11
+BOOKING = "Hello, could you book a table in the garden for Friday, please? It comes with order #W2."
+BOOK_TABLE = {
+    "type": "function",
+    "function": {
+        "name": "book_table",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "day": {"type": "string", "format": "date"},
+                "area": {"type": "string", "enum": ["garden", "hall", "terrace"]},
+            },
+        },
+    },
+}
 RESULT = '{"order_id": "#W1", "status": "delivered", "total": 38.5}'
 
 
@@ -97,7 +110,7 @@ def test_confused_users_are_confused_in_every_way() -> None:
     kinds = set()
     for plan in plans("chaos/confused-users"):
         [new] = perturb_messages(
-            plan, conversation([{"role": "user", "content": f"{QUESTION} It is order #W2."}]), {}
+            plan, conversation([{"role": "user", "content": BOOKING}], [BOOK_TABLE]), {}
         ).new
         kinds |= {one.operator for one in new.decisions}
         assert "#W2" in str(new.text or "#W2") or any(
