@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from crosswind.studies.prove.cases import ADAPTATIONS, SEVERITIES, STAGES
-from crosswind.studies.prove.proof import BOUNDED, MOST_WITHHELD, TOOK_PLACE, Proof, Row
+from crosswind.studies.prove.proof import BOUNDED, LEFT_CLEAN, MOST_WITHHELD, TOOK_PLACE, Proof, Row
 
 _LEAD = """# The proof of solvability
 
@@ -41,7 +41,8 @@ _OPERATORS = """
 Each operator alone, {alone} tasks at each of five severities ({severities}, unless said otherwise below), the
 tools that write declared repeatable.
 Cells: injections that took place, and the share that the guard withheld. *Bounded* are further faults on a
-call that had met as many as it may: it returned the truth.
+call that had met as many as it may: it returned the truth. *Left clean* are texts and tools of which the
+operator itself said that it can do nothing there.
 
 """
 
@@ -89,6 +90,7 @@ def _operator_rows(proof: Proof) -> Iterator[str]:
         "solved",
         *(f"severity {number}" for number in range(1, 1 + len(SEVERITIES))),
         "bounded",
+        "left clean",
     )
     yield _line(*heads)
     yield _rule(len(heads))
@@ -101,6 +103,7 @@ def _operator_rows(proof: Proof) -> Iterator[str]:
             _show_solved(whole),
             *(f"{row.fates[TOOK_PLACE]} ({row.withheld_share:.0%})" for row in rows),
             str(whole.fates[BOUNDED]),
+            str(whole.fates[LEFT_CLEAN]),
         )
 
 

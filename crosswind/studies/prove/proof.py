@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from crosswind.injectors.text.languages import UNABLE
 from crosswind.studies.prove.cases import Catalogue
 from crosswind.studies.prove.episodes import EpisodeOutcome
 
@@ -16,6 +17,8 @@ WITHHELD = "withheld"
 """The guard couldn't vouch for it."""
 BOUNDED = "bounded"
 """Its call had met as many faults as it may: it returned the truth, as planned."""
+LEFT_CLEAN = "left clean"
+"""The operator itself said that it can do nothing there, so the guard had nothing to refuse."""
 
 
 def injection_fates(
@@ -29,6 +32,8 @@ def injection_fates(
             if call and event["recovery"] == "retry":
                 destroyed[call] += 1
             yield event, TOOK_PLACE
+        elif UNABLE in event["draw"]:
+            yield event, LEFT_CLEAN
         elif call and (
             destroyed[call] >= bounds["faults_per_call"] or destroyed.total() >= bounds["faults_per_session"]
         ):

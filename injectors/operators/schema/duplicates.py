@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.guard.tools import find_properties
+from crosswind.injectors.guard.tools import check_duplicates, find_properties
 from crosswind.injectors.operator import Registered, register
 from crosswind.injectors.operators.schema.added_tools import draw_place
 from crosswind.injectors.operators.schema.names import list_other_names
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import AddedTool, Draw, Recovery, Result, ToolChange, ToolClass, ToolTarget
+from crosswind.injectors.text.languages import UNABLE
 
 MOST = 3
 """Wrong parameters of a duplicate."""
@@ -37,9 +38,14 @@ class Duplicate:
             description = rng.choice([says for says in others if says.strip()] or [""])
         if not present or parameters is None or description == "":
             return None
+        change = ToolChange(target.tool, (AddedTool(None, description, parameters),))
+        if (why := check_duplicates(target.tool_class, target.tool, change)) is not None:
+            return {UNABLE: why}
         return {"description": description, "parameters": parameters, "behind": behind}
 
     def apply(self, target: ToolTarget, draw: Draw) -> Result:
+        if UNABLE in draw:
+            return Result(ToolChange(target.tool), "The tool is listed once.")
         twin = AddedTool(None, draw["description"], draw["parameters"], behind=draw["behind"])
         said = {"none": "no description", "own": "its description", "another's": "another tool's description"}
         takes = "no parameters" if self.parameters == "none" else "wrong parameters"
@@ -54,8 +60,8 @@ def _draw_wrong_parameters(target: ToolTarget, rng: SeededRandom) -> dict[str, A
     takes: that one's schema under another name. None where there is nothing to go by.
 
     A tool that isn't a mere read might run on a call of the duplicate. So its duplicate has its own names,
-    with other types, and lacks one that it requires: such a call it refuses. Where that can't be, the guard
-    withholds the duplicate.
+    with other types, and lacks one that it requires: such a call it refuses. Where that can't be, the draw
+    says why there is no duplicate.
     """
     own = find_properties(target.tool.parameters)
     names = sorted(rng.named("own").sample(sorted(own), 3))

@@ -20,7 +20,15 @@ from crosswind.studies.dose.response import DoseMeasurement, spearman, words_edi
 from crosswind.studies.prove.cases import Catalogue, cases_alone, cases_as_written, cases_varied
 from crosswind.studies.prove.command import prove
 from crosswind.studies.prove.episodes import HeldOutTasks, run
-from crosswind.studies.prove.proof import BOUNDED, TOOK_PLACE, WITHHELD, Proof, Row, injection_fates
+from crosswind.studies.prove.proof import (
+    BOUNDED,
+    LEFT_CLEAN,
+    TOOK_PLACE,
+    WITHHELD,
+    Proof,
+    Row,
+    injection_fates,
+)
 
 RETAIL = load("retail")
 MANY = 40
@@ -157,8 +165,8 @@ def test_words_edited() -> None:
     assert words_edited("", "three more words") == 3
 
 
-def event(call: str | None, after: str | None, recovery: str = "retry") -> dict[str, Any]:
-    return {"logical_call": call, "after": after, "recovery": recovery}
+def event(call: str | None, after: str | None, recovery: str = "retry", **draw: str) -> dict[str, Any]:
+    return {"logical_call": call, "after": after, "recovery": recovery, "draw": draw}
 
 
 def test_a_further_fault_on_a_call_is_bounded_and_not_withheld() -> None:
@@ -173,3 +181,10 @@ def test_a_further_fault_on_a_call_is_bounded_and_not_withheld() -> None:
     row = Row(fates=Counter(fate for _, fate in injection_fates(events, bounds)))
     assert row.fates == {TOOK_PLACE: 2, WITHHELD: 2, BOUNDED: 1}
     assert row.withheld_share == 0.5
+
+
+def test_what_an_operator_itself_can_not_do_is_left_clean_and_not_withheld() -> None:
+    events = [event(None, "x", "none_needed"), event(None, None, "none_needed", unable="no form")]
+    row = Row(fates=Counter(fate for _, fate in injection_fates(events, {})))
+    assert row.fates == {TOOK_PLACE: 1, LEFT_CLEAN: 1}
+    assert row.withheld_share == 0
