@@ -144,6 +144,27 @@ OPTIONS: Mapping[str, list[dict[str, Any]]] = {
 }
 
 
+BOOK_TABLE = ToolSchema(
+    "book_table",
+    "Book a table.",
+    {
+        "type": "object",
+        "properties": {
+            "day": {"type": "string", "format": "date"},
+            "time": {"type": "string", "description": "HH:MM"},
+            "guests": {"type": "integer"},
+            "budget": {"type": "number", "description": "In euros."},
+        },
+    },
+)
+SEVERAL_VALUES = UserTarget(
+    "Please book a table on 14 November 2026 at 19:30 for 6 guests with a budget of 250 euros.",
+    0,
+    tools=(BOOK_TABLE,),
+)
+"""A message with several values that can be told less exactly: one at most is left out."""
+
+
 def with_text(target: Target, text: str) -> Target:
     match target:
         case UserTarget():
@@ -208,17 +229,21 @@ def test_any_text_gives_the_same_again_and_replays_from_its_stored_draw(
         assert stored == draw
         assert entry.apply(target, stored) == result
         assert isinstance(result.payload, SITES[entry.site][1])
-        check_what_survives(entry, target, result)
+        check_what_survives(entry, target, draw, result)
 
 
-def check_what_survives(entry: Registered, target: Target, result: Result) -> None:
+def check_what_survives(entry: Registered, target: Target, draw: Draw, result: Result) -> None:
     after: Any = result.payload
     if isinstance(target, ToolTarget):
         check_tool(target, after)
     if isinstance(target, UserTarget):
         if entry.recovery is not Recovery.ASK_USER or not target.user_can_answer:
             assert entities.find_lost(target.text, after, target.tools) is None
-        assert entities.find_numbers(after) <= entities.find_numbers(target.text)
+        # A rival number is named as wrong, and the true one as final: it is said in the text, too.
+        rivals = " ".join(rival for wrong in draw.get("wrong", {}).values() for rival in wrong)
+        added = entities.find_numbers(after) - entities.find_numbers(target.text)
+        assert added <= entities.find_numbers(rivals)
+        assert set(draw.get("wrong", ())) <= set(draw.get("final", ()))
     if isinstance(target, ToolResultTarget) and not entry.fault and is_container(parse_json(target.text)):
         assert is_container(parse_json(after))
         if entry.recovery is Recovery.IGNORE:
@@ -278,7 +303,7 @@ def test_hard_texts_are_survived_and_keep_their_facts(entry: Registered, name: s
     target = with_text(examples.sample_for(entry), HARD[name])
     for seed in range(1 if name.startswith("huge") else 12):
         if done := act(entry, target, seed, 1.0):
-            check_what_survives(entry, target, done[1])
+            check_what_survives(entry, target, *done)
 
 
 @every_operator
@@ -291,7 +316,7 @@ def test_severity_0_is_the_identity(entry: Registered) -> None:
 
 @acting_operator
 def test_expected_damage_rises_with_severity(entry: Registered) -> None:
-    target = examples.sample_for(entry)
+    target = SEVERAL_VALUES if entry.name == "user.ambiguous" else examples.sample_for(entry)
     total = []
     for severity in (0.1, 0.3, 0.6, 1.0):
         done = (act(entry, target, seed, severity) for seed in range(300))

@@ -46,7 +46,9 @@ def find_prose(text: str) -> str:
         return text[:LONGEST] if len(text.split()) >= PROSE else ""
     said = [leaf for _, leaf in list_leaves(value) if isinstance(leaf, str)]
     return " ".join(
-        one for one in said if len(one.split()) >= PROSE or len(one) > len(one.encode()) // 2 > 8
+        one
+        for one in said
+        if len(one.split()) >= PROSE or len(one) > len(one.encode(errors="surrogatepass")) // 2 > 8
     )[:LONGEST]
 
 

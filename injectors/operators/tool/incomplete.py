@@ -143,7 +143,7 @@ def _draw_middle(
     if len(text) < 80:
         return None
     keep = find_boundary(text, _find_word_end(text, max(1, round(len(text) * (1 - lost) / 2))))
-    end = _find_word_end(text, min(len(text) - 1, keep + round(lost * len(text))))
+    end = find_boundary(text, _find_word_end(text, min(len(text) - 1, keep + round(lost * len(text)))))
     mark = draw_text(target, rng, Way.MIDDLE, {"left": end - keep}, must_say=True)
     return {"keep": keep, "from": end, "mark": mark} if 0 < keep < end else None
 

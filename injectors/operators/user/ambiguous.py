@@ -60,7 +60,7 @@ class Ambiguous:
     """
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        if not is_prose(target.text):
+        if severity <= 0 or not is_prose(target.text):
             return None
         spoken = [one for one in find_spoken(target) if not was_said(target, one.text)]
         if target.ordinal > 0 and _is_answer(target.text, spoken):

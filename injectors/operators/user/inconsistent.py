@@ -59,7 +59,7 @@ class Inconsistent:
     settles: Literal["same_message", "next_message", "later"] = "same_message"
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        if not is_prose(target.text):
+        if severity <= 0 or not is_prose(target.text):
             return None
         setting = find_setting(target)
         if target.unsettled:

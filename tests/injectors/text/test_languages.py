@@ -54,8 +54,10 @@ def target(entry: Registered, text: str) -> UserTarget | ToolResultTarget:
 
 
 def characters(text: str) -> set[str]:
-    """The characters, as readers see them, that are more than a letter."""
-    return {one for one in _CHARACTER.findall(text) if len(one) > 1 or unicodedata.category(one)[0] == "M"}
+    """The characters, as readers see them, that are more than a letter. A line's end is none: an error page
+    may have other ones than the text in whose place it stands."""
+    found = _CHARACTER.findall(text.replace("\r\n", "\n"))
+    return {one for one in found if len(one) > 1 or unicodedata.category(one)[0] == "M"}
 
 
 def wrapped(text: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from difflib import SequenceMatcher
 from typing import Any
 
 from tests.injectors.operators.worked.properties import (
@@ -12,7 +14,6 @@ from tests.injectors.operators.worked.properties import (
     Example,
     Property,
     added,
-    dropped,
     each,
     kept,
     more,
@@ -45,6 +46,12 @@ RHYTHM = Sample(
     {"recording_id": "rec58213", "patient_group": "adults"},
     '{"rhythm": "sinus"}',
 )
+ASKED_AT_LENGTH = replace(
+    RHYTHM,
+    query="Hello, could you please help me? I would like to have the type of heart rhythm that is based on "
+    "the ECG (Electrocardiogram) recording ID rec58213, thanks in advance.",
+)
+"""Typos leave the words alone that a call may need, and the shorter query has hardly any others."""
 NOTE = Sample(
     'The text is "Tea with the neighbours" and the place is "Garden Y".',
     (
@@ -83,15 +90,21 @@ TRANSITION = {
 Twin = Callable[[Tool, Tool, View], bool]
 
 
-def _mistyped(clean: View, noisy: View) -> list[tuple[str, str]]:
-    pairs = zip(words(clean.query), words(noisy.query), strict=False)
-    return [(was, now) for was, now in pairs if was != now]
+def _mistyped(clean: View, noisy: View) -> list[tuple[list[str], list[str]]]:
+    """The runs of words that differ. A missed or added space makes one word of two, or two of one."""
+    was, now = words(clean.query), words(noisy.query)
+    runs = SequenceMatcher(None, was, now, autojunk=False).get_opcodes()
+    return [(was[a:b], now[c:d]) for kind, a, b, c, d in runs if kind != "equal"]
+
+
+def _count_typos(clean: View, noisy: View) -> int:
+    return sum(min(len(was), len(now)) for was, now in _mistyped(clean, noisy))
 
 
 def _typed_alike(clean: View, noisy: View) -> bool:
-    """Each mistyped word has the letters of the true one, but for two at most."""
+    """The mistyped words have the letters of the true ones, but for two at most for each typo."""
     return bool(_mistyped(clean, noisy)) and all(
-        abs(len(was) - len(now)) <= 1 and sum((Counter(was) - Counter(now)).values()) <= 2
+        sum((Counter("".join(was)) - Counter("".join(now))).values()) <= 2 * min(len(was), len(now))
         for was, now in _mistyped(clean, noisy)
     )
 
@@ -218,11 +231,11 @@ CHEAP, QUICK = r"cost-effective|cheapest|low-cost|economical", r"quick|fast|shor
 EXAMPLES = (
     Example(
         "Typo",
-        RHYTHM,
+        ASKED_AT_LENGTH,
         "robustbench-tc/Typo",
         (
             Property(
-                "two to four words are mistyped", lambda clean, noisy: 2 <= len(_mistyped(clean, noisy)) <= 4
+                "two to four words are mistyped", lambda clean, noisy: 2 <= _count_typos(clean, noisy) <= 4
             ),
             Property("by a letter or two each", _typed_alike),
             kept("ECG", "rec58213", "ID"),
@@ -234,8 +247,11 @@ EXAMPLES = (
         RHYTHM,
         "robustbench-tc/QueryPara",
         (
-            dropped("Find", "type", "based on"),
-            kept("heart rhythm", "ECG (Electrocardiogram) recording ID rec58213"),
+            Property(
+                "said in another construction, or more politely",
+                lambda clean, noisy: clean.query not in noisy.query,
+            ),
+            kept("the type of heart rhythm based on the ECG (Electrocardiogram) recording ID rec58213"),
             only_in("query"),
         ),
     ),
