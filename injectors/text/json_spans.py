@@ -13,6 +13,8 @@ from typing import Any
 import msgspec
 
 TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
+_DECODER = json.JSONDecoder(strict=False)
+"""Made once: `json.loads` makes one for each call that isn't strict."""
 _ESCAPED = re.compile(r"\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.DOTALL)
 _HIGH_HALF, _LOW_HALF = re.compile(r"\\u[dD][89abAB]"), re.compile(r"\\u[dD][c-fC-F]")
 
@@ -71,12 +73,17 @@ def find_leaves(text: str, most: int) -> Iterator[Leaf]:
                 path[-1] = key or ""
             case _:
                 if token[0] == '"' and path and isinstance(path[-1], str) and key is None:
-                    key = json.loads(token, strict=False)
+                    key = _read_token(token)
                     continue
-                yield Leaf(tuple(path), json.loads(token, strict=False), match.start(), match.end())
+                yield Leaf(tuple(path), _read_token(token), match.start(), match.end())
                 found += 1
                 if found == most:
                     return
+
+
+def _read_token(token: str) -> Any:
+    """The value of a scalar's token."""
+    return token[1:-1] if token[0] == '"' and "\\" not in token else _DECODER.decode(token)
 
 
 def open_string(frame: Frame, leaf: Leaf) -> Frame:

@@ -117,6 +117,36 @@ _FORM = re.compile(
     # Letters without spaces between them are no part of a value: `订单A20931`.
     re.IGNORECASE | re.ASCII,
 )
+_FIRST_LETTERS = re.compile(r"[a-z]+", re.ASCII)
+_FIRST_WORDS = frozenset(
+    letters[0]
+    for word in (
+        *("a", "an", "one", "ein", "eine", "einen", "next", "this", "last", "noon", "midnight"),
+        *("usd", "eur", "gbp", "inr"),
+        *("jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec"),
+        *list_numerals(),
+        *(name for names in MONTHS.values() for name in names),
+        *(day for table in (WEEKDAYS, NEAR_DAYS) for days in table.values() for day in days),
+    )
+    if (letters := _FIRST_LETTERS.match(word.lower()))
+)
+"""The letters, as far as they are in ASCII, with which a form begins that no other sign tells."""
+_PLAIN_TOKEN = re.compile(r"[A-Za-z'\",;:!?()*_-]*\.*")
+_TOKEN = re.compile(r"\S+")
+_LONGEST_TOKEN = 24
+"""Characters of the longest token at each of which a form is looked for by itself."""
+
+
+@lru_cache(8192)
+def _may_begin_form(token: str) -> bool:
+    """Whether a form may begin in a token: it holds a digit, a sign or a letter of its own, or a word that
+    forms begin with. Most tokens of a text are plain words, and to hold each of their letters against all
+    forms takes by far the longest."""
+    if _PLAIN_TOKEN.fullmatch(token) is None:
+        return True
+    return not _FIRST_WORDS.isdisjoint(_FIRST_LETTERS.findall(token.lower()))
+
+
 _LOWER_MONTHS = frozenset(name.lower() for name in MONTHS["en"])
 """In lower case they may be other words: may, march."""
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
@@ -186,9 +216,10 @@ def _find_mentions(text: str, parameters: tuple[Parameter, ...]) -> tuple[Mentio
     for start, end in (*((one.start, one.end) for one in find_literals(text)), *find_plain_names(text)):
         quoted[start:end] = b"\1" * (end - start)
     forms = (*find_forms(text), *_find_names(text))
+    fillable = {kind: _fillable(kind, parameters) for kind in {kind for _, _, kind in forms}}
     candidates = [
         *((start, end, ValueType.OPTION, choices) for start, end, choices in _find_options(text, parameters)),
-        *((start, end, kind, _fillable(kind, parameters)) for start, end, kind in forms),
+        *((start, end, kind, fillable[kind]) for start, end, kind in forms),
     ]
     found: list[Mention] = []
     for start, end, kind, choices in candidates:
@@ -274,7 +305,7 @@ def _find_options(
 def find_forms(text: str) -> Iterator[tuple[int, int, ValueType]]:
     """The values that their form tells: dates, amounts, ids, numbers."""
     yield from ((*match.span(), ValueType.PLACE) for match in _STREET.finditer(text))
-    for match in _FORM.finditer(text):
+    for match in _match_forms(text):
         kind = _FORMS[int(str(match.lastgroup)[1:])][0]
         start, end = match.start(), match.end() - (match[0][-1] in ".,")
         if _ORDINAL.fullmatch(match[0]) or end <= start:
@@ -287,6 +318,31 @@ def find_forms(text: str) -> Iterator[tuple[int, int, ValueType]]:
         if each and _last_word(text, start) not in _BEFORE_STRETCH:
             continue
         yield start, end, kind
+
+
+def _match_forms(text: str) -> Iterator[re.Match[str]]:
+    """What `_FORM.finditer` gives, without a look at the tokens in which no form begins."""
+    at = 0
+    for token in _TOKEN.finditer(text):
+        start, end = token.span()
+        start = max(start, at)
+        if start >= end:
+            continue
+        whole = token[0]
+        if len(whole) > _LONGEST_TOKEN:
+            # What is found behind the token is no less the next match.
+            while start < end and (match := _FORM.search(text, start)) is not None:
+                yield match
+                start = at = max(match.end(), start + 1)
+            if start < end:
+                return
+        elif _may_begin_form(whole):
+            while start < end:
+                if (match := _FORM.match(text, start)) is not None:
+                    yield match
+                    start = at = max(match.end(), start + 1)
+                else:
+                    start += 1
 
 
 def _find_names(text: str) -> Iterator[tuple[int, int, ValueType]]:

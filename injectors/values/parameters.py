@@ -117,6 +117,15 @@ _DEPTH = 6
 
 def split_name(name: str) -> tuple[str, ...]:
     """The words of an identifier, in lower case."""
+    return _split_name(name) if len(name) <= _LONGEST_NAME else _split_name.__wrapped__(name)
+
+
+_LONGEST_NAME = 128
+"""Characters of the longest name whose words are remembered."""
+
+
+@lru_cache(8192)
+def _split_name(name: str) -> tuple[str, ...]:
     return tuple(part.lower() for part in _PARTS.findall(name))
 
 
