@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
@@ -94,16 +94,43 @@ def _is_foreign(text: str) -> bool:
         if 2 * sum(not _is_latin(letter) for letter in letters) > max(len(letters), 2 * LEAST):
             return True
     # Tokens with other characters than letters (ids, paths, addresses) say nothing of the language.
-    bare = (token.strip(_EDGES).replace("’", "'") for token in text.split())
-    words = [word for word in bare if word.replace("'", "").isalpha() and not word.isupper()]
-    small = [word.lower() for word in words]
+    words = _count_words(text, _read_cased)
+    small: Counter[str] = Counter()
+    for word, count in words.items():
+        small[word.lower()] += count
     if not _PLAIN.isdisjoint(small):
         return False
-    accented = 0
+    foreign = sum(small[word] for word in _FOREIGN.intersection(small))
     if not text.isascii():
-        accented = sum(not word.isascii() and word.islower() and word not in _FOREIGN for word in words)
-    foreign = accented + sum(word in _FOREIGN for word in small)
-    return foreign >= LEAST and foreign > sum(word in _COMMON for word in small)
+        foreign += sum(
+            count
+            for word, count in words.items()
+            if not word.isascii() and word.islower() and word not in _FOREIGN
+        )
+    return foreign >= LEAST and foreign > sum(small[word] for word in _COMMON.intersection(small))
+
+
+def _count_words(text: str, read: Callable[[str], str]) -> Counter[str]:
+    """How often each word stands there, as `read` gives it; empty ones are left out."""
+    words: Counter[str] = Counter()
+    for token, count in Counter(text.split()).items():
+        if word := read(token):
+            words[word] += count
+    return words
+
+
+@lru_cache(8192)
+def _read_cased(token: str) -> str:
+    """The word of a token; empty where it is none, or in capitals."""
+    bare = token.strip(_EDGES).replace("’", "'")
+    return bare if bare.replace("'", "").isalpha() and not bare.isupper() else ""
+
+
+@lru_cache(8192)
+def _read_lower(token: str) -> str:
+    """The word of a token in lower case; empty where it is none."""
+    bare = token.strip(_EDGES + "¿¡").replace("’", "'").lower()
+    return bare if bare.replace("'", "").isalpha() else ""
 
 
 _SMALL: dict[Language, frozenset[str]] = {
@@ -152,8 +179,7 @@ def _detect_language(text: str) -> Language | None:
             return script
         if 2 * sum(not _is_latin(letter) for letter in letters) > len(letters):
             return None
-    bare = [token.strip(_EDGES + "¿¡").replace("’", "'").lower() for token in text.split()]
-    words = Counter(word for word in bare if word.replace("'", "").isalpha())
+    words = _count_words(text, _read_lower)
     scores = {
         language: sum(words[word] for word in small.intersection(words)) for language, small in _SMALL.items()
     }

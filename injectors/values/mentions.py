@@ -164,6 +164,8 @@ _STREET = re.compile(
 _KNOWN_CITY = compile_phrases(
     *(city.lower() for cities in CITIES.values() for city in cities if city[0] < "\u0250")
 )
+_KNOWN_CITY_IN_LOWER_CASE = re.compile(_KNOWN_CITY.pattern)
+"""The same for a text in ASCII in lower case: found several times as fast."""
 _CITY_IN_SCRIPT = re.compile(
     "|".join(city for cities in CITIES.values() for city in cities if city[0] > "\u0250")
 )
@@ -364,12 +366,17 @@ def _find_names(text: str) -> Iterator[tuple[int, int, ValueType]]:
         if several or not german:
             yield start, end, ValueType.NAME
             yield start, end, ValueType.PLACE
-    yield from ((*match.span(), ValueType.NAME) for match in _HONOURED.finditer(text))
-    for match in _KNOWN_CITY.finditer(text):
-        small = match[0].islower() and match[0].isascii()
-        if not small or (match[0] != "nice" and _last_word(text, match.start()) in _BEFORE_PLACE):
-            yield *match.span(), ValueType.PLACE
-    if not text.isascii():
+    ascii_only = text.isascii()
+    if not ascii_only:
+        yield from ((*match.span(), ValueType.NAME) for match in _HONOURED.finditer(text))
+    cities = _KNOWN_CITY_IN_LOWER_CASE.finditer(text.lower()) if ascii_only else _KNOWN_CITY.finditer(text)
+    for match in cities:
+        start, end = match.span()
+        city = text[start:end]
+        small = city.islower() and city.isascii()
+        if not small or (city != "nice" and _last_word(text, start) in _BEFORE_PLACE):
+            yield start, end, ValueType.PLACE
+    if not ascii_only:
         for match in _CITY_IN_SCRIPT.finditer(text):
             start, end = match.span()
             beside = text[start - 1 : start] + text[end : end + 1]

@@ -43,8 +43,10 @@ LEAST = 3
 _SHORT = 32
 """Characters of a sentence whose words are counted."""
 _END = re.compile(
-    r"(?:(?P<word>[^\W\d_]+)\.|[!?؟](?![!?)\"'”’»]))(?= +[^\W\d_])|[。！？](?=[^\s”’」』）。！？])"
+    r"[.!?؟。！？](?:(?:(?<=[^\W\d_]\.)|(?<=[!?؟])(?![!?)\"'”’»]))(?= +[^\W\d_])"
+    r"|(?<=[。！？])(?=[^\s”’」』）。！？]))"
 )
+_LETTERS = re.compile(r"[^\W\d_]+")
 _REFER_WORDS = "|".join(
     """
     it its it's this that that's these those they them their he she his her him such both ones? so then also
@@ -77,7 +79,7 @@ def _find_ends(text: str) -> list[int]:
         if at - start < _SHORT and count_words(text[start:at]) < LEAST:
             continue  # A greeting: nothing has been said yet.
         # "Dr." and "No." end no sentence; nor does a letter behind it that is small begin one.
-        word = match["word"]
+        word = _read_back(text, start, at - 1) if match[0] == "." else None
         following = text[at : at + 40].lstrip()
         if word is not None and (len(word) < 4 or word[0].isupper() or following[:1].islower()):
             continue
@@ -85,6 +87,12 @@ def _find_ends(text: str) -> list[int]:
             continue
         found.append(at)
     return found
+
+
+def _read_back(text: str, start: int, end: int) -> str:
+    """The letters that end at a place, from `start` on."""
+    found = _LETTERS.match(text[start:end][::-1])
+    return text[end - (found.end() if found else 0) : end]
 
 
 def _line_around(text: str, at: int) -> str:

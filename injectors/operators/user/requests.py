@@ -155,6 +155,7 @@ _PARTICIPLE = re.compile(
 _SEVERAL = re.compile(r"\b(?:and|or|if|because|but|so|which|who|that|when|while|,)\b|,", re.IGNORECASE)
 
 
+@lru_cache(1024)
 def _read_english(sentence: str) -> tuple[str, Doer] | None:
     form = _FORM.match(sentence)
     assert form is not None  # It may be empty.

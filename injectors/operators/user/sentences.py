@@ -63,6 +63,8 @@ _SPACED = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 def count_words(text: str) -> int:
     """The words; of Chinese and Japanese, two characters count as one."""
+    if text.isascii():
+        return len(_SPACED.findall(text))
     unspaced = len(_UNSPACED.findall(text))
     return len(_SPACED.findall(_UNSPACED.sub(" ", text))) + (unspaced + 1) // 2
 

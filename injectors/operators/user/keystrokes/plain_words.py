@@ -12,8 +12,8 @@ parameter's name, touches nothing protected and no mention of a value, and stand
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -110,8 +110,10 @@ def find_plain_words(
         return tuple(_find_any(text, protected))
     if language not in LISTED:
         return None
-    kept = sorted({*protected, *((one.start, one.end) for one in find_mentions(text, tools))})
-    return tuple(_find_listed(text, language, _Kept(kept, read_named_words(tools))))
+    taken = bytearray(len(text))
+    for start, end in (*protected, *((one.start, one.end) for one in find_mentions(text, tools))):
+        taken[start:end] = b"\1" * (end - start)
+    return tuple(_find_listed(text, language, _Kept(taken, read_named_words(tools))))
 
 
 def _find_any(text: str, protected: Sequence[Span]) -> Iterator[PlainWord]:
@@ -134,15 +136,15 @@ def _is_bound(before: str, behind: str) -> bool:
 class _Kept(NamedTuple):
     """What is no plain word."""
 
-    spans: Sequence[Span]
+    taken: bytearray
+    """1 for each character of the text that is protected, or a value's."""
     tools: NamedWords
 
 
 def _find_listed(text: str, language: Language, kept: _Kept) -> Iterator[PlainWord]:
     joining = read_words(f"connectives.{language.value}")
-    listed = joining | read_words(f"plain.{language.value}")
     for start, end in _select_sentences(text, kept):
-        words = _mark_verbs(list(_read_sentence(text, start, end, listed, joining, kept)), language, kept)
+        words = _mark_verbs(list(_read_sentence(text, start, end, language, kept)), language, kept)
         ends = _cut_at_text(text, start, end, kept)
         runs = [None, *_split_runs(words), None]
         for before, run, behind in zip(runs, runs[1:], runs[2:], strict=False):
@@ -194,13 +196,14 @@ def _mark_verbs(words: list[_Token], language: Language, kept: _Kept) -> list[_T
     if kept.tools.takes_action:
         return words
     verbs = SURE if language is Language.EN else read_words(f"commands.{language.value}")
-    marked: list[_Token] = []
-    for one, following in zip_longest(words, words[1:]):
-        asked = len(marked) < LATEST_VERB and all(before.plain for before in marked)
-        verb = one.word in verbs or (one.word in AMBIGUOUS and following and following.word in BEHIND_VERB)
-        free = asked and verb and not one.named and not one.kept
-        marked.append(one._replace(plain=True) if free else one)
-    return marked
+    for at, one in enumerate(words[:LATEST_VERB]):
+        following = words[at + 1].word if at + 1 < len(words) else ""
+        verb = one.word in verbs or (one.word in AMBIGUOUS and following in BEHIND_VERB)
+        if verb and not one.named and not one.kept:
+            words[at] = one._replace(plain=True)
+        if not words[at].plain:
+            break
+    return words
 
 
 class _Token(NamedTuple):
@@ -217,28 +220,51 @@ class _Token(NamedTuple):
 _Run = list[_Token]
 
 
-def _read_sentence(
-    text: str, start: int, end: int, listed: frozenset[str], joining: frozenset[str], kept: _Kept
-) -> Iterator[_Token]:
+def _read_sentence(text: str, start: int, end: int, language: Language, kept: _Kept) -> Iterator[_Token]:
+    taken, tools = kept.taken, kept.tools
+    names, described = tools.names, tools.described
     for match in _TOKEN.finditer(text, start, end):
-        bare = match[0].strip(_EDGES)
-        if not bare:
+        token = match[0]
+        judge = _judged if len(token) <= LONGEST_TOKEN else _judge
+        before, length, word, safe, joining, listed, number = judge(token, language)
+        if not length:
             continue
-        at = match.start() + match[0].index(bare)
-        word = bare.lower().replace("’", "'")
-        protected = word in MEANING_WORDS or _touches(kept.spans, at, at + len(bare)) or _is_shouted(bare)
-        named = word in kept.tools.names
-        protected = protected or (
-            word in kept.tools.described and word not in _SPEAKERS and word not in joining
-        )
-        plain = not protected and not named and all(part in listed for part in word.split("-"))
-        yield _Token(at, at + len(bare), word, plain, named or word.isdecimal(), protected)
+        at = match.start() + before
+        protected = not safe or taken.find(1, at, at + length) >= 0
+        named = word in names
+        if not protected and word in described:
+            protected = word not in _SPEAKERS and not joining
+        plain = listed and not protected and not named
+        yield _Token(at, at + length, word, plain, named or number, protected)
 
 
-def _touches(spans: Sequence[Span], start: int, end: int) -> bool:
-    """Whether [start, end) meets one of the spans, which are in order and may overlap."""
-    last = bisect_left(spans, (end, -1)) - 1
-    return any(spans[at][1] > start for at in range(max(0, last - 8), last + 1))
+class _Judged(NamedTuple):
+    """A token without the punctuation around it, whatever the tools are."""
+
+    before: int
+    length: int
+    word: str
+    safe: bool
+    """Whether it is no word of meaning, and not in capitals."""
+    joining: bool
+    listed: bool
+    number: bool
+
+
+def _judge(token: str, language: Language) -> _Judged:
+    bare = token.strip(_EDGES)
+    word = bare.lower().replace("’", "'")
+    joining = read_words(f"connectives.{language.value}")
+    plain = read_words(f"plain.{language.value}")
+    safe = word not in MEANING_WORDS and not _is_shouted(bare)
+    listed = all(part in joining or part in plain for part in word.split("-"))
+    return _Judged(token.index(bare), len(bare), word, safe, word in joining, listed, word.isdecimal())
+
+
+LONGEST_TOKEN = 64
+"""Characters of the longest token that is remembered."""
+_judged = lru_cache(8192)(_judge)
+"""Cached: most words occur again and again."""
 
 
 def _is_shouted(word: str) -> bool:
