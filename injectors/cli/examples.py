@@ -141,6 +141,7 @@ def sample(site: Site, *, streaming: bool = True) -> Target:
         case Site.TRANSPORT:
             return TransportTarget("model", 0, streaming=streaming)
         case Site.TOOL_SCHEMA:
-            return ToolTarget(TOOL, TOOLS, frozenset(tool.name for tool in TOOLS))
+            names = frozenset(tool.name for tool in TOOLS)
+            return ToolTarget(TOOL, TOOLS, names, tool_class=ToolClass.READ_ONLY)
         case Site.MODEL_RESPONSE:
             return ModelTarget(0, streaming=streaming)
