@@ -10,20 +10,31 @@ from functools import lru_cache
 
 from crosswind.simulators.retail.kinds import KINDS
 
-_PLACEHOLDER = re.compile(r"\{\w+\}")
-_ENTITY = re.compile(r'"[^"]*"|#\w+|\S+@\S+')
-_WORD = re.compile(r"[a-z]+")
+_SENTENCE_END = re.compile(r"(?<=[.?!])(?<!\.\.)\s+|\n+")
+_WORD = re.compile(r'"[^"]*"|#[WP](?=\d)|\S+@\S+|[a-z]+')
 _ALMOST = 0.6
 """Likeness (difflib's ratio) below which two words have nothing to do with each other."""
+_EXAMPLES = {
+    "order": "#W1", "product": "#P1", "email": "a@b.c", "old": "a@b.c", "new": "a@b.c", "name": "lamp",
+    "address": "1 Elm Street",
+}  # fmt: skip
 
 
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(_WORD.findall(_ENTITY.sub(" ", _PLACEHOLDER.sub(" ", text)).lower()))
+    """The words of a text, and a mark for each id, email or quotation."""
+    small = re.sub(r"[A-Z](?!\d)", lambda letter: letter[0].lower(), text)
+    return tuple(_mark(word) for word in _WORD.findall(small))
 
 
-_WORDINGS = [(kind.name, _words(wording)) for kind in KINDS.values() for wording in kind.wordings]
+def _mark(word: str) -> str:
+    return "@" if "@" in word else '"' if word.startswith('"') else word
+
+
+_WORDINGS = [
+    (kind.name, _words(wording.format(**_EXAMPLES))) for kind in KINDS.values() for wording in kind.wordings
+]
 _KINDS_WITH = Counter(
-    word for kind in KINDS.values() for word in {found for w in kind.wordings for found in _words(w)}
+    word for name in KINDS for word in {found for kind, words in _WORDINGS if kind == name for found in words}
 )
 _WEIGHT = {word: math.log((1 + len(KINDS)) / count) for word, count in _KINDS_WITH.items()}
 """A word that few kinds use tells much, one that all use tells nothing."""
@@ -31,9 +42,10 @@ _WEIGHT = {word: math.log((1 + len(KINDS)) / count) for word, count in _KINDS_WI
 
 @lru_cache(maxsize=4096)
 def kind_of(text: str) -> str:
-    """The kind of request whose wording is nearest to the text."""
-    words = frozenset(_words(text))
-    best = max(_WORDINGS, key=lambda wording: _nearness(wording[1], words))
+    """The kind of request whose wording is nearest to a sentence of the text: others may be about other
+    things."""
+    said = [frozenset(_words(sentence)) for sentence in _SENTENCE_END.split(text)]
+    best = max(_WORDINGS, key=lambda wording: max(_nearness(wording[1], words) for words in said))
     return best[0]
 
 

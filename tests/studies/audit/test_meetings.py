@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.injectors.guard import shown_text
-from crosswind.injectors.operators.user import redundant
+from crosswind.injectors.operators.user.redundant import RedundantMessage
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import Draw, UserTarget
 from crosswind.studies.replay.recompute import replay
 from tests.gateway.dialogue import user
 from tests.gateway.servers import gateway, upstream
@@ -56,8 +59,13 @@ async def _lead(tmp_path: Path, profile: str = PROFILE, text: str = TEXT) -> lis
 
 @pytest.fixture
 def repeats_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let user.redundant repeat whatever stands in the message, as it once did."""
-    monkeypatch.setattr(redundant, "_find_uncontradicted", lambda target: target.text)
+    """Let user.redundant say the message once more behind it, up to the day that the user took back."""
+
+    def draw(self: RedundantMessage, target: UserTarget, rng: SeededRandom, severity: float) -> Draw:
+        [again] = re.findall(r"(?s)^.*?\b(?:Mon|Tues|Wednes|Thurs|Satur|Sun)day", target.text)
+        return {"asides": [{"at": len(target.text), "said": again}], "phrases": [], "language": "en"}
+
+    monkeypatch.setattr(RedundantMessage, "draw", draw)
 
 
 async def test_the_false_half_of_a_contradiction_is_not_repeated(tmp_path: Path) -> None:
