@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 
 from crosswind.injectors.text.json_leaves import list_leaves
-from crosswind.injectors.text.json_spans import TOKEN
+from crosswind.injectors.text.json_payload import REMEMBERED
+from crosswind.injectors.text.json_spans import TOKEN, read_token
 
 
 def is_plain_text(value: Any, text: str) -> bool:
@@ -49,18 +51,24 @@ DEEPEST = 2
 """Records in lists of an object (`{"items": [{…}]}`) are that deep."""
 
 
-def find_holders(text: str, value: Any) -> list[Holder]:
+def find_holders(text: str) -> tuple[Holder, ...]:
     """The objects of a JSON result that can get fields: the whole, or the records of its lists, and the whole
     before them. Empty objects are left out."""
+    return _short_holders(text) if len(text) <= REMEMBERED else _find_holders(text)
+
+
+def _find_holders(text: str) -> tuple[Holder, ...]:
     holders: list[tuple[int, int, Holder]] = []
     stack: list[_Open] = []
     for match in TOKEN.finditer(text):
         token = match[0]
+        if len(holders) == MOST_HOLDERS:
+            break
         if token in ("{", "["):
             stack.append(_Open(match.end(), token == "{", len(stack)))
         elif token in ("}", "]"):
             closed = stack.pop()
-            if closed.is_object and closed.ends and closed.depth <= DEEPEST and len(holders) < MOST_HOLDERS:
+            if closed.is_object and closed.ends and closed.depth <= DEEPEST:
                 holders.append((closed.depth, closed.start, _close(text, closed, match.start())))
             if stack:
                 stack[-1].ends.append(match.end())
@@ -72,7 +80,11 @@ def find_holders(text: str, value: Any) -> list[Holder]:
                 opened.keys.append(token)
             else:
                 opened.ends.append(match.end())
-    return [holder for _, _, holder in sorted(holders, key=lambda one: one[:2])]
+    return tuple(holder for _, _, holder in sorted(holders, key=lambda one: one[:2]))
+
+
+_short_holders = lru_cache(64)(_find_holders)
+"""Cached: each operator that adds to a result asks for its holders."""
 
 
 class _Open(msgspec.Struct):
@@ -90,7 +102,7 @@ _SPACE = re.compile(r"\s*")
 
 
 def _close(text: str, opened: _Open, end: int) -> Holder:
-    keys = frozenset(json.loads(key, strict=False) for key in opened.keys)
+    keys = frozenset(map(read_token, opened.keys))
     first = _space_at(text, opened.start)
     between = _space_at(text, opened.commas[0]) if opened.commas else first or _separate(text)[1][1:]
     before = Gap(opened.start, first, "," if first else f",{between}")
@@ -149,9 +161,7 @@ def find_item_gap(text: str, value: Any) -> Around | None:
     items = value.get("content") if isinstance(value, dict) else None
     if not isinstance(items, list) or not items or not all(map(_is_text_item, items)):
         return None
-    end = max(
-        (holder.gaps[-1].at for holder in find_holders(text, value) if "text" in holder.keys), default=0
-    )
+    end = max((holder.gaps[-1].at for holder in find_holders(text) if "text" in holder.keys), default=0)
     closed = text.find("}", end) + 1
     if not end or not closed:
         return None
@@ -176,7 +186,8 @@ def find_case(keys: Iterable[str]) -> Case:
     """The convention that most of the keys show; snake_case where none does."""
     votes: dict[Case, int] = {}
     for key in keys:
-        if (case := _judge_case(key)) is not None:
+        judge = _judged_case if len(key) <= LONGEST_KEY else _judge_case
+        if (case := judge(key)) is not None:
             votes[case] = votes.get(case, 0) + 1
     return max(votes, key=lambda case: votes[case]) if votes else SNAKE
 
@@ -193,6 +204,10 @@ def _judge_case(key: str) -> Case | None:
         return Case(key[0].isupper(), "")
     return Case(True, "") if _PASCAL.fullmatch(key) else None
 
+
+LONGEST_KEY = 64
+"""Characters of the longest key that is remembered."""
+_judged_case = lru_cache(4096)(_judge_case)
 
 _CAMEL = re.compile(r"[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]*)+")
 _PASCAL = re.compile(r"[A-Z][a-z]{2,}")

@@ -21,16 +21,22 @@ _PROGRAMS = """
 _SHELL = rf"""(?<![\w./-])(?:{"|".join(_PROGRAMS.split())})(?:\ +[^\s,;?!`]+){{0,6}}
     | (?<!\S)[\w.-]{{1,40}}(?:\ +[\w./-]{{1,80}})?(?:\ +(?:--?[a-z][\w=-]*|/[a-z]\b)){{1,8}}(?:\ +\d+)?"""
 _COMMANDS = re.compile(_SQL, re.IGNORECASE | re.VERBOSE), re.compile(_SHELL, re.VERBOSE)
-_SIGNS = re.compile(
-    rf"\b(?:select|insert|delete|update|create|drop|alter|truncate|{'|'.join(_PROGRAMS.split())})\b|\s[-/][-a-z]",
-    re.IGNORECASE,
+_FIRST_WORDS = "|".join(
+    ("select", "insert", "delete", "update", "create", "drop", "alter", "truncate", *_PROGRAMS.split())
 )
+_SIGN = rf"\b(?:{_FIRST_WORDS})\b|\s[-/][-a-z]"
+_SIGNS = re.compile(_SIGN, re.IGNORECASE)
 """One of these is in every command: most texts have none."""
+_SIGNS_IN_LOWER_CASE = re.compile(_SIGN, re.ASCII)
+"""The same for a text in ASCII in lower case: found several times as fast."""
 
 
 def find_commands(text: str) -> Iterator[tuple[int, int]]:
     """The spans of the commands. What they end with may be too much."""
-    if _SIGNS.search(text) is None:
+    if text.isascii():
+        if _SIGNS_IN_LOWER_CASE.search(text.lower()) is None:
+            return
+    elif _SIGNS.search(text) is None:
         return
     for pattern in _COMMANDS:
         for match in pattern.finditer(text):

@@ -73,16 +73,16 @@ def find_leaves(text: str, most: int) -> Iterator[Leaf]:
                 path[-1] = key or ""
             case _:
                 if token[0] == '"' and path and isinstance(path[-1], str) and key is None:
-                    key = _read_token(token)
+                    key = read_token(token)
                     continue
-                yield Leaf(tuple(path), _read_token(token), match.start(), match.end())
+                yield Leaf(tuple(path), read_token(token), match.start(), match.end())
                 found += 1
                 if found == most:
                     return
 
 
-def _read_token(token: str) -> Any:
-    """The value of a scalar's token."""
+def read_token(token: str) -> Any:
+    """The value of a scalar's token in a JSON text."""
     return token[1:-1] if token[0] == '"' and "\\" not in token else _DECODER.decode(token)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 MONTHS: dict[str, tuple[str, ...]] = {
     language: tuple(names.split())
@@ -41,9 +41,17 @@ NEAR_DAYS: dict[str, tuple[str, ...]] = {
 """Each list is of days that one may be said for another: rivals of one another."""
 
 
-@cache
 def month_of(word: str) -> tuple[str, int] | None:
     """The language and number (1 to 12) of a month's name or its English abbreviation; None for others."""
+    return _month_of(word) if len(word) <= _LONGEST else None
+
+
+_LONGEST = 16
+"""Characters of the longest word that may name a month, and a stop behind it."""
+
+
+@lru_cache(4096)
+def _month_of(word: str) -> tuple[str, int] | None:
     bare = word.rstrip(".").lower()
     for language, names in MONTHS.items():
         for number, name in enumerate(names, 1):

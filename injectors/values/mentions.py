@@ -10,9 +10,9 @@ Every scan is linear in the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import zip_longest
+from typing import NamedTuple
 
 import msgspec
 
@@ -138,13 +138,13 @@ _LONGEST_TOKEN = 24
 
 
 @lru_cache(8192)
-def _may_begin_form(token: str) -> bool:
-    """Whether a form may begin in a token: it holds a digit, a sign or a letter of its own, or a word that
-    forms begin with. Most tokens of a text are plain words, and to hold each of their letters against all
-    forms takes by far the longest."""
+def _find_begins(token: str) -> Sequence[int]:
+    """Where in a token a form may begin: in one that is plain words, at those words that forms begin with.
+    Most tokens of a text are, and to hold each of their letters against all forms takes longest."""
     if _PLAIN_TOKEN.fullmatch(token) is None:
-        return True
-    return not _FIRST_WORDS.isdisjoint(_FIRST_LETTERS.findall(token.lower()))
+        return range(len(token))
+    letters = _FIRST_LETTERS.finditer(token.lower())
+    return [match.start() for match in letters if match[0] in _FIRST_WORDS]
 
 
 _LOWER_MONTHS = frozenset(name.lower() for name in MONTHS["en"])
@@ -218,22 +218,61 @@ def _find_mentions(text: str, parameters: tuple[Parameter, ...]) -> tuple[Mentio
     for start, end in (*((one.start, one.end) for one in find_literals(text)), *find_plain_names(text)):
         quoted[start:end] = b"\1" * (end - start)
     forms = (*find_forms(text), *_find_names(text))
-    fillable = {kind: _fillable(kind, parameters) for kind in {kind for _, _, kind in forms}}
+    index = _index(parameters)
     candidates = [
-        *((start, end, ValueType.OPTION, choices) for start, end, choices in _find_options(text, parameters)),
-        *((start, end, kind, fillable[kind]) for start, end, kind in forms),
+        *((start, end, ValueType.OPTION, choices) for start, end, choices in _find_options(text, index)),
+        *((start, end, kind, index.by_kind.get(kind)) for start, end, kind in forms),
     ]
     found: list[Mention] = []
     for start, end, kind, choices in candidates:
-        if not choices or 1 in taken[start:end]:
+        if choices is None or 1 in taken[start:end]:
             continue
         taken[start:end] = b"\1" * (end - start)
         chosen, named = _nearest(text, start, end, kind, choices)
-        thing = chosen.thing if named else _shared_thing(kind, choices)
+        thing = chosen.thing if named else choices.shared
         options = chosen.options if kind is ValueType.OPTION else ()
         literal = kind is ValueType.FILE or 1 in quoted[start:end]
         found.append(Mention(start, end, text[start:end], kind, thing, options, literal))
     return tuple(sorted(found, key=lambda one: one.start))
+
+
+class _Choices(NamedTuple):
+    """The parameters that a value may fill."""
+
+    parameters: tuple[Parameter, ...]
+    by_word: Mapping[str, int]
+    """The number of the first one that has a word in its name."""
+    person: Parameter | None
+    """The first that takes a person, where all that do take the same."""
+    shared: str | None
+    """What a value is that any of them takes."""
+
+
+class _Index(NamedTuple):
+    """The choices of a list of tools, which are the same for every text."""
+
+    by_kind: Mapping[ValueType, _Choices]
+    by_option: tuple[tuple[str, _Choices], ...]
+    """By what users call an enumerated value, the longest first."""
+
+
+@lru_cache(256)
+def _index(parameters: tuple[Parameter, ...]) -> _Index:
+    spoken: dict[str, list[Parameter]] = {}
+    for parameter in parameters:
+        for option in parameter.options:
+            lowered = option.lower()
+            for form in dict.fromkeys((lowered, lowered.replace("_", " ").replace("-", " "))):
+                if len(form) > 1:
+                    spoken.setdefault(form, []).append(parameter)
+    fillable = ((kind, _fillable(kind, parameters)) for kind in ValueType)
+    return _Index(
+        {kind: _make_choices(kind, some) for kind, some in fillable if some},
+        tuple(
+            (form, _make_choices(ValueType.OPTION, tuple(spoken[form])))
+            for form in sorted(spoken, key=len, reverse=True)
+        ),
+    )
 
 
 def _fillable(kind: ValueType, parameters: Sequence[Parameter]) -> tuple[Parameter, ...]:
@@ -244,26 +283,40 @@ def _fillable(kind: ValueType, parameters: Sequence[Parameter]) -> tuple[Paramet
     return ()
 
 
-def _nearest(
-    text: str, start: int, end: int, kind: ValueType, choices: Sequence[Parameter]
-) -> tuple[Parameter, bool]:
+def _make_choices(kind: ValueType, parameters: tuple[Parameter, ...]) -> _Choices:
+    by_word: dict[str, int] = {}
+    for at, one in enumerate(parameters):
+        for word in one.words:
+            by_word.setdefault(word, at)
+    persons = [one for one in parameters if not _PERSONS.isdisjoint(one.words)]
+    person = persons[0] if len({one.thing for one in persons}) == 1 else None
+    return _Choices(parameters, by_word, person, _shared_thing(kind, parameters))
+
+
+def _nearest(text: str, start: int, end: int, kind: ValueType, choices: _Choices) -> tuple[Parameter, bool]:
     """The parameter that a word nearest to the value names, or the first one; and whether any is named."""
+    if (
+        kind is ValueType.NAME
+        and choices.person is not None
+        and text[start:end].partition(" ")[0] in GIVEN_NAMES
+    ):
+        return choices.person, True
     before = [word.lower() for word in _WORD.findall(text[max(0, start - _NEAR) : start])]
     behind = [word.lower() for word in _WORD.findall(text[end : end + _NEAR])]
-    if kind is ValueType.NAME and text[start:end].partition(" ")[0] in GIVEN_NAMES:
-        persons = [one for one in choices if not _PERSONS.isdisjoint(one.words)]
-        if len({one.thing for one in persons}) == 1:
-            return persons[0], True
-    distances: dict[str, int] = {}
-    for distance, words in enumerate(zip_longest(before[: -_FAR - 1 : -1], behind[:_BEHIND], fillvalue="")):
-        for place, word in enumerate(words):
-            distances.setdefault(word, 2 * distance + place)
-            distances.setdefault(word.removesuffix("s"), 2 * distance + place)
+    by_word, near = choices.by_word, (_NOT_NEAR, 0)
     for word in _DIRECTIONS.get(before[-1] if before else "", ()):
-        distances[word] = 0
-    far = 4 * _NEAR
-    near = [min((distances.get(word, far) for word in one.words), default=far) for one in choices]
-    return choices[near.index(min(near))], min(near) < far
+        if word in by_word:
+            near = min(near, (0, by_word[word]))
+    for words, place in ((before[: -_FAR - 1 : -1], 0), (behind[:_BEHIND], 1)):
+        for distance, word in enumerate(words):
+            for form in (word, word.removesuffix("s")):
+                if form in by_word:
+                    near = min(near, (2 * distance + place, by_word[form]))
+    return choices.parameters[near[1]], near[0] < _NOT_NEAR
+
+
+_NOT_NEAR = 1_000
+"""A distance beyond all in which words are looked at."""
 
 
 def _shared_thing(kind: ValueType, choices: Sequence[Parameter]) -> str | None:
@@ -284,23 +337,15 @@ _PERSONS = frozenset(
 )
 
 
-def _find_options(
-    text: str, parameters: Sequence[Parameter]
-) -> Iterator[tuple[int, int, tuple[Parameter, ...]]]:
+def _find_options(text: str, index: _Index) -> Iterator[tuple[int, int, _Choices]]:
     """Enumerated values that the text names, by themselves or with spaces for underscores."""
     lowered = text.lower()
-    spoken: dict[str, list[Parameter]] = {}
-    for parameter in parameters:
-        for option in parameter.options:
-            for form in {option.lower(), option.lower().replace("_", " ").replace("-", " ")}:
-                if len(form) > 1:
-                    spoken.setdefault(form, []).append(parameter)
-    for form in sorted(spoken, key=len, reverse=True):
+    for form, choices in index.by_option:
         at = lowered.find(form)
         while at >= 0:
             end = at + len(form)
             if not lowered[at - 1 : at].isalnum() and not lowered[end : end + 1].isalnum():
-                yield at, end, tuple(spoken[form])
+                yield at, end, choices
             at = lowered.find(form, end)
 
 
@@ -338,13 +383,12 @@ def _match_forms(text: str) -> Iterator[re.Match[str]]:
                 start = at = max(match.end(), start + 1)
             if start < end:
                 return
-        elif _may_begin_form(whole):
-            while start < end:
-                if (match := _FORM.match(text, start)) is not None:
+        else:
+            for offset in _find_begins(whole):
+                begin = token.start() + offset
+                if begin >= at and (match := _FORM.match(text, begin)) is not None:
                     yield match
-                    start = at = max(match.end(), start + 1)
-                else:
-                    start += 1
+                    at = match.end()
 
 
 def _find_names(text: str) -> Iterator[tuple[int, int, ValueType]]:

@@ -47,17 +47,22 @@ class Parameter(msgspec.Struct, frozen=True, gc=False):
     @property
     def thing(self) -> str | None:
         """What fills it, in plain words and without an article; None where its name says nothing."""
-        if self.options and self.options[0].startswith("with "):
-            return None
-        words = [_SPOKEN.get(word, word) for word in self.words]
-        while len(words) > 1 and words[-1] in _TRAILING:
-            words.pop()
-        if self.type is ValueType.NUMBER and len(words) == 1 and _PLURAL.search(words[0]):
-            words.insert(0, "number of")
-        if len(words) > 1 and words[-1] in ("id", "ids", "name", "code") and self.type is not ValueType.NAME:
-            words.pop()
-        plain = " ".join(words)
-        return plain if words and all(len(word) > 2 for word in words) and plain not in _EMPTY else None
+        return _find_thing(self.name, self.type, self.options)
+
+
+@lru_cache(4096)
+def _find_thing(name: str, type: ValueType, options: tuple[str, ...]) -> str | None:
+    if options and options[0].startswith("with "):
+        return None
+    words = [_SPOKEN.get(word, word) for word in split_name(name)]
+    while len(words) > 1 and words[-1] in _TRAILING:
+        words.pop()
+    if type is ValueType.NUMBER and len(words) == 1 and _PLURAL.search(words[0]):
+        words.insert(0, "number of")
+    if len(words) > 1 and words[-1] in ("id", "ids", "name", "code") and type is not ValueType.NAME:
+        words.pop()
+    plain = " ".join(words)
+    return plain if words and all(len(word) > 2 for word in words) and plain not in _EMPTY else None
 
 
 _SPOKEN = {"num": "number of", "qty": "quantity", "max": "maximum", "min": "minimum", "dest": "destination"}

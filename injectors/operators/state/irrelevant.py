@@ -194,7 +194,7 @@ Drawn = tuple[list[str], list[tuple[int, str]]]
 def _draw_fields(text: str, entries: list[tuple[str, Entry]], volume: float, rng: SeededRandom) -> Drawn:
     """Draw fields of `volume` characters of JSON on average, in the result's records."""
     value = parse_json(text)
-    holders = find_holders(text, value)
+    holders = find_holders(text)
     case = find_case(list_keys(value))
     taken = frozenset[str]().union(*(holder.keys for holder in holders))
 

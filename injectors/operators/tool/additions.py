@@ -85,7 +85,7 @@ def _draw_place(target: ToolResultTarget, names: Sequence[str], rng: SeededRando
     if is_plain_text(value, text):
         gaps = find_line_gaps(text)
         return around_line(text, gaps[int(point * len(gaps))])
-    holders = find_holders(text, value) if is_container(value) else []
+    holders = find_holders(text) if is_container(value) else ()
     if not holders:
         return None
     case = find_case(list_keys(value))

@@ -257,7 +257,8 @@ def _in_text(frame: Frame) -> Iterator[Fact]:
     """The facts of a text that is no JSON: tables first, then what else it says."""
     text = frame.text[:LONGEST]
     taken = bytearray(len(text))
-    yield from _in_tables(frame, text, taken)
+    if "\n" in text:  # A header and its rows.
+        yield from _in_tables(frame, text, taken)
     for fact in (*_in_labels(frame, text), *_in_prose(frame, text)):
         if 1 not in taken[fact.start : fact.end]:
             taken[fact.start : fact.end] = b"\1" * (fact.end - fact.start)
@@ -265,6 +266,8 @@ def _in_text(frame: Frame) -> Iterator[Fact]:
 
 
 def _in_labels(frame: Frame, text: str) -> Iterator[Fact]:
+    if ":" not in text and "=" not in text:
+        return
     for match in _LABELLED.finditer(text):
         if (found := _judge_cell(match[1], match[2])) is not None and found[0] is Kind.WORD:
             start, end = match.span(2)
@@ -272,7 +275,7 @@ def _in_labels(frame: Frame, text: str) -> Iterator[Fact]:
 
 
 def _in_prose(frame: Frame, text: str) -> Iterator[Fact]:
-    for match in _PERCENT.finditer(text):
+    for match in _PERCENT.finditer(text) if "%" in text else ():
         yield Fact(Kind.FIGURE, match[1], frame, *match.span(1), prose=True)
     for start, end, kind in find_forms(text):
         if (found := _judge_form(text, start, end, kind)) is not None:

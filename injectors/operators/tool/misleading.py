@@ -106,7 +106,7 @@ def _draw_places(
         )
     if (item := find_item_gap(text, value)) is not None:
         return [("", item), ("", item)]
-    holders = find_holders(text, value)[:NEAR_TOP]
+    holders = find_holders(text)[:NEAR_TOP]
     case, keys = find_case(list_keys(value)), rng.shuffled(REMARKS)
     places: list[tuple[str, Around]] = []
     for holder in [*rng.sample(holders, MOST), *holders][:MOST]:

@@ -109,9 +109,9 @@ GENERAL_LATER = 2.5
 """How much rarer a general field is than one of the domain."""
 
 
-def _find_records(text: str, value: Any) -> list[Holder]:
+def _find_records(text: str, value: Any) -> Sequence[Holder]:
     """The records of a result's lists; without any, all of its objects."""
-    holders = find_holders(text, value)
+    holders = find_holders(text)
     in_lists = len(holders) > 2 and len({holder.keys for holder in holders[1:]}) < len(holders) - 1
     return holders[1:] if in_lists and isinstance(value, dict) else holders
 
