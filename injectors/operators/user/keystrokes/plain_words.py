@@ -17,6 +17,8 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import NamedTuple
 
+import msgspec
+
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.user.keystrokes.named_words import NamedWords, read_named_words
 from crosswind.injectors.operators.user.keystrokes.word_lists import read_words
@@ -144,7 +146,7 @@ class _Kept(NamedTuple):
 def _find_listed(text: str, language: Language, kept: _Kept) -> Iterator[PlainWord]:
     joining = read_words(f"connectives.{language.value}")
     for start, end in _select_sentences(text, kept):
-        words = _mark_verbs(list(_read_sentence(text, start, end, language, kept)), language, kept)
+        words = _mark_verbs(_read_sentence(text, start, end, language, kept), language, kept)
         ends = _cut_at_text(text, start, end, kept)
         runs = [None, *_split_runs(words), None]
         for before, run, behind in zip(runs, runs[1:], runs[2:], strict=False):
@@ -200,13 +202,13 @@ def _mark_verbs(words: list[_Token], language: Language, kept: _Kept) -> list[_T
         following = words[at + 1].word if at + 1 < len(words) else ""
         verb = one.word in verbs or (one.word in AMBIGUOUS and following in BEHIND_VERB)
         if verb and not one.named and not one.kept:
-            words[at] = one._replace(plain=True)
+            words[at] = msgspec.structs.replace(one, plain=True)
         if not words[at].plain:
             break
     return words
 
 
-class _Token(NamedTuple):
+class _Token(msgspec.Struct, frozen=True, gc=False):
     start: int
     end: int
     word: str
@@ -220,45 +222,34 @@ class _Token(NamedTuple):
 _Run = list[_Token]
 
 
-def _read_sentence(text: str, start: int, end: int, language: Language, kept: _Kept) -> Iterator[_Token]:
-    taken, tools = kept.taken, kept.tools
-    names, described = tools.names, tools.described
+def _read_sentence(text: str, start: int, end: int, language: Language, kept: _Kept) -> list[_Token]:
+    find, tools = kept.taken.find, kept.tools
+    words: list[_Token] = []
     for match in _TOKEN.finditer(text, start, end):
         token = match[0]
         judge = _judged if len(token) <= LONGEST_TOKEN else _judge
-        before, length, word, safe, joining, listed, number = judge(token, language)
-        if not length:
-            continue
-        at = match.start() + before
-        protected = not safe or taken.find(1, at, at + length) >= 0
-        named = word in names
-        if not protected and word in described:
-            protected = word not in _SPEAKERS and not joining
-        plain = listed and not protected and not named
-        yield _Token(at, at + length, word, plain, named or number, protected)
+        before, length, word, plain, named, protected = judge(token, language, tools)
+        if length:
+            at = match.start() + before
+            if not protected and find(1, at, at + length) >= 0:
+                plain, protected = False, True
+            words.append(_Token(at, at + length, word, plain, named, protected))
+    return words
 
 
-class _Judged(NamedTuple):
-    """A token without the punctuation around it, whatever the tools are."""
-
-    before: int
-    length: int
-    word: str
-    safe: bool
-    """Whether it is no word of meaning, and not in capitals."""
-    joining: bool
-    listed: bool
-    number: bool
-
-
-def _judge(token: str, language: Language) -> _Judged:
+def _judge(token: str, language: Language, tools: NamedWords) -> tuple[int, int, str, bool, bool, bool]:
+    """A token without the punctuation around it, wherever it stands: its place and length there, its word,
+    and whether it is plain, named and protected."""
     bare = token.strip(_EDGES)
     word = bare.lower().replace("’", "'")
-    joining = read_words(f"connectives.{language.value}")
-    plain = read_words(f"plain.{language.value}")
-    safe = word not in MEANING_WORDS and not _is_shouted(bare)
-    listed = all(part in joining or part in plain for part in word.split("-"))
-    return _Judged(token.index(bare), len(bare), word, safe, word in joining, listed, word.isdecimal())
+    joining, listed = read_words(f"connectives.{language.value}"), read_words(f"plain.{language.value}")
+    protected = word in MEANING_WORDS or _is_shouted(bare)
+    if word in tools.described and word not in _SPEAKERS and word not in joining:
+        protected = True
+    named = word in tools.names
+    free = not protected and not named
+    plain = free and all(part in joining or part in listed for part in word.split("-"))
+    return token.index(bare), len(bare), word, plain, named or word.isdecimal(), protected
 
 
 LONGEST_TOKEN = 64
