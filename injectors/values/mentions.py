@@ -23,7 +23,7 @@ from crosswind.injectors.text.quotations import find_literals, find_plain_names
 from crosswind.injectors.values.calendar import MONTHS, NEAR_DAYS, WEEKDAYS, month_of
 from crosswind.injectors.values.known_names import CITIES, GIVEN_NAMES
 from crosswind.injectors.values.numerals import list_numerals
-from crosswind.injectors.values.parameters import Parameter, ValueType, list_parameters
+from crosswind.injectors.values.parameters import Keyed, Parameter, ValueType, list_once
 
 LONGEST = 16_384
 """Characters of the longest text in which values are looked for."""
@@ -48,8 +48,7 @@ def find_mentions(text: str, tools: ToolList) -> tuple[Mention, ...]:
     """The values in the text, in order and apart. Pure; none where no tool asks for anything."""
     if len(text) > LONGEST:
         return ()
-    parameters = list_parameters(tools)
-    return _find_mentions(text, parameters) if parameters else ()
+    return _find_mentions(text, Keyed(tools)) if tools else ()
 
 
 _NUMBER = r"\d+(?:[.,]\d+)*"
@@ -213,12 +212,14 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 @lru_cache(256)
-def _find_mentions(text: str, parameters: tuple[Parameter, ...]) -> tuple[Mention, ...]:
+def _find_mentions(text: str, tools: Keyed) -> tuple[Mention, ...]:
+    index = _index(tools)
+    if not index.by_kind:
+        return ()
     quoted, taken = bytearray(len(text)), bytearray(len(text))
     for start, end in (*((one.start, one.end) for one in find_literals(text)), *find_plain_names(text)):
         quoted[start:end] = b"\1" * (end - start)
     forms = (*find_forms(text), *_find_names(text))
-    index = _index(parameters)
     candidates = [
         *((start, end, ValueType.OPTION, choices) for start, end, choices in _find_options(text, index)),
         *((start, end, kind, index.by_kind.get(kind)) for start, end, kind in forms),
@@ -257,7 +258,8 @@ class _Index(NamedTuple):
 
 
 @lru_cache(256)
-def _index(parameters: tuple[Parameter, ...]) -> _Index:
+def _index(tools: Keyed) -> _Index:
+    parameters = list_once(tools)
     spoken: dict[str, list[Parameter]] = {}
     for parameter in parameters:
         for option in parameter.options:

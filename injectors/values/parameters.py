@@ -138,11 +138,11 @@ def list_parameters(tools: ToolList) -> tuple[Parameter, ...]:
     """The tools' parameters, in order of the tools and of the parameters' names: a schema's own order may
     change from request to request.
     """
-    return _list_parameters(_Keyed(tools))
+    return list_once(Keyed(tools))
 
 
-class _Keyed:
-    """A tool list that is equal to another one which says the same."""
+class Keyed:
+    """A tool list that is equal to another one which says the same: what follows from it can be cached."""
 
     def __init__(self, tools: ToolList) -> None:
         self.tools = tools
@@ -151,11 +151,11 @@ class _Keyed:
         return hash(self.tools.anchor)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Keyed) and self.tools.anchor == other.tools.anchor
+        return isinstance(other, Keyed) and self.tools.anchor == other.tools.anchor
 
 
 @lru_cache(256)
-def _list_parameters(keyed: _Keyed) -> tuple[Parameter, ...]:
+def list_once(keyed: Keyed) -> tuple[Parameter, ...]:
     return tuple(parameter for tool in keyed.tools for parameter in _walk(tool, tool.parameters, _DEPTH))
 
 

@@ -16,7 +16,7 @@ from crosswind.injectors.targets import ToolResultTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.json_leaves import is_asked_for
 from crosswind.injectors.values.mentions import Mention
-from crosswind.injectors.values.parameters import Parameter, ValueType, list_parameters
+from crosswind.injectors.values.parameters import Keyed, Parameter, ValueType, list_once
 from crosswind.injectors.values.rivals import draw_rival
 
 SpanEdit = tuple[int, int, str]
@@ -70,16 +70,16 @@ def find_options(target: ToolResultTarget, fact: Fact) -> tuple[str, ...]:
     """The enumerated values of a parameter that has this word among them, in the schema's order; of the
     parameter that is called as the field is, if there is one."""
     spelt = fact.text.lower()
-    found = _index_options(list_parameters(ToolList.of(target.tools))).get(spelt, ())
+    found = _index_options(Keyed(ToolList.of(target.tools))).get(spelt, ())
     named = [one for one in found if not set(one.words).isdisjoint(fact.words)]
     return next((one.options for one in named or found), ())
 
 
 @lru_cache(256)
-def _index_options(parameters: tuple[Parameter, ...]) -> Mapping[str, tuple[Parameter, ...]]:
+def _index_options(tools: Keyed) -> Mapping[str, tuple[Parameter, ...]]:
     """By an enumerated value in lower case, the parameters that have it."""
     found: dict[str, tuple[Parameter, ...]] = {}
-    for one in parameters:
+    for one in list_once(tools):
         for option in {option.lower() for option in one.options}:
             found[option] = (*found.get(option, ()), one)
     return found

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
-from crosswind.injectors.text.json_payload import is_container, parse_json
+from crosswind.injectors.text.json_payload import REMEMBERED, is_container, parse_json
 
 _WORD = re.compile(r"\w")
 _ABBREVIATIONS = "".join(
@@ -42,8 +43,12 @@ def find_separator(text: str) -> str:
     return " " if text[-1:] in _ENDS and "\n" not in text else "\n"
 
 
-def split_sentences(text: str) -> list[tuple[int, int]]:
+def split_sentences(text: str) -> tuple[tuple[int, int], ...]:
     """The spans [start, end) of the sentences, in order, without the white space between them."""
+    return _short_split(text) if len(text) <= REMEMBERED else _split(text)
+
+
+def _split(text: str) -> tuple[tuple[int, int], ...]:
     spans: list[tuple[int, int]] = []
     start = 0
     for match in _BREAK.finditer(text):
@@ -54,7 +59,11 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
         start = match.end()
     if start < len(text):
         spans.append((start, len(text)))
-    return spans
+    return tuple(spans)
+
+
+_short_split = lru_cache(64)(_split)
+"""Cached: each rule that may act on a message asks for its sentences."""
 
 
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from crosswind.injectors.conversation import ToolList
-from crosswind.injectors.values.parameters import ValueType, list_parameters, split_name
+from crosswind.injectors.values.parameters import Keyed, ValueType, list_once, split_name
 
 SHORTEST = 3
 """Letters of the shortest word of a name that is looked at."""
@@ -58,26 +58,13 @@ class NamedWords(NamedTuple):
     """Whether one takes a verb, such as the user's own."""
 
 
-class _Declared:
-    """A list of tools that is equal to another one which says the same."""
-
-    def __init__(self, tools: ToolList) -> None:
-        self.tools = tools
-
-    def __hash__(self) -> int:
-        return hash(self.tools.anchor)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Declared) and self.tools.anchor == other.tools.anchor
-
-
 def read_named_words(tools: ToolList) -> NamedWords:
-    return _read(_Declared(tools))
+    return _read(Keyed(tools))
 
 
 @lru_cache(256)
-def _read(declared: _Declared) -> NamedWords:
-    parameters = list_parameters(declared.tools)
+def _read(declared: Keyed) -> NamedWords:
+    parameters = list_once(declared)
     options = (option for one in parameters for option in one.options)
     names = (*(tool.name for tool in declared.tools), *(one.name for one in parameters), *options)
     words = {word for name in names for word in split_name(name) if len(word) >= SHORTEST}

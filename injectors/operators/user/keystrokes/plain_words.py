@@ -12,7 +12,7 @@ parameter's name, touches nothing protected and no mention of a value, and stand
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import zip_longest
 from typing import NamedTuple
@@ -223,12 +223,11 @@ _Run = list[_Token]
 
 
 def _read_sentence(text: str, start: int, end: int, language: Language, kept: _Kept) -> list[_Token]:
-    find, tools = kept.taken.find, kept.tools
+    find, judge = kept.taken.find, _make_judge(language, kept.tools)
     words: list[_Token] = []
     for match in _TOKEN.finditer(text, start, end):
         token = match[0]
-        judge = _judged if len(token) <= LONGEST_TOKEN else _judge
-        before, length, word, plain, named, protected = judge(token, language, tools)
+        before, length, word, plain, named, protected = judge(token)
         if length:
             at = match.start() + before
             if not protected and find(1, at, at + length) >= 0:
@@ -237,25 +236,34 @@ def _read_sentence(text: str, start: int, end: int, language: Language, kept: _K
     return words
 
 
-def _judge(token: str, language: Language, tools: NamedWords) -> tuple[int, int, str, bool, bool, bool]:
-    """A token without the punctuation around it, wherever it stands: its place and length there, its word,
-    and whether it is plain, named and protected."""
-    bare = token.strip(_EDGES)
-    word = bare.lower().replace("’", "'")
-    joining, listed = read_words(f"connectives.{language.value}"), read_words(f"plain.{language.value}")
-    protected = word in MEANING_WORDS or _is_shouted(bare)
-    if word in tools.described and word not in _SPEAKERS and word not in joining:
-        protected = True
-    named = word in tools.names
-    free = not protected and not named
-    plain = free and all(part in joining or part in listed for part in word.split("-"))
-    return token.index(bare), len(bare), word, plain, named or word.isdecimal(), protected
+_Judged = tuple[int, int, str, bool, bool, bool]
+"""A token without the punctuation around it, wherever it stands: its place and length there, its word, and
+whether it is plain, named and protected."""
+
+
+@lru_cache(16)
+def _make_judge(language: Language, tools: NamedWords) -> Callable[[str], _Judged]:
+    """What tells of a token in this language what it is, beside these tools. Most words occur again and
+    again: it remembers them."""
+    joining = read_words(f"connectives.{language.value}")
+    listed = joining | read_words(f"plain.{language.value}")
+
+    def judge(token: str) -> _Judged:
+        bare = token.strip(_EDGES)
+        word = bare.lower().replace("’", "'")
+        named = word in tools.names
+        protected = word in MEANING_WORDS or _is_shouted(bare)
+        if word in tools.described and word not in _SPEAKERS and word not in joining:
+            protected = True
+        plain = not protected and not named and all(part in listed for part in word.split("-"))
+        return token.index(bare), len(bare), word, plain, named or word.isdecimal(), protected
+
+    remembered = lru_cache(2048)(judge)
+    return lambda token: remembered(token) if len(token) <= LONGEST_TOKEN else judge(token)
 
 
 LONGEST_TOKEN = 64
 """Characters of the longest token that is remembered."""
-_judged = lru_cache(8192)(_judge)
-"""Cached: most words occur again and again."""
 
 
 def _is_shouted(word: str) -> bool:
