@@ -35,7 +35,8 @@ _VOWEL = re.compile(r"[aeiou](?!ne\b)", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[^\d\W][.!?] +[A-ZÀ-Þ¿¡]|[^\d][。！？]|\d\d[.!?] +[A-ZÀ-Þ¿¡]|[)\"'][.!?] +[A-Z]")
 _ADJECTIVE = re.compile(r"(?!1\b)\d+[ -][a-z]+[^s]")
 """`45 minute`, which stands before a noun."""
-_CAPITAL = re.compile(r"[^.!?:;\n] [A-ZÀ-Þ][\w'’-]*,? $")
+_CAPITAL = re.compile(r"(?:[^.!?:;\n] |^)[A-ZÀ-Þ][\w'’-]*(?:,| and| of| the| of the| &| in| de)? $")
+_GOES_ON = re.compile(r",? (?:and |of |the |of the |& |in |de )?[A-Z\d]")
 _ARABIC = re.compile(r"[\u0600-\u06ff]")
 _READ = 20_000
 """Characters of earlier texts in which rivals are looked for."""
@@ -210,11 +211,9 @@ def _may_stand_inside(text: str, one: Mention, start: int, end: int, rival: str,
 
 
 def _leads(text: str, one: Mention, end: int, language: Language) -> bool:
-    if re.match(r",? [A-Z\d]", text[end : end + 3]):
+    if language in JOINED or _GOES_ON.match(text, end):
         return True
-    if language is Language.EN:
-        return qualifies(text, end)
-    return one.type in (ValueType.NUMBER, ValueType.OPTION) and find_next_word(text, end) != ""
+    return qualifies(text, end) if language is Language.EN else find_next_word(text, end) != ""
 
 
 def name_value(value: str, kind: ValueType, language: Language) -> str:
