@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -53,7 +52,7 @@ _BARE = 0.4
 class Ambiguous:
     """Values that fill the tools' parameters are told less exactly (`mid-November`) or not at all.
 
-    Severity: the share of the message's values that become vague, at least one. One of them at most is
+    Severity: the share of the message's values that become vague, on average. One of them at most is
     withheld; the others keep a coarse form, which says what to ask for. The user gives each when asked:
     nothing is vague that this user has said before, nor an answer of a few words, so that each value is asked
     for once. Quotations and what is to be passed on stay. Where no user can answer, nothing happens.
@@ -76,9 +75,9 @@ class Ambiguous:
             return None
         if not target.user_can_answer:
             return {"edits": [], "withheld": [], UNABLE: NOBODY}
-        return _draw_edits(
-            target, rng, setting, found, max(1, math.ceil(severity * len(spoken or found) - 1e-9))
-        )
+        share = severity * len(spoken or found)
+        most = int(share) + rng.chance(share % 1)
+        return _draw_edits(target, rng, setting, found, most) if most else None
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         return Result(apply_edits(target.text, draw["edits"]), _describe(draw))

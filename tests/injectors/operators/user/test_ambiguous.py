@@ -68,7 +68,7 @@ def test_at_most_one_value_is_withheld_and_each_is_given_back(
 def test_severity_is_the_share_of_values_that_become_vague() -> None:
     target = user_target(ENGLISH[3][1], tools=HOTEL)
     few, many = ([len(draw["edits"]) for draw, _ in drawn(target, severity=share)] for share in (0.1, 1.0))
-    assert set(few) == {1} and min(many) >= 3
+    assert 0 < len(few) < 40 and set(few) == {1} and min(many) >= 3
 
 
 def test_seeds_say_it_differently() -> None:
