@@ -9,6 +9,7 @@ from crosswind.injectors.operators.user.vague_place import (
     Place,
     accept_all,
     close_aside,
+    ends_clause,
     find_next_word,
     find_word_before,
 )
@@ -270,7 +271,9 @@ def _find_duration(text: str, one: Mention, start: int, end: int, before: str) -
 
 def _find_option(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     if one.text.startswith(("with ", "without ")):
-        return Place(start - 1, end, dropped="") if before or text[start - 2 : start] == ", " else None
+        comma = text[start - 2 : start] == ", "
+        head = start - 2 if comma and ends_clause(text, end) else start - 1
+        return Place(head, end, dropped="") if before or comma else None
     return Place(start, end) if before and not one.text.endswith("ly") else None
 
 
