@@ -21,7 +21,7 @@ OPERATIONS = sorted(
         "GET /api/profiles/{name}", "PUT /api/profiles/{name}", "GET /api/sessions",
         "POST /api/sessions", "GET /api/sessions/{session_id}",
         "DELETE /api/sessions", "DELETE /api/sessions/{session_id}",
-        "GET /api/sessions/{session_id}/trajectory",
+        "GET /api/sessions/{session_id}/trajectory", "GET /api/sessions/{session_id}/dose",
         "GET /api/sessions/{session_id}/events", "POST /api/sessions/{session_id}/reward",
         "POST /api/sessions/{session_id}/close", "PUT /api/reload", "POST /api/reload",
         "GET /api/versions", "PUT /api/versions/{name}", "GET /api/groups/deleted",
