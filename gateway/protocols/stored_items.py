@@ -31,8 +31,9 @@ _IDS = ("id", "call_id", "tool_call_id")
 class ClientView:
     """A session's client's values for those that its policy met."""
 
-    texts: Mapping[str, str] = field(default_factory=dict)
-    """Clean texts by noisy ones."""
+    texts: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Clean texts by the call that they answer and the noisy text: two calls may have met the same error.
+    Each stands under no call ("") as well."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Declared names of tools by shown ones."""
     hidden_ids: frozenset[str] = frozenset()
@@ -83,9 +84,10 @@ class ClientView:
         if any(item.get(name) in self.hidden_ids for name in _IDS if isinstance(item.get(name), str)):
             return None
         mapped = dict(item)
+        call = as_text(item, "call_id") or as_text(item, "tool_call_id")
         for name in _TEXTS:
             if name in item:
-                mapped[name] = self._clean(item[name])
+                mapped[name] = self._clean(item[name], call)
         if item.get("type") == "function_call" and isinstance(item.get("name"), str):
             mapped["name"] = self.names.get(item["name"], item["name"])
         mapped = rename_loaded_tools(mapped, lambda name: self.names.get(name, name))
@@ -94,12 +96,12 @@ class ClientView:
             mapped["tool_calls"] = calls or None
         return mapped
 
-    def _clean(self, content: Any) -> Any:
+    def _clean(self, content: Any, call: str) -> Any:
         if isinstance(content, str):
-            return self.texts.get(content, content)
+            return self.texts.get((call, content)) or self.texts.get(("", content), content)
         if isinstance(content, list):
             return [
-                {**part, "text": self._clean(part["text"])}
+                {**part, "text": self._clean(part["text"], call)}
                 if isinstance(part, dict) and isinstance(part.get("text"), str)
                 else part
                 for part in content

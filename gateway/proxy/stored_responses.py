@@ -246,9 +246,15 @@ def _items_of(given: Any) -> list[Any]:
 
 def _view(session: LiveSession, items: Iterable[UserText | ToolResult]) -> ClientView:
     ledger = session.ledger
-    shown = ((ledger.known.get(item.anchor), item.text) for item in items)
+    texts: dict[tuple[str, str], str] = {}
+    for item in items:
+        known = ledger.known.get(item.anchor)
+        if known is not None and known.text is not None:
+            call = item.call.call_id if isinstance(item, ToolResult) else ""
+            # One without its call: an id that the provider was given may be another than the client's.
+            texts[call, known.text] = texts["", known.text] = item.text
     return ClientView(
-        {known.text: clean for known, clean in shown if known is not None and known.text is not None},
+        texts,
         ledger.tools.declared_of if ledger.tools is not None else {},
         hidden_ids(ledger.reinsertions.values()),
     )

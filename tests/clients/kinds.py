@@ -18,6 +18,7 @@ class Kind:
     compose: str = "all_of"
     in_texts: bool = False
     """Whether it changes what the user says or what the tools give."""
+    seed: int = 7
     failing: bool = False
     """Whether answers don't come, or come unusable: a client that wants one asks again."""
 
@@ -59,7 +60,7 @@ KINDS = (
     Kind("users", ("user.*",), 0.6, 0.6, (*TALKING, COMPLETIONS), in_texts=True),
     Kind("tool results", ("tool.*",), 0.6, 0.15, TALKING, in_texts=True),
     Kind("state", ("state.*",), 0.6, 1.0, TALKING, in_texts=True),
-    Kind("tool schemas", ("schema.*",), 1.0, 1.0, TALKING, compose="one_of"),
+    Kind("tool schemas", ("schema.*",), 1.0, 1.0, TALKING, compose="one_of", seed=8),
     Kind("slow links", SLOW, 0.005, 1.0, READ),
     Kind("broken links", BROKEN, 0.25, 1.0, READ, failing=True),
     Kind("failing provider", ("model.*",), 0.25, 1.0, (CHAT, MESSAGES), failing=True),

@@ -63,7 +63,7 @@ class Stage:
 
     async def noisy(self, row: Row, mode: str, kind: Kind) -> tuple[Played, dict[str, Any]]:
         """The dialogue in a session with noise, and the session as it is stored."""
-        asked = {"profile": kind.profile, "task_id": f"{row.name} {mode}", "seed": 7}
+        asked = {"profile": kind.profile, "task_id": f"{row.name} {mode}", "seed": kind.seed}
         answer = await self.running.api("POST", "/api/sessions", asked)
         assert answer.status_code == 201, answer.text
         session = answer.json()
