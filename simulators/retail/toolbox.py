@@ -75,11 +75,17 @@ class Toolbox:
 
 
 def _short_for(other: str, name: str) -> bool:
-    """Whether the other name is this one with its words cut short."""
+    """Whether the other name is this one with its words abbreviated: cut short, or without some letters."""
     words, whole = other.split("_"), name.split("_")
     return len(words) == len(whole) and all(
-        word and full.startswith(word) for word, full in zip(words, whole, strict=True)
+        _abbreviates(word, full) for word, full in zip(words, whole, strict=True)
     )
+
+
+def _abbreviates(word: str, full: str) -> bool:
+    """Whether the word has the other one's first letter, and of the rest some in their order (`pmt`)."""
+    letters = iter(full)
+    return word[:1] == full[:1] != "" and all(letter in letters for letter in word)
 
 
 def _cast(value: Any, kind: object) -> Any:
