@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
@@ -12,7 +13,7 @@ import msgspec
 
 from crosswind.injectors.text.json_leaves import list_leaves
 from crosswind.injectors.text.json_payload import REMEMBERED
-from crosswind.injectors.text.json_spans import TOKEN, read_token
+from crosswind.injectors.text.json_spans import read_token
 
 
 def is_plain_text(value: Any, text: str) -> bool:
@@ -57,29 +58,40 @@ def find_holders(text: str) -> tuple[Holder, ...]:
     return _short_holders(text) if len(text) <= REMEMBERED else _find_holders(text)
 
 
+_STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
+_SCALAR = r'[^\s{}\[\]:,"]+'
+_PIECE = re.compile(
+    rf"({_STRING})\s*:\s*(?:({_STRING}|{_SCALAR})\s*(,)?)?|[{{}}\[\],]|{_STRING}|{_SCALAR}", re.DOTALL
+)
+"""A member's name, with its value where that is a scalar; or what else JSON is made of."""
+
+
 def _find_holders(text: str) -> tuple[Holder, ...]:
     holders: list[tuple[int, int, Holder]] = []
     stack: list[_Open] = []
-    for match in TOKEN.finditer(text):
+    for match in _PIECE.finditer(text):
+        key, value, comma = match.groups()
+        if key is not None:
+            opened = stack[-1]
+            opened.keys.append(key)
+            if value is not None:
+                opened.ends.append(match.end(2))
+                if comma is not None and not opened.comma:
+                    opened.comma = match.end(3)
+            continue
         token = match[0]
-        if len(holders) == MOST_HOLDERS:
-            break
         if token in ("{", "["):
             stack.append(_Open(match.end(), token == "{", len(stack)))
         elif token in ("}", "]"):
             closed = stack.pop()
             if closed.is_object and closed.ends and closed.depth <= DEEPEST:
-                holders.append((closed.depth, closed.start, _close(text, closed, match.start())))
+                holders.append((closed.depth, closed.start, _close(text, closed)))
+                if len(holders) == MOST_HOLDERS:
+                    break
             if stack:
                 stack[-1].ends.append(match.end())
-        elif stack and token == ",":
-            stack[-1].commas.append(match.end())
-        elif stack and token != ":":
-            opened = stack[-1]
-            if opened.is_object and len(opened.keys) == len(opened.commas):
-                opened.keys.append(token)
-            else:
-                opened.ends.append(match.end())
+        elif token == "," and not stack[-1].comma:
+            stack[-1].comma = match.end()
     return tuple(holder for _, _, holder in sorted(holders, key=lambda one: one[:2]))
 
 
@@ -95,16 +107,18 @@ class _Open(msgspec.Struct):
     depth: int
     keys: list[str] = []
     ends: list[int] = []
-    commas: list[int] = []
+    """Of its members' values."""
+    comma: int = 0
+    """The end of its first one; 0: it has none."""
 
 
 _SPACE = re.compile(r"\s*")
 
 
-def _close(text: str, opened: _Open, end: int) -> Holder:
+def _close(text: str, opened: _Open) -> Holder:
     keys = frozenset(map(read_token, opened.keys))
     first = _space_at(text, opened.start)
-    between = _space_at(text, opened.commas[0]) if opened.commas else first or _separate(text)[1][1:]
+    between = _space_at(text, opened.comma) if opened.comma else first or _separate(text)[1][1:]
     before = Gap(opened.start, first, "," if first else f",{between}")
     return Holder(keys, (before, *(Gap(at, f",{between}") for at in opened.ends)))
 
@@ -185,10 +199,10 @@ class Case(msgspec.Struct, frozen=True, gc=False):
 def find_case(keys: Iterable[str]) -> Case:
     """The convention that most of the keys show; snake_case where none does."""
     votes: dict[Case, int] = {}
-    for key in keys:
+    for key, count in Counter(keys).items():
         judge = _judged_case if len(key) <= LONGEST_KEY else _judge_case
         if (case := judge(key)) is not None:
-            votes[case] = votes.get(case, 0) + 1
+            votes[case] = votes.get(case, 0) + count
     return max(votes, key=lambda case: votes[case]) if votes else SNAKE
 
 

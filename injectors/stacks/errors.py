@@ -6,7 +6,7 @@ format between two calls; what went wrong, and all figures, are drawn for the ca
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from http import HTTPStatus
 from typing import Any
 
@@ -15,6 +15,7 @@ import msgspec
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.calls import OPTIONAL, CallWords, find_kinds
 from crosswind.injectors.stacks.model import (
+    Form,
     Kind,
     Shape,
     Stack,
@@ -74,6 +75,12 @@ def _choose_stack(
     return next(fitting, None) or next(one for one in of_shape if ToolKind.API in one[0].tools)
 
 
+@cache
+def _list_forms(stack: str) -> tuple[tuple[Form, frozenset[str]], ...]:
+    """The forms of a stack, each with the names of its slots."""
+    return tuple((form, frozenset(slot.name for slot in list_slots(form.body))) for form in list_forms(stack))
+
+
 class _Writer:
     """Writes one error."""
 
@@ -93,17 +100,16 @@ class _Writer:
         self._inner = inner
         if not self._message:
             self._message = self._filler.fill_text(self._rng.choice(list_messages(self._half, self._kind)))
-        forms = [form for form in list_forms(stack[0].name) if self._fits(form.body)]
+        forms = [form for form, slots in _list_forms(stack[0].name) if self._fits(slots)]
         fitting = [form for form in forms if self._kind in form.kinds]
         general = [form for form in forms if not form.kinds]
         if general:
             fitting.append(general[int(stack[1] * len(general))])
         return self._filler.fill_json(self._rng.choice(fitting).body)
 
-    def _fits(self, body: Any) -> bool:
+    def _fits(self, names: frozenset[str]) -> bool:
         """Whether each slot can be filled, and one names what has to come first, where there is such a tool:
         not each call has a path or a query, and not each form a sentence."""
-        names = {slot.name for slot in list_slots(body)}
         if self._first and names.isdisjoint(("first", "message", "message_repr", "inner")):
             return False
         return all(self._words.find(name) is not None for name in OPTIONAL & names)

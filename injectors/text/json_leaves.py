@@ -20,18 +20,31 @@ Place = list[str | int]
 def list_leaves(value: Any) -> list[tuple[Place, Any]]:
     """The scalars of a parsed result with their places, in order; none where it is nested too deeply."""
     found: list[tuple[Place, Any]] = []
-    pending: list[tuple[Place, Any]] = [([], value)]
-    while pending:
-        place, part = pending.pop()
-        if len(place) > DEEPEST:
-            return []
-        if isinstance(part, dict):
-            pending.extend(([*place, key], part[key]) for key in reversed(part))
-        elif isinstance(part, list):
-            pending.extend(([*place, at], part[at]) for at in range(min(len(part), MOST) - 1, -1, -1))
-        elif len(found) < MOST:
+    return found if _walk([], value, found) else []
+
+
+def _walk(place: Place, part: Any, found: list[tuple[Place, Any]]) -> bool:
+    """Add the scalars of a part, up to `MOST` in all; False: it is nested too deeply."""
+    if isinstance(part, dict):
+        members: Iterable[tuple[str | int, Any]] = part.items()
+    elif isinstance(part, list):
+        members = enumerate(part[:MOST])
+    else:
+        if len(found) < MOST:
             found.append((place, part))
-    return found
+        return True
+    if part and len(place) == DEEPEST:
+        return False
+    for key, one in members:
+        if isinstance(one, _CONTAINERS):
+            if not _walk([*place, key], one, found):
+                return False
+        elif len(found) < MOST:
+            found.append(([*place, key], one))
+    return True
+
+
+_CONTAINERS = (dict, list)
 
 
 def is_asked_for(leaf: Any, target: ToolResultTarget) -> bool:
