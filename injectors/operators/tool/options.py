@@ -34,8 +34,8 @@ def draw_slots(target: ToolResultTarget, rng: SeededRandom) -> dict[str, str]:
         chosen = _choose(labels, f"{target.arguments} {target.branch.opening}".lower())
         beside = [at for at in (chosen - 1, chosen + 1) if 0 <= at < len(labels)]
         return slots | {"chosen": labels[chosen], "option": labels[beside[int(point * len(beside))]]}
-    for fact in find_facts(target):
-        if fact.kind is Kind.WORD and not fact.prose and len(fact.text) <= LONGEST:
+    for fact in find_facts(target, prose=False):
+        if fact.kind is Kind.WORD and len(fact.text) <= LONGEST:
             options = [one for one in find_options(target, fact) if one.lower() != fact.text.lower()]
             if options:
                 option = options[int(point * len(options))]

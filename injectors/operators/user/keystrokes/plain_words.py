@@ -12,9 +12,10 @@ parameter's name, touches nothing protected and no mention of a value, and stand
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
-from itertools import zip_longest
+from collections.abc import Iterator, Sequence
+from functools import _lru_cache_wrapper, lru_cache
+from itertools import groupby, pairwise
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -148,18 +149,23 @@ def _find_listed(text: str, language: Language, kept: _Kept) -> Iterator[PlainWo
     for start, end in _select_sentences(text, kept):
         words = _mark_verbs(_read_sentence(text, start, end, language, kept), language, kept)
         ends = _cut_at_text(text, start, end, kept)
-        runs = [None, *_split_runs(words), None]
-        for before, run, behind in zip(runs, runs[1:], runs[2:], strict=False):
-            if run is None or not run[0].plain or not _is_frame(before, run, behind, kept):
+        runs = _split_runs(words)
+        for at, run in enumerate(runs):
+            before = runs[at - 1] if at else None
+            behind = runs[at + 1] if at + 1 < len(runs) else None
+            if not run[0].plain or not _is_frame(before, run, behind, kept):
                 continue
             left = before[-1] if before else None
             right = behind[0] if behind else None
             apart = _is_apart(left, right), _is_apart(right, left)
             inner = _strip(run, joining, before=apart[0], behind=apart[1])
-            inner = [one for one in inner if one.end <= ends and one.end - one.start >= SHORTEST]
-            for one, following in zip_longest(inner, inner[1:]):
-                joins = following is not None and following.start == one.end + 1
-                yield PlainWord(one.start, one.end, joins and text[one.end] == " ")
+            places = [(one.start, one.end) for one in inner]
+            places = [one for one in places if one[1] <= ends and one[1] - one[0] >= SHORTEST]
+            for (first, last), (following, _) in pairwise((*places, _NOWHERE)):
+                yield PlainWord(first, last, following == last + 1 and text[last] == " ")
+
+
+_NOWHERE = (-1, -1)
 
 
 def _select_sentences(text: str, kept: _Kept) -> Iterator[Span]:
@@ -186,8 +192,7 @@ def _is_apart(side: _Token | None, other: _Token | None) -> bool:
 
 def _is_frame(before: _Run | None, run: _Run, behind: _Run | None, kept: _Kept) -> bool:
     """Whether plain words put the request, and stand in no value."""
-    said = {one.word for one in run}
-    if before is None or (len(run) >= LEAST_CLAUSE and not said.isdisjoint(_SPEAKERS)):
+    if before is None or (len(run) >= LEAST_CLAUSE and not _SPEAKERS.isdisjoint([one.word for one in run])):
         return True
     named = (before[-1].named, behind is None or behind[0].named)
     return all(named) if kept.tools.takes_text else any(named)
@@ -223,10 +228,11 @@ _Run = list[_Token]
 
 
 def _read_sentence(text: str, start: int, end: int, language: Language, kept: _Kept) -> list[_Token]:
-    find, judge = kept.taken.find, _make_judge(language, kept.tools)
+    find, remembered = kept.taken.find, _make_judge(language, kept.tools)
     words: list[_Token] = []
     for match in _TOKEN.finditer(text, start, end):
         token = match[0]
+        judge = remembered if len(token) <= LONGEST_TOKEN else remembered.__wrapped__
         before, length, word, plain, named, protected = judge(token)
         if length:
             at = match.start() + before
@@ -242,12 +248,13 @@ whether it is plain, named and protected."""
 
 
 @lru_cache(16)
-def _make_judge(language: Language, tools: NamedWords) -> Callable[[str], _Judged]:
+def _make_judge(language: Language, tools: NamedWords) -> _lru_cache_wrapper[_Judged]:
     """What tells of a token in this language what it is, beside these tools. Most words occur again and
     again: it remembers them."""
     joining = read_words(f"connectives.{language.value}")
     listed = joining | read_words(f"plain.{language.value}")
 
+    @lru_cache(2048)
     def judge(token: str) -> _Judged:
         bare = token.strip(_EDGES)
         word = bare.lower().replace("’", "'")
@@ -258,8 +265,7 @@ def _make_judge(language: Language, tools: NamedWords) -> Callable[[str], _Judge
         plain = not protected and not named and all(part in listed for part in word.split("-"))
         return token.index(bare), len(bare), word, plain, named or word.isdecimal(), protected
 
-    remembered = lru_cache(2048)(judge)
-    return lambda token: remembered(token) if len(token) <= LONGEST_TOKEN else judge(token)
+    return judge
 
 
 LONGEST_TOKEN = 64
@@ -270,16 +276,12 @@ def _is_shouted(word: str) -> bool:
     return len(word) > 1 and word.isupper()
 
 
-def _split_runs(words: Sequence[_Token]) -> Iterator[list[_Token]]:
+def _split_runs(words: Sequence[_Token]) -> list[_Run]:
     """The words in runs of plain ones and of others."""
-    run: list[_Token] = []
-    for one in words:
-        if run and run[-1].plain != one.plain:
-            yield run
-            run = []
-        run.append(one)
-    if run:
-        yield run
+    return [list(run) for _, run in groupby(words, _IS_PLAIN)]
+
+
+_IS_PLAIN = attrgetter("plain")
 
 
 def _strip(run: _Run, joining: frozenset[str], *, before: bool, behind: bool) -> _Run:
