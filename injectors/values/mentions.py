@@ -211,28 +211,47 @@ _NEAR = 40
 _WORD = re.compile(r"[^\W\d_]+")
 
 
+def find_values(text: str, tools: ToolList) -> tuple[tuple[int, int], ...]:
+    """Where the values of `find_mentions` stand, in no order: for who needs no more of them."""
+    if not tools or len(text) > LONGEST:
+        return ()
+    return tuple((start, end) for start, end, _, _ in _find_values(text, Keyed(tools)))
+
+
 @lru_cache(256)
-def _find_mentions(text: str, tools: Keyed) -> tuple[Mention, ...]:
+def _find_values(text: str, tools: Keyed) -> tuple[tuple[int, int, ValueType, _Choices], ...]:
+    """The values in the text, apart, and the parameters that each may fill."""
     index = _index(tools)
     if not index.by_kind:
         return ()
-    quoted, taken = bytearray(len(text)), bytearray(len(text))
-    for start, end in (*((one.start, one.end) for one in find_literals(text)), *find_plain_names(text)):
-        quoted[start:end] = b"\1" * (end - start)
     forms = (*find_forms(text), *_find_names(text))
     candidates = [
         *((start, end, ValueType.OPTION, choices) for start, end, choices in _find_options(text, index)),
         *((start, end, kind, index.by_kind.get(kind)) for start, end, kind in forms),
     ]
-    found: list[Mention] = []
+    taken = bytearray(len(text))
+    found: list[tuple[int, int, ValueType, _Choices]] = []
     for start, end, kind, choices in candidates:
-        if choices is None or 1 in taken[start:end]:
-            continue
-        taken[start:end] = b"\1" * (end - start)
+        if choices is not None and taken.find(1, start, end) < 0:
+            taken[start:end] = b"\1" * (end - start)
+            found.append((start, end, kind, choices))
+    return tuple(found)
+
+
+@lru_cache(256)
+def _find_mentions(text: str, tools: Keyed) -> tuple[Mention, ...]:
+    values = _find_values(text, tools)
+    if not values:
+        return ()
+    quoted = bytearray(len(text))
+    for start, end in (*((one.start, one.end) for one in find_literals(text)), *find_plain_names(text)):
+        quoted[start:end] = b"\1" * (end - start)
+    found: list[Mention] = []
+    for start, end, kind, choices in values:
         chosen, named = _nearest(text, start, end, kind, choices)
         thing = chosen.thing if named else choices.shared
         options = chosen.options if kind is ValueType.OPTION else ()
-        literal = kind is ValueType.FILE or 1 in quoted[start:end]
+        literal = kind is ValueType.FILE or quoted.find(1, start, end) >= 0
         found.append(Mention(start, end, text[start:end], kind, thing, options, literal))
     return tuple(sorted(found, key=lambda one: one.start))
 

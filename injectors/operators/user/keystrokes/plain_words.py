@@ -28,7 +28,7 @@ from crosswind.injectors.operators.user.sentences import split_sentences
 from crosswind.injectors.text.edits import touches
 from crosswind.injectors.text.entities import MEANING_WORDS, Span
 from crosswind.injectors.text.languages import Language
-from crosswind.injectors.values.mentions import find_mentions
+from crosswind.injectors.values.mentions import find_values
 
 SHORTEST = 3
 """Shorter words are left alone: one wrong letter changes too much of them."""
@@ -114,7 +114,7 @@ def find_plain_words(
     if language not in LISTED:
         return None
     taken = bytearray(len(text))
-    for start, end in (*protected, *((one.start, one.end) for one in find_mentions(text, tools))):
+    for start, end in (*protected, *find_values(text, tools)):
         taken[start:end] = b"\1" * (end - start)
     return tuple(_find_listed(text, language, _Kept(taken, read_named_words(tools))))
 
