@@ -16,18 +16,61 @@ from crosswind.injectors.operators.user.vague_place import (
 )
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.text.languages import Language
+from crosswind.injectors.values.known_names import CITIES
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
 _MOMENTS = (ValueType.DATE, ValueType.TIME)
 _WHERE_AND_WHEN = (*_MOMENTS, ValueType.PLACE)
 _QUALIFIED = (ValueType.OPTION, ValueType.NAME, ValueType.PLACE, ValueType.FILE, ValueType.WORD)
+_CITIES = frozenset(city for cities in CITIES.values() for city in cities)
 _IN_WORD = re.compile(r"[\w/_@#'’-]")
 
 
 def find_place(text: str, one: Mention, language: Language) -> Place | None:
     """The place of a value; None where no vague words fit."""
-    return _FINDERS[language](text, one)
+    return None if _is_bound(text, one, language) else _FINDERS[language](text, one)
+
+
+_BEFORE: Mapping[Language, re.Pattern[str]] = {
+    Language.DE: re.compile(
+        r"\b(?:(?:nächst|kommend|dies|letzt|jed)e[nrms]?|hotel|herrn?|frau|dr\.|firma) $", re.IGNORECASE
+    ),
+    Language.ES: re.compile(
+        r"\b(?:doctora?|dra?\.|señora?|don|doña|hotel|calle|avenida|plaza|próximo|este|cada) $", re.IGNORECASE
+    ),
+    Language.FR: re.compile(
+        r"\b(?:docteur|dr|monsieur|m\.|madame|mme|hôtel|rue|avenue|place|gare|aéroport|ce|chaque) $",
+        re.IGNORECASE,
+    ),
+    Language.ZH: re.compile(r"[上下本这每]$"),
+}
+_BEHIND: Mapping[Language, re.Pattern[str]] = {
+    Language.DE: re.compile(r" (?:uhr|früh|morgen|abend|nachmittag)\b", re.IGNORECASE),
+    Language.ES: re.compile(r" (?:que viene|próximo|pasado|por la)\b"),
+    Language.FR: re.compile(r" ?(?:prochain|dernier|matin|soir|h\b|heures?\b|°)"),
+    Language.ZH: re.compile(r"[年月日号点时]"),
+    Language.JA: re.compile(r"[年月日時]"),
+}
+_LONGEST_BOUND = 16
+"""Characters before a value in which a word is looked for that it belongs to."""
+
+
+def _is_bound(text: str, one: Mention, language: Language) -> bool:
+    """Whether the value is a part of a name or a phrase: `Frau Osei`, `nächsten Dienstag`, `2024年`."""
+    if one.text.endswith("年") or (language is Language.DE and _is_noun_of_state(text, one)):
+        return True
+    before, behind = _BEFORE.get(language), _BEHIND.get(language)
+    if before is not None and before.search(text, max(0, one.start - _LONGEST_BOUND), one.start):
+        return True
+    return behind is not None and behind.match(text, one.end) is not None
+
+
+def _is_noun_of_state(text: str, one: Mention) -> bool:
+    """`in Zustellung`: German writes every noun with a capital."""
+    return (
+        one.type is ValueType.PLACE and find_word_before(text, one.start) == "in" and one.text not in _CITIES
+    )
 
 
 def _is_apart(text: str, one: Mention) -> bool:
@@ -53,6 +96,7 @@ _DE_GO_ON = frozenset(
     """.split()  # noqa: SIM905
 )
 _DE_DATIVE = frozenset("mit von aus bei zu seit nach".split())  # noqa: SIM905
+_DE_STAYING = frozenset("ab als an auf bis für mit nach seit von vor zu".split())  # noqa: SIM905
 _DE_DROPPED = frozenset("am um im in an den dem der das die".split())  # noqa: SIM905
 
 
@@ -99,10 +143,8 @@ def _find_german(text: str, one: Mention) -> Place | None:
 
     def fits(entry: Entry) -> bool:
         first = entry.text.split()[0]
-        if (
-            one.type in _MOMENTS
-            and before in ("ab", "bis", "auf", "vor", "nach", "seit")
-            and first in ("so", "eher")
+        if before in _DE_STAYING and (
+            not _has_coarse(entry) if one.type in _MOMENTS else first in ("na,", "wie", "du-weißt-schon-wo")
         ):
             return False
         return not (before in _DE_DATIVE and first in ("das", "die", "eine", "mein", "meine"))
