@@ -32,6 +32,9 @@ _PATIENCE = {"CROSSWIND_DURABILITY_WAIT": "30"}
 """On a busy machine a sync may take longer than a turn waits for it by default."""
 _BODY = b'{"model":"bench","messages":[{"role":"user","content":"hello"}]}'
 
+_LEAST_NOISE = 0.95
+"""Of the events that the contestant with the most injected, the share that each injects."""
+
 
 class Unsound(Exception):
     """A contestant whose figures don't count: the message says what it did."""
@@ -70,8 +73,9 @@ def measure_pairs(
             _check(standing)
         noisy = [one for one in standings if _has_noise(one.contestant)]
         injected = {one.contestant.name: _count_injected(one) for one in noisy}
-    if len(set(injected.values())) > 1:
-        raise Unsound(f"contestants under the same noise injected different numbers of events: {injected}")
+    # The baseline's operators draw otherwise. Who lost noise would be fast.
+    if injected and min(injected.values()) < _LEAST_NOISE * max(injected.values()):
+        raise Unsound(f"contestants under the same profile injected different numbers of events: {injected}")
     return {
         "slices": slices,
         "injected": injected,
