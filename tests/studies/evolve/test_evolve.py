@@ -84,14 +84,16 @@ async def test_a_prompt_is_found_where_only_words_of_a_model_reach_the_weakness(
         if system == TASK:
             subject = "sea monsters" if "proposal 2" in material else "stamps"
             return Answer(f"Let it be about {subject}.")
-        question = "Are there any sea monsters?" if "sea monsters" in system else "Is it late?"
+        question = "Sea monsters?" if "sea monsters" in system else "Is it late?"
         return Answer(f"{question}\n{question}")
 
     decide = RETAIL.oracle().decide
 
     def afraid(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
         if any(
-            "sea monsters" in str(message["content"]) for message in messages if message["role"] == "user"
+            "sea monsters" in str(message["content"]).lower()
+            for message in messages
+            if message["role"] == "user"
         ):
             return {"role": "assistant", "content": "Let us talk about something else."}
         return dict(decide(messages))
@@ -103,7 +105,9 @@ async def test_a_prompt_is_found_where_only_words_of_a_model_reach_the_weakness(
         code, said, erred = await evolve(
             tmp_path / "run",
             *("--reference", agent.base_url, "--config", str(config)),
-            *("--operators", "user.topic_drift", "--budget", "9", *SIZES),
+            # The cap is the dose of the same operator in the packs' words, which are longer.
+            *("--operators", "user.topic_drift", "--against", "agentnoisebench/topic_shift"),
+            *("--budget", "9", *SIZES),
         )
         assert code == 0, said + erred
     told = yaml.safe_load((tmp_path / "run" / "profile.yaml").read_text())
