@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import pytest
 
 from crosswind.gateway.recorder.redaction import Redactor
+from crosswind.injectors.operators.tool.redundant import LINES
 from crosswind.injectors.packs.draw import fill
 from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.packs.model import Pack
@@ -22,7 +24,16 @@ def test_none_is_masked(pack: Pack) -> None:
     for entry in pack.entries:
         for seed in range(SEEDS):
             text = fill(entry.text, slots, SeededRandom(f"{entry.id}|{seed}"))
-            shown = [text, f"{entry.key}: {text}", f'{{"status": 1, "{entry.key}": {text}}}']
-            for one in shown if entry.key else [text]:
+            for one in _show(entry.key, text) if entry.key else [text]:
                 raw = json.dumps({"messages": [{"role": "tool", "content": one}]}).encode()
                 assert redactor.mask(raw) == raw, entry.id
+
+
+def _show(key: str, text: str) -> Iterator[str]:
+    """A field as results show it: in JSON, in either naming convention, and on a line."""
+    first, *others = key.split("_")
+    for named in (key, first + "".join(word.title() for word in others)):
+        yield f'{{"status": 1, "{named}": {text}}}'
+    words = key.replace("_", " ").capitalize()
+    for line in LINES:
+        yield line.format(key=key, words=words, content=text.strip('"'))
