@@ -91,16 +91,27 @@ def _list_domains(word: str) -> tuple[Domain, ...]:
     return tuple(domain for domain, stems in _STEMS.items() if has_stem(word, stems))
 
 
-def split_words(text: str) -> list[str]:
+def split_words(text: str) -> tuple[str, ...]:
     """The words of prose and of identifiers in it, in lower case; of identifiers also each two in a row:
     `send_message`.
     """
+    return _short_split(text) if len(text) <= _REMEMBERED else _split(text)
+
+
+_REMEMBERED = 2_000
+"""Characters of the longest text whose words are remembered: a tool's description, an opening."""
+
+
+def _split(text: str) -> tuple[str, ...]:
     words: list[str] = []
     for word in _WORD.findall(text):
         parts = split_name(word)
         words += [word.lower(), *word.lower().split("_"), *parts]
         words += ["_".join(pair) for pair in pairwise(parts)]
-    return words
+    return tuple(words)
+
+
+_short_split = lru_cache(1024)(_split)
 
 
 def detect_domain(tools: ToolList, opening: str) -> Domain:

@@ -67,8 +67,8 @@ def _make_setting(
     return Setting(language, domain, half, frozenset(_split(opening, language)), of_tools, address)
 
 
-def _split(text: str, language: Language) -> list[str]:
-    return [*split_words(text), text.lower()] if language in _JOINED else split_words(text)
+def _split(text: str, language: Language) -> tuple[str, ...]:
+    return (*split_words(text), text.lower()) if language in _JOINED else split_words(text)
 
 
 def draw_phrase(

@@ -131,7 +131,6 @@ _FIRST_WORDS = frozenset(
 )
 """The letters, as far as they are in ASCII, with which a form begins that no other sign tells."""
 _PLAIN_TOKEN = re.compile(r"[A-Za-z'\",;:!?()*_-]*\.*")
-_TOKEN = re.compile(r"\S+")
 _LONGEST_TOKEN = 24
 """Characters of the longest token at each of which a form is looked for by itself."""
 
@@ -390,24 +389,22 @@ def find_forms(text: str) -> Iterator[tuple[int, int, ValueType]]:
 
 def _match_forms(text: str) -> Iterator[re.Match[str]]:
     """What `_FORM.finditer` gives, without a look at the tokens in which no form begins."""
-    at = 0
-    for token in _TOKEN.finditer(text):
-        start, end = token.span()
-        start = max(start, at)
-        if start >= end:
-            continue
-        whole = token[0]
-        if len(whole) > _LONGEST_TOKEN:
+    at = end = 0
+    for token in text.split():
+        begin = text.find(token, end)
+        end = begin + len(token)
+        if len(token) > _LONGEST_TOKEN:
+            start = max(begin, at)
             # What is found behind the token is no less the next match.
             while start < end and (match := _FORM.search(text, start)) is not None:
                 yield match
                 start = at = max(match.end(), start + 1)
             if start < end:
-                return
+                return  # Nor is there any behind the token.
         else:
-            for offset in _find_begins(whole):
-                begin = token.start() + offset
-                if begin >= at and (match := _FORM.match(text, begin)) is not None:
+            for offset in _find_begins(token):
+                start = begin + offset
+                if start >= at and (match := _FORM.match(text, start)) is not None:
                     yield match
                     at = match.end()
 

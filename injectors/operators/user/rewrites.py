@@ -5,7 +5,7 @@ same by grammar, not by a list of synonyms.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from crosswind.injectors.operators.user.request_verbs import GERUNDS, SURE
 from crosswind.injectors.operators.user.requests import Doer, Request
@@ -98,7 +98,11 @@ def nominalise(infinitive: str) -> list[str]:
 
 def rewrite_sentence(sentence: str) -> list[str]:
     """Other constructions of a sentence that is no request of a known form."""
-    return [one for rule in _RULES for one in rule(sentence)]
+    first = sentence.partition(" ")[0].rstrip(",.!")
+    rules = _RULES_BY_WORD.get(first)
+    if rules is None and first.lower() in SURE:
+        rules = (_move_clause,)
+    return [one for rule in rules or () for one in rule(sentence)]
 
 
 _NEED = re.compile(
@@ -270,6 +274,31 @@ _RULES: Sequence[Callable[[str], list[str]]] = (
     *(_cleave, _ask_how, _ask_may, _ask_whether, _ask_do_you, _ask_where, _move_clause, _thank, _greet),
     *(_look_for, _contract),
 )
+
+
+_FIRST_WORDS: Mapping[Callable[[str], list[str]], str] = {
+    _cleave: "I",
+    _ask_how: "How",
+    _ask_may: "Can Could May",
+    _ask_whether: "Is Are",
+    _ask_do_you: "Do",
+    _ask_where: "Where",
+    _move_clause: "If When Once As Before After Unless While",
+    _thank: "Thanks Thank Many",
+    _greet: "Hi Hello Hey Good",
+    _look_for: "I I'm",
+    _contract: "I It That I'd I'm I've It's That's",
+}
+"""The words that a rule's sentences begin with; `_move_clause` knows commands, too."""
+_RULES_BY_WORD: Mapping[str, tuple[Callable[[str], list[str]], ...]] = {
+    word: tuple(
+        rule
+        for rule in _RULES
+        if word in _FIRST_WORDS[rule].split() or (rule is _move_clause and word.lower() in SURE)
+    )
+    for words in _FIRST_WORDS.values()
+    for word in words.split()
+}
 
 
 def end_sentence(sentence: str, stop: str) -> str:

@@ -38,7 +38,6 @@ SHORTEST_OF_ANY = 4
 LISTED = frozenset({Language.EN, Language.DE, Language.ES, Language.FR, Language.AR})
 """Languages with a list of words that put requests."""
 
-_TOKEN = re.compile(r"\S+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _EDGES = '.,;:!?()"“”«»…،؛؟¿¡'
 _BEFORE_TEXT = re.compile(
@@ -230,12 +229,13 @@ _Run = list[_Token]
 def _read_sentence(text: str, start: int, end: int, language: Language, kept: _Kept) -> list[_Token]:
     find, remembered = kept.taken.find, _make_judge(language, kept.tools)
     words: list[_Token] = []
-    for match in _TOKEN.finditer(text, start, end):
-        token = match[0]
+    for token in text[start:end].split():
+        begin = text.find(token, start)
+        start = begin + len(token)
         judge = remembered if len(token) <= LONGEST_TOKEN else remembered.__wrapped__
         before, length, word, plain, named, protected = judge(token)
         if length:
-            at = match.start() + before
+            at = begin + before
             if not protected and find(1, at, at + length) >= 0:
                 plain, protected = False, True
             words.append(_Token(at, at + length, word, plain, named, protected))
