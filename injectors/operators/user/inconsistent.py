@@ -47,9 +47,9 @@ class Inconsistent:
     """A rival of a value that fills a tool's parameter (another day, an enumerated value, a place of this
     conversation) contradicts it, and the user says which one holds.
 
-    Severity: the number of contradicted values is binomial with mean 3 x severity (3 trials), but at least
-    one, as far as the message has values with rivals. The contradiction stands in the value's place, behind
-    its sentence, or at either end of the message. The user's own words are all kept.
+    Severity: the number of contradicted values is binomial with mean 3 x severity (3 trials), as far as the
+    message has values with rivals. The contradiction stands in the value's place, behind its sentence, or at
+    either end of the message. The user's own words are all kept.
 
     With `settles: next_message`, and where the user can answer, one value is contradicted or put in doubt,
     and the user's next message settles it, whatever the schedule says; with `settles: later`, the next one
@@ -71,7 +71,8 @@ class Inconsistent:
         if self.settles != "same_message" and target.user_can_answer:
             late = self.settles == "later" and rng.chance(0.5)
             return _draw_doubt(target, rng, setting, found, 2 if late else 1)
-        return _draw_same(target, rng, setting, found, max(1, rng.successes(TRIALS, severity)))
+        most = rng.successes(TRIALS, severity)
+        return _draw_same(target, rng, setting, found, most) if most else None
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         note = f"The user's message contradicts itself and settles it: {', '.join(draw['final'])}."

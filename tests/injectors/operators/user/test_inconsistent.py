@@ -79,7 +79,7 @@ def test_each_output_contradicts_a_value_and_settles_it(
 
 def test_a_contradiction_stands_in_many_places() -> None:
     text = "I want a room in Oslo from 12 May on. Could you book it for me?"
-    places = {draw["edits"][0]["at"] for draw, _ in drawn(user_target(text, tools=HOTEL), 80, 0.1)}
+    places = {draw["edits"][0]["at"] for draw, _ in drawn(user_target(text, tools=HOTEL), 300, 0.1)}
     assert {0, text.index("12 May"), text.index(" Could"), len(text)} <= places
 
 
@@ -96,7 +96,7 @@ def test_a_city_of_the_conversation_is_a_rival() -> None:
 def test_severity_brings_more_contradictions() -> None:
     target = user_target(ENGLISH[3][1], tools=HOTEL)
     few, many = (sum(len(draw["final"]) for draw, _ in drawn(target, severity=share)) for share in (0.1, 1.0))
-    assert 40 <= few < 60 and many == 120
+    assert 0 < few < 30 and many == 120, "a mean of 3 x severity a message"
 
 
 def test_seeds_say_it_differently() -> None:
