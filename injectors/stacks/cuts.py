@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.backends import find_backend
@@ -38,7 +41,7 @@ def draw_members(
     """The members that say that a part is missing; None: each collides with one of `taken`."""
     pages = _takes_a_page(target)
     cuts = [one for one in _in_order(target, way) if not one.json.keys() & taken]
-    fitting = [one for one in cuts if pages or not _points_on(one)] or cuts
+    fitting = [one for one in cuts if pages or not _points_on(msgspec.json.encode(one.json))] or cuts
     if not fitting:
         return None
     filled: dict[str, Any] = _filler(rng, slots).fill_json(fitting[0].json)
@@ -52,9 +55,10 @@ def _in_order(target: ToolResultTarget, way: Way) -> list[Cut]:
     return SeededRandom(f"cut|{branch.key}|{backend}|{way}").shuffled(list_cuts(branch.half, way))
 
 
-def _points_on(cut: Cut) -> bool:
-    """Whether it tells where the rest is to be had."""
-    return any(slot.name == "b64" for slot in list_slots(cut.json))
+@lru_cache(256)
+def _points_on(members: bytes) -> bool:
+    """Whether a cut's members, as JSON, tell where the rest is to be had."""
+    return any(slot.name == "b64" for slot in list_slots(msgspec.json.decode(members)))
 
 
 def _takes_a_page(target: ToolResultTarget) -> bool:
