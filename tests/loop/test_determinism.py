@@ -10,10 +10,11 @@ from typing import Any
 
 from tests.loop.children import Children
 
-ARGUMENTS = ("--groups", "2", "--group-size", "8", "--profile", "noisyagent", "--seed", "3")
+ARGUMENTS = ("--groups", "4", "--group-size", "8", "--profile", "noisyagent", "--seed", "3")
 EVENTS = """
 SELECT task_id, group_id, rollout_index, turn_index, attempt, event.ordinal, operator, site, slot, anchor,
-       logical_call, severity, draw_json, clean_hash, before, after, recovery, note, tool, tool_class
+       logical_call, severity, draw_json, clean_hash, before, after, recovery, note, tool, tool_class,
+       event.version
 FROM event JOIN session ON session.number = event.session
 ORDER BY task_id, group_id, rollout_index, turn_index, event.ordinal, attempt
 """
@@ -31,7 +32,7 @@ def test_equal_seeds_write_equal_event_tables(children: Children, tmp_path: Path
     ]
     events, outcomes = runs[0]
     assert len(events) >= 10 and len({row[6] for row in events}) >= 3, "too little noise to prove anything"
-    assert len(outcomes) == 16
+    assert len(outcomes) == 32
     for again in runs[1:]:
         assert again[0] == events
         assert again[1] == outcomes

@@ -61,7 +61,7 @@ async def events(running: Running, session: str) -> list[dict[str, Any]]:
 async def test_a_models_words_are_shown_recorded_and_shown_again(tmp_path: Path) -> None:
     async with wording_by(tmp_path, REWORDED, key="sk-secret-of-ours-1") as (scribe, app, running):
         await running.chat(body(user(ASKED)), "s")
-        await running.chat(body(user(ASKED), {"role": "assistant", "content": "hello"}, user("Ok.")), "s")
+        await running.chat(body(user(ASKED), {"role": "assistant", "content": "hello"}, user("...")), "s")
         (event,) = await events(running, "s")
         assert app.requests[0].texts() == [REWORDED]
         assert app.requests[1].texts()[0] == REWORDED
@@ -125,7 +125,7 @@ async def test_a_text_that_comes_too_late_is_done_by_rule_for_good_and_there_for
         go_on.set()
         await until_kept(running, "late")
         await running.chat(body(user(ASKED)), "next")
-        await running.chat(body(user(ASKED), {"role": "assistant", "content": "hello"}, user("Ok.")), "late")
+        await running.chat(body(user(ASKED), {"role": "assistant", "content": "hello"}, user("...")), "late")
         (event,) = await events(running, "late")
         assert app.requests[1].texts() == [REWORDED]
         assert app.requests[2].texts()[0] == by_rule
@@ -224,7 +224,7 @@ async def test_texts_that_no_judge_has_seen_are_judged_before_they_are_used_agai
         async with gateway(tmp_path, app, **rules, noise_model=model) as running:
             await running.chat(body(user(ASKED)), "two")
             await running.chat(
-                body(user(ASKED), {"role": "assistant", "content": "hello"}, user("Ok")), "one"
+                body(user(ASKED), {"role": "assistant", "content": "hello"}, user("...")), "one"
             )
         shown = [seen.texts()[0] for seen in app.requests]
         assert shown[0] == shown[2] == REWORDED != shown[1]

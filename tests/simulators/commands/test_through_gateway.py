@@ -142,7 +142,8 @@ async def test_a_benchmark_of_the_oracle_is_full_marks_under_every_noise(tmp_pat
             "--max-turns",
             "20",
         )
-        out = await succeed("bench", *given, "--tasks", "13", "--json", str(file))
+        # Few at once: a gateway that is short of files turns connections away.
+        out = await succeed("bench", *given, "--tasks", "13", "--concurrency", "8", "--json", str(file))
         results = json.loads(file.read_text())
         assert set(results["arms"]) == {"clean", "noisy", *TYPES}
         for name, arm in results["arms"].items():
