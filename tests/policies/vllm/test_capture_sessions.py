@@ -117,7 +117,8 @@ async def _long(running: Running, session: str, at: int) -> None:
 
 
 async def test_noise_costs_the_prefix_cache_nothing(tmp_path: Path, recites: Reciting) -> None:
-    """Its share of the prompts that vLLM needn't compute again is the clean sessions', within 2 points."""
+    """Its share of the prompts that vLLM needn't compute again is the clean sessions', within 5 points:
+    what noise adds to each message is new to the cache."""
     shares = {}
     for arm, name in (("clean", "off"), ("noisy", profile(tmp_path, EVERYWHERE))):
         (tmp_path / arm).mkdir()
@@ -132,4 +133,4 @@ async def test_noise_costs_the_prefix_cache_nothing(tmp_path: Path, recites: Rec
                 asked += sum(usage["prompt_tokens"] for usage in usages)
         shares[arm] = cached / asked
     assert shares["clean"] > 0.3
-    assert shares["noisy"] > shares["clean"] - 0.02
+    assert shares["noisy"] > shares["clean"] - 0.05
