@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from crosswind.injectors.operators.user.interaction_pattern import HEADINGS, OBJECTIVES
+from crosswind.injectors.operators.user.simulated_user.interaction_pattern import HEADINGS, OBJECTIVES
 from crosswind.testing.replies import ReceivedRequest, plain
 from tests.gateway.dialogue import body, user
 from tests.gateway.noise_model.writer import configured, prompts, writer

@@ -14,7 +14,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from crosswind.gateway.cli import root
-from crosswind.injectors.operators.user.interaction_pattern import OBJECTIVES
+from crosswind.injectors.operators.user.simulated_user.interaction_pattern import OBJECTIVES
 from crosswind.testing import Answer, Dialogue, ProviderError, Reply, ScriptedProvider, Step
 from crosswind.testing.replies import plain
 from tests.gateway.dialogue import body, call, result, user

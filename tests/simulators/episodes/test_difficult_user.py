@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from crosswind.injectors.operators.user.behaviours import KINDS, Kind, draw_behaviour
+from crosswind.injectors.operators.user.simulated_user.behaviours import KINDS, Kind, draw_behaviour
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Half
 from crosswind.simulators.draws import Draws

@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
-from crosswind.injectors.operators.user.behaviours import KINDS
-from crosswind.injectors.operators.user.interaction_pattern import OBJECTIVES
+from crosswind.injectors.operators.user.simulated_user.behaviours import KINDS
+from crosswind.injectors.operators.user.simulated_user.interaction_pattern import OBJECTIVES
 from crosswind.simulators.environment import load
 from tests.simulators.commands.test_through_gateway import gateway, sessions_of, succeed
 from tests.simulators.episodes.customer import ROLE, customer

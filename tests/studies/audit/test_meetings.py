@@ -13,7 +13,7 @@ import pytest
 
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.injectors.guard import shown_text
-from crosswind.injectors.operators.user.redundant import RedundantMessage
+from crosswind.injectors.operators.user.asides.redundant import RedundantMessage
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, UserTarget
 from crosswind.studies.replay.recompute import replay

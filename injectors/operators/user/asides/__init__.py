@@ -1,0 +1,1 @@
+"""What a user says beside the request."""

@@ -1,0 +1,64 @@
+"""Preferences for a cheap or a fast way, which make a tempting tool name tempting, in the paper's words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Registered, register
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
+from crosswind.injectors.text.sentences import append_sentences, is_prose
+
+COST_CUES = (
+    "Please use a cost-effective way of doing this.",
+    "Use the cheapest available tool where you can.",
+    "Please keep it inexpensive, a low-cost option is best.",
+    "I would like the most economical method for this.",
+)
+
+SPEED_CUES = (
+    "Please use the quickest way of doing this.",
+    "Use the fastest available tool where you can.",
+    "Please be quick, a fast option is best.",
+    "I would like the method with the shortest response time for this.",
+)
+"""Preferences among ways to do the task, never among its results."""
+
+
+class Cue:
+    """A preference for a way of doing the task, which makes a tempting tool name tempting."""
+
+    def __init__(self, preference: str, wordings: Sequence[str]) -> None:
+        self.preference, self.wordings = preference, wordings
+
+    def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
+        present, wording = rng.chance(severity), rng.choice(self.wordings)
+        return {"cue": wording} if present and is_prose(target.text) else None
+
+    def apply(self, target: UserTarget, draw: Draw) -> Result:
+        note = f"A preference for {self.preference} was added to the user's message."
+        return Result(append_sentences(target.text, (draw["cue"],)), note)
+
+
+def _register(name: str, way: str, implementation: Cue, profiles: str) -> None:
+    documentation = (
+        f"Appends a preference for a {way} way of doing the task: what makes a tempting tool name tempting."
+        "\n\nSeverity: the share of messages that carry the cue. The message itself is kept, and the "
+        "preference is about the tools used, so that the right tool stays right; beside a distractor of "
+        "`schema.*` the true tool is the one that serves it."
+    )
+    register(
+        Registered(
+            name,
+            Site.USER_TEXT,
+            Recovery.IGNORE,
+            implementation,
+            source=f"RobustBench-TC, appendix C: the cue in the query of {profiles}",
+            documentation=documentation,
+        )
+    )
+
+
+_register("user.cost_cue", "cheap", Cue("cost", COST_CUES), "MisDesc and MisDesc-N (CD, CD_NT)")
+_register("user.speed_cue", "fast", Cue("speed", SPEED_CUES), "TimeDesc and TimeDesc-N (TD, TD_NT)")

@@ -1,1 +1,0 @@
-"""How people mistype: keyboards, slips of the fingers, and what input methods put in a word's place."""

@@ -1,0 +1,1 @@
+"""The same request in other words."""

@@ -1,0 +1,73 @@
+"""Which of the packs' frames carry a request: the one that a frame makes do it must be able to."""
+
+from __future__ import annotations
+
+import re
+
+from crosswind.injectors.operators.user.requests.extraction import Doer, Request
+from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.text.languages import Language
+
+_SLOT = "{request}"
+LONG = 12
+"""Words of a request behind which a frame doesn't go on."""
+
+_CLAUSE = re.compile(r"[.:?!;—]")
+_AGENT = re.compile(r"\b(?:you|your|u|someone|somebody|anyone|service|bank)\b", re.IGNORECASE)
+_COMMAND = re.compile(
+    r"(?:\A|\b(?:and|kindly|please|pls|now|hey|yeah|up|short|mind|over|then|next),?)\s*\Z", re.IGNORECASE
+)
+_USER = re.compile(
+    r"\b(?:I|we|my|our|us|me|gotta|let['’]s|shall we)\b|\b(?:need|love|want) to\b", re.IGNORECASE
+)
+_FOR_ME = re.compile(r"\b(?:for me|for us|on my behalf)\b", re.IGNORECASE)
+_ME = re.compile(r"\b(?:me|us)\b", re.IGNORECASE)
+_HELP = re.compile(r"\b(?:help\w*|hand|assist\w*)\b", re.IGNORECASE)
+_FACT = re.compile(
+    r"\b(?:husband|wife|holiday|travels|machine|asked to|decided|recommended|customer|chat|writing|duty"
+    r"|trying to)\b"
+    r"|\b(?:Do|namely|among the jobs)\b|through this|thats? ok|position to|on you now|owe you|[Tt]icket"
+    r"|high time|the bank|in my life|this project|\b[Ww]e\b|\b[Ww]e'|\bus\b|\b[Oo]ur\b|taking on"
+)
+"""Frames that say something of the user's circumstances, or don't read well around a long request."""
+_GREETING = re.compile(r"(?:hi|hello|hey|so|next|now|then)\b", re.IGNORECASE)
+
+
+def find_doer(frame: str) -> Doer:
+    """Who does the request in a frame."""
+    before = _CLAUSE.split(frame.partition(_SLOT)[0])[-1]
+    if _AGENT.search(before) or _COMMAND.search(before):
+        return Doer.AGENT
+    return Doer.USER if _USER.search(before) else Doer.EITHER
+
+
+def fits(entry: Entry, request: Request, language: Language, *, alone: bool) -> bool:
+    """Whether the frame carries the request. `alone`: nothing else is in the message."""
+    behind = entry.text.partition(_SLOT)[2]
+    asked = request.infinitive
+    long = len(asked.split()) > LONG or "," in asked or " and " in asked
+    if language is not Language.EN:
+        return not (long and len(behind.strip(" .?!？。！")) > 3)
+    if long and len(behind.split()) > 1:
+        return False
+    return _reads_well(entry.text, request, alone) and _has_doer(entry.text, request)
+
+
+def _reads_well(frame: str, request: Request, alone: bool) -> bool:
+    """Whether the frame says no more than the request, and goes with what stands before it."""
+    if _FACT.search(frame) or (request.opening and _GREETING.match(frame)):
+        return False
+    return alone or not frame[0].islower()
+
+
+def _has_doer(frame: str, request: Request) -> bool:
+    """Whether the frame makes the right one do it, and doesn't say twice for whom."""
+    doer, asked = find_doer(frame), request.infinitive
+    if _HELP.search(asked) and _HELP.search(frame):
+        return False
+    if _ME.search(asked):
+        if _FOR_ME.search(frame) or _HELP.search(frame):
+            return False
+        if doer is Doer.EITHER:
+            return frame.startswith(("Is it possible", "Would it be possible"))
+    return Doer.EITHER in (request.doer, doer) or doer is request.doer

@@ -1,0 +1,172 @@
+"""The same request in other words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from crosswind.injectors.conversation import Site, ToolList
+from crosswind.injectors.operator import operator
+from crosswind.injectors.operators.model_text import read_text
+from crosswind.injectors.operators.phrases import NO_PACK, PhraseDraw, find_setting
+from crosswind.injectors.operators.user.paraphrase import frames, rewrites
+from crosswind.injectors.operators.user.requests.extraction import Request, find_requests
+from crosswind.injectors.operators.user.typos.named_words import read_named_words
+from crosswind.injectors.packs.draw import Setting
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
+from crosswind.injectors.text.edits import apply_edits, make_edit
+from crosswind.injectors.text.entities import find_lost
+from crosswind.injectors.text.languages import UNABLE, Language
+from crosswind.injectors.text.quotations import find_literals, find_open_end
+from crosswind.injectors.text.sentences import is_prose, split_sentences
+from crosswind.injectors.wording import written_form
+
+EXTENT = ("a few words and turns of phrase", "most of the wording", "the wording throughout")
+"""By thirds of the severity."""
+
+OPERATOR = "user.paraphrase"
+FRAMED = 0.55
+"""How often a request is put into a pack's frame, and not into a construction of ours."""
+NOMINAL = 0.4
+"""How often a request's verb becomes a noun, where one says the same."""
+GREETED, THANKED = 0.15, 0.22
+"""How often a message that does neither comes to greet, and to thank."""
+NO_FORM = "no sentence has a form that can surely be said in another one"
+
+
+@operator(
+    OPERATOR,
+    site=Site.USER_TEXT,
+    recovery=Recovery.NONE_NEEDED,
+    aliases=("query_paraphrase", "QueryPara"),
+    source="RobustBench-TC, table 1 and appendices C and F (Observation); by rule here, by a model there",
+    effect=Effect.REWORDS,
+    version=2,
+)
+class Paraphrase:
+    """The same meaning in other constructions: a command as a question, a wish or a statement and back, a
+    clause moved, a noun for a verb, the frames of the phrase packs. No word is exchanged for a synonym.
+
+    Severity: the share of the sentences that can be said in another construction which are. Protected
+    entities stay, in their order. English by construction and by frames; German, Spanish, French, Chinese,
+    Japanese and Arabic by frames where the request can be read off surely. Where no sentence has such a form,
+    the event is withheld and says so, unless a model writes.
+    """
+
+    def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
+        if not is_prose(target.text):
+            return None
+        setting = find_setting(target)
+        # All is drawn whatever the severity is, so that more of it means more of the same.
+        found = [] if setting is None else list(_draw_candidates(target, setting, rng))
+        chosen = [one for one in found if rng.chance(severity)]
+        if not found:
+            why = NO_PACK if setting is None else NO_FORM
+            return {"edits": [], UNABLE: why} if rng.chance(severity) else None
+        if not chosen:
+            return None
+        names = [one["phrase"] for one in chosen if "phrase" in one]
+        edits = [{name: one[name] for name in ("at", "was", "now")} for one in chosen]
+        return {"edits": edits, "phrases": names} if names else {"edits": edits}
+
+    def apply(self, target: UserTarget, draw: Draw) -> Result:
+        count = len(draw["edits"])
+        what = "in one sentence" if count == 1 else f"in {count} sentences"
+        return Result(apply_edits(target.text, draw["edits"]), f"The user's message was reworded {what}.")
+
+
+@written_form(OPERATOR)
+class ParaphraseWording:
+    """RobustBench-TC, appendix F: a paraphrase of the query that keeps every entity. The guard refuses one
+    that lost an entity, changed their order, or brought in a number."""
+
+    ahead = False
+
+    def ask(self, target: UserTarget, draw: Draw, severity: float) -> tuple[str, str] | None:
+        extent = EXTENT[min(2, int(3 * severity))]
+        task = (
+            "Say what the user says in other words, in the user's own voice, speaking to the same "
+            f"assistant. Change {extent}. Keep every request and condition, add none. Keep every id, "
+            "number, date, name, quotation and technical term exactly as it is, and in the same order."
+        )
+        return task, target.text
+
+    def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
+        return Result(
+            read_text(text, 200 + 3 * len(target.text), like=target.text), "The message was reworded."
+        )
+
+
+def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) -> Iterator[dict[str, Any]]:
+    """For each sentence that has one, another form of it, in the text's order. A call may need a question or
+    a whole message as it stands."""
+    text, language = target.text, setting.language
+    named = read_named_words(ToolList.of(target.tools))
+    if named.takes_message:
+        return
+    requests = {one.start: one for one in find_requests(text, language)}
+    drawn = PhraseDraw(target, setting, rng, OPERATOR)
+    literals = [(one.start, one.end) for one in find_literals(text)]
+    for start, end in split_sentences(text):
+        begin = start + len(text[start:end]) - len(text[start:end].lstrip())
+        stop = start + len(text[start:end].rstrip())
+        sentence = text[begin:stop]
+        phrase: str | None = None
+        if (request := requests.get(begin)) is not None:
+            said, phrase = _draw_request(request, language, drawn, rng, alone=sentence == text.strip())
+        elif (
+            language is Language.EN
+            and not named.takes_question
+            and not any(a < stop and begin < b for a, b in literals)
+        ):
+            forms = [one for one in rewrites.rewrite_sentence(sentence) if one != sentence]
+            said = rng.choice(forms) if forms else None
+        else:
+            said = None
+        if said is None or said == sentence or find_lost(sentence, said, target.tools) is not None:
+            continue
+        if text[stop:].strip() and "\n" not in text[stop : stop + 1]:
+            said = rewrites.end_sentence(said, "。" if language in (Language.ZH, Language.JA) else ".")
+        if language is Language.EN:
+            said = _draw_courtesy(said, text, begin, stop, rng)
+        edit = make_edit(begin, sentence, said)
+        yield edit if phrase is None else edit | {"phrase": phrase}
+
+
+def _draw_courtesy(said: str, text: str, begin: int, stop: int, rng: SeededRandom) -> str:
+    """The sentence with a greeting before it or thanks behind, where it begins or ends a message without."""
+    greets, thanks = rng.chance(GREETED), rng.chance(THANKED)
+    greeting, closing = rng.choice(rewrites.GREETINGS), rng.choice(rewrites.CLOSINGS)
+    if rewrites.COURTESY.search(text + said):
+        return said
+    if greets and not text[:begin].strip():
+        said = f"{greeting} {rewrites.lower_first(said)}" if greeting.endswith(",") else f"{greeting} {said}"
+    if thanks and not text[stop:].strip() and find_open_end(text) is None:
+        said = f"{rewrites.end_sentence(said, '.')} {closing}"
+    return said
+
+
+def _draw_request(
+    request: Request, language: Language, drawn: PhraseDraw, rng: SeededRandom, *, alone: bool
+) -> tuple[str | None, str | None]:
+    """The request in another sentence, and the pack's entry that it is framed by."""
+    nouns, nominal = rewrites.nominalise(request.infinitive), rng.chance(NOMINAL)
+    asked = rng.choice(nouns) if language is Language.EN and nouns and nominal else request.infinitive
+    framed = language is not Language.EN or rng.chance(FRAMED)
+    said, phrase = None, None
+    if framed:
+        worded = Request(request.start, request.end, asked, request.doer, request.opening)
+        found = drawn.draw(
+            "frame", lambda entry: frames.fits(entry, worded, language, alone=alone), {"request": asked}
+        )
+        if found is not None:
+            said, phrase = found.text, found.entry
+    if said is None and language is Language.EN:
+        said = rng.choice(rewrites.rewrite_request(Request(0, 0, asked, request.doer)))
+    if said is None:
+        return None, None
+    if phrase is not None and said.startswith(asked) and said[:1].isascii():
+        said = said[0].upper() + said[1:]
+    opening = request.opening.rstrip(",")
+    return (f"{opening}, {rewrites.lower_first(said)}" if opening else said), phrase

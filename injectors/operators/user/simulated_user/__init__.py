@@ -1,0 +1,1 @@
+"""A simulated user who behaves as difficult users do."""

@@ -1,0 +1,151 @@
+"""Typing errors in a user's message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from crosswind.injectors.conversation import Site, ToolList
+from crosswind.injectors.operator import operator
+from crosswind.injectors.operators.user.typos.input_methods import (
+    LANGUAGES,
+    draw_conversion,
+    find_request_words,
+)
+from crosswind.injectors.operators.user.typos.plain_words import PlainWord, find_plain_words
+from crosswind.injectors.operators.user.typos.slips import draw_slip
+from crosswind.injectors.operators.user.typos.word_lists import read_words
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
+from crosswind.injectors.text.edits import apply_edits, make_edit
+from crosswind.injectors.text.entities import MEANING_WORDS
+from crosswind.injectors.text.languages import UNABLE, Language, detect_language, is_foreign
+
+TRIALS = 12
+"""A message gets at most this many typos, each with probability severity / 2: 6 x severity on average."""
+
+RUN_ON, SPLIT = 0.07, 0.02
+"""How often two words are run together, and one is split (Kukich 1992: 13 % and 2 % of the errors in messages
+typed at once; the first is lower here, since a value beside a word is never joined to it)."""
+
+COMMANDED = (Language.DE, Language.ES, Language.FR)
+"""Languages that a text too short to tell may be in, if it begins with one of their commands."""
+
+UNKNOWN_LANGUAGE = "it isn't known which words of this language a call could need"
+
+Count = Annotated[int, Field(ge=1, le=TRIALS)]
+
+
+@operator(
+    "user.typos",
+    site=Site.USER_TEXT,
+    recovery=Recovery.NONE_NEEDED,
+    aliases=("realistic_typos", "Typo"),
+    source="RobustBench-TC, table 1 and appendix F (Observation); by rule here, by a model there",
+    effect=Effect.REWORDS,
+    version=2,
+)
+@dataclass(frozen=True)
+class Typos:
+    """Typing errors as people make them: missed, doubled, swapped and neighbouring keys of the language's
+    keyboard, spaces, capitals, apostrophes and signs, misspellings, wrong conversions of input methods.
+
+    Severity: the number of typos per message is binomial with mean 6 x severity (12 trials), whatever the
+    message's length, with at most one typo per word. With `between` it is uniform between these two
+    (RobustBench-TC: 2 and 4), and severity is the share of messages. Where fewer words may be mistyped, there
+    are fewer typos. Protected entities, values, words of the tools' names, and all words that a call could
+    need are never touched; where tools are declared, these are all but the words that put a request. The
+    weights of the kinds follow published studies, which `slips.py` names.
+    """
+
+    between: tuple[Count, Count] | None = None
+    """The smallest and the largest number of typos in a message."""
+
+    def __post_init__(self) -> None:
+        if self.between is not None and self.between[0] > self.between[1]:
+            raise ValueError(f"{list(self.between)} ends below its beginning: swap the two")
+
+    def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
+        # Everything is drawn in a fixed order, so that more severity means more of the same typos.
+        count = self._draw_count(rng, severity)
+        if count == 0:
+            return None
+        language = _find_language(target)
+        words = _find_words(target, language)
+        if words is None:
+            return {"edits": [], UNABLE: UNKNOWN_LANGUAGE}
+        edits = list(_draw_edits(target.text, language, rng.shuffled(words), rng, count))
+        return {"edits": sorted(edits, key=lambda one: int(one["at"]))} if edits else None
+
+    def _draw_count(self, rng: SeededRandom, severity: float) -> int:
+        if self.between is None:
+            return rng.successes(TRIALS, severity / 2)
+        hit, (least, most) = rng.chance(severity), self.between
+        return rng.integer(least, most) if hit else 0
+
+    def apply(self, target: UserTarget, draw: Draw) -> Result:
+        listed = ", ".join(f"{one['was']} as {one['now']}" for one in draw["edits"])
+        return Result(
+            apply_edits(target.text, draw["edits"]), f"The user's message was given typos ({listed})."
+        )
+
+
+def _find_language(target: UserTarget) -> Language | None:
+    found = detect_language(target.own) or detect_language(target.branch.opening)
+    if found is not None or is_foreign(target.own):
+        return found
+    first = target.own.split(None, 1)[0].lower() if target.own.strip() else ""
+    return next((one for one in COMMANDED if first in read_words(f"commands.{one.value}")), Language.EN)
+
+
+def _find_words(target: UserTarget, language: Language | None) -> tuple[PlainWord, ...] | None:
+    if language in LANGUAGES:
+        return find_request_words(target.text, language, target.protected)
+    return find_plain_words(target.text, ToolList.of(target.tools), language, target.protected)
+
+
+def _draw_edits(
+    text: str, language: Language | None, words: list[PlainWord], rng: SeededRandom, count: int
+) -> Iterator[dict[str, Any]]:
+    """As many edits as are wanted, of words that no edit has touched."""
+    taken: set[int] = set()
+    for one in words:
+        if count == 0:
+            return
+        drawn = _draw_edit(text, one, language, rng)
+        if drawn is None:
+            continue
+        reach = {*range(drawn["at"], drawn["at"] + len(drawn["was"]) + 1)}
+        if taken.isdisjoint(reach):
+            taken |= reach
+            count -= 1
+            yield drawn
+
+
+def _draw_edit(
+    text: str, one: PlainWord, language: Language | None, rng: SeededRandom
+) -> dict[str, Any] | None:
+    word = text[one.start : one.end]
+    if language in LANGUAGES:
+        conversion = draw_conversion(word, language, rng)
+        return make_edit(one.start, word, conversion[1]) | {"kind": conversion[0]} if conversion else None
+    spacing = rng.uniform()
+    if one.joins and spacing < RUN_ON:
+        return make_edit(one.end, " ", "") | {"kind": "run-on"}
+    if spacing > 1 - SPLIT and (split := _split(word, rng)):
+        return make_edit(one.start, word, split) | {"kind": "split"}
+    slip = draw_slip(word, language, rng)
+    if slip is None or slip[1].lower() in MEANING_WORDS:
+        return None
+    return make_edit(one.start, word, slip[1]) | {"kind": slip[0]}
+
+
+def _split(word: str, rng: SeededRandom) -> str | None:
+    if len(word) < 5 or not word.isalpha():
+        return None
+    at = rng.integer(2, len(word) - 2)
+    parts = word[:at], word[at:]
+    return " ".join(parts) if MEANING_WORDS.isdisjoint(map(str.lower, parts)) else None

@@ -1,0 +1,1 @@
+"""Values that a user leaves vague or contradicts."""

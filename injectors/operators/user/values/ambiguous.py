@@ -1,0 +1,252 @@
+"""A user who leaves values open that the tools ask for, and gives them when asked."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from crosswind.injectors.conversation import Site, ToolList
+from crosswind.injectors.operator import operator
+from crosswind.injectors.operators.model_text import read_text
+from crosswind.injectors.operators.phrases import NO_PACK, find_setting
+from crosswind.injectors.operators.user.values.spoken_values import find_spoken, was_said
+from crosswind.injectors.operators.user.values.vague_english import find_container
+from crosswind.injectors.operators.user.values.vague_languages import find_place
+from crosswind.injectors.operators.user.values.vague_place import Place
+from crosswind.injectors.packs.draw import Setting, draw_phrase
+from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
+from crosswind.injectors.text.edits import apply_edits, drop_overlaps, make_edit
+from crosswind.injectors.text.entities import UNSPACED
+from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
+from crosswind.injectors.text.quotations import find_literals, find_plain_names
+from crosswind.injectors.text.sentences import is_prose
+from crosswind.injectors.values.coarse import list_coarse_forms
+from crosswind.injectors.values.mentions import Mention
+from crosswind.injectors.values.parameters import ValueType, list_parameters
+from crosswind.injectors.wording import written_form
+
+LEAST_WORDS = 5
+"""Words that a later message has beside its values, where it isn't an answer: no answer is vague."""
+
+NOBODY = "nobody could be asked for what the user would leave open"
+_ONE_OF_ITS_KIND = (ValueType.ID, ValueType.EMAIL, ValueType.FILE)
+_LEFT_OUT = 0.3
+"""How often a value that can be left out with its preposition is."""
+_BARE = 0.4
+"""How often a coarse form stands by itself."""
+
+
+@operator(
+    "user.ambiguous",
+    site=Site.USER_TEXT,
+    recovery=Recovery.ASK_USER,
+    aliases=("ambiguity",),
+    source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Ambiguous Instructions)",
+    effect=Effect.ADDS,
+    version=2,
+)
+class Ambiguous:
+    """Values that fill the tools' parameters are told less exactly (`mid-November`) or not at all.
+
+    Severity: the share of the message's values that become vague, on average. One of them at most is
+    withheld; the others keep a coarse form, which says what to ask for. The user gives each when asked:
+    nothing is vague that this user has said before, nor an answer of a few words, so that each value is asked
+    for once. Quotations and what is to be passed on stay. Where no user can answer, nothing happens.
+    """
+
+    def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
+        if severity <= 0 or not is_prose(target.text):
+            return None
+        spoken = [one for one in find_spoken(target) if not was_said(target, one.text)]
+        if target.ordinal > 0 and _is_answer(target.text, spoken):
+            return None
+        setting = find_setting(target)
+        if setting is None:
+            foreign = target.tools and is_foreign(target.text)
+            return {"edits": [], "withheld": [], UNABLE: NO_PACK} if foreign else None
+        found = list(_find_places(target.text, spoken, setting.language))
+        if setting.language is Language.EN and target.tools:
+            found += _find_containers(target)
+        if not found:
+            return None
+        if not target.user_can_answer:
+            return {"edits": [], "withheld": [], UNABLE: NOBODY}
+        share = severity * len(spoken or found)
+        most = int(share) + rng.chance(share % 1)
+        return _draw_edits(target, rng, setting, found, most) if most else None
+
+    def apply(self, target: UserTarget, draw: Draw) -> Result:
+        return Result(apply_edits(target.text, draw["edits"]), _describe(draw))
+
+
+def _is_answer(text: str, spoken: list[Mention]) -> bool:
+    """Whether the message says little beside its values."""
+    rest = apply_edits(text, [make_edit(one.start, one.text, " ") for one in spoken])
+    words = _WORD.findall(rest)
+    return len(words) < LEAST_WORDS
+
+
+_WORD = re.compile(rf"[^\W{UNSPACED}]+|[{UNSPACED}]{{2}}")
+
+
+def _find_places(text: str, spoken: list[Mention], language: Language) -> Iterator[tuple[Mention, Place]]:
+    """The values that can be made vague, each with its place."""
+    kinds, times = Counter(one.type for one in spoken), Counter(one.text.lower() for one in spoken)
+    for one in spoken:
+        # A second one of its kind could be taken for it; one that is said twice would still be told.
+        if times[one.text.lower()] > 1 or (one.type in _ONE_OF_ITS_KIND and kinds[one.type] > 1):
+            continue
+        if (place := find_place(text, one, language)) is not None:
+            yield one, place
+
+
+def _find_containers(target: UserTarget) -> Iterator[tuple[Mention, Place]]:
+    """Names of folders and files that the user can leave out: `the archive folder`."""
+    text, kinds = target.text, {one.type for one in list_parameters(ToolList.of(target.tools))}
+    if kinds.isdisjoint((ValueType.FILE, ValueType.NAME, ValueType.WORD)):
+        return
+    quoted = [(one.start, one.end) for one in find_literals(text)]
+    for start, end in find_plain_names(text):
+        value = text[start:end]
+        if any(first < end and start < last for first, last in quoted) or text.count(value) > 1:
+            continue
+        place = None if was_said(target, value) else find_container(text, start, end)
+        if place is not None and value in target.own:
+            yield Mention(start, end, value, ValueType.FILE, None), place
+
+
+def _draw_edits(
+    target: UserTarget, rng: SeededRandom, setting: Setting, found: list[tuple[Mention, Place]], most: int
+) -> Draw | None:
+    edits: list[dict[str, Any]] = []
+    withheld: list[str] = []
+    coarse: list[str] = []
+    phrases: list[str] = []
+    for one, place in rng.shuffled(found):
+        made = _draw_edit(target, rng, setting, one, place, phrases, outright=not withheld)
+        if made is None or drop_overlaps([*edits, made[0]]) != sorted(
+            [*edits, made[0]], key=lambda one: one["at"]
+        ):
+            continue
+        edit, phrase, form = made
+        edits.append(edit)
+        (withheld if form is None else coarse).append(one.text)
+        phrases += [phrase] if phrase else []
+        if len(edits) == most:
+            break
+    if not edits:
+        return None
+    return {"edits": drop_overlaps(edits), "withheld": withheld, "coarse": coarse, "phrases": phrases}
+
+
+def _draw_edit(
+    target: UserTarget,
+    rng: SeededRandom,
+    setting: Setting,
+    one: Mention,
+    place: Place,
+    used: list[str],
+    *,
+    outright: bool,
+) -> tuple[dict[str, Any], str, str | None] | None:
+    """An edit that makes a value vague, the pack entry that words it, and the coarse form in it."""
+    text, left_out, bare = target.text, rng.chance(_LEFT_OUT), rng.chance(_BARE)
+    forms = list_coarse_forms(one, setting.language)
+    form = rng.choice(forms) if forms else None
+    accept, drops = place.accept, outright and place.dropped is not None
+    if accept is not None and form is not None and bare and _stands_alone(one, setting.language):
+        edit = _replace(text, place.start, place.end, place.join(form, form))
+        return None if edit is None else (edit, "", form)
+    if accept is not None and not (drops and left_out):
+        slots = {"thing": one.thing} if one.thing and setting.language is Language.EN else {}
+        if form is not None:
+            slots["coarse"] = form
+        phrase = draw_phrase(
+            rng,
+            setting,
+            "user.ambiguous",
+            "vague",
+            slots=slots,
+            type=one.type,
+            used={*target.branch.phrases, *used},
+            accept=lambda entry: accept(entry) and (outright or _is_coarse(entry)),
+        )
+        if phrase is not None:
+            is_coarse = form is not None and form in phrase.text
+            said = place.join(phrase.text, form if is_coarse else None)
+            edit = _replace(text, place.start, place.end, said)
+            return None if edit is None else (edit, phrase.entry, form if is_coarse else None)
+    if drops and place.dropped_span is not None and place.dropped is not None:
+        edit = _replace(text, *place.dropped_span, place.dropped)
+        return None if edit is None else (edit, "", None)
+    return None
+
+
+def _stands_alone(one: Mention, language: Language) -> bool:
+    """Whether its coarse form needs no hedge."""
+    if language in (Language.EN, Language.DE, Language.ZH):
+        return True
+    amount = one.type in (ValueType.NUMBER, ValueType.DURATION, ValueType.MONEY)
+    return amount and language in (Language.ES, Language.FR)
+
+
+def _is_coarse(entry: Entry) -> bool:
+    return "{coarse}" in entry.text
+
+
+def _replace(text: str, start: int, end: int, said: str) -> dict[str, Any] | None:
+    """The edit, with a capital where the text begins with it."""
+    was = text[start:end]
+    if start == 0 and was[:1].isupper() and said:
+        said = said[0].upper() + said[1:]
+    return make_edit(start, was, said) if was != said else None
+
+
+def _describe(draw: Draw) -> str:
+    told = [f"withheld: {draw['withheld'][0]}"] if draw["withheld"] else []
+    told += [f"told less exactly: {', '.join(draw['coarse'])}"] if draw.get("coarse") else []
+    return f"The user's message was made vague{''.join(f', {one}' for one in told)}."
+
+
+def answer_question(target: UserTarget, draw: Draw, rng: SeededRandom) -> str | None:
+    """What a scripted user says when asked for what the draw made vague: each value, in a phrase of the
+    packs. None where it made nothing vague."""
+    values = [*draw["withheld"], *draw.get("coarse", ())]
+    setting = find_setting(target)
+    if not values or setting is None:
+        return None
+    things = {one.text: one.thing for one in find_spoken(target)}
+    said = []
+    for value in values:
+        slots = {"value": value}
+        if (thing := things.get(value)) is not None and setting.language is Language.EN:
+            slots["thing"] = thing
+        phrase = draw_phrase(rng, setting, "user.ambiguous", "reveal", slots=slots)
+        said.append(value if phrase is None else phrase.text)
+    return "\n".join(said)
+
+
+@written_form("user.ambiguous")
+class AmbiguousWording:
+    """The rule chooses what is vague, so that the user can give it back. The model words it, and must leave
+    every other entity where it is.
+    """
+
+    ahead = False
+
+    def ask(self, target: UserTarget, draw: Draw, severity: float) -> tuple[str, str] | None:
+        task = (
+            "Say what the user says less exactly, as somebody does who hasn't thought it through: vague "
+            "about degree, manner and reasons. What is left open there stays open. Keep what the user wants "
+            "done, and keep every id, number, date, name, quotation and technical term that is there exactly "
+            "as it is, and in the same order."
+        )
+        return task, apply_edits(target.text, draw["edits"])
+
+    def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
+        rest = apply_edits(target.text, draw["edits"])
+        return Result(read_text(text, 200 + 2 * len(rest), like=rest), _describe(draw))

@@ -1,0 +1,272 @@
+"""The values of a message that can be contradicted: with which rivals, and where in the text."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from crosswind.injectors.conversation import ToolList, ToolResult, UserText
+from crosswind.injectors.operators.user.values.spoken_values import find_spoken
+from crosswind.injectors.operators.user.values.vague_english import is_small_word, qualifies
+from crosswind.injectors.operators.user.values.vague_place import (
+    close_aside,
+    find_next_word,
+    find_word_before,
+)
+from crosswind.injectors.packs.draw import Setting
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import UserTarget
+from crosswind.injectors.text.edits import make_edit, splits
+from crosswind.injectors.text.entities import find_whole
+from crosswind.injectors.text.languages import Language
+from crosswind.injectors.text.quotations import find_open_end
+from crosswind.injectors.text.sentences import split_sentences
+from crosswind.injectors.values.mentions import Mention, find_mentions
+from crosswind.injectors.values.parameters import ValueType, type_of_name
+from crosswind.injectors.values.rivals import draw_known_rival, draw_rival
+
+LONGEST_VALUE = 60
+_NO_RIVALS = (ValueType.FILE, ValueType.EMAIL)
+"""Whose rival could be somebody else's."""
+JOINED = (Language.ZH, Language.JA)
+_COUNTERS = "张枚个個位名人间泊件台部本册冊次回点份条杯瓶双辆家封套块箱袋桶"
+_VOWEL = re.compile(r"[aeiou](?!ne\b)", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[^\d\W][.!?] +[A-ZÀ-Þ¿¡]|[^\d][。！？]|\d\d[.!?] +[A-ZÀ-Þ¿¡]|[)\"'][.!?] +[A-Z]")
+_ADJECTIVE = re.compile(r"(?!1\b)\d+[ -][a-z]+[^s]")
+"""`45 minute`, which stands before a noun."""
+_CAPITAL = re.compile(r"(?:[^.!?:;\n] |^)[A-ZÀ-Þ][\w'’-]*(?:,| and| of| the| of the| &| in| de)? $")
+_GOES_ON = re.compile(r",? (?:and |of |the |of the |& |in |de )?[A-Z\d]")
+_ARABIC = re.compile(r"[\u0600-\u06ff]")
+_READ = 20_000
+"""Characters of earlier texts in which rivals are looked for."""
+
+
+class Position(StrEnum):
+    """Where a contradiction stands."""
+
+    PLACE = "place"
+    BEHIND = "behind"
+    END = "end"
+    BEGINNING = "beginning"
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A value of the user's and its rival."""
+
+    value: str
+    rival: str
+    type: ValueType
+    thing: str | None
+    start: int
+    end: int
+    told: str
+    """The value as a phrase in its place says it, with an article or a measure word that goes with it."""
+    told_rival: str
+    positions: tuple[Position, ...]
+    leads: bool
+    """Whether more that belongs to it stands behind the value: a phrase in its place ends in it."""
+    text: str
+    behind: int
+    """The end of the value's sentence."""
+
+    @property
+    def both(self) -> tuple[tuple[str, str], ...]:
+        return ("value", self.value), ("rival", self.rival)
+
+    def edit(self, position: Position, phrase: str, language: Language) -> dict[str, Any]:
+        text = self.text
+        match position:
+            case Position.PLACE:
+                whole = phrase.endswith((self.told, ")", "）")) or language in (*JOINED, Language.AR)
+                told = phrase if whole else close_aside(phrase, text, self.end)
+                return make_edit(self.start, text[self.start : self.end], told)
+            case Position.BEHIND:
+                return make_edit(self.behind, "", join_sentence(text[: self.behind], phrase, language))
+            case Position.END:
+                return make_edit(len(text), "", join_sentence(text, phrase, language))
+        space = "" if language in JOINED else " "
+        return make_edit(0, "", f"{phrase}{space}")
+
+
+def join_sentence(text: str, sentence: str, language: Language) -> str:
+    """A sentence as it is appended to a text: on a line of its own where the text ends in none."""
+    if not text or text[-1].isspace():
+        return sentence
+    finished = text.rstrip("\"'”’)»")[-1:] in (*".!?…。！？؟:：",)
+    if not finished or "\n" in text:
+        return f"\n{sentence}"
+    return sentence if language in JOINED else f" {sentence}"
+
+
+def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting) -> Iterator[Contradiction]:
+    """The values that have rivals, in random order."""
+    text = target.text
+    spoken = [
+        one for one in find_spoken(target) if one.type not in _NO_RIVALS and len(one.text) <= LONGEST_VALUE
+    ]
+    if not spoken:
+        return
+    sentences = split_sentences(text)
+    starts = [start for start, _ in sentences]
+    closed = find_open_end(target.own) is None
+    known = _list_known(target)
+    taken = {one.text for one in spoken}
+    for one in rng.shuffled(spoken):
+        elsewhere = [value for value in known.get(one.type, ()) if not _is_said(text, value)]
+        rival = draw_rival(one, rng, elsewhere, taken) or draw_known_rival(one, rng, setting.language, taken)
+        if (
+            rival is None
+            or _is_said(text, rival)
+            or rival.lower() in one.text.lower()
+            or one.text.lower() in rival.lower()
+        ):
+            continue
+        start, end, told, told_rival = _span(text, one, rival, setting.language)
+        stop = sentences[bisect_right(starts, one.start) - 1][1]
+        positions = [Position.BEGINNING] if not splits(target.protected, 0) else []
+        if _may_stand_inside(text, one, start, end, rival, setting.language) and not _is_behind(one, spoken):
+            positions += [Position.PLACE] * 2
+        if closed:
+            positions.append(Position.END)
+            inside = any(other.start < stop <= other.end for other in spoken)
+            if _SENTENCE_END.match(text, stop - 2) and not inside and not splits(target.protected, stop):
+                positions.append(Position.BEHIND)
+        if one.type is ValueType.DURATION and _ADJECTIVE.fullmatch(one.text):
+            positions = [place for place in positions if place is Position.PLACE]
+        if positions:
+            yield Contradiction(
+                one.text,
+                rival,
+                one.type,
+                one.thing,
+                start,
+                end,
+                told,
+                told_rival,
+                tuple(positions),
+                _leads(text, one, end, setting.language) or _is_before(one, spoken),
+                text,
+                stop,
+            )
+
+
+_MOMENTS = (ValueType.DATE, ValueType.TIME)
+_NEAR = 4
+"""Characters between a day and a time that may be one value: `Friday at 5 pm`."""
+
+
+def _is_behind(one: Mention, spoken: list[Mention]) -> bool:
+    """Whether it is a day or a time right behind another one."""
+    return one.type in _MOMENTS and any(
+        other.type in _MOMENTS and 0 <= one.start - other.end <= _NEAR for other in spoken
+    )
+
+
+def _is_before(one: Mention, spoken: list[Mention]) -> bool:
+    return one.type in _MOMENTS and any(
+        other.type in _MOMENTS and 0 <= other.start - one.end <= _NEAR for other in spoken
+    )
+
+
+def _is_said(text: str, value: str) -> bool:
+    return find_whole(text.lower(), value.lower(), 0) >= 0
+
+
+def _span(text: str, one: Mention, rival: str, language: Language) -> tuple[int, int, str, str]:
+    """What gives way in the value's place, and how the value and its rival are told there."""
+    if language in JOINED and one.type is ValueType.NUMBER and text[one.end : one.end + 1] in (*_COUNTERS,):
+        counter = text[one.end]
+        return one.start, one.end + 1, f"{one.text}{counter}", f"{rival}{counter}"
+    before = find_word_before(text, one.start)
+    if language is Language.ES and before in ("el", "la", "las", "los"):
+        start = one.start - len(before) - 1
+        article = text[start : one.start - 1]
+        return start, one.end, f"{article} {one.text}", f"{article} {rival}"
+    return one.start, one.end, one.text, rival
+
+
+def _may_stand_inside(text: str, one: Mention, start: int, end: int, rival: str, language: Language) -> bool:
+    if re.match(r"['’]s\b|[-/_@'’]\w", text[end : end + 3]) or re.search(
+        r"[\w/_@#'’&-]$", text[:start][-1:], re.ASCII
+    ):
+        return False
+    if _CAPITAL.search(text[max(0, start - 24) : start]) or re.search(
+        r"\d[ ,]+$", text[max(0, start - 4) : start]
+    ):
+        return False  # A part of a longer name or number.
+    if language is Language.AR:
+        return not _ARABIC.match(text[start - 1 : start]) and not _ARABIC.match(text[end : end + 1])
+    before = find_word_before(text, start)
+    named = one.type in (ValueType.OPTION, ValueType.PLACE, ValueType.NAME)
+    alone = one.type is ValueType.NUMBER and not qualifies(text, end)
+    if language is Language.EN and (named or alone) and before and not is_small_word(before):
+        return False  # What stands before may belong to it: an extra large one.
+    if language is Language.EN and before in ("a", "an"):
+        return bool(_VOWEL.match(rival)) == (before == "an")
+    return not (
+        language is Language.FR and re.search(r"(?:\b[dlDL]|qu)['’]$", text[max(0, start - 4) : start])
+    )
+
+
+def _leads(text: str, one: Mention, end: int, language: Language) -> bool:
+    if language in JOINED or _GOES_ON.match(text, end):
+        return True
+    return qualifies(text, end) if language is Language.EN else find_next_word(text, end) != ""
+
+
+def name_value(value: str, kind: ValueType, language: Language) -> str:
+    """A value as a sentence of its own names it: with the article that its language gives a date."""
+    if not value[:1].isdigit() or kind not in (ValueType.DATE, ValueType.TIME):
+        return value
+    written = re.search(r"[^\W\d]{3}", value) is not None
+    if language is Language.FR and kind is ValueType.DATE and written:
+        return f"le {value}"
+    if language is Language.ES and kind is ValueType.DATE and written:
+        return f"el {value}"
+    if language is Language.ES and kind is ValueType.TIME:
+        return f"la {value}" if re.match(r"1\b", value) else f"las {value}"
+    return value
+
+
+def _list_known(target: UserTarget) -> dict[ValueType, list[str]]:
+    """The values that this conversation has named before, by type."""
+    known: dict[ValueType, list[str]] = {}
+    tools, left = ToolList.of(target.tools), _READ
+    for one in reversed(target.branch.earlier):
+        left -= len(one.text)
+        if left < 0:
+            break
+        named = _list_in_result(one) if isinstance(one, ToolResult) else _list_in_text(one, tools)
+        for kind, value in named:
+            values = known.setdefault(kind, [])
+            if value not in values:
+                values.append(value)
+    return known
+
+
+def _list_in_text(one: UserText, tools: ToolList) -> Iterator[tuple[ValueType, str]]:
+    yield from ((found.type, found.text) for found in find_mentions(one.text, tools) if not found.literal)
+
+
+def _list_in_result(one: ToolResult) -> Iterator[tuple[ValueType, str]]:
+    """The texts of a JSON result that stand under the name of a kind of value."""
+    try:
+        pending: list[tuple[str, Any]] = [("", json.loads(one.text))]
+    except (ValueError, RecursionError):
+        return
+    while pending:
+        key, value = pending.pop()
+        if isinstance(value, dict):
+            pending += [(str(name), member) for name, member in value.items()]
+        elif isinstance(value, list):
+            pending += [(key, member) for member in value]
+        elif isinstance(value, str) and 1 < len(value) <= LONGEST_VALUE and "\n" not in value:
+            kind = type_of_name(key)
+            if kind in (ValueType.PLACE, ValueType.NAME):
+                yield kind, value

@@ -1,0 +1,201 @@
+"""A user who contradicts a value of their own, and settles it in the same message or soon after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import operator
+from crosswind.injectors.operators.phrases import NO_PACK, find_setting
+from crosswind.injectors.operators.user.values.contradictions import (
+    JOINED,
+    Contradiction,
+    Position,
+    find_contradictions,
+    join_sentence,
+    name_value,
+)
+from crosswind.injectors.operators.user.values.spoken_values import find_thing
+from crosswind.injectors.packs.draw import Phrase, Setting, draw_phrase
+from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
+from crosswind.injectors.text.edits import apply_edits, drop_overlaps, make_edit
+from crosswind.injectors.text.entities import find_whole
+from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
+from crosswind.injectors.text.sentences import is_prose
+from crosswind.injectors.values.parameters import ValueType
+
+TRIALS = 3
+NAME = "user.inconsistent"
+_STOPS = ".!?…。！？؟"
+
+
+@operator(
+    NAME,
+    site=Site.USER_TEXT,
+    recovery=Recovery.IGNORE,
+    aliases=("conflict",),
+    source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Inconsistent Instructions)",
+    effect=Effect.ADDS,
+    version=2,
+)
+@dataclass(frozen=True)
+class Inconsistent:
+    """A rival of a value that fills a tool's parameter (another day, an enumerated value, a place of this
+    conversation) contradicts it, and the user says which one holds.
+
+    Severity: the number of contradicted values is binomial with mean 3 x severity (3 trials), as far as the
+    message has values with rivals. The contradiction stands in the value's place, behind its sentence, or at
+    either end of the message. The user's own words are all kept.
+
+    With `settles: next_message`, and where the user can answer, one value is contradicted or put in doubt,
+    and the user's next message settles it, whatever the schedule says; with `settles: later`, the next one
+    or the one after that.
+    """
+
+    settles: Literal["same_message", "next_message", "later"] = "same_message"
+
+    def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
+        if severity <= 0 or not is_prose(target.text):
+            return None
+        setting = find_setting(target)
+        if target.unsettled:
+            return None if setting is None else _draw_settlement(target, rng, setting)
+        if setting is None:
+            foreign = target.tools and is_foreign(target.text)
+            return {"edits": [], "final": [], UNABLE: NO_PACK} if foreign else None
+        found = find_contradictions(target, rng, setting)
+        if self.settles != "same_message" and target.user_can_answer:
+            late = self.settles == "later" and rng.chance(0.5)
+            return _draw_doubt(target, rng, setting, found, 2 if late else 1)
+        most = rng.successes(TRIALS, severity)
+        return _draw_same(target, rng, setting, found, most) if most else None
+
+    def apply(self, target: UserTarget, draw: Draw) -> Result:
+        note = f"The user's message contradicts itself and settles it: {', '.join(draw['final'])}."
+        if draw.get("owed"):
+            when = (
+                "one of the next two messages settles it"
+                if draw.get("wait")
+                else "the next message settles it"
+            )
+            note = f"The user puts {', '.join(draw['owed'])} in doubt; {when}."
+        elif draw.get("settles"):
+            note = f"The user settles an earlier doubt: {', '.join(draw['settles'])}."
+        return Result(apply_edits(target.text, draw["edits"]), note)
+
+
+def _draw_same(
+    target: UserTarget, rng: SeededRandom, setting: Setting, found: Iterator[Contradiction], most: int
+) -> Draw | None:
+    """Draw contradictions that this message settles."""
+    edits: list[dict[str, Any]] = []
+    wrong: dict[str, list[str]] = {}
+    denied: list[str] = []
+    phrases: list[str] = []
+    for one in found:
+        if one.value in wrong:
+            continue
+        for position in rng.shuffled(one.positions):
+            phrase = _draw(target, rng, setting, one, "same", position, phrases)
+            if phrase is None:
+                continue
+            edit = one.edit(position, phrase.text, setting.language)
+            if _mixes(phrase.text, one.rival, edits, wrong):
+                continue
+            if len(drop_overlaps([*edits, edit])) == len(edits) + 1 and not _meets(edits, edit):
+                edits.append(edit)
+                wrong[one.value] = [one.rival]
+                phrases.append(phrase.entry)
+                if phrase.text.rfind(one.rival) > phrase.text.rfind(one.value):
+                    denied.append(one.rival)
+                break
+        if len(wrong) == most:
+            break
+    if not wrong:
+        return None
+    made = drop_overlaps(edits)
+    return {"edits": made, "final": list(wrong), "wrong": wrong, "denied": denied, "phrases": phrases}
+
+
+def _mixes(phrase: str, rival: str, edits: list[dict[str, Any]], wrong: dict[str, list[str]]) -> bool:
+    """Whether the phrase names what another one contradicts, or another one this rival."""
+    said = [find_whole(edit["now"].lower(), rival.lower(), 0) for edit in edits]
+    rivals = [other.lower() for others in wrong.values() for other in others]
+    return max(said, default=-1) >= 0 or any(find_whole(phrase.lower(), one, 0) >= 0 for one in rivals)
+
+
+def _meets(edits: list[dict[str, Any]], edit: dict[str, Any]) -> bool:
+    """Whether another edit begins at the same place."""
+    return any(one["at"] == edit["at"] for one in edits)
+
+
+def _draw_doubt(
+    target: UserTarget, rng: SeededRandom, setting: Setting, found: Iterator[Contradiction], wait: int
+) -> Draw | None:
+    """Draw a doubt, or a contradiction, that a later message has to settle."""
+    one = next((one for one in found if Position.END in one.positions), None)
+    if one is None:
+        return None
+    for part in rng.shuffled(["doubt", "claim"]):
+        phrase = _draw(target, rng, setting, one, part, Position.END, [])
+        if phrase is not None:
+            edit = one.edit(Position.END, phrase.text, setting.language)
+            owed = {"edits": [edit], "final": [], "owed": [one.value], "phrases": [phrase.entry]}
+            return owed if wait == 1 else {**owed, "wait": wait}
+    return None
+
+
+def _draw(
+    target: UserTarget,
+    rng: SeededRandom,
+    setting: Setting,
+    one: Contradiction,
+    part: str,
+    position: Position,
+    used: list[str],
+) -> Phrase | None:
+    """Draw a phrase for a position. In the value's place stands one without a final mark."""
+    inside = position is Position.PLACE
+    slots = {"value": one.told, "rival": one.told_rival}
+    if not inside and setting.language not in JOINED:
+        slots = {slot: name_value(value, one.type, setting.language) for slot, value in one.both}
+    if one.thing is not None and setting.language is Language.EN:
+        slots["thing"] = one.thing
+
+    def accept(entry: Entry) -> bool:
+        if inside and one.leads and not entry.text.endswith("{value}"):
+            return False
+        value_first = entry.text.rfind("{value}") < entry.text.rfind("{rival}")
+        if part == "same" and one.type is ValueType.ID and value_first:
+            return False  # Of ids so alike the last one said has to be the true one.
+        return part != "same" or (entry.text[-1] not in _STOPS) == inside
+
+    taken = {*target.branch.phrases, *used}
+    return draw_phrase(rng, setting, NAME, part, slots=slots, type=one.type, used=taken, accept=accept)
+
+
+def _draw_settlement(target: UserTarget, rng: SeededRandom, setting: Setting) -> Draw | None:
+    """Settle an earlier doubt: the true values, behind this message."""
+    text, edits, phrases = target.text, "", list[str]()
+    for value in target.unsettled:
+        kind, thing = find_thing(target, value)
+        slots = {"value": value if kind is None else name_value(value, kind, setting.language)}
+        if thing is not None and setting.language is Language.EN:
+            slots["thing"] = thing
+        taken = {*target.branch.phrases, *phrases}
+        phrase = draw_phrase(rng, setting, NAME, "settle", slots=slots, type=kind, used=taken)
+        if phrase is None:
+            phrase = draw_phrase(rng, setting, NAME, "settle", slots=slots, type=kind)
+        said = value if phrase is None else phrase.text
+        phrases += [] if phrase is None else [phrase.entry]
+        edits += join_sentence(text + edits, said, setting.language)
+    return {
+        "edits": [make_edit(len(text), "", edits)],
+        "final": list(target.unsettled),
+        "settles": list(target.unsettled),
+        "phrases": phrases,
+    }

@@ -1,0 +1,329 @@
+"""Where vague words fit in a sentence of the other languages (docs/phrase-packs.md has each one's rules)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from crosswind.injectors.operators.user.values import vague_english
+from crosswind.injectors.operators.user.values.vague_place import (
+    Place,
+    accept_all,
+    close_aside,
+    ends_clause,
+    find_next_word,
+    find_word_before,
+)
+from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.text.languages import Language
+from crosswind.injectors.values.known_names import CITIES
+from crosswind.injectors.values.mentions import Mention
+from crosswind.injectors.values.parameters import ValueType
+
+_MOMENTS = (ValueType.DATE, ValueType.TIME)
+_WHERE_AND_WHEN = (*_MOMENTS, ValueType.PLACE)
+_QUALIFIED = (ValueType.OPTION, ValueType.NAME, ValueType.PLACE, ValueType.FILE, ValueType.WORD)
+_CITIES = frozenset(city for cities in CITIES.values() for city in cities)
+_IN_WORD = re.compile(r"[\w/_@#'’-]")
+
+
+def find_place(text: str, one: Mention, language: Language) -> Place | None:
+    """The place of a value; None where no vague words fit."""
+    return None if _is_bound(text, one, language) else _FINDERS[language](text, one)
+
+
+_BEFORE: Mapping[Language, re.Pattern[str]] = {
+    Language.DE: re.compile(
+        r"\b(?:(?:nächst|kommend|dies|letzt|jed)e[nrms]?|hotel|herrn?|frau|dr\.|firma) $", re.IGNORECASE
+    ),
+    Language.ES: re.compile(
+        r"\b(?:doctora?|dra?\.|señora?|don|doña|hotel|calle|avenida|plaza|próximo|este|cada) $", re.IGNORECASE
+    ),
+    Language.FR: re.compile(
+        r"\b(?:docteur|dr|monsieur|m\.|madame|mme|hôtel|rue|avenue|place|gare|aéroport|ce|chaque) $",
+        re.IGNORECASE,
+    ),
+    Language.ZH: re.compile(r"[上下本这每]$"),
+}
+_BEHIND: Mapping[Language, re.Pattern[str]] = {
+    Language.DE: re.compile(r" (?:uhr|früh|morgen|abend|nachmittag)\b", re.IGNORECASE),
+    Language.ES: re.compile(r" (?:que viene|próximo|pasado|por la)\b"),
+    Language.FR: re.compile(r" ?(?:prochain|dernier|matin|soir|h\b|heures?\b|°)"),
+    Language.ZH: re.compile(r"[年月日号点时]"),
+    Language.JA: re.compile(r"[年月日時]"),
+}
+_LONGEST_BOUND = 16
+"""Characters before a value in which a word is looked for that it belongs to."""
+
+
+_TITLES = ("年", "Dr.", "Dr", "Frau", "Herr", "Herrn")
+
+
+def _is_bound(text: str, one: Mention, language: Language) -> bool:
+    """Whether the value is a part of a name or a phrase: `Frau Osei`, `nächsten Dienstag`, `2024年`."""
+    if one.text.endswith(("年", "Dr.", "Dr", "Frau", "Herr", "Herrn")) or (
+        language is Language.DE and _is_noun_of_state(text, one)
+    ):
+        return True
+    before, behind = _BEFORE.get(language), _BEHIND.get(language)
+    if before is not None and before.search(text, max(0, one.start - _LONGEST_BOUND), one.start):
+        return True
+    return behind is not None and behind.match(text, one.end) is not None
+
+
+def _is_noun_of_state(text: str, one: Mention) -> bool:
+    """`in Zustellung`: German writes every noun with a capital."""
+    return (
+        one.type is ValueType.PLACE and find_word_before(text, one.start) == "in" and one.text not in _CITIES
+    )
+
+
+def _is_apart(text: str, one: Mention) -> bool:
+    beside = text[max(0, one.start - 1) : one.start] + text[one.end : one.end + 1]
+    return _IN_WORD.search(beside) is None
+
+
+def _ends_phrase(text: str, end: int, small: frozenset[str]) -> bool:
+    """Whether the value qualifies no noun behind it."""
+    return ends_clause(text, end) or find_next_word(text, end).lower() in small
+
+
+def _is_alone(entry: Entry) -> bool:
+    """Whether it is an entry for a number that a noun follows."""
+    return entry.fits == (ValueType.NUMBER,) or entry.text.endswith("{coarse}")
+
+
+_DE_GO_ON = frozenset(
+    """
+    ab am an auf aus bei bis bitte für im in ist mit nach oder per sowie um und von vor zu zum zur als
+    auch aber dass weil wenn ein eine einen kann können buchen anzeigen ändern schicken senden
+    stornieren reservieren verschieben
+    """.split()  # noqa: SIM905
+)
+_DE_DATIVE = frozenset("mit von aus bei zu seit nach".split())  # noqa: SIM905
+_DE_STAYING = frozenset("ab als an auf bis für mit nach seit von vor zu".split())  # noqa: SIM905
+_DE_DROPPED = frozenset("am um im in an den dem der das die".split())  # noqa: SIM905
+
+
+def _find_german(text: str, one: Mention) -> Place | None:
+    start, end, before = one.start, one.end, find_word_before(text, one.start)
+    if not _is_apart(text, one) or before in (
+        "vom",
+        "zum",
+        "zur",
+        "beim",
+        "ans",
+        "ins",
+        "ein",
+        "eine",
+        "einen",
+        "einem",
+        "einer",
+    ):
+        return None
+    if one.type in _WHERE_AND_WHEN:
+        while before in _DE_DROPPED:
+            start -= len(before) + 1
+            before = find_word_before(text, start)
+    elif before in _DE_DROPPED - {"am", "um", "im", "in", "an"} or before in (
+        "mein",
+        "meine",
+        "meinen",
+        "dein",
+        "ihr",
+        "unser",
+    ):
+        return None
+    if one.type is ValueType.ID:
+        return (
+            Place(start, end, lambda entry: entry.text != "siehe letzte Mail")
+            if _is_noun(text, start)
+            else None
+        )
+    if one.type is ValueType.NUMBER:
+        counts = find_next_word(text, end)[:1].isupper()
+        return Place(start, end, _is_alone if counts else _has_coarse)
+    if one.type in _QUALIFIED and not _ends_phrase(text, end, _DE_GO_ON):
+        return None
+
+    def fits(entry: Entry) -> bool:
+        first = entry.text.split()[0]
+        if before in _DE_STAYING and (
+            not _has_coarse(entry) if one.type in _MOMENTS else first in ("na,", "wie", "du-weißt-schon-wo")
+        ):
+            return False
+        return not (before in _DE_DATIVE and first in ("das", "die", "eine", "mein", "meine"))
+
+    return Place(start, end, fits, lambda phrase, coarse: close_aside(phrase, text, end))
+
+
+def _is_noun(text: str, at: int) -> bool:
+    return find_word_before(text, at).isalpha() and text[at - 1 - len(find_word_before(text, at))].isupper()
+
+
+def _has_coarse(entry: Entry) -> bool:
+    return "{coarse}" in entry.text
+
+
+_FR_GO_ON = frozenset(
+    """
+    à au aux avec chez dans de des du en et le la les ou par pour puis que qui sans sur vers depuis
+    avant après s'il svp stp merci
+    """.split()  # noqa: SIM905
+)
+
+
+_FR_CONTRACTED = ("de", "du", "des", "au", "aux")
+_FR_OWNED = ("le", "la", "les", "un", "une", "mon", "ma", "ton", "ta", "votre", "cette", "ce")
+
+
+def _find_french(text: str, one: Mention) -> Place | None:
+    start, end, before = one.start, one.end, find_word_before(text, one.start)
+    where_or_when = one.type in _WHERE_AND_WHEN
+    while where_or_when and before in ("à", "en", "dans", "le", "la"):
+        start -= len(before) + 1
+        before = find_word_before(text, start)
+    owned = not where_or_when and before in _FR_OWNED
+    if owned or before in _FR_CONTRACTED or not _is_apart(text, one):
+        return None
+    if one.type is ValueType.NUMBER:
+        counts = find_next_word(text, end).endswith(("s", "x"))
+        return Place(start, end, _is_alone if counts else _has_coarse)
+    attached = one.type in _QUALIFIED and not _ends_phrase(text, end, _FR_GO_ON)
+    if attached or (one.type is ValueType.ID and before != "commande"):
+        return None
+    adverb = one.type is ValueType.PLACE and start < one.start
+
+    def fits(entry: Entry) -> bool:
+        if one.type is ValueType.ID:
+            return entry.text.startswith("celle")
+        where = entry.text.startswith(("là ", "où ", "quelque part"))
+        return where if adverb else not (entry.text.startswith("où ") and before)
+
+    return Place(start, end, fits, lambda phrase, coarse: close_aside(phrase, text, end))
+
+
+_ES_GO_ON = frozenset(
+    """
+    a al con de del desde en y e o u para por que si sin sobre hacia hasta el la los las un una antes
+    después gracias
+    """.split()  # noqa: SIM905
+)
+_ES_PREPOSITIONS = frozenset("a con de desde en para por sin sobre hacia hasta entre tras durante".split())  # noqa: SIM905
+_ES_OWN = ("a", "en", "hacia", "por", "durante", "cuando", "más")
+
+
+def _find_spanish(text: str, one: Mention) -> Place | None:
+    start, end, before = one.start, one.end, find_word_before(text, one.start)
+    while before in ("el", "la", "los", "las"):
+        start -= len(before) + 1
+        before = find_word_before(text, start)
+    if one.type in _MOMENTS and before in ("a", "en"):
+        start -= len(before) + 1
+        before = find_word_before(text, start)
+    if not _is_apart(text, one) or before in ("al", "del", "un", "una", "mi", "tu", "su"):
+        return None
+    noun = before.isalpha() and before not in _ES_PREPOSITIONS and len(before) > 3
+    if one.type is ValueType.NUMBER:
+        counts = find_next_word(text, end).endswith("s")
+        return Place(start, end, _is_alone if counts else _has_coarse)
+    attached = one.type in _QUALIFIED and not _ends_phrase(text, end, _ES_GO_ON)
+    if attached or (one.type is ValueType.ID and not noun):
+        return None
+
+    def fits(entry: Entry) -> bool:
+        first = entry.text.split()[0]
+        if one.type is ValueType.OPTION:
+            return (first in ("como", "según", "de", "a", "al")) == noun
+        return not (before in _ES_PREPOSITIONS and first in _ES_OWN)
+
+    return Place(start, end, fits, lambda phrase, coarse: close_aside(phrase, text, end))
+
+
+_ZH_MEASURES = "张个位间件台部本次份条杯瓶双辆家名人盒套封只把块支箱袋桶斤排"
+_ZH_HEDGES = re.compile(r"大概|差不多|约莫|大约|左右|前后|上下")
+
+
+def _find_chinese(text: str, one: Mention) -> Place | None:
+    behind, ahead = text[one.end : one.end + 2], text[max(0, one.start - 3) : one.start]
+    if re.search(r"[\w_/@-]", ahead[-1:] + behind[:1], re.ASCII) or "第" in ahead:
+        return None
+    if one.type is ValueType.NUMBER and behind[:1] not in _ZH_MEASURES:
+        return None
+    if one.type is ValueType.NUMBER and not behind:
+        return None
+    hedged = _ZH_HEDGES.search(ahead + behind) or behind in ("以内", "以上", "以下")
+
+    def fits(entry: Entry) -> bool:
+        if entry.text.endswith("的") and behind[:1] == "的":
+            return False
+        if one.type is ValueType.NUMBER and "{coarse}" in entry.text and entry.text != "{coarse}":
+            return not hedged
+        return not (hedged and _ZH_HEDGES.search(entry.text))
+
+    return Place(one.start, one.end, fits)
+
+
+_JA_PARTICLE = re.compile(
+    r"\s*(?:$|[。、！？!?,\n]|は|が|を|に|へ|で|と|から|まで|より|の|も|や|です|だ|くらい|ぐらい)"
+)
+_JA_COUNTERS = "枚名人個泊件本冊台回部点杯箱通匹着足席室組"
+
+
+def _find_japanese(text: str, one: Mention) -> Place | None:
+    end = one.end
+    if re.search(r"[\w_/@-]", text[max(0, one.start - 1) : one.start], re.ASCII):
+        return None
+    if one.type is ValueType.NUMBER:
+        counted = text[end : end + 1] in _JA_COUNTERS and text[end : end + 1] != ""
+        return Place(one.start, end, lambda entry: "{" not in entry.text) if counted else None
+    if one.type is ValueType.NAME and (honorific := re.match(r"さん|様|氏", text[end : end + 2])) is not None:
+        end += len(honorific[0])
+    if not _JA_PARTICLE.match(text, end):
+        return None
+    if one.type is ValueType.ID:
+        noun = re.search(r"[\u30a0-\u30ff\u4e00-\u9fff]$", text[: one.start][-1:])
+        return Place(one.start, end) if noun and text[end : end + 1] != "の" else None
+    return Place(one.start, end)
+
+
+_AR_LETTER = re.compile(r"[\u0600-\u06ff]")
+_AR_LEADS = {ValueType.DATE: ("يوم",), ValueType.TIME: ("الساعة",), ValueType.ID: ("رقم",)}
+
+
+def _find_arabic(text: str, one: Mention) -> Place | None:
+    start, end = one.start, one.end
+    if _AR_LETTER.match(text[start - 1 : start]) or _AR_LETTER.match(text[end : end + 1]):
+        return None
+    before = find_word_before(text, start)
+    if before in _AR_LEADS.get(one.type, ()):
+        start -= len(before) + 1
+        before = find_word_before(text, start)
+    if one.type is ValueType.ID:
+        return Place(start, end) if before and _AR_LETTER.match(before) else None
+    if one.type is ValueType.NUMBER:
+        count = int(one.text) if one.text.isdecimal() else 0
+        return (
+            Place(start, end, lambda entry: "{" not in entry.text)
+            if 3 <= count <= 10 and find_next_word(text, end)
+            else None
+        )
+    moment = one.type in _MOMENTS and (not before or before not in ("في", "من", "إلى", "قبل", "بعد", "حتى"))
+
+    def join(phrase: str, coarse: str | None) -> str:
+        return (
+            f"في {phrase}" if moment and phrase.split(maxsplit=1)[0] in ("الموعد", "وقت", "ساعة") else phrase
+        )
+
+    return Place(start, end, accept_all, join)
+
+
+_FINDERS: Mapping[Language, Callable[[str, Mention], Place | None]] = {
+    Language.EN: vague_english.find_place,
+    Language.DE: _find_german,
+    Language.FR: _find_french,
+    Language.ES: _find_spanish,
+    Language.ZH: _find_chinese,
+    Language.JA: _find_japanese,
+    Language.AR: _find_arabic,
+}

@@ -1,0 +1,1 @@
+"""Operators on user messages: what a user says beside the request."""

@@ -1,0 +1,312 @@
+"""What a user says beside the request: the request is whole, and the rest fits the conversation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crosswind.injectors import registry
+from crosswind.injectors.conversation import ToolList, ToolSchema, UserText
+from crosswind.injectors.engine.messages import perturb_messages
+from crosswind.injectors.guard.shown_text import check_shown_text
+from crosswind.injectors.guard.solvability import check_user_text
+from crosswind.injectors.operators.user.asides.places import find_places
+from crosswind.injectors.packs.domains import detect_domain
+from crosswind.injectors.packs.load import load, load_all
+from crosswind.injectors.packs.parts import Address
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import Branch, Half, UserTarget
+from crosswind.injectors.text.languages import UNABLE, Language
+from tests.injectors.dialogues import conversation
+from tests.injectors.operators.acting import QUESTION, rule, shown, user_target
+from tests.injectors.plans import plan_of
+
+ASIDES = ("user.redundant", "user.topic_drift", "user.boundary_probing", "user.out_of_scope")
+CUES = {
+    "user.cost_cue": ("cost-effective", "cheapest", "low-cost", "economical"),
+    "user.speed_cue": ("quickest", "fastest", "fast", "shortest"),
+}
+NOTE = 'The text is "Tea with the neighbours" and the place is "Garden Y".'
+"""The last turn of a user as in RobustBench-TC's reward examples (appendix C)."""
+
+ENTRIES = {f"{pack.name}@{pack.version}#{entry.id}": entry for pack in load_all() for entry in pack.entries}
+
+
+def tools(*names: str) -> tuple[ToolSchema, ...]:
+    return tuple(ToolSchema(name, name.replace("_", " "), {}) for name in names)
+
+
+FOREIGN: dict[str, tuple[tuple[ToolSchema, ...], str]] = {
+    "hospital": (
+        tools("book_appointment", "get_prescriptions"),
+        "I need to see Dr. Lee about my knee on Thursday. Can you book me an appointment in the afternoon? "
+        "My insurance card is in the file already.",
+    ),
+    "sql": (
+        tools("run_query", "list_tables"),
+        "show me the top 10 customers by revenue in 2023, the table is sales.orders",
+    ),
+    "git": (
+        tools("git_commit", "open_pull_request"),
+        "Open a pull request from fix/login to main with the title 'Fix login'. The tests passed here.",
+    ),
+    "hotel": (
+        tools("search_hotels", "book_room"),
+        "Hi! We are looking for a hotel in Lisbon for 3 nights from November 15. What can you find?",
+    ),
+    "home": (
+        tools("set_thermostat", "lights_off"),
+        "It's freezing. Set the living room to 22 degrees and turn the lights off in the kitchen.",
+    ),
+    "bank": (tools("get_balance", "transfer_money"), "Transfer 80 euros to my landlord, please."),
+    "passed on": (
+        tools("send_message"),
+        "Send this to Ana, word for word: I can't make it tonight. Will you wait for me?",
+    ),
+    "list": (
+        tools("create_task"),
+        "Make these tasks:\n- Buy milk. Whole.\n- Call Tom. Soon.\nAnd tell me the ids.",
+    ),
+    "de": (
+        tools("search_hotels"),
+        "Guten Tag, ich suche ein Hotel in Köln vom 15. bis 17. November. Können Sie mir etwas empfehlen?",
+    ),
+    "es": (
+        tools("search_hotels"),
+        "Busco un hotel en Lima para el 15 de noviembre. ¿Me puedes decir el precio?",
+    ),
+    "fr": (
+        tools("search_hotels"),
+        "Je cherche un hôtel à Lyon pour trois nuits. Pouvez-vous m'en proposer un ?",
+    ),
+    "zh": (tools("search_hotels"), "您好，我想订一家上海的酒店，住3晚。请帮我查一下价格。"),
+    "ja": (tools("search_hotels"), "大阪のホテルを3泊予約したいです。静かな部屋はありますか？"),
+    "ar": (tools("search_hotels"), "أبحث عن فندق في القاهرة لثلاث ليال. هل يمكنك أن تجد لي غرفة هادئة؟"),
+}
+
+
+def target(name: str, half: Half = Half.TRAIN) -> UserTarget:
+    given, text = FOREIGN[name]
+    made = user_target(text, tools=given)
+    branch = Branch(half=half, key=name, opening=text)
+    return UserTarget(text, 0, made.protected, given, clean=text, branch=branch)
+
+
+def drawn(operator: str, one: UserTarget, severity: float = 1.0, seeds: int = 40) -> list[tuple[Any, str]]:
+    """The draws and the texts under many seeds, each of which the guard lets pass."""
+    entry = registry.resolve(operator)
+    found = []
+    for seed in range(seeds):
+        draw = entry.draw({}, one, SeededRandom(f"{operator}|{seed}"), severity)
+        if draw is not None:
+            after = str(entry.apply(one, draw).payload)
+            refused = check_user_text(entry, one, after) or check_shown_text(
+                one.own, one.tools, [], draw, one.text, after
+            )
+            assert refused is None, (after, refused)
+            found.append((draw, after))
+    return found
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+@pytest.mark.parametrize("operator", ASIDES)
+def test_an_aside_fits_the_conversation(operator: str, name: str) -> None:
+    one = target(name)
+    language = Language(name) if name in set(Language) else Language.EN
+    domain = detect_domain(ToolList.of(one.tools), one.text)
+    made = drawn(operator, one)
+    assert len(made) >= 32, "it has a place in nearly every message"
+    own = 0
+    for draw, after in made:
+        rest = iter(after)
+        assert all(letter in rest for letter in one.text) and after != one.text, "the message is whole"
+        for phrase in draw["phrases"]:
+            pack, _, _ = phrase.partition("@")
+            assert pack in (f"{language}/general", f"{language}/{domain}")
+            assert ENTRIES[phrase].half is Half.TRAIN and ENTRIES[phrase].operator == operator
+            own += pack == f"{language}/{domain}"
+    if load(language, domain) is not None:
+        assert own >= len(made) / 3, "a good part is of the domain"
+
+
+@pytest.mark.parametrize("operator", ASIDES)
+def test_hardly_two_messages_are_alike(operator: str) -> None:
+    assert len({after for _, after in drawn(operator, target("hospital"), seeds=200)}) >= 150
+
+
+@pytest.mark.parametrize("operator", ASIDES)
+def test_the_halves_share_no_phrase(operator: str) -> None:
+    halves = [
+        {phrase for draw, _ in drawn(operator, target("home", half)) for phrase in draw["phrases"]}
+        for half in Half
+    ]
+    assert all(halves) and not halves[0] & halves[1]
+
+
+@pytest.mark.parametrize("operator", ASIDES)
+def test_no_phrase_comes_twice_in_a_conversation(operator: str) -> None:
+    said = [text for _, text in list(FOREIGN.values())[:6]] * 2
+    messages = [
+        one
+        for text in said
+        for one in ({"role": "user", "content": text}, {"role": "assistant", "content": "I see."})
+    ]
+    new = perturb_messages(plan_of(rule(operator)), conversation(messages), {}).new
+    phrases = [phrase for one in new for made in one.injections for phrase in made.decision.draw["phrases"]]
+    assert len(phrases) > len(said) and len(phrases) == len(set(phrases))
+
+
+@pytest.mark.parametrize("operator", ASIDES)
+def test_an_aside_stands_before_between_and_behind(operator: str) -> None:
+    text = target("hospital").text
+    places = Counter()
+    for draw, _ in drawn(operator, target("hospital"), seeds=100):
+        for aside in draw["asides"]:
+            at = aside["at"]
+            places["before" if at == 0 else "behind" if at == len(text) else "between"] += 1
+    assert min(places.values()) >= 8 and len(places) == 3
+
+
+@pytest.mark.parametrize("operator", ASIDES)
+def test_a_sentence_within_the_message_has_its_mark(operator: str) -> None:
+    one = target("hospital")
+    for draw, after in drawn(operator, one, seeds=200):
+        for aside in draw["asides"]:
+            if 0 < aside["at"] < len(one.text):
+                behind = after.index(aside["said"]) + len(aside["said"]) if "closing" not in aside else None
+                assert behind is None or after[behind - 1] in ".?!)…", after
+
+
+def test_an_aside_stands_in_no_list_no_quotation_and_behind_nothing_that_is_passed_on() -> None:
+    assert not find_places(*[FOREIGN["passed on"][1]] * 2).behind
+    assert find_places(*[FOREIGN["list"][1]] * 2).between == ()
+    quoted = 'Write "It is late. We are tired." on the board. My name is Tom.'
+    assert [quoted[:at] for at in find_places(quoted, quoted).between] == [quoted[:-16]]
+    assert find_places("Ask Dr. Lee. It is urgent.", "").between == (), "a name's title, and what refers back"
+    assert not find_places("Hello, where is it?", "").before
+
+
+@pytest.mark.parametrize(
+    "text", ["# Title\n\nDo it.", "- one\n- two", "/reset now", "```\nls\n```", "> quoted"]
+)
+def test_nothing_stands_before_what_is_no_sentence(text: str) -> None:
+    for operator in ASIDES:
+        for _, after in drawn(operator, UserTarget(text, 0, branch=Branch(opening=text), clean=text)):
+            assert after.startswith(text)
+
+
+@given(st.text(st.sampled_from("aB1 .!?:\n-\"'`,#你。？é"), max_size=80), st.sampled_from(ASIDES))
+def test_whatever_the_message_is_its_own_bytes_are_kept(text: str, operator: str) -> None:
+    one = UserTarget(text, 0, branch=Branch(opening=text), clean=text)
+    for draw, after in drawn(operator, one, seeds=4):
+        at = 0
+        for piece in _cut(text, {aside["at"] for aside in draw["asides"]}):
+            at = after.index(piece, at) + len(piece)
+
+
+def _cut(text: str, places: set[int]) -> list[str]:
+    ends = [*sorted(places - {0, len(text)}), len(text)]
+    return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+@pytest.mark.parametrize(
+    "text,address",
+    [
+        ("Kannst du mir ein Hotel suchen?", Address.INFORMAL),
+        ("Können Sie mir ein Hotel suchen?", Address.FORMAL),
+        ("帮我找一家酒店，你觉得哪家好？", Address.INFORMAL),
+        ("请您帮我找一家酒店。", Address.FORMAL),
+        ("¿Podés buscarme un hotel en Lima?", Address.OTHER),
+    ],
+)
+def test_a_user_keeps_to_one_way_of_addressing(text: str, address: Address) -> None:
+    for operator in ASIDES:
+        for draw, _ in drawn(operator, UserTarget(text, 0, branch=Branch(opening=text), clean=text)):
+            ways = {ENTRIES[phrase].address for phrase in draw["phrases"]}
+            assert ways <= {address, None}
+
+
+def test_the_way_of_addressing_is_the_same_for_a_whole_conversation() -> None:
+    opening = UserText(None, "Kannst du mir helfen?", "a", 0)  # type: ignore[arg-type]
+    for key in ("a", "b", "c", "d"):
+        branch = Branch(key=key, opening=opening.text, earlier=(opening,))
+        one = UserTarget("Ich brauche noch ein Hotel.", 1, branch=branch, clean="Ich brauche noch ein Hotel.")
+        ways = {ENTRIES[name].address for made in drawn("user.redundant", one) for name in made[0]["phrases"]}
+        assert Address.FORMAL not in ways
+
+
+def test_a_text_without_a_pack_is_left_clean_and_says_why() -> None:
+    text = "Cześć, szukam hotelu w Krakowie na trzy noce. Czy możesz mi coś polecić?"
+    for operator in ASIDES:
+        entry = registry.resolve(operator)
+        one = UserTarget(text, 0, branch=Branch(opening=text), clean=text)
+        draw = entry.draw({}, one, SeededRandom("1"), 1.0)
+        assert draw is not None and "no phrase pack" in draw[UNABLE]
+        assert entry.apply(one, draw).payload == text
+
+
+def test_a_side_question_leads_back_to_the_request() -> None:
+    one = target("hospital")
+    for draw, _ in drawn("user.topic_drift", one, seeds=100):
+        last = max(draw["asides"], key=lambda aside: aside["at"])
+        assert last["at"] < len(one.text) or "closing" in draw["asides"][-1] or "closing" in last
+
+
+def test_probes_are_of_one_kind() -> None:
+    kinds = Counter()
+    for draw, _ in drawn("user.boundary_probing", target("bank"), seeds=100):
+        parts = {ENTRIES[phrase].part for phrase in draw["phrases"]}
+        assert parts <= {draw["target"], "yield"} and draw["target"] in parts
+        kinds[draw["target"]] += 1
+    assert min(kinds.values()) >= 30 and set(kinds) == {"policy", "knowledge"}
+
+
+def test_severity_counts_the_probes() -> None:
+    made = drawn("user.boundary_probing", target("bank"), 0.5, seeds=400)
+    assert 350 < sum(len(draw["asides"]) for draw, _ in made) < 450
+
+
+@pytest.mark.parametrize(
+    "name,share", [("user.topic_drift", 0.5), ("user.cost_cue", 0.25), ("user.speed_cue", 0.25)]
+)
+def test_severity_is_the_share_of_messages(name: str, share: float) -> None:
+    seen = shown(name, user_target(QUESTION), share, seeds=400)
+    assert abs(sum(after != QUESTION for after in seen) / 400 - share) < 0.1
+
+
+def test_severity_is_the_share_of_words_that_is_added() -> None:
+    for severity in (0.3, 0.6, 1.0):
+        seen = shown("user.redundant", user_target(QUESTION), severity, seeds=300)
+        more = sum(len(after.split()) for after in seen) / (300 * len(QUESTION.split())) - 1
+        assert abs(more - severity) < 0.15
+
+
+def test_no_errand_is_asked_that_a_declared_tool_could_do() -> None:
+    given = tools("water_plants", "send_message", "call_phone", "brew_coffee", "print_document")
+    one = UserTarget(QUESTION, 0, tools=given, branch=Branch(opening=QUESTION), clean=QUESTION)
+    said = {name for draw, _ in drawn("user.out_of_scope", one, seeds=200) for name in draw["phrases"]}
+    stems = {stem for name in said for stem in ENTRIES[name].served_by}
+    assert said and stems.isdisjoint({"water", "plant", "message", "call", "phone", "coffee", "print"})
+
+
+@pytest.mark.parametrize("name", CUES)
+def test_a_cue_is_a_preference_for_cost_or_speed(name: str) -> None:
+    seen = shown(name, user_target(NOTE))
+    assert all(after.startswith(f"{NOTE} ") for after in seen)
+    assert all(any(word in after[len(NOTE) :] for word in CUES[name]) for after in seen)
+    assert all(any(word in after for after in seen) for word in CUES[name])
+    assert shown(name, user_target('{"a": 1}'), seeds=5) == ['{"a": 1}'] * 5
+
+
+@pytest.mark.parametrize(
+    "text,joint",
+    [("Do it", "\n"), ("Do it.", " "), ("Do it.\n", ""), ("a\nb.", "\n"), ("done。", " ")],
+)
+def test_the_users_own_bytes_are_left_as_they_are(text: str, joint: str) -> None:
+    (after,) = shown("user.cost_cue", user_target(text), seeds=1)
+    assert after.startswith(text + joint)
+    assert after[len(text + joint)].isupper()

@@ -1,0 +1,1 @@
+"""Operators on user messages: the same request in other words."""

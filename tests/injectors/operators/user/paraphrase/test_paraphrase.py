@@ -1,0 +1,130 @@
+"""user.paraphrase: another construction, the same meaning, every value in its place."""
+
+from __future__ import annotations
+
+import pytest
+
+from crosswind.injectors.conversation import ToolList
+from crosswind.injectors.operators.user.paraphrase import frames
+from crosswind.injectors.operators.user.paraphrase.paraphrase import Paraphrase
+from crosswind.injectors.operators.user.paraphrase.rewrites import rewrite_sentence
+from crosswind.injectors.operators.user.requests.extraction import Doer
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import Branch, Draw, UserTarget
+from crosswind.injectors.text.entities import find_protected_spans
+from crosswind.injectors.text.languages import UNABLE
+from tests.injectors.operators.user.gold import FOREIGN, MESSAGES, Gold
+
+LETTER = "Could you book a table for four on Friday? I need a room with a view. Thanks for your help!"
+
+
+def target_of(text: str, gold: Gold | None = None) -> UserTarget:
+    tools = ToolList.of(() if gold is None else (gold.tool,))
+    protected = find_protected_spans(text, tools)
+    return UserTarget(text, 0, protected, tools, clean=text, branch=Branch(opening=text))
+
+
+def drawn(target: UserTarget, seed: int, severity: float = 1.0) -> Draw | None:
+    return Paraphrase().draw(target, SeededRandom(f"paraphrase|{seed}"), severity)
+
+
+def texts(target: UserTarget, seeds: int = 200) -> set[str]:
+    draws = [drawn(target, seed) for seed in range(seeds)]
+    return {str(Paraphrase().apply(target, one).payload) for one in draws if one and UNABLE not in one}
+
+
+@pytest.mark.parametrize("gold", [*MESSAGES, *FOREIGN], ids=lambda gold: gold.text[:24])
+def test_no_value_that_a_call_needs_is_broken(gold: Gold) -> None:
+    for after in texts(target_of(gold.text, gold), 40):
+        for value in gold.values:
+            assert value in after
+
+
+def test_most_requests_have_another_form() -> None:
+    reached = [texts(target_of(one.text, one), 4) for one in MESSAGES]
+    assert sum(map(bool, reached)) >= 0.6 * len(reached)
+
+
+def test_texts_of_several_sentences_have_many_forms() -> None:
+    assert len(texts(target_of(LETTER))) >= 150
+
+
+def test_more_severity_means_more_of_the_same_sentences() -> None:
+    for seed in range(60):
+        found: set[tuple[int, str]] = set()
+        for severity in (0.1, 0.3, 0.5, 0.7, 1.0):
+            draw = drawn(target_of(LETTER), seed, severity) or {"edits": []}
+            more = {(one["at"], one["now"]) for one in draw["edits"]}
+            assert found <= more
+            found = more
+
+
+@pytest.mark.parametrize(
+    ("sentence", "other"),
+    [
+        ("I need a room with a view.", "What I need is a room with a view."),
+        ("How do I reset my password?", "Could you tell me how to reset my password?"),
+        ("Can I change the address?", "Is it possible for me to change the address?"),
+        ("Is there a direct train?", "Could you tell me whether there is a direct train?"),
+        ("If the tests pass, merge the branch.", "Merge the branch if the tests pass."),
+        ("Merge the branch if the tests pass.", "If the tests pass, merge the branch."),
+        ("Where is my parcel?", "Could you tell me where my parcel is?"),
+        ("Thanks for your help!", "Thank you for your help."),
+    ],
+)
+def test_a_sentence_is_said_in_another_construction(sentence: str, other: str) -> None:
+    assert other in rewrite_sentence(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The kettle leaks.",
+        "I need to go.",
+        "I want what she has.",
+        "How are you?",
+        "Is there any way to do it?",
+    ],
+)
+def test_a_sentence_without_a_sure_form_is_left(sentence: str) -> None:
+    assert rewrite_sentence(sentence) == []
+
+
+@pytest.mark.parametrize(
+    ("frame", "doer"),
+    [
+        ("Could you {request}?", Doer.AGENT),
+        ("Kindly {request}.", Doer.AGENT),
+        ("I'd like to {request}.", Doer.USER),
+        ("I'd like you to {request}.", Doer.AGENT),
+        ("Is it possible to {request}?", Doer.EITHER),
+    ],
+)
+def test_the_doer_in_a_frame(frame: str, doer: Doer) -> None:
+    assert frames.find_doer(frame) is doer
+
+
+def test_what_the_agent_does_for_the_user_is_never_said_of_the_user() -> None:
+    for after in texts(target_of("Send me the list of open invoices.")):
+        assert not after.startswith(("I'd like to", "I want to", "My aim", "need to")), after
+
+
+def test_where_nothing_can_be_said_otherwise_the_event_says_why() -> None:
+    draw = drawn(target_of("The kettle leaks."), 0)
+    assert draw is not None and draw[UNABLE] and Paraphrase().apply(target_of("The kettle leaks."), draw)
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("Kannst du mir bitte einen Flug nach Wien buchen?", "mir einen Flug nach Wien buchen"),
+        ("Quiero cancelar mi pedido W123, por favor.", "cancelar mi pedido W123"),
+        ("Pourriez-vous réserver une table pour quatre ?", "réserver une table pour quatre"),
+        ("请帮我查询订单A20931的状态。", "查询订单A20931的状态"),
+        ("東京行きの便を予約してください。", "東京行きの便を予約する"),
+        ("أريد حجز رحلة إلى دبي.", "حجز رحلة إلى دبي"),
+    ],
+)
+def test_other_languages_are_framed(text: str, held: str) -> None:
+    found = texts(target_of(text), 40)
+    assert len(found) >= 3 and all(held in one for one in found)

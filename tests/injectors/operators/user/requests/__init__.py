@@ -1,0 +1,1 @@
+"""Operators on user messages: what is read as a request."""

@@ -1,0 +1,1 @@
+"""Operators on user messages: typing errors."""

@@ -1,0 +1,109 @@
+"""user.typos: slips that people make, and never in what a call needs."""
+
+from __future__ import annotations
+
+import pytest
+
+from crosswind.injectors.conversation import ToolList
+from crosswind.injectors.operators.user.typos.keyboards import find_keyboard
+from crosswind.injectors.operators.user.typos.romaji import convert, spell
+from crosswind.injectors.operators.user.typos.slips import draw_slip
+from crosswind.injectors.operators.user.typos.typos import Typos
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import Branch, Draw, UserTarget
+from crosswind.injectors.text.entities import find_protected_spans
+from crosswind.injectors.text.languages import UNABLE, Language
+from tests.injectors.operators.user.gold import FOREIGN, MESSAGES, Gold
+
+LETTER = (
+    "Hello there, I would like to know whether you could help me with something. I have been waiting for "
+    "an answer since the kettle was delivered, and I think that it should have been here already. Thanks!"
+)
+
+
+def target_of(text: str, gold: Gold | None = None) -> UserTarget:
+    tools = ToolList.of(() if gold is None else (gold.tool,))
+    protected = find_protected_spans(text, tools)
+    return UserTarget(text, 0, protected, tools, clean=text, branch=Branch(opening=text))
+
+
+def drawn(target: UserTarget, seed: int, severity: float = 1.0) -> Draw | None:
+    return Typos().draw(target, SeededRandom(f"typos|{seed}"), severity)
+
+
+def texts(target: UserTarget, seeds: int = 200) -> set[str]:
+    draws = [drawn(target, seed) for seed in range(seeds)]
+    return {str(Typos().apply(target, one).payload) for one in draws if one}
+
+
+@pytest.mark.parametrize("gold", [*MESSAGES, *FOREIGN], ids=lambda gold: gold.text[:24])
+def test_no_value_that_a_call_needs_is_broken(gold: Gold) -> None:
+    target = target_of(gold.text, gold)
+    for after in texts(target, 60):
+        for value in gold.values:
+            assert value in after
+        for start, end in target.protected:
+            assert gold.text[start:end] in after
+
+
+def test_most_messages_are_reached_though_their_values_are_not() -> None:
+    reached = [texts(target_of(one.text, one), 5) - {one.text} for one in (*MESSAGES, *FOREIGN)]
+    assert sum(map(bool, reached)) >= 0.9 * len(reached)
+
+
+@pytest.mark.parametrize("gold", MESSAGES, ids=lambda gold: gold.text[:24])
+def test_no_word_of_a_tools_name_is_mistyped(gold: Gold) -> None:
+    named = {
+        word for name in (gold.tool.name, *gold.tool.parameters["properties"]) for word in name.split("_")
+    }
+    for seed in range(40):
+        draw = drawn(target_of(gold.text, gold), seed)
+        assert named.isdisjoint(one["was"].lower() for one in (draw or {"edits": []})["edits"])
+
+
+def test_more_severity_means_more_of_the_same_typos() -> None:
+    for seed in range(60):
+        found: set[tuple[int, str]] = set()
+        for severity in (0.1, 0.3, 0.5, 0.7, 1.0):
+            draw = drawn(target_of(LETTER), seed, severity) or {"edits": []}
+            more = {(one["at"], one["now"]) for one in draw["edits"]}
+            assert found <= more
+            found = more
+
+
+def test_texts_differ_over_seeds_and_kinds_are_many() -> None:
+    target = target_of(LETTER)
+    assert len(texts(target)) >= 150
+    edits = [one for seed in range(200) for one in (drawn(target, seed) or {"edits": []})["edits"]]
+    kinds = {one["kind"] for one in edits}
+    assert kinds >= {"omission", "neighbour", "transposition", "doubling", "spelling", "case", "split"}
+    first_kept = sum(one["was"][0].lower() == one["now"][:1].lower() for one in edits if one["was"].strip())
+    assert first_kept >= 0.85 * len(edits)
+
+
+@pytest.mark.parametrize(
+    ("language", "letter", "near", "far"),
+    [
+        (Language.EN, "y", "t", "x"),
+        (Language.DE, "z", "t", "x"),
+        (Language.FR, "a", "z", "s"),
+        (Language.AR, "ب", "ل", "ظ"),
+    ],
+)
+def test_keys_lie_as_on_the_languages_keyboard(language: Language, letter: str, near: str, far: str) -> None:
+    found, _ = find_keyboard(language, letter).neighbours[letter]
+    assert near in found and far not in found
+
+
+def test_arabic_letters_that_look_alike_are_confused() -> None:
+    found = {draw_slip("رسالة", Language.AR, SeededRandom(str(seed))) for seed in range(80)}
+    assert ("sign", "رساله") in found
+
+
+def test_japanese_slips_are_slips_of_keys() -> None:
+    assert spell("ください") == "kudasai" and convert("kudsai") == "くｄさい"
+
+
+def test_what_is_typed_in_an_unknown_language_is_left_and_the_event_says_why() -> None:
+    draw = drawn(target_of("Помогите мне, пожалуйста, найти билет", MESSAGES[0]), 0)
+    assert draw is not None and draw[UNABLE]

@@ -1,0 +1,1 @@
+"""Operators on user messages: values that a user leaves vague or contradicts."""

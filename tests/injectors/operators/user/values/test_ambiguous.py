@@ -1,0 +1,151 @@
+"""user.ambiguous: values are told less exactly, or not, and come when they are asked for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crosswind.injectors import registry
+from crosswind.injectors.conversation import Ref, ToolSchema, UserText
+from crosswind.injectors.guard import shown_text
+from crosswind.injectors.guard.solvability import check_user_text
+from crosswind.injectors.operators.user.values.ambiguous import NOBODY, answer_question
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import Branch, Half, UserTarget
+from crosswind.injectors.text import entities
+from crosswind.injectors.text.languages import UNABLE
+from tests.injectors.dialogues import texts
+from tests.injectors.operators.acting import shown, user_target
+from tests.injectors.operators.user.values.spoken import ENGLISH, HOTEL, OTHERS, SQL, TEXT, tool
+
+AMBIGUOUS = registry.resolve("user.ambiguous")
+TRACK = (tool("track", order_id=TEXT, day={"type": "string", "format": "date"}),)
+
+
+def drawn(target: UserTarget, seeds: int = 40, severity: float = 1.0) -> list[tuple[dict[str, Any], str]]:
+    """What becomes of the message under each seed. The guard lets each pass."""
+    found = []
+    for seed in range(seeds):
+        draw = AMBIGUOUS.draw({}, target, SeededRandom(f"ambiguous|{seed}"), severity)
+        if draw is not None and UNABLE not in draw:
+            stored = json.loads(json.dumps(draw))
+            after = str(AMBIGUOUS.apply(target, stored).payload)
+            assert check_user_text(AMBIGUOUS, target, after, draw) is None
+            assert (
+                shown_text.check_shown_text(target.text, target.tools, (), draw, target.text, after) is None
+            )
+            found.append((stored, after))
+    return found
+
+
+@pytest.mark.parametrize("half", Half)
+@pytest.mark.parametrize(("tools", "text"), [*ENGLISH, *OTHERS])
+def test_it_acts_on_each_message_with_values(tools: tuple[ToolSchema, ...], text: str, half: Half) -> None:
+    target = replace(user_target(text, tools=tools), branch=Branch(half, opening=text))
+    assert len(drawn(target)) == 40
+
+
+@pytest.mark.parametrize(("tools", "text"), [*ENGLISH, *OTHERS])
+def test_at_most_one_value_is_withheld_and_each_is_given_back(
+    tools: tuple[ToolSchema, ...], text: str
+) -> None:
+    target = user_target(text, tools=tools)
+    for draw, after in drawn(target):
+        vague = [*draw["withheld"], *draw["coarse"]]
+        assert vague and len(draw["withheld"]) <= 1
+        assert all(value in text for value in vague)
+        # `three` may be told as `two or three`.
+        assert not any(entities.find_whole(after, value, 0) >= 0 for value in vague if value[0].isdigit())
+        answer = answer_question(target, draw, SeededRandom("answer"))
+        assert answer is not None and all(value in answer for value in vague)
+
+
+def test_severity_is_the_share_of_values_that_become_vague() -> None:
+    target = user_target(ENGLISH[3][1], tools=HOTEL)
+    few, many = ([len(draw["edits"]) for draw, _ in drawn(target, severity=share)] for share in (0.1, 1.0))
+    assert 0 < len(few) < 40 and set(few) == {1} and min(many) >= 3
+
+
+def test_seeds_say_it_differently() -> None:
+    counts = [
+        len({after for _, after in drawn(user_target(text, tools=tools), 200)}) for tools, text in ENGLISH
+    ]
+    assert sorted(counts)[len(counts) // 2] >= 100, counts
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("Please track order #W2378156 for me.", "Please track the order for me."),
+        ("Where is my order #W2378156?", "Where is my order?"),
+        ("Show me an ascending list of them.", "Show me a list of them."),
+    ],
+)
+def test_what_is_left_out_leaves_a_sentence(text: str, after: str) -> None:
+    assert {one for _, one in drawn(user_target(text, tools=(*TRACK, *SQL)))} == {after}
+
+
+def test_a_value_that_is_withheld_has_no_second_one_of_its_kind() -> None:
+    text = "Move the item from order #W1 to order #W2, please."
+    assert set(shown("user.ambiguous", user_target(text, tools=TRACK))) == {text}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Send it to "order #W1" as it is.',
+        "Open the folder called 2026-11-15 for me",
+        "Send a message that says: come on Friday at 5 pm",
+    ],
+)
+def test_what_is_quoted_named_or_passed_on_stays(text: str) -> None:
+    assert set(shown("user.ambiguous", user_target(text, tools=(*TRACK, *HOTEL)))) == {text}
+
+
+def test_without_tools_or_values_nothing_happens() -> None:
+    for text, tools in ((ENGLISH[0][1], ()), ("Could you help me with something?", HOTEL)):
+        assert AMBIGUOUS.draw({}, user_target(text, tools=tools), SeededRandom("a"), 1.0) is None
+
+
+def test_a_language_without_a_pack_is_left_clean_and_an_event_says_so() -> None:
+    target = user_target(
+        "Prosze zarezerwowac nocleg na 3 noce od 2026-05-12, bo nie mam go i chce go dla dziecka.",
+        tools=HOTEL,
+    )
+    draw = AMBIGUOUS.draw({}, target, SeededRandom("a"), 1.0)
+    assert draw is not None and draw["edits"] == [] and UNABLE in draw
+
+
+def test_where_nobody_can_be_asked_nothing_is_vague_and_an_event_says_so() -> None:
+    draw = AMBIGUOUS.draw(
+        {}, user_target(ENGLISH[3][1], tools=HOTEL, can_answer=False), SeededRandom("a"), 1.0
+    )
+    assert draw is not None and draw["edits"] == [] and draw[UNABLE] == NOBODY
+
+
+def test_an_answer_is_never_vague_and_each_value_is_asked_for_once() -> None:
+    for text in ("12 May.", "It is 12 May, thanks."):
+        assert drawn(user_target(text, ordinal=1, tools=HOTEL)) == []
+    earlier = (UserText(Ref(0), "A room from 12 May, please.", "a", 0),)
+    again = user_target("As I said before, the room should be free from 12 May on.", ordinal=1, tools=HOTEL)
+    assert drawn(again) != []
+    assert drawn(replace(again, branch=Branch(earlier=earlier))) == []
+
+
+def test_a_later_request_is_vague_too() -> None:
+    text = "And then I need a second room in Lisbon from 20 May for 3 nights."
+    assert drawn(user_target(text, ordinal=2, tools=HOTEL))
+
+
+@settings(max_examples=60, deadline=None)
+@given(text=texts, seed=st.integers(0, 1000))
+def test_nothing_is_withheld_from_who_can_not_ask(text: str, seed: int) -> None:
+    target = user_target(text, tools=HOTEL, can_answer=False)
+    draw = AMBIGUOUS.draw({}, target, SeededRandom(f"a|{seed}"), 1.0)
+    if draw is not None:
+        assert entities.find_lost(text, str(AMBIGUOUS.apply(target, draw).payload)) is None

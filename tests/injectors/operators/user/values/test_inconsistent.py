@@ -1,0 +1,226 @@
+"""user.inconsistent: a rival contradicts a value, and the user's own words settle which one holds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crosswind.injectors import registry
+from crosswind.injectors.conversation import Conversation, Ref, ToolList, ToolSchema, UserText
+from crosswind.injectors.engine.decision import KnownText, NewText
+from crosswind.injectors.engine.messages import perturb_messages
+from crosswind.injectors.engine.plan import CompiledRule, Plan
+from crosswind.injectors.guard import shown_text
+from crosswind.injectors.guard.bounds import Bounds
+from crosswind.injectors.guard.solvability import NO_ROOM, check_user_text
+from crosswind.injectors.identity import text_anchor
+from crosswind.injectors.profiles.schedule import When
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import Branch, Half, UserTarget
+from crosswind.injectors.text import entities
+from tests.injectors.operators.acting import shown, user_target
+from tests.injectors.operators.user.values.spoken import ENGLISH, HOTEL, MAIL, OTHERS, TEXT, tool
+
+INCONSISTENT = registry.resolve("user.inconsistent")
+SAYS = (
+    "I want to move my room in Oslo to 12 May, please.",
+    "Yes, please go on.",
+    "Thanks, and where is my refund?",
+    "Good.",
+    "Bye.",
+)
+FIRST = When(first_call=True)
+
+
+def drawn(target: UserTarget, seeds: int = 40, severity: float = 1.0) -> list[tuple[dict[str, Any], str]]:
+    """What becomes of the message under each seed. The guard lets each pass."""
+    found = []
+    for seed in range(seeds):
+        draw = INCONSISTENT.draw({}, target, SeededRandom(f"inconsistent|{seed}"), severity)
+        if draw is not None:
+            stored = json.loads(json.dumps(draw))
+            after = str(INCONSISTENT.apply(target, stored).payload)
+            assert check_user_text(INCONSISTENT, target, after, draw) is None
+            assert shown_text.check_shown_text(target.own, target.tools, (), draw, target.text, after) is None
+            found.append((stored, after))
+    return found
+
+
+def count(text: str, value: str) -> int:
+    """How often the text names this value, by itself."""
+    at = entities.find_whole(text, value, 0)
+    return 0 if at < 0 else 1 + count(text[at + len(value) :], value)
+
+
+@pytest.mark.parametrize("half", Half)
+@pytest.mark.parametrize(("tools", "text"), [*ENGLISH, *OTHERS])
+def test_each_output_contradicts_a_value_and_settles_it(
+    tools: tuple[ToolSchema, ...], text: str, half: Half
+) -> None:
+    target = replace(user_target(text, tools=tools), branch=Branch(half, opening=text))
+    outputs = drawn(target)
+    assert len(outputs) == 40
+    for draw, after in outputs:
+        assert draw["final"] and set(draw["wrong"]) == set(draw["final"])
+        for value, (rival,) in draw["wrong"].items():
+            assert value in text and rival not in text
+            # One phrase of the user's names both, and the rival stands nowhere else.
+            (phrase,) = {edit["now"] for edit in draw["edits"] if count(edit["now"], rival)}
+            assert value in phrase and count(after, rival) == count(phrase, rival)
+            last = after.lower().rindex(value.lower())
+            assert rival in draw["denied"] or after.lower().rindex(rival.lower()) < last
+        assert entities.find_lost(text, after) is None
+
+
+def test_a_contradiction_stands_in_many_places() -> None:
+    text = "I want a room in Oslo from 12 May on. Could you book it for me?"
+    places = {draw["edits"][0]["at"] for draw, _ in drawn(user_target(text, tools=HOTEL), 300, 0.1)}
+    assert {0, text.index("12 May"), text.index(" Could"), len(text)} <= places
+
+
+def test_a_city_of_the_conversation_is_a_rival() -> None:
+    target = user_target(
+        "Now show me rooms in Nyborg, please.", tools=(tool("find", village=TEXT, city=TEXT),)
+    )
+    assert {one for draw, _ in drawn(target) for (one,) in draw["wrong"].values()}.isdisjoint({"Odense"})
+    earlier = (UserText(Ref(0), "I was looking for something in Odense before.", "a", 0),)
+    known = replace(target, branch=Branch(earlier=earlier))
+    assert {one for draw, _ in drawn(known) for (one,) in draw["wrong"].values()} == {"Odense"}
+
+
+def test_severity_brings_more_contradictions() -> None:
+    target = user_target(ENGLISH[3][1], tools=HOTEL)
+    few, many = (sum(len(draw["final"]) for draw, _ in drawn(target, severity=share)) for share in (0.1, 1.0))
+    assert 0 < few < 30 and many == 120, "a mean of 3 x severity a message"
+
+
+def test_seeds_say_it_differently() -> None:
+    counts = [len({one for _, one in drawn(user_target(text, tools=tools), 200)}) for tools, text in ENGLISH]
+    assert min(counts) >= 150, counts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'It says "12 May" on the ticket.',
+        "Open the folder called 12-May for me",
+        "Post a message that says: the trip starts on 12 May",
+        "Mail it to anna.smith@example.org, please.",
+        "Could you help me with that?",
+    ],
+)
+def test_what_is_literal_is_not_contradicted(text: str) -> None:
+    assert set(shown("user.inconsistent", user_target(text, tools=(*HOTEL, *MAIL)))) == {text}
+
+
+def test_without_tools_nothing_happens() -> None:
+    assert drawn(user_target(ENGLISH[0][1])) == []
+
+
+def test_what_other_noise_said_is_never_called_final() -> None:
+    own = "I want a room from 12 May on."
+    target = replace(user_target(f"{own} Oslo is nice, isn't it?", tools=HOTEL), clean=own)
+    assert {one for draw, _ in drawn(target) for one in draw["final"]} == {"12 May"}
+
+
+def plan(when: When = FIRST, *, seed: int = 3, settles: str = "next_message", **more: Any) -> Plan:
+    rule = CompiledRule("user.inconsistent", "user.inconsistent", 1.0, when, options={"settles": settles})
+    return Plan("p", 1, seed, "session", "s", "noisy", rules=(rule,), **more)
+
+
+def conversation(count: int) -> Conversation:
+    anchors = [text_anchor("user_text", f"{at} {text}", 0) for at, text in enumerate(SAYS)]
+    items = tuple(UserText(Ref(2 * at), SAYS[at], anchors[at], at) for at in range(count))
+    return Conversation(items, tools=ToolList(HOTEL))
+
+
+def by_turns(made: Plan, turns: int = len(SAYS), spared: frozenset[int] = frozenset()) -> list[NewText]:
+    """The messages as a session meets them one by one; in those that are `spared` nothing is decided."""
+    known: dict[str, KnownText] = {}
+    found = []
+    for count in range(1, turns + 1):
+        out = perturb_messages(made, conversation(count), known, allow_new=count - 1 not in spared)
+        (new,) = out.new
+        known[new.item.anchor] = KnownText(new.text, new.decisions)
+        found.append(new)
+    return found
+
+
+def member(new: NewText, name: str) -> Any:
+    return new.decisions[0].draw.get(name) if new.decisions else None
+
+
+def test_the_next_message_settles_it_whatever_the_schedule_says() -> None:
+    first, second, *later = by_turns(plan())
+    (doubt,) = member(first, "owed")
+    assert first.text is not None and first.text.startswith(SAYS[0])
+    assert second.text is not None and second.text.startswith(SAYS[1]) and doubt in second.text
+    assert member(second, "settles") == member(second, "final") == [doubt]
+    assert all(new.text is None for new in later)
+
+
+def test_later_is_the_next_message_or_the_one_after() -> None:
+    settled = set()
+    for seed in range(20):
+        found = by_turns(plan(seed=seed, settles="later"))
+        (at,) = (at for at, new in enumerate(found) if member(new, "settles"))
+        assert member(found[at], "settles") == member(found[0], "owed")
+        settled.add(at)
+    assert settled == {1, 2}
+
+
+@pytest.mark.parametrize("settles", ["next_message", "later"])
+def test_one_by_one_or_all_at_once_is_the_same(settles: str) -> None:
+    made = plan(When(), settles=settles)
+    assert perturb_messages(made, conversation(5), {}).new == by_turns(made)
+
+
+def test_a_message_that_is_spared_leaves_it_to_the_one_after() -> None:
+    first, second, third, fourth, _ = by_turns(plan(), spared=frozenset({1}))
+    assert first.text is not None and second.text is None and fourth.text is None
+    assert member(third, "settles") == member(first, "owed")
+
+
+def test_another_branch_settles_for_itself() -> None:
+    first = by_turns(plan(), 1)[0]
+    known = {first.item.anchor: KnownText(first.text, first.decisions)}
+    items = (*conversation(1).items, UserText(Ref(2), "No, wait.", "text:other", 1))
+    (new,) = perturb_messages(plan(), Conversation(items, tools=ToolList(HOTEL)), known).new
+    assert member(new, "settles") == member(first, "owed")
+
+
+def test_where_nobody_answers_it_is_settled_in_the_same_message() -> None:
+    first, *later = by_turns(plan(user_can_answer=False))
+    assert member(first, "final") and member(first, "owed") is None
+    assert all(new.text is None for new in later)
+
+
+def test_bounds_keep_room_for_settling() -> None:
+    tight, roomy = (plan(bounds=Bounds(events_per_session=most)) for most in (1, 2))
+    first, *later = by_turns(tight)
+    assert first.text is None and all(new.text is None for new in later)
+    assert NO_ROOM in first.injections[0].note
+    assert [new.text is not None for new in by_turns(roomy)] == [True, True, False, False, False]
+
+
+@given(
+    st.integers(0, 10_000),
+    st.sets(st.integers(0, 3)),
+    st.sampled_from([FIRST, When(), When(every=2)]),
+    st.sampled_from(["next_message", "later"]),
+)
+def test_nothing_is_settled_that_wasnt_in_doubt_and_no_doubt_outlives_the_next_two_messages(
+    seed: int, spared: set[int], when: When, settles: str
+) -> None:
+    owed: dict[str, int] = {}
+    for at, new in enumerate(by_turns(plan(when, seed=seed, settles=settles), spared=frozenset(spared))):
+        settled = set(member(new, "settles") or ())
+        assert settled <= owed.keys()
+        owed = {word: age + 1 for word, age in owed.items() if word not in settled}
+        assert at in spared or all(age < 2 or spared for age in owed.values())
+        owed |= dict.fromkeys(member(new, "owed") or (), 0)
