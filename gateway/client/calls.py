@@ -116,12 +116,17 @@ class Calls(ABC):
         body = {"reward": reward, "components": dict(components or {}), "source": source}
         await self._call("POST", f"/api/sessions/{session_id}/reward", body)
 
-    async def close(self, session_id: str | None = None) -> None:
-        """Close a session (on disk when this returns); without an id, close this client."""
+    async def close(self, session_id: str | None = None, *, void: str | None = None) -> None:
+        """Close a session (on disk when this returns); without an id, close this client.
+
+        `void` says why the session gets no reward, such as a failure of the infrastructure: it counts as no
+        rollout of its group, which then needn't wait for it.
+        """
         if session_id is None:
             await self._disconnect()
         else:
-            await self._call("POST", f"/api/sessions/{session_id}/close")
+            body = None if void is None else {"void": void}
+            await self._call("POST", f"/api/sessions/{session_id}/close", body)
 
     async def session(self, session_id: str) -> SessionInfo:
         """The current state of a session."""

@@ -103,6 +103,15 @@ class Reward(Body):
     source: StoredName = "agent"
 
 
+class Close(Body):
+    """The end of a session. A void one gets no reward: the infrastructure failed it, for example."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"void": "APITimeoutError"}]})
+
+    void: StoredName | None = None
+    """Why it is void; it is also kept as the label `void`."""
+
+
 class ProfileText(Body):
     """A profile's YAML text."""
 

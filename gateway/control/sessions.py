@@ -13,6 +13,7 @@ from crosswind.gateway.clock import now_us
 from crosswind.gateway.control.access import Visiting, Visitor
 from crosswind.gateway.control.models import (
     Acknowledged,
+    Close,
     Deleted,
     Numbering,
     OpenedSession,
@@ -26,7 +27,14 @@ from crosswind.gateway.sessions.keys import KIND, key_setting
 from crosswind.gateway.sessions.session import LiveSession, Opening, make_session
 from crosswind.gateway.trajectory import record
 from crosswind.gateway.trajectory.dose import measure
-from crosswind.gateway.trajectory.record import SessionClosed, SessionDeleted, SessionStatus
+from crosswind.gateway.trajectory.record import (
+    RewardState,
+    Row,
+    SessionClosed,
+    SessionDeleted,
+    SessionMarked,
+    SessionStatus,
+)
 from crosswind.gateway.trajectory.sqlite.deletion import numbering_of
 from crosswind.injectors.engine.curriculum import Curriculum, assign
 from crosswind.injectors.engine.patterns import find_behaviours
@@ -100,11 +108,15 @@ def _write_routes(routes: APIRouter, gateway: Gateway) -> None:
         return Acknowledged()
 
     @routes.post("/{session_id}/close")
-    async def close(session_id: str, visitor: Visiting) -> Acknowledged:
-        """Close the session; to close it again changes nothing."""
+    async def close(session_id: str, visitor: Visiting, body: Close | None = None) -> Acknowledged:
+        """Close the session; to close it again changes nothing, unless `void` says why it gets no reward."""
         session = await _get_session(gateway, session_id, visitor)
         closed_us = now_us()
-        await gateway.acknowledge([SessionClosed(session_id, closed_us)])
+        rows: list[Row] = [SessionClosed(session_id, closed_us)]
+        if body is not None and body.void is not None:
+            state = RewardState.NOT_APPLICABLE
+            rows.append(SessionMarked(session_id, reward_state=state, labels={"void": body.void}))
+        await gateway.acknowledge(rows)
         session.mark(status=SessionStatus.CLOSED, closed_us=session.record.closed_us or closed_us)
         return Acknowledged()
 

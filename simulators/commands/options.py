@@ -29,7 +29,9 @@ def find_environment(name: str, kinds: str) -> Environment:
     return environment
 
 
-def campaign_settings(given: Mapping[str, Any], *, grace_s: float = 0.0) -> CampaignSettings:
+def campaign_settings(
+    given: Mapping[str, Any], *, grace_s: float = 0.0, retries: int = 0
+) -> CampaignSettings:
     """The settings that `control_options` and `agent_options` describe."""
     # Not imported at the top: the OpenAI SDK takes longer to import than a command's help may.
     from crosswind.simulators.episodes.agent import AgentSettings
@@ -49,7 +51,13 @@ def campaign_settings(given: Mapping[str, Any], *, grace_s: float = 0.0) -> Camp
     if name is not None:
         users = UserModel(name, profile, timeout_s=timeout_s)
     return CampaignSettings(
-        given["control"], given["concurrency"], agent, users, given["json_progress"], grace_s
+        given["control"],
+        given["concurrency"],
+        agent,
+        users,
+        given["json_progress"],
+        grace_s,
+        retries=retries,
     )
 
 

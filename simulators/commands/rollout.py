@@ -74,6 +74,13 @@ Examples:
 )
 @click.option("--run", "run_name", default="rollout", show_default=True, help="Label `run` of the sessions.")
 @click.option(
+    "--retries",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    help="How often a rollout that the infrastructure failed is played again.",
+)
+@click.option(
     "--grace", type=float, default=5.0, show_default=True, help="Seconds for running episodes at a stop."
 )
 def run(**given: Any) -> None:
@@ -105,7 +112,7 @@ def run(**given: Any) -> None:
         run_groups(
             environment,
             plan,
-            campaign_settings(given, grace_s=given["grace"]),
+            campaign_settings(given, grace_s=given["grace"], retries=given["retries"]),
             start_within_s=given["start_within"],
             curriculum_within_s=within_s,
             continue_numbering=given["first_group"] is None,

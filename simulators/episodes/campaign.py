@@ -41,6 +41,8 @@ class CampaignSettings:
     """How long running episodes may go on after a signal."""
     count_noise: bool = False
     """Whether the records say what noise the sessions met."""
+    retries: int = 0
+    """How often an episode that the infrastructure failed is played again."""
 
 
 def run_groups(
@@ -124,6 +126,7 @@ async def play_campaign(
                 on_record=on_record,
                 stopping=stopping,
                 grace_s=settings.grace_s,
+                retries=settings.retries,
             )
         except SessionRefusedError as error:
             click.echo(f"crosswind: {error}", err=True)

@@ -66,9 +66,9 @@ class EpisodeRunner:
         try:
             played = await self._play(client, job, episode, opened.id)
             verdict = episode.verify() if played.error is None else None
-            lost = await self._settle(opened.id, verdict)
+            lost = await self._settle(opened.id, verdict, void=played.error)
         except asyncio.CancelledError:
-            await self._settle(opened.id, None)
+            await self._settle(opened.id, None, void="cancelled")
             raise
         finally:
             episode.close()
@@ -96,14 +96,16 @@ class EpisodeRunner:
             _raise_if_refused(error)
             return Playthrough(0, 0, 0, f"user's session: {_describe(error)}")
 
-    async def _settle(self, session_id: str, verdict: Verdict | None) -> str | None:
-        """Post the reward, where there is one, and close the session; the failure's name if that fails."""
+    async def _settle(self, session_id: str, verdict: Verdict | None, *, void: str | None) -> str | None:
+        """Post the reward, where there is one, and close the session, as void where `void` says why; the
+        failure's name if that fails.
+        """
         try:
             if verdict is not None:
                 await self._control.reward(
                     session_id, verdict.reward, components=dict(verdict.components), source=REWARD_SOURCE
                 )
-            await self._control.close(session_id)
+            await self._control.close(session_id, void=void)
         except GatewayError as error:
             return f"reward: {_describe(error)}"
         return None
@@ -134,9 +136,11 @@ async def run_all(
     on_record: Callable[[Record], None],
     stopping: asyncio.Event,
     grace_s: float,
+    retries: int = 0,
 ) -> None:
     """Play the jobs, `concurrency` at once, in their order. Once `stopping` is set none is begun.
 
+    One that the infrastructure failed is played again, in a new session, `retries` times at most.
     Episodes that are then still on after `grace_s` seconds are cancelled: their sessions get no reward.
     Raises GatewayLostError after twice `concurrency` failures of the infrastructure in a row, and
     SessionRefusedError at once.
@@ -146,14 +150,17 @@ async def run_all(
     async def work() -> None:
         nonlocal failures
         for job in jobs:
-            if stopping.is_set():
-                return
-            record = await runner.run(job)
-            on_record(record)
-            # A dead gateway ends the run instead of being asked again for every job that is left.
-            failures = failures + 1 if record.error else 0
-            if failures >= 2 * concurrency:
-                raise GatewayLostError(f"{failures} episodes in a row failed; the last: {record.error}")
+            for _ in range(1 + retries):
+                if stopping.is_set():
+                    return
+                record = await runner.run(job)
+                on_record(record)
+                # A dead gateway ends the run instead of being asked again for every job that is left.
+                failures = failures + 1 if record.error else 0
+                if failures >= 2 * concurrency:
+                    raise GatewayLostError(f"{failures} episodes in a row failed; the last: {record.error}")
+                if not record.error:
+                    break
 
     workers = [asyncio.create_task(work()) for _ in range(concurrency)]
     stop = asyncio.create_task(stopping.wait())

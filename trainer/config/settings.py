@@ -139,6 +139,9 @@ class TrainConfig(_Settings):
     """How many groups a step takes at most, as a multiple of `groups_per_step`."""
     group_deadline: float = Field(default=3600.0, gt=0)
     """Seconds without an event in a group, after which it trains without the rollouts that it waits for."""
+    failed_rollouts: Literal["void", "mask"] = "void"
+    """Rollouts that the engine, the gateway, a tool or the client failed, and not injected noise. `void`:
+    they don't count. `mask`: their rewards count in baselines and success, their tokens don't train."""
     staleness: int = Field(default=4, ge=0)
     """How many policy versions behind the newest a token may be."""
     max_sequence: int = Field(default=40_960, ge=2)

@@ -1,8 +1,9 @@
 """Judge the rollouts of completed groups: which may train, and why the others may not.
 
 A session of a group ends up in one of three ways. It is *left out* if its reward says nothing about its arm
-(quarantined, noise stopped half-way, no reward). It is *refused* if its reward counts in the baseline and
-its tokens don't train (a turn unfit for training, tokens too old). Otherwise it trains.
+(quarantined, noise stopped half-way, failed by the infrastructure, no reward). It is *refused* if its reward
+counts in the baseline and its tokens don't train (a turn unfit for training, tokens too old). Otherwise it
+trains.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Arm, RewardState, Session, SessionStatus, Trajectory, Turn
 from crosswind.injectors.engine.dose import CALM, SessionDose
 from crosswind.trainer.rollouts.advantages import are_equal
+from crosswind.trainer.rollouts.failures import find_infrastructure_failure, leave_out_destroyed
 from crosswind.trainer.rollouts.sequences import find_unfit_round, sampling_versions
 
 _NEUTRAL_SAMPLING: Mapping[str, tuple[object, ...]] = {
@@ -32,6 +34,8 @@ _NEUTRAL_SAMPLING: Mapping[str, tuple[object, ...]] = {
     "min_tokens": (None, 0),
 }
 """Values that leave the policy's distribution as it is, by the request's field (OpenAI's and vLLM's)."""
+_UNNAMED_TEMPERATURE = 1.0
+"""What engines sample at where a request names no temperature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,8 @@ class Admission:
     """The temperature that all was sampled at: log-probabilities at another one answer another question."""
     doubted: frozenset[str] = frozenset()
     """Versions that the engine was seen not to serve: nothing sampled as one of them trains."""
+    void_failures: bool = True
+    """Whether a rollout that the infrastructure failed is left out; else its reward counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,7 @@ class Rollout:
     session: Session
     reward: float
     turns: tuple[Turn, ...]
-    """One attempt per turn, in order: what the conversation went on from."""
+    """One attempt per turn, in order: what the conversation went on from, without what noise destroyed."""
     refused: str | None = None
     staleness: int = 0
     """Versions between its oldest token and the newest version."""
@@ -133,9 +139,12 @@ def read_group(group_id: str, trajectories: Sequence[Trajectory], admission: Adm
     """Judge every session of a group."""
     rollouts, left_out = [], []
     for trajectory in trajectories:
+        turns = _list_turns(trajectory)
         reason = _exclusion_reason(trajectory.session)
+        if reason is None and admission.void_failures:
+            reason = find_infrastructure_failure(turns)
         if reason is None:
-            rollouts.append(_judge(trajectory, admission))
+            rollouts.append(_judge(trajectory, turns, admission))
         else:
             left_out.append(reason)
     left_out += ["never_opened"] * _count_missing(trajectories)
@@ -174,14 +183,21 @@ def _exclusion_reason(session: Session) -> str | None:
         return "noise_stopped"
     if session.status is not SessionStatus.CLOSED:
         return "open"
+    if session.reward_state is RewardState.NOT_APPLICABLE:
+        return "void"
     if session.reward_state is not RewardState.GIVEN or session.reward is None:
         return f"reward_{session.reward_state}"
     return None
 
 
-def _judge(trajectory: Trajectory, admission: Admission) -> Rollout:
+def _list_turns(trajectory: Trajectory) -> tuple[Turn, ...]:
+    """The turns in which the policy sampled what the conversation went on from."""
+    sampled = last_attempts([turn for turn in trajectory.turns if turn.fitness != Fitness.NOTHING_SAMPLED])
+    return leave_out_destroyed(sampled, trajectory.events)
+
+
+def _judge(trajectory: Trajectory, turns: tuple[Turn, ...], admission: Admission) -> Rollout:
     session = trajectory.session
-    turns = last_attempts([turn for turn in trajectory.turns if turn.fitness != Fitness.NOTHING_SAMPLED])
     reward = float(session.reward if session.reward is not None else 0.0)
     dose = read_dose(trajectory)
     refused = next(
@@ -190,7 +206,7 @@ def _judge(trajectory: Trajectory, admission: Admission) -> Rollout:
     if refused is None and not turns:
         refused = "no_turns"
     if refused is not None:
-        # Not as an enum: reasons are keys of figures, and orjson writes no other keys than plain strings.
+        # As plain text: reasons are keys of figures, and orjson writes no enums as keys.
         return Rollout(session, reward, turns, str(refused), dose=dose)
     oldest = min(admission.versions[name] for turn in turns for name in sampling_versions(turn))
     age = max(admission.versions.values()) - oldest
@@ -235,7 +251,9 @@ def _changed_sampling(turn: Turn, temperature: float) -> str | None:
         return None
     asked = orjson.loads(turn.sent.bytes())
     sampled_at = asked.get("temperature")
-    if isinstance(sampled_at, int | float) and abs(sampled_at - temperature) > 1e-9:
+    if not isinstance(sampled_at, int | float):
+        sampled_at = _UNNAMED_TEMPERATURE
+    if abs(sampled_at - temperature) > 1e-9:
         return "other_temperature"
     changed = any(asked.get(name) not in neutral for name, neutral in _NEUTRAL_SAMPLING.items())
     return "other_sampling" if changed else None

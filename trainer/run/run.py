@@ -89,7 +89,8 @@ class Run:
         """What rollouts must meet to train on top of this state."""
         ordinals = {name: ordinal for ordinal, name in enumerate(state.versions)}
         wrong = untrusted_versions(self.store.settings(VERSION))
-        return Admission(ordinals, self.config.staleness, self.config.temperature, wrong)
+        void = self.config.failed_rollouts == "void"
+        return Admission(ordinals, self.config.staleness, self.config.temperature, wrong, void)
 
     def deployment(self) -> Deployment | None:
         """The engine with all who are told of it; None without one."""

@@ -11,13 +11,14 @@ import sys
 from asyncio.subprocess import PIPE, Process
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
 import httpx
 
 from crosswind.gateway.client import AsyncClient
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.simulators.environment import load
 from crosswind.testing import DecideMessage, ScriptedProvider, answer_messages
 
@@ -284,7 +285,27 @@ async def test_a_broken_policy_costs_no_reward_and_ends_the_run(tmp_path: Path) 
         last = json.loads(out.splitlines()[-1])
         assert (last["event"], last["episodes"]) == ("lost", 0) and last["errors"] >= 4
         sessions = await sessions_of(control)
-        assert {session["reward_state"] for session in sessions} == {"pending"}
+        assert {session["reward_state"] for session in sessions} == {"not_applicable"}
+        assert "InternalServerError 500" in {session["labels"]["void"] for session in sessions}
+
+
+async def test_a_rollout_that_the_engine_failed_is_void_and_played_again(tmp_path: Path) -> None:
+    """The SDK asks three times; then the session is closed without a reward. The group completes."""
+    decide, failures = RETAIL.oracle().decide, iter(range(3))
+
+    def dead_at_first(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
+        if next(failures, None) is not None:
+            raise RuntimeError("no policy here yet")
+        return decide(messages, tools)
+
+    async with gateway(tmp_path, dead_at_first) as control:
+        given = ("--groups", "1", "--group-size", "2", "--concurrency", "1", "--json-progress")
+        last = json.loads((await succeed("rollout", "run", "--control", control, *given)).splitlines()[-1])
+        assert (last["episodes"], last["errors"]) == (2, 1)
+        played = {(one["rollout_index"], one["reward_state"]) for one in await sessions_of(control)}
+        assert played == {(0, "not_applicable"), (0, "given"), (1, "given")}
+    with closing(SqliteStore(tmp_path / "store.db")) as store:
+        assert store.completed_groups() == ["train-0-00000"]
 
 
 async def test_what_the_gateway_refuses_is_a_usage_error(tmp_path: Path) -> None:

@@ -95,6 +95,19 @@ def test_a_turn_of_another_temperature_is_refused(store: SqliteStore) -> None:
     }
 
 
+def test_engines_sample_at_1_where_no_temperature_is_named(store: SqliteStore) -> None:
+    sent = View.plain(b'{"model": "policy", "messages": []}')
+    put(store, "g", [1.0, 0.0], turns={index: [fit_turn(f"g-{index}", sent=sent)] for index in range(2)})
+    found = {
+        temperature: {
+            one.refused
+            for one in read_group("g", store.group("g"), replace(ADMISSION, temperature=temperature)).rollouts
+        }
+        for temperature in (1.0, 0.7)
+    }
+    assert found == {1.0: {None}, 0.7: {"other_temperature"}}
+
+
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
@@ -129,6 +142,71 @@ def test_quarantined_and_stopped_sessions_are_left_out_of_the_baseline_too(store
     assert sorted(group.left_out) == ["noise_stopped", "quarantined"]
     batch = assemble_batch([group], DEMO, "third", "seed")
     assert count_refusals([group], batch) == {"noise_stopped": 1, "quarantined": 1}
+
+
+OUTAGES: dict[str, dict[str, Any]] = {
+    "upstream_error": {"upstream_status": 503},
+    "ours_error": {},
+    "client_error": {},
+    "aborted": {"upstream_status": 200},
+    "noise_failed": {"upstream_status": 200},
+}
+
+
+@pytest.mark.parametrize("reason", OUTAGES)
+def test_what_the_infrastructure_failed_is_void_and_what_noise_failed_trains(
+    store: SqliteStore, reason: str
+) -> None:
+    """One group holds both, and a rollout that got over an outage by asking again."""
+    down = fit_turn("g-0", 1, fitness=reason, prompt_ids=None, completions=(), **OUTAGES[reason])
+    struck = fit_turn("g-2", 1, fitness="injected_error", prompt_ids=None, completions=())
+    turns = {
+        0: [fit_turn("g-0"), down],
+        1: [structs.replace(down, session_id="g-1", index=0), fit_turn("g-1", attempt=1)],
+        2: [fit_turn("g-2"), struck],
+    }
+    put(store, "g", [0.0, 1.0, 0.0, 1.0, 1.0], noisy=3, turns=turns)
+    group = read(store)
+    assert [(one.session.id, one.refused) for one in group.rollouts] == [
+        ("g-1", None),
+        ("g-2", None),
+        ("g-3", None),
+        ("g-4", None),
+    ]
+    assert group.left_out == (reason,)
+    assert [turn.index for turn in group.rollouts[1].turns] == [0], "what it said before the fault trains"
+    batch = assemble_batch([group], DEMO, "third", "seed")
+    assert sorted(sample.advantage for sample in batch.samples) == pytest.approx(
+        [-(2**0.5), 0.5**0.5, 0.5**0.5]
+    )
+    assert count_refusals([group], batch) == {reason: 1}
+
+    masked = read_group("g", store.group("g"), replace(ADMISSION, void_failures=False))
+    assert masked.rewards == [0.0, 1.0, 0.0, 1.0, 1.0] and masked.trainable == [1, 2, 3, 4]
+    assert masked.rollouts[0].refused == reason
+
+
+def test_a_client_that_gave_up_on_an_injected_delay_was_failed_by_the_noise(store: SqliteStore) -> None:
+    left = [fit_turn(f"g-{index}", 1, fitness="client_error", completions=()) for index in (0, 1)]
+    put(store, "g", [0.0, 0.0, 1.0], turns={index: [fit_turn(f"g-{index}"), left[index]] for index in (0, 1)})
+    slow: dict[str, Any] = {"operator": "transport.slow_start", "site": "transport", "turn_index": 1}
+    store.write([event("g-0", **slow), event("g-1", **slow, after=None)])
+    group = read(store)
+    assert [one.session.id for one in group.rollouts] == ["g-0", "g-2"]
+    assert (group.left_out, group.trainable) == (("client_error",), [0, 1])
+
+
+def test_a_full_context_is_the_rollouts_own(store: SqliteStore) -> None:
+    full = fit_turn("g-0", 1, fitness="upstream_error", upstream_status=400, completions=())
+    put(store, "g", [0.0, 1.0], turns={0: [fit_turn("g-0"), full]})
+    assert [one.refused for one in read(store).rollouts] == ["upstream_error", None]
+
+
+def test_a_session_that_was_closed_as_void_counts_as_none(store: SqliteStore) -> None:
+    put(store, "g", [1.0, 0.0])
+    store.write([session("g", 2, 3), SessionClosed("g-2", next(CLOCK))])
+    store.write([SessionMarked("g-2", reward_state=RewardState.NOT_APPLICABLE)])
+    assert read(store).left_out == ("void",)
 
 
 def test_a_group_is_filtered_only_when_all_its_rewards_are_equal(store: SqliteStore) -> None:
