@@ -76,6 +76,10 @@ class Half(StrEnum):
     TEST = "test"
 
 
+EntryWeights = tuple[tuple[str, float], ...]
+"""Weights by the names of pack entries, or globs of names; an entry that none names has weight 1."""
+
+
 @dataclass(frozen=True, slots=True)
 class Branch:
     """What of its conversation an operator may draw from, besides its target. All texts are clean."""
@@ -92,6 +96,8 @@ class Branch:
     """The pack entries that this conversation has met: the members `phrases` of its draws."""
     called: frozenset[str] = frozenset()
     """The tools whose calls have been answered."""
+    entries: EntryWeights = ()
+    """How often the rule draws which pack entries."""
 
 
 EARLIER_TEXTS = 64

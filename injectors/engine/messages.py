@@ -8,6 +8,7 @@ changes its beginning.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import takewhile
 
 from crosswind.injectors import registry
@@ -274,6 +275,8 @@ class _TextNoise:
         if not (active.certain or unsettled or must or rule.when.by_chance(slot)):
             return None
         target = self._target_for(text, unsettled)
+        if active.entries and not isinstance(target, InstructionsTarget):
+            target = replace(target, branch=replace(self._branch, entries=active.entries))
         draw = draw_where_possible if must else draw_rule
         drawn = draw(active, target, slot, item.anchor, self._texts)
         if drawn is None:

@@ -30,7 +30,7 @@ from crosswind.injectors.operator import Operator, Registered
 from crosswind.injectors.profiles.load import Companion, Compose, Profile, ProfileError
 from crosswind.injectors.profiles.schedule import ALWAYS, STAGES, WHOLE, When, Window
 from crosswind.injectors.seeded_random import GENERATOR, SeededRandom, draw_once
-from crosswind.injectors.targets import Half, ToolClass
+from crosswind.injectors.targets import EntryWeights, Half, ToolClass
 
 CLEAN, NOISY = "clean", "noisy"
 SCOPES = ("session", "group", "task")
@@ -58,6 +58,8 @@ class CompiledRule:
     """What marks the observation in users' messages; empty: the rule acts where its operator does."""
     version: int = 1
     """The operator's, when the plan was made."""
+    entries: Mapping[str, float] = field(default_factory=dict)
+    """Weights of pack entries, by names or globs, where they aren't all 1."""
 
     def key(self, plan: Plan, place: str) -> str:
         """What the rule's hidden state is drawn by, at one site or link of the session."""
@@ -89,6 +91,8 @@ class ActiveRule(NamedTuple):
     """The sentence of an event's note that says how the task can still be solved."""
     until_exposed: When | None
     """The schedule by which it acts until it has injected once; None: always by its own."""
+    entries: EntryWeights = ()
+    """The rule's, as its targets' branches have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +214,7 @@ def _activate(plan: Plan, rule: CompiledRule, entry: Registered) -> ActiveRule:
         scoped=scoped,
         assurance=why_solvable(entry, plan.bounds),
         until_exposed=rule.when.without_chance() if must else None,
+        entries=tuple(rule.entries.items()),
     )
 
 
@@ -335,6 +340,7 @@ def _compile_rules(
                     one.prompt,
                     one.where.observation,
                     registry.operators()[one.operator].version,
+                    one.entries,
                 )
                 out.append(compiled)
     return tuple(out)

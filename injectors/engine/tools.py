@@ -143,7 +143,8 @@ class _Walk:
         if not due(when, rule.window, occasion, plan.expected_turns) or not when.by_chance(slot):
             return ()
         tool_class = plan.class_of(name, self.tools)
-        target = ToolTarget(row.tool, self.tools, frozenset(self._taken), self.branch, tool_class)
+        branch = replace(self.branch, entries=active.entries) if active.entries else self.branch
+        target = ToolTarget(row.tool, self.tools, frozenset(self._taken), branch, tool_class)
         outcome = apply_rule(
             active,
             target,

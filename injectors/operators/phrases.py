@@ -76,7 +76,8 @@ def _find(
         if address is None:
             informal = SeededRandom(f"address|{branch.key}").chance(0.5)
             address = Address.INFORMAL if informal else Address.FORMAL
-    return make_setting(ToolList.of(tools), branch.opening or text, language, branch.half, address)
+    opening = branch.opening or text
+    return make_setting(ToolList.of(tools), opening, language, branch.half, address, branch.entries)
 
 
 def _list_user_texts(branch: Branch, said: tuple[str, ...]) -> Iterator[str]:

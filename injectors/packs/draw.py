@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import lru_cache
 
 import msgspec
@@ -14,7 +15,7 @@ from crosswind.injectors.packs.load import load
 from crosswind.injectors.packs.model import SLOT, Entry, Pack
 from crosswind.injectors.packs.parts import DRAWN_SLOTS, Address, Domain
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Half
+from crosswind.injectors.targets import EntryWeights, Half
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.parameters import ValueType
 
@@ -34,6 +35,8 @@ class Setting(msgspec.Struct, frozen=True, gc=False):
     """The words of its tools' names and descriptions."""
     address: Address | None = None
     """How its user addresses the agent, where the language has two ways and the user has shown one."""
+    entries: EntryWeights = ()
+    """How often the rule draws which entries."""
 
 
 class Phrase(msgspec.Struct, frozen=True, gc=False):
@@ -47,11 +50,16 @@ class Phrase(msgspec.Struct, frozen=True, gc=False):
 
 
 def make_setting(
-    tools: ToolList, opening: str, language: Language, half: Half, address: Address | None = None
+    tools: ToolList,
+    opening: str,
+    language: Language,
+    half: Half,
+    address: Address | None = None,
+    entries: EntryWeights = (),
 ) -> Setting:
     """The setting of a conversation, by its tools and how its user opened it: neither changes later."""
     said = tuple(f"{tool.name} {tool.description}" for tool in tools)
-    return _make_setting(said, detect_domain(tools, opening), opening, language, half, address)
+    return _make_setting(said, detect_domain(tools, opening), opening, language, half, address, entries)
 
 
 @lru_cache(256)
@@ -62,9 +70,11 @@ def _make_setting(
     language: Language,
     half: Half,
     address: Address | None,
+    entries: EntryWeights,
 ) -> Setting:
     of_tools = frozenset(word for said in tools for word in _split(said, language))
-    return Setting(language, domain, half, frozenset(_split(opening, language)), of_tools, address)
+    said = frozenset(_split(opening, language))
+    return Setting(language, domain, half, said, of_tools, address, entries)
 
 
 def _split(text: str, language: Language) -> tuple[str, ...]:
@@ -89,7 +99,7 @@ def draw_phrase(
     """
     filled = slots or {}
     entries = list_fitting(setting, operator, part, frozenset(filled), type)
-    for _ in range(_TRIES if entries else 0):
+    for _ in range(_TRIES if entries and not setting.entries else 0):
         name, entry = rng.choice(entries)
         if name not in used and (accept is None or accept(entry)):
             break
@@ -97,6 +107,8 @@ def draw_phrase(
         fitting = [one for one in entries if one[0] not in used and (accept is None or accept(one[1]))]
         if not fitting:
             return None
+        if setting.entries:
+            fitting = shuffle_entries(rng, fitting, setting.entries)[:1]
         name, entry = rng.choice(fitting)
     return Phrase(name, fill(entry.text, filled, rng), entry.key, entry.parameter)
 
@@ -124,12 +136,38 @@ def _entries(setting: Setting, operator: str, part: str) -> Iterator[tuple[str, 
     for domain in dict.fromkeys((setting.domain, Domain.GENERAL)):
         pack = load(setting.language, domain)
         if pack is not None:
-            for entry in pack.select(operator, part, setting.half):
-                yield _name(pack, entry), entry
+            yield from list_named(pack, operator, part, setting)
 
 
-def _name(pack: Pack, entry: Entry) -> str:
-    return f"{pack.name}@{pack.version}#{entry.id}"
+def list_named(pack: Pack, operator: str, part: str, setting: Setting) -> Iterator[tuple[str, Entry]]:
+    """The entries of a part that may be drawn, each with its name."""
+    for entry in pack.select(operator, part, setting.half):
+        if not setting.entries or weigh(f"{pack.name}#{entry.id}", setting.entries) > 0:
+            yield f"{pack.name}@{pack.version}#{entry.id}", entry
+
+
+@lru_cache(4096)
+def weigh(name: str, entries: EntryWeights) -> float:
+    """The weight of an entry, `en/travel#same-001`. An exact name goes before a glob, and globs go in their
+    order."""
+    exact = (weight for one, weight in entries if one == name)
+    globs = (weight for one, weight in entries if fnmatchcase(name, one))
+    return next(exact, next(globs, 1.0))
+
+
+def shuffle_entries(
+    rng: SeededRandom, named: Sequence[tuple[str, Entry]], entries: EntryWeights
+) -> list[tuple[str, Entry]]:
+    """The entries in random order. The heavier one is, the earlier it comes: as if each were drawn by weight
+    from those that are left."""
+    if not entries:
+        return rng.shuffled(named)
+    keys = {name: rng.exponential(1 / weigh(_PACK_VERSION.sub("", name), entries)) for name, _ in named}
+    return sorted(named, key=lambda one: keys[one[0]])
+
+
+_PACK_VERSION = re.compile(r"@\d+")
+"""In an entry's name: a new version keeps the names of the entries that it keeps."""
 
 
 def _fits(entry: Entry, setting: Setting, slots: frozenset[str], type: ValueType | None) -> bool:

@@ -6,6 +6,7 @@ A rule can't act if its schedule is never due, or if the bounds or the guard wou
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import pairwise
 
@@ -16,6 +17,8 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.bounds import DEFAULT, NO_NUMBER, holds_boolean
 from crosswind.injectors.guard.tool_classes import classify, find_declared, may_fault
 from crosswind.injectors.operator import Registered
+from crosswind.injectors.packs.load import load_all
+from crosswind.injectors.packs.parts import OPERATORS
 from crosswind.injectors.profiles.errors import InvalidField, refuse_if
 from crosswind.injectors.profiles.located_yaml import Path
 from crosswind.injectors.profiles.model import Companion, Compose, Profile, Rule
@@ -106,6 +109,8 @@ def _check_rule(profile: Profile, rule: Companion, path: Path) -> list[str]:
     refuse_if(unwritten, (*path, "prompt"), rule.prompt, "no model writes for this operator: remove it")
     for entry in entries:
         _check_options(entry, rule, (*path, "options"))
+    if rule.entries:
+        _check_entries(names, rule, (*path, "entries"))
     mark = rule.where.observation
     misplaced = bool(mark) and not all(_keeps_results(entry) for entry in entries)
     fix = "only what adds to tools' results, as `state.*` does, acts on observations: remove it"
@@ -178,6 +183,30 @@ def _check_options(entry: Registered, rule: Companion, path: Path) -> None:
             raise InvalidField((*path, option), value, fix) from error
         as_number = holds_boolean(value) and not holds_boolean(getattr(made, option))
         refuse_if(as_number, (*path, option), value, f"is wrong: {NO_NUMBER}")
+
+
+def _check_entries(names: Sequence[str], rule: Companion, path: Path) -> None:
+    """Refuse names that no entry has which these operators draw."""
+    drawing = [name for name in names if name in OPERATORS and name != LOGS]
+    fix = "this operator draws no entries of phrase packs: remove it"
+    refuse_if(not drawing, path, None, fix)
+    fix = "observations draw from all entries: remove it"
+    refuse_if(bool(rule.where.observation), path, None, fix)
+    known = [
+        f"{pack.name}#{entry.id}"
+        for pack in load_all()
+        for entry in pack.entries
+        if entry.operator in drawing
+    ]
+    for name in rule.entries:
+        if not any(fnmatchcase(one, name) for one in known):
+            near = get_close_matches(name, known, n=1) or known[:1]
+            fix = f"this operator draws no such entry: name one as {near[0]!r} is named"
+            raise InvalidField((*path, name), None, fix)
+
+
+LOGS = "tool.context_pressure"
+"""Its draws keep a seed, not the lines of a log."""
 
 
 def _keeps_results(entry: Registered) -> bool:

@@ -58,6 +58,9 @@ class Companion(_Model):
     where: Where = Where()
     options: dict[str, Any] = Field(default_factory=dict)
     """The operator's own settings, by name; `crosswind noise show` lists them. Absent: its defaults."""
+    entries: dict[str, Annotated[Real, Field(ge=0, allow_inf_nan=False)]] = Field(default_factory=dict)
+    """Weights of phrase pack entries by name, `en/travel#same-001`, or glob. One that isn't named has weight
+    1; one of weight 0 isn't drawn."""
     prompt: str = Field("", max_length=4000)
     """What a model is told besides, where one writes for the operator: the manner, the field, the voice."""
 

@@ -21,7 +21,7 @@ from crosswind.injectors.operators.schema.added_tools import (
     draw_place,
 )
 from crosswind.injectors.operators.schema.names import join_words, list_variants, split_words
-from crosswind.injectors.packs.draw import Setting
+from crosswind.injectors.packs.draw import Setting, list_named, shuffle_entries
 from crosswind.injectors.packs.load import load
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.packs.parts import Domain
@@ -42,11 +42,7 @@ _Named = tuple[str, Entry]
 def _list_entries(setting: Setting, domains: Sequence[Domain]) -> list[_Named]:
     """The tools of these domains' packs that fit beside the declared ones."""
     packs = [pack for domain in domains if (pack := load(setting.language, domain)) is not None]
-    return [
-        (f"{pack.name}@{pack.version}#{entry.id}", entry)
-        for pack in packs
-        for entry in pack.select(*PART, setting.half)
-    ]
+    return [one for pack in packs for one in list_named(pack, *PART, setting)]
 
 
 def _name_like(key: str, target: ToolTarget) -> str:
@@ -60,7 +56,7 @@ def _draw_tools(
     """Draw so many of the entries, each with parameters and a place. Those that the session has met come
     last; names that are taken don't come."""
     found: dict[str, _Named] = {}
-    shuffled = rng.shuffled(entries)
+    shuffled = shuffle_entries(rng, entries, target.branch.entries)
     met = target.branch.phrases
     for name, entry in sorted(shuffled, key=lambda one: one[0] in met):
         shown = _name_like(entry.key, target)

@@ -31,7 +31,7 @@ from crosswind.injectors.operators.words.scenes import (
     SHOP_PRAISE,
     SHOP_PRODUCTS,
 )
-from crosswind.injectors.packs.draw import fill, list_fitting
+from crosswind.injectors.packs.draw import fill, list_fitting, shuffle_entries
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
@@ -101,7 +101,8 @@ class IrrelevantState:
         fitting = list_fitting(setting, "state.irrelevant", "field")
         entries = [one for one in fitting if one[0] not in target.branch.phrases] or list(fitting)
         draw_facts = _draw_fields if scene is Scene.DATA else _draw_lines
-        names, added = draw_facts(target.text, rng.shuffled(entries), volume / ELSEWHERE, rng)
+        shuffled = shuffle_entries(rng, entries, setting.entries)
+        names, added = draw_facts(target.text, shuffled, volume / ELSEWHERE, rng)
         if not added:
             return None
         edits = [make_edit(at, "", text) for at, text in sorted(added, key=lambda one: one[0])]

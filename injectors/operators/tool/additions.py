@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from crosswind.injectors.conversation import Site, ToolList
 from crosswind.injectors.operator import operator
@@ -25,7 +25,7 @@ from crosswind.injectors.operators.tool.canary import draw_canary
 from crosswind.injectors.operators.words.results import INSTRUCTIONS, LOGS
 from crosswind.injectors.packs.draw import Setting, draw_phrase, fill, list_fitting, make_setting
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Effect, Half, Recovery, Result, ToolResultTarget
+from crosswind.injectors.targets import Draw, Effect, EntryWeights, Half, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.text.languages import Language
 
@@ -114,10 +114,10 @@ def _write_log(seed: int, start: int, half: Half, size: int) -> tuple[str, ...]:
     return tuple(lines)
 
 
-@cache
-def _in_english(half: Half) -> Setting:
+@lru_cache(64)
+def _in_english(half: Half, entries: EntryWeights = ()) -> Setting:
     """The setting of logs and instructions, which are in English whatever the conversation's language is."""
-    return make_setting(ToolList(), "", Language.EN, half)
+    return make_setting(ToolList(), "", Language.EN, half, entries=entries)
 
 
 @operator(
@@ -144,7 +144,8 @@ class PromptInjection:
         canary, place = draw_canary(rng), _draw_place(target, INSTRUCTIONS, rng)
         if place is None or canary in target.text:
             return None
-        setting, used = _in_english(target.branch.half), target.branch.phrases
+        branch = target.branch
+        setting, used = _in_english(branch.half, branch.entries), branch.phrases
         phrase = draw_phrase(
             rng, setting, "tool.prompt_injection", "instruction", slots={"canary": canary}, used=used
         )

@@ -25,11 +25,11 @@ from crosswind.injectors.operators.insertion import (
 from crosswind.injectors.operators.model_text import check_general, read_lines
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting
 from crosswind.injectors.operators.tool.described_call import describe_call
-from crosswind.injectors.packs.draw import fill, list_fitting
+from crosswind.injectors.packs.draw import fill, list_fitting, shuffle_entries
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.packs.parts import Domain
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
+from crosswind.injectors.targets import Draw, Effect, EntryWeights, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.text.languages import UNABLE
 from crosswind.injectors.wording import written_form
@@ -82,7 +82,8 @@ class RedundantResult:
         if setting is None:
             return {"phrases": [], "added": [], UNABLE: NO_PACK}
         fitting = list_fitting(setting, "tool.redundant", "field")
-        entries = _shuffle([one for one in fitting if one[0] not in target.branch.phrases] or fitting, rng)
+        unmet = [one for one in fitting if one[0] not in target.branch.phrases] or fitting
+        entries = _shuffle(unmet, rng, setting.entries)
         fields = _Fields(text, rng, room)
         if is_container(value):
             records = _find_records(text, value)
@@ -99,10 +100,14 @@ class RedundantResult:
         return Result(after, note)
 
 
-def _shuffle(entries: Sequence[tuple[str, Entry]], rng: SeededRandom) -> list[tuple[str, Entry]]:
+def _shuffle(
+    entries: Sequence[tuple[str, Entry]], rng: SeededRandom, weights: EntryWeights
+) -> list[tuple[str, Entry]]:
     """The entries in random order, those of the domain earlier than the general ones."""
-    weights = [rng.uniform() * (GENERAL_LATER if f"/{Domain.GENERAL}@" in name else 1) for name, _ in entries]
-    return [one for _, one in sorted(zip(weights, entries, strict=True), key=lambda one: one[0])]
+    if weights:
+        return shuffle_entries(rng, entries, weights)
+    keys = [rng.uniform() * (GENERAL_LATER if f"/{Domain.GENERAL}@" in name else 1) for name, _ in entries]
+    return [one for _, one in sorted(zip(keys, entries, strict=True), key=lambda one: one[0])]
 
 
 GENERAL_LATER = 2.5

@@ -149,6 +149,18 @@ async def test_a_pack_of_another_version_is_named(tmp_path: Path) -> None:
     assert "taken from the record: user.redundant, drawn from the pack en/travel@0 (version " in result.stdout
 
 
+async def test_the_entries_that_a_rule_may_draw_are_recomputed(tmp_path: Path) -> None:
+    rule = "{operator: user.redundant, severity: 1.0, entries: {'*#again-*': 0, '*#chat-*1': 5}}"
+    async with upstream() as app, gateway(tmp_path, app, noise=f"name: t\nrules: [{rule}]\n") as running:
+        await led(running, "s")
+        await running.flush()
+    result = await replayed(tmp_path, "s")
+    assert result.exit_code == 0, result.output
+    entries = "json_set(plan_json, '$.rules[0].entries', json_object('*', 0))"
+    tamper(tmp_path, f"UPDATE session SET plan_json = {entries}")
+    assert (await replayed(tmp_path, "s")).exit_code == 1
+
+
 async def test_a_session_begun_before_goes_on_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
