@@ -66,6 +66,29 @@ class _ClientMetrics:
                 self._refused.labels(table.plane.value, refusal.value).inc(count)
 
 
+class _UpstreamMetrics:
+    """Which replicas are up, sampled from the upstreams."""
+
+    def __init__(self, metrics: Metrics, read_states: Callable[[], UpstreamStates]) -> None:
+        self._read_states = read_states
+        self._up = metrics.gauge(
+            "crosswind_upstream_up",
+            "1 while a replica is held to be up, by every process that asks it",
+            "upstream",
+            "replica",
+            over_processes="livemin",
+        )
+        self._known: set[tuple[str, str]] = set()
+
+    def sample(self) -> None:
+        states = self._read_states()
+        up = {(name, base): state.up for name, bases in states.items() for base, state in bases.items()}
+        for replica in self._known | up.keys():
+            # A replica that is no longer configured has no value.
+            self._up.labels(*replica).set(up.get(replica, math.nan))
+        self._known |= up.keys()
+
+
 class Metrics:
     """One registry per gateway, so that several can live in one process."""
 
@@ -117,21 +140,14 @@ class Metrics:
         self.texts = self.counter(
             "crosswind_noise_texts", "Texts that the noise model was asked for", "outcome"
         )
-        self.in_flight, self._upstreams = 0, upstreams
-        self._upstream_up = self.gauge(
-            "crosswind_upstream_up",
-            "1 while a replica is held to be up, by every process that asks it",
-            "upstream",
-            "replica",
-            over_processes="livemin",
-        )
-        self._replicas: set[tuple[str, str]] = set()
+        self.in_flight = 0
         self._sampled_gauges = self._make_sampled_gauges(recorder, live_sessions, trust)
         self._sampled_totals = self._make_sampled_totals(recorder)
         self._totals: dict[Counter, int] = defaultdict(int)
         self._uncounted: dict[Counter, int] = defaultdict(int)
         """What is added to counters when they are read: each addition takes a lock."""
         self._clients = _ClientMetrics(self, connections)
+        self._upstreams = _UpstreamMetrics(self, upstreams)
 
     def counter(self, name: str, about: str, *labels: str) -> Counter:
         return Counter(name, about, labels, registry=self.registry)
@@ -240,12 +256,7 @@ class Metrics:
             counter.inc(total - self._totals[counter])
             self._totals[counter] = total
         self._clients.sample()
-        states = self._upstreams()
-        up = {(name, base): state.up for name, bases in states.items() for base, state in bases.items()}
-        for labels in self._replicas | up.keys():
-            # A replica that is no longer configured has no value.
-            self._upstream_up.labels(*labels).set(up.get(labels, math.nan))
-        self._replicas |= up.keys()
+        self._upstreams.sample()
 
     def text(self) -> bytes:
         """The metrics of this process in Prometheus' text format."""
