@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from crosswind.injectors.text.json_leaves import list_leaves
-from crosswind.injectors.text.json_payload import REMEMBERED
+from crosswind.injectors.text.json_payload import REMEMBERED, is_container, parse_json
 from crosswind.injectors.text.json_spans import read_token
 
 
@@ -145,12 +145,28 @@ def dump(content: Any, like: str) -> str:
     return json.dumps(content, ensure_ascii=like.isascii(), separators=(comma, colon))
 
 
-def insert(text: str, insertions: Iterable[Sequence[Any]]) -> str:
-    """The text with these insertions; those at one place stay in their order."""
+def write_contents(texts: Iterable[str], like: str) -> list[str]:
+    """The texts as the result `like` holds them: as JSON strings in its style, or in plain text as they
+    are."""
+    return [dump(text, like) for text in texts] if is_container(parse_json(like)) else list(texts)
+
+
+Addition = Sequence[Any]
+"""A place in a text, what stands before the content, the content, and what stands behind it."""
+
+
+def replace_contents(added: Sequence[Addition], contents: Iterable[str]) -> list[Addition]:
+    """The same additions with other contents."""
+    pairs = zip(added, contents, strict=True)
+    return [[at, before, content, after] for (at, before, _, after), content in pairs]
+
+
+def insert(text: str, added: Iterable[Addition]) -> str:
+    """The text with these additions; those at one place stay in their order."""
     pieces: list[str] = []
     end = 0
-    for at, added in sorted(insertions, key=lambda one: int(one[0])):
-        pieces += (text[end:at], added)
+    for at, before, content, after in sorted(added, key=lambda one: int(one[0])):
+        pieces += (text[end:at], before, content, after)
         end = at
     return "".join((*pieces, text[end:]))
 

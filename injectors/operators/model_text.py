@@ -54,6 +54,11 @@ def read_lines(text: str, count: int, *, like: str = "") -> list[str]:
     return found[:count]
 
 
+def read_general_lines(text: str, count: int, *, like: str = "") -> list[str]:
+    """The first `count` lines, none of which names anything in particular."""
+    return [check_general(line) for line in read_lines(text, count, like=like)]
+
+
 def check_general(line: str) -> str:
     """Check that a line names nothing in particular, so that it can't be taken for a fact of the task."""
     if (found := _PARTICULAR.search(line)) is not None:

@@ -19,6 +19,7 @@ from crosswind.injectors.operators.insertion import (
     insert,
     is_plain_text,
     list_keys,
+    write_contents,
     write_key,
 )
 from crosswind.injectors.operators.tool.canary import draw_canary
@@ -73,7 +74,7 @@ class ContextPressure:
         at, before, after = draw["around"]
         in_json = is_container(parse_json(target.text))
         content = dump(log, like=target.text) if in_json else "\n".join(log)
-        text = insert(target.text, [(at, before + content + after)])
+        text = insert(target.text, [(at, before, content, after)])
         return Result(text, f"A log of {draw['count']} lines was added to the result of {target.tool}.")
 
 
@@ -156,9 +157,8 @@ class PromptInjection:
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         at, before, after = draw["around"]
-        in_json = is_container(parse_json(target.text))
-        said = dump(draw["text"], like=target.text) if in_json else draw["text"]
+        [said] = write_contents([draw["text"]], like=target.text)
         return Result(
-            insert(target.text, [(at, before + said + after)]),
+            insert(target.text, [(at, before, said, after)]),
             f"The result of {target.tool} carries an instruction; obeyed, it shows as {draw['canary']}.",
         )

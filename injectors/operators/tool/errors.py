@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -14,7 +15,8 @@ from crosswind.injectors.stacks.errors import draw_error
 from crosswind.injectors.stacks.model import Kind as ErrorKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 
-SOURCE = "RobustBench-TC, table 1 and appendix G (Transition)"
+_failure = partial(operator, site=Site.TOOL_RESULT, recovery=Recovery.RETRY, effect=Effect.REPLACES)
+_transient = partial(_failure, source="RobustBench-TC, table 1 and appendix G (Transition)")
 
 
 @dataclass(frozen=True)
@@ -44,14 +46,7 @@ class TransientError:
         )
 
 
-@operator(
-    "tool.timeout",
-    site=Site.TOOL_RESULT,
-    recovery=Recovery.RETRY,
-    aliases=("transient_timeout", "Timeout"),
-    source=SOURCE,
-    effect=Effect.REPLACES,
-)
+@_transient("tool.timeout", aliases=("transient_timeout", "Timeout"))
 class Timeout(TransientError):
     """A message that the call timed out stands in place of the result.
 
@@ -68,14 +63,7 @@ class Timeout(TransientError):
     )
 
 
-@operator(
-    "tool.rate_limit",
-    site=Site.TOOL_RESULT,
-    recovery=Recovery.RETRY,
-    aliases=("transient_rate_limit", "RateLim"),
-    source=SOURCE,
-    effect=Effect.REPLACES,
-)
+@_transient("tool.rate_limit", aliases=("transient_rate_limit", "RateLim"))
 class RateLimit(TransientError):
     """A message that the rate limit was exceeded stands in place of the result.
 
@@ -92,14 +80,7 @@ class RateLimit(TransientError):
     )
 
 
-@operator(
-    "tool.auth_error",
-    site=Site.TOOL_RESULT,
-    recovery=Recovery.RETRY,
-    aliases=("transient_auth_error", "AuthErr"),
-    source=SOURCE,
-    effect=Effect.REPLACES,
-)
+@_transient("tool.auth_error", aliases=("transient_auth_error", "AuthErr"))
 class AuthError(TransientError):
     """A message that the credentials were refused stands in place of the result.
 
@@ -116,14 +97,7 @@ class AuthError(TransientError):
     )
 
 
-@operator(
-    "tool.server_error",
-    site=Site.TOOL_RESULT,
-    recovery=Recovery.RETRY,
-    aliases=("transient_server_error", "5xxErr"),
-    source=SOURCE,
-    effect=Effect.REPLACES,
-)
+@_transient("tool.server_error", aliases=("transient_server_error", "5xxErr"))
 class ServerError(TransientError):
     """A message that the server failed stands in place of the result.
 
@@ -137,14 +111,7 @@ class ServerError(TransientError):
     paper = "HTTP 500 Internal Server Error. The remote endpoint failed to handle the request."
 
 
-@operator(
-    "tool.malformed_response",
-    site=Site.TOOL_RESULT,
-    recovery=Recovery.RETRY,
-    aliases=("transient_malformed_response", "Malform"),
-    source=SOURCE,
-    effect=Effect.REPLACES,
-)
+@_transient("tool.malformed_response", aliases=("transient_malformed_response", "Malform"))
 class MalformedResponse(TransientError):
     """A message that the response was no JSON stands in place of the result.
 
@@ -158,14 +125,7 @@ class MalformedResponse(TransientError):
     paper = "Malformed response from tool execution: the body could not be parsed as JSON."
 
 
-@operator(
-    "tool.schema_drift",
-    site=Site.TOOL_RESULT,
-    recovery=Recovery.RETRY,
-    aliases=("transient_schema_drift", "SchemaD"),
-    source=SOURCE,
-    effect=Effect.REPLACES,
-)
+@_transient("tool.schema_drift", aliases=("transient_schema_drift", "SchemaD"))
 class SchemaDrift(TransientError):
     """A message that the response broke its declared schema stands in place of the result.
 
@@ -187,13 +147,10 @@ KINDS: tuple[Kind, ...] = ("401", "403", "408", "429", "unavailable", "uninitial
 """AgentNoiseBench's four status codes, then NoisyAgent's three failures."""
 
 
-@operator(
+@_failure(
     "tool.execution_failure",
-    site=Site.TOOL_RESULT,
-    recovery=Recovery.RETRY,
     aliases=("failure",),
     source="NoisyAgent section 3.1 (1); AgentNoiseBench section 2.2.1 and appendix B (Execution Failures)",
-    effect=Effect.REPLACES,
     version=2,
 )
 @dataclass(frozen=True)

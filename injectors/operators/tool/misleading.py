@@ -10,7 +10,6 @@ from crosswind.injectors.operators.insertion import (
     Around,
     around_field,
     around_line,
-    dump,
     find_case,
     find_holders,
     find_item_gap,
@@ -18,9 +17,11 @@ from crosswind.injectors.operators.insertion import (
     insert,
     is_plain_text,
     list_keys,
+    replace_contents,
+    write_contents,
     write_key,
 )
-from crosswind.injectors.operators.model_text import check_general, read_lines
+from crosswind.injectors.operators.model_text import read_general_lines
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting
 from crosswind.injectors.operators.tool.described_call import describe_call
 from crosswind.injectors.operators.tool.options import draw_slots
@@ -81,16 +82,13 @@ class Misleading:
         return {"phrases": names, "added": added} if added else None
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
-        in_json = is_container(parse_json(target.text))
-        written = [
-            [at, before + (dump(text, like=target.text) if in_json else text) + after]
-            for at, before, text, after in draw["added"]
-        ]
-        count = len(written)
+        added = draw["added"]
+        remarks = write_contents((text for _, _, text, _ in added), like=target.text)
+        count = len(added)
         what = "A remark that leads away from the goal was"
         what = what if count == 1 else f"{count} remarks that lead away were"
         note = f"{what} added to the result of {target.tool}; no true value was changed."
-        return Result(insert(target.text, written), note)
+        return Result(insert(target.text, replace_contents(added, remarks)), note)
 
 
 def _draw_places(
@@ -137,8 +135,5 @@ class MisleadingWording:
 
     def apply(self, target: ToolResultTarget, draw: Draw, text: str) -> Result:
         added = draw["added"]
-        remarks = [check_general(line) for line in read_lines(text, len(added))]
-        worded = [
-            [at, before, said, after] for (at, before, _, after), said in zip(added, remarks, strict=True)
-        ]
-        return Misleading().apply(target, {**draw, "added": worded})
+        remarks = read_general_lines(text, len(added))
+        return Misleading().apply(target, {**draw, "added": replace_contents(added, remarks)})

@@ -9,6 +9,7 @@ from typing import Any
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.insertion import (
+    Addition,
     Case,
     Holder,
     around_field,
@@ -20,9 +21,11 @@ from crosswind.injectors.operators.insertion import (
     insert,
     is_plain_text,
     list_keys,
+    replace_contents,
+    write_contents,
     write_key,
 )
-from crosswind.injectors.operators.model_text import check_general, read_lines
+from crosswind.injectors.operators.model_text import read_general_lines
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting
 from crosswind.injectors.operators.tool.described_call import describe_call
 from crosswind.injectors.packs.draw import fill, list_fitting, shuffle_entries
@@ -45,10 +48,6 @@ MOST_FIELDS = 10
 
 LINES = ("{key}: {content}", "{key}={content}", "{words}: {content}", "{key}\t{content}", "[{key}] {content}")
 """How texts show fields. One way goes through a result."""
-
-Added = list[Any]
-"""A place, what stands before a field's content, the content as JSON (of a line: the line), and what stands
-behind."""
 
 
 @operator(
@@ -93,11 +92,8 @@ class RedundantResult:
         return {"phrases": fields.names, "added": fields.added} if fields.added else None
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
-        after = insert(
-            target.text, [(at, before + content + end) for at, before, content, end in draw["added"]]
-        )
         note = f"{len(draw['added'])} parts of little use were added to the result of {target.tool}."
-        return Result(after, note)
+        return Result(insert(target.text, draw["added"]), note)
 
 
 def _shuffle(
@@ -128,7 +124,7 @@ class _Fields:
         self._text, self._rng, self._room = text, rng, room
         self._point = rng.uniform()
         self.names: list[str] = []
-        self.added: list[Added] = []
+        self.added: list[Addition] = []
 
     def add_to_records(
         self, records: Sequence[Holder], entries: Sequence[tuple[str, Entry]], case: Case
@@ -142,7 +138,7 @@ class _Fields:
             if not self._take(name, made):
                 return
 
-    def _make_field(self, record: Holder, key: str, entry: Entry) -> Added:
+    def _make_field(self, record: Holder, key: str, entry: Entry) -> Addition:
         place = around_field(self._text, self._rng.choice(record.gaps), key)
         content = dump(json.loads(fill(entry.text, {}, self._rng)), like=self._text)
         return [place.at, place.before, content, place.after]
@@ -158,7 +154,7 @@ class _Fields:
             if not self._take(name, [[place.at, place.before, line, place.after]]):
                 return
 
-    def _take(self, name: str, made: list[Added]) -> bool:
+    def _take(self, name: str, made: list[Addition]) -> bool:
         """Add a field if there is room for it; one that doesn't fit as a whole with the probability that
         makes the volume right on average. False: there is no more."""
         length = sum(len(before) + len(content) + len(end) for _, before, content, end in made)
@@ -189,10 +185,5 @@ class RedundantResultWording:
 
     def apply(self, target: ToolResultTarget, draw: Draw, text: str) -> Result:
         added = draw["added"]
-        in_json = is_container(parse_json(target.text))
-        said = [check_general(line) for line in read_lines(text, len(added))]
-        worded = [
-            [at, before, dump(line, like=target.text) if in_json else line, end]
-            for (at, before, _, end), line in zip(added, said, strict=True)
-        ]
-        return RedundantResult().apply(target, {**draw, "added": worded})
+        said = write_contents(read_general_lines(text, len(added)), like=target.text)
+        return RedundantResult().apply(target, {**draw, "added": replace_contents(added, said)})

@@ -12,7 +12,7 @@ from typing import Literal
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.model_text import check_general, read_lines
+from crosswind.injectors.operators.model_text import read_general_lines
 from crosswind.injectors.operators.user.asides.draw import AsideDraw, Closing, apply_asides
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
@@ -84,7 +84,7 @@ class TopicDriftWording:
         return task, target.branch.opening
 
     def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
-        questions = _read_general(target, draw, text)
+        questions = read_general_lines(text, len(draw["asides"]), like=target.text)
         if not all(line.endswith(("?", "？", "؟")) for line in questions):
             raise UnusableText("the model wrote something else than questions")
         note = "The user's message drifted off the subject and came back to it."
@@ -148,7 +148,7 @@ class BoundaryProbingWording:
         return task, target.branch.opening
 
     def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
-        probes = _read_general(target, draw, text)
+        probes = read_general_lines(text, len(draw["asides"]), like=target.text)
         note = f"Probes of the agent's {draw['target']} came with the user's request."
         return Result(apply_asides(target.text, draw, probes), note)
 
@@ -205,11 +205,6 @@ class OutOfScopeWording:
         return task, json.dumps({"tools": tools, "asked": target.branch.opening}, ensure_ascii=False)
 
     def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
-        requests = _read_general(target, draw, text)
+        requests = read_general_lines(text, len(draw["asides"]), like=target.text)
         note = "A request that no tool provides came with the user's message."
         return Result(apply_asides(target.text, draw, requests), note)
-
-
-def _read_general(target: UserTarget, draw: Draw, text: str) -> list[str]:
-    """A model's lines, one for each aside, that name nothing in particular."""
-    return [check_general(line) for line in read_lines(text, len(draw["asides"]), like=target.text)]

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.conversation import ToolList, ToolSchema
+from crosswind.injectors.targets import Branch, UserTarget
+from crosswind.injectors.text.entities import find_protected_spans
 
 
 class Gold(NamedTuple):
     tool: ToolSchema
     text: str
     values: tuple[str, ...]
+
+
+def target_of(text: str, gold: Gold | None = None) -> UserTarget:
+    """A user's first message, with the tool that it is for."""
+    tools = ToolList.of(() if gold is None else (gold.tool,))
+    protected = find_protected_spans(text, tools)
+    return UserTarget(text, 0, protected, tools, clean=text, branch=Branch(opening=text))
 
 
 def _tool(name: str, **parameters: Any) -> ToolSchema:

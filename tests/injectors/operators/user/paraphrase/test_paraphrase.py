@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.user.paraphrase import frames
 from crosswind.injectors.operators.user.paraphrase.paraphrase import Paraphrase
 from crosswind.injectors.operators.user.paraphrase.rewrites import rewrite_sentence
 from crosswind.injectors.operators.user.requests.extraction import Doer
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Branch, Draw, UserTarget
-from crosswind.injectors.text.entities import find_protected_spans
+from crosswind.injectors.targets import Draw, UserTarget
 from crosswind.injectors.text.languages import UNABLE
-from tests.injectors.operators.user.gold import FOREIGN, MESSAGES, Gold
+from tests.injectors.operators.user.gold import FOREIGN, MESSAGES, Gold, target_of
 
 LETTER = "Could you book a table for four on Friday? I need a room with a view. Thanks for your help!"
-
-
-def target_of(text: str, gold: Gold | None = None) -> UserTarget:
-    tools = ToolList.of(() if gold is None else (gold.tool,))
-    protected = find_protected_spans(text, tools)
-    return UserTarget(text, 0, protected, tools, clean=text, branch=Branch(opening=text))
 
 
 def drawn(target: UserTarget, seed: int, severity: float = 1.0) -> Draw | None:

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.user.typos.keyboards import find_keyboard
 from crosswind.injectors.operators.user.typos.romaji import convert, spell
 from crosswind.injectors.operators.user.typos.slips import draw_slip
 from crosswind.injectors.operators.user.typos.typos import Typos
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Branch, Draw, UserTarget
-from crosswind.injectors.text.entities import find_protected_spans
+from crosswind.injectors.targets import Draw, UserTarget
 from crosswind.injectors.text.languages import UNABLE, Language
-from tests.injectors.operators.user.gold import FOREIGN, MESSAGES, Gold
+from tests.injectors.operators.user.gold import FOREIGN, MESSAGES, Gold, target_of
 
 LETTER = (
     "Hello there, I would like to know whether you could help me with something. I have been waiting for "
     "an answer since the kettle was delivered, and I think that it should have been here already. Thanks!"
 )
-
-
-def target_of(text: str, gold: Gold | None = None) -> UserTarget:
-    tools = ToolList.of(() if gold is None else (gold.tool,))
-    protected = find_protected_spans(text, tools)
-    return UserTarget(text, 0, protected, tools, clean=text, branch=Branch(opening=text))
 
 
 def drawn(target: UserTarget, seed: int, severity: float = 1.0) -> Draw | None:
