@@ -192,21 +192,9 @@ _LEAD = re.compile(
     r"automatically|safely|always|be|able|your|needs?|need)\s+)*",
 )
 _DOING = frozenset(
-    [
-        "run",
-        "runs",
-        "execute",
-        "executes",
-        "perform",
-        "performs",
-        "do",
-        "does",
-        "make",
-        "makes",
-        "issue",
-        "issues",
-        "submit",
-    ]
+    """
+    run runs execute executes perform performs do does make makes issue issues submit
+    """.split()
 )
 """What is done is said by the words behind: `Run a read-only query`, `Performs a search`."""
 

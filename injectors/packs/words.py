@@ -37,7 +37,7 @@ _STOP_WORDS = {
         them then there there's these they they're thing things this those though through to too under until
         up us use very want was wasn't we we're were what what's when where whether which while who whose why
         will with won't would wouldn't yet you you'd you'll you're you've your yours
-        """.split()  # noqa: SIM905
+        """.split()
     ),
     Language.DE: frozenset(
         """
@@ -54,7 +54,7 @@ _STOP_WORDS = {
         wann war wäre waren warum was weg weil weiter welche welcher welches wem wen wenig wenn wer werde
         werden wie wieder will wir wird wirst wo wohl wollen wollte würde würden würdest zu zum zur zwar
         zwischen
-        """.split()  # noqa: SIM905
+        """.split()
     ),
     Language.FR: frozenset(
         """
@@ -67,7 +67,7 @@ _STOP_WORDS = {
         quelques quels qui quoi rien sa sais sait sans se sera serai serait ses si soi soit son sont sous
         suis sur ta te tes toi ton toujours tous tout toute toutes très tu un une va vais vers veux vos votre
         voudrais vous vu
-        """.split()  # noqa: SIM905
+        """.split()
     ),
     Language.ES: frozenset(
         """
@@ -85,7 +85,7 @@ _STOP_WORDS = {
         sus suya suyo sólo tal también tampoco tan tanta tanto tendría tendrías tener tenga tengo tenía
         tiene tienen tienes toda todas todavía todo todos tras tus tuya tuyo una unas uno unos usted ustedes
         vamos van vas vaya vea ver voy
-        """.split()  # noqa: SIM905
+        """.split()
     ),
     Language.AR: frozenset(
         """
@@ -96,7 +96,7 @@ _STOP_WORDS = {
         لكنه لكنها لم لما لماذا لن لنا له لها لهم لو لي ليس ليست ليش ما ماذا متي مثل مثله مجرد مره مع
         معك معه معي من منذ منك منه منها مني مين نحن نحو نعم نفس نفسه هاي هذا هذه هذي هل هم هنا هناك هو هي وان
         وقد وكان وكل ولا ولكن ولم ولو وما ومن وهذا وهذه وهو وهي يا يعني يكون يمكن
-        """.split()  # noqa: SIM905
+        """.split()
     ),
 }
 _VALUE_WORDS = {
@@ -105,7 +105,7 @@ _VALUE_WORDS = {
         two three four five six seven eight nine ten eleven twelve twenty thirty hundred thousand dozen
         monday tuesday wednesday thursday friday saturday sunday today yesterday tomorrow tonight
         january february april june july august september october november december
-        """.split()  # noqa: SIM905
+        """.split()
     ),
     Language.DE: frozenset(
         """
@@ -114,7 +114,7 @@ _VALUE_WORDS = {
         montags dienstags mittwochs donnerstags freitags samstags sonnabends sonntags
         heute gestern vorgestern morgen übermorgen
         januar februar märz april mai juni juli august september oktober november dezember
-        """.split()  # noqa: SIM905
+        """.split()
     ),
     Language.FR: frozenset(
         """
@@ -124,7 +124,7 @@ _VALUE_WORDS = {
         dimanches aujourd'hui hier demain midi minuit
         janvier février fevrier mars avril mai juin juillet août aout septembre octobre novembre décembre
         decembre
-        """.split()  # noqa: SIM905
+        """.split()
     ),
     Language.ES: frozenset(
         """
@@ -135,7 +135,7 @@ _VALUE_WORDS = {
         lunes martes miércoles miercoles jueves viernes sábado sabado domingo sábados sabados domingos
         hoy ayer anteayer mañana mañanas mediodía mediodia medianoche
         enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre
-        """.split()  # noqa: SIM905
+        """.split()
     ),
 }
 """Numbers and days in words, "ß" as "ss". "March" and "May" mean too much else."""

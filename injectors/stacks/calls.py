@@ -74,19 +74,10 @@ _UTILITIES = {
 """The programs that do what tools' names say."""
 _RUNNING = _words("run execute exec eval")
 _COMMAND_KEYS = ("command", "cmd", "script", "commands")
-_PATH_KEYS = (
-    *(
-        "path",
-        "file_path",
-        "filepath",
-        "file",
-        "filename",
-        "file_name",
-        "dir",
-        "directory",
-        "folder",
-        "source",
-    ),
+_PATH_KEYS = tuple(
+    """
+    path file_path filepath file filename file_name dir directory folder source
+    """.split()
 )
 
 

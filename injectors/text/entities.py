@@ -48,7 +48,7 @@ MEANING_WORDS = frozenset(
     first second fourth fifth last next monday tuesday wednesday thursday friday saturday sunday today
     tomorrow yesterday tonight noon midnight january february march april may june july august september
     october november december all any both each every more less least most before after until since
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """Small words that decide what a request means: never changed, and never the result of a typo."""
 
@@ -111,7 +111,7 @@ OPENERS = frozenset(
     trouvez trouvez-moi utilise verbinde vergleiche verifica verlängere verschicke verschiebe vire
     vérifie vérifiez wechsle wiederhole zahle zeigen zähle ändere ändern écris écrivez éteins öffne
     öffnen überprüfe übersetze überweise
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """Words that are capitalised only because a sentence begins with them. Another capitalised word may be a
 name."""

@@ -43,7 +43,7 @@ _PLAIN = frozenset(
     """
     could don't hello how i'm it's need please should thank thanks that the these they this those what when
     where which why with would you your
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """Words that hardly any other language has: one of them proves English."""
 _COMMON = frozenset(
@@ -51,7 +51,7 @@ _COMMON = frozenset(
     a all am an and any are as at be been but by can did do does for from get give had has have he her his i
     if in is it its me my no not of on one or our out she so some than then there to up us was we were
     who will
-    """.split()  # noqa: SIM905
+    """.split()
 )
 _FOREIGN = (
     frozenset(
@@ -68,7 +68,7 @@ _FOREIGN = (
     av den det er et ikke jeg med mitt og på til
     bir bu çok için ile mi ne ve var
     dan ini itu saya tidak untuk yang
-    """.split()  # noqa: SIM905
+    """.split()
     )
     - _COMMON
     - {"non", "mi", "na", "var", "mis", "det", "med", "com"}
@@ -142,7 +142,7 @@ _SMALL: dict[Language, frozenset[str]] = {
         kannst können mal man mein meine meinen mich mir mit möchte nach nicht noch nur oder schon sein sich
         sie sind so um und uns von vom vor wann war was wenn werden wer wie will wir wird wo würde zu zum zur
         über
-        """.split()  # noqa: SIM905
+        """.split()
     ),
     Language.ES: frozenset(
         """
@@ -150,7 +150,7 @@ _SMALL: dict[Language, frozenset[str]] = {
         estaba estar este esto está estoy favor gracias ha hay he hola la las le lo los me mi mis muy más
         necesito no nos o para pero por porque pueda puede puedes podrías que quiero qué se ser si sin sobre
         son su sus sí también te tengo tu un una unos y ya yo
-        """.split()  # noqa: SIM905
+        """.split()
     ),
     Language.FR: frozenset(
         """
@@ -158,7 +158,7 @@ _SMALL: dict[Language, frozenset[str]] = {
         donne du elle en est et être faire il j'ai j'aimerais je la le les leur ma mais me merci mes moi
         mon ne non nous on ou où par pas peux pour pourrais pouvez qu'il que quel quelle qui quoi sa se si son
         sont suis sur ta te tout tu un une veux voudrais votre vous y à
-        """.split()  # noqa: SIM905
+        """.split()
     ),
 }
 """The small words of each language that is told by them. Some are of several languages."""

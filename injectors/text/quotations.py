@@ -312,7 +312,7 @@ _NO_NAME = frozenset(
     remove rename same second separate several she show single small some specific such that the their them
     then there these they this those three to two up us various was we what where whether which whole with
     wrong you your
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """Words beside such a noun that name nothing."""
 
@@ -321,20 +321,11 @@ _CALLED = r"\b(?:named|called|titled|entitled|labell?ed)\ +([^\W\d_][\w-]*(?:\ [
 _NAMES = re.compile(_BESIDE, re.IGNORECASE), re.compile(_CALLED, re.IGNORECASE)
 _NAMES_IN_LOWER_CASE = re.compile(_BESIDE, re.ASCII), re.compile(_CALLED, re.ASCII)
 
-_NAME_STEMS = (
-    *(
-        "folder",
-        "director",
-        "file",
-        "document",
-        "branch",
-        "repo",
-        "playlist",
-        "channel",
-        "bucket",
-        "database",
-    ),
-    *("workspace", "named", "called", "titled", "label"),
+_NAME_STEMS = tuple(
+    """
+    folder director file document branch repo playlist channel bucket database workspace named called titled
+    label
+    """.split()
 )
 """One of these is in every match of the two."""
 

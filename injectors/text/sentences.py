@@ -94,7 +94,7 @@ _GREETING_WORDS = "|".join(
     hola gracias buen[oa]s estimad[oa]s? 你好 您好 谢谢 多谢 大家好
     こんにちは おはよう こんばんは ありがとう はじめまして お世話 すみません
     مرحبا أهلا اهلا السلام صباح مساء شكرا شكرًا تحية
-    """.split()  # noqa: SIM905
+    """.split()
 )
 _GREETING = re.compile(rf"\W*(?:{_GREETING_WORDS})(?![a-z])", re.IGNORECASE)
 

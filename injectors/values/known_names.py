@@ -47,7 +47,7 @@ GIVEN_NAMES = tuple(
     Leo Linda Lisa Lucas Lucy Maria Mark Martin Mary Max Maya Mia Michael Nina Noah Nora Oliver Olivia Oscar
     Paul Peter Rachel Robert Rosa Ryan Sam Sara Sarah Simon Sofia Sophie Stefan Susan Theo Thomas Tim Tom
     Victor William Zoe
-    """.split()  # noqa: SIM905
+    """.split()
 )
 COUNTRIES = (
     *("Germany", "France", "Spain", "Italy", "Portugal", "Austria", "Poland", "Sweden", "Norway", "Denmark"),

@@ -171,12 +171,12 @@ _HONOURED = re.compile(
     r"[\u4e00-\u9fff]{1,4}(?=さん|様|氏)|(?<=[给找跟约])[王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗][\u4e00-\u9fff](?![\u4e00-\u9fff]?店)"
 )
 """Names of persons, behind which or before which a word tells so."""
-_ENDS_AMOUNT = frozenset("a an ein eine einen".split())  # noqa: SIM905
+_ENDS_AMOUNT = frozenset("a an ein eine einen".split())
 _BEFORE_STRETCH = frozenset(
     """
     about after almost another around at by every for half in is last least most next only over past
     take takes than the this under up wait within für in nach seit vor
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """Words behind which `a week` is a duration; behind an amount it means each."""
 _NO_NAME = frozenset(("I", "OK", "PM", "AM", "Sie", "Ihnen", "Ihr", "Ihre", "Ihren"))
@@ -184,7 +184,7 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?:;]\s+|\n\s*)[\"'“¿¡(]*$")
 _BEFORE_PLACE = frozenset(
     """
     in to from near at around for towards via toward nach von aus bei en a hacia desde à de vers
-    """.split()  # noqa: SIM905
+    """.split()
 )
 _DIRECTIONS = {
     "from": ("origin", "from", "source", "departure", "start"),
@@ -353,7 +353,7 @@ _FAR, _BEHIND = 6, 2
 _PERSONS = frozenset(
     """
     person user username recipient contact receiver sender patient assignee customer employee friend attendees
-    """.split()  # noqa: SIM905
+    """.split()
 )
 
 

@@ -68,7 +68,7 @@ def _find_thing(name: str, type: ValueType, options: tuple[str, ...]) -> str | N
 _SPOKEN = {"num": "number of", "qty": "quantity", "max": "maximum", "min": "minimum", "dest": "destination"}
 _PLURAL = re.compile(r"[^siu]s$")
 _TRAILING = frozenset(
-    "from to by at in on for of with mg kg km cm days hours minutes seconds nights months years str".split()  # noqa: SIM905
+    "from to by at in on for of with mg kg km cm days hours minutes seconds nights months years str".split()
 )
 """Words at a name's end that say less what it is than how it is told."""
 _EMPTY = frozenset(
@@ -113,7 +113,7 @@ _BY_WORD: tuple[tuple[ValueType, frozenset[str]], ...] = tuple(
         ),
     )
 )
-_NAMED_KINDS = frozenset("file folder directory city country region town street".split())  # noqa: SIM905
+_NAMED_KINDS = frozenset("file folder directory city country region town street".split())
 """Kinds that a name's last word hides: `file_name` is a file."""
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _DEPTH = 6
@@ -222,7 +222,7 @@ def _list_said(name: str) -> tuple[str, ...]:
 _ASKING = frozenset(
     """
     is has have include includes included including with add enable enabled want wants need needs required use
-    """.split()  # noqa: SIM905
+    """.split()
 )
 _QUOTED = re.compile(r"[\"'`‘“]([\w -]{2,30})[\"'`’”]")
 _LISTED = re.compile(r"(?:\be\.g\.,? |\bsuch as |\b[Oo]ptions(?: are|:) |\b[Oo]ne of:? )([\w ,-]{3,200})")

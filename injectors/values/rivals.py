@@ -32,7 +32,7 @@ _LONGEST_STEP = 9
 """Days by which a rival date differs at most: a slip, and no other season."""
 
 
-_OF_CITIES = frozenset("city location place destination origin departure arrival from town".split())  # noqa: SIM905
+_OF_CITIES = frozenset("city location place destination origin departure arrival from town".split())
 
 
 def draw_rival(

@@ -4,127 +4,25 @@ from __future__ import annotations
 
 from crosswind.injectors.seeded_random import SeededRandom
 
-_FIRST = (
-    *(
-        "amber",
-        "basalt",
-        "cedar",
-        "cobalt",
-        "copper",
-        "coral",
-        "crimson",
-        "dapple",
-        "ember",
-        "fallow",
-        "flint",
-    ),
-    *(
-        "gentle",
-        "granite",
-        "hazel",
-        "hollow",
-        "indigo",
-        "ivory",
-        "jasper",
-        "juniper",
-        "linen",
-        "lunar",
-        "maple",
-    ),
-    *("marble", "mellow", "misty", "nimble", "ochre", "olive", "opal", "pewter", "quartz", "quiet", "russet"),
-    *(
-        "saffron",
-        "sandy",
-        "silent",
-        "slate",
-        "solar",
-        "spruce",
-        "tawny",
-        "umber",
-        "velvet",
-        "walnut",
-        "willow",
-    ),
+_FIRST = tuple(
+    """
+    amber basalt cedar cobalt copper coral crimson dapple ember fallow flint gentle granite hazel hollow
+    indigo ivory jasper juniper linen lunar maple marble mellow misty nimble ochre olive opal pewter quartz
+    quiet russet saffron sandy silent slate solar spruce tawny umber velvet walnut willow
+    """.split()
 )
-_SECOND = (
-    *(
-        "anchor",
-        "badger",
-        "beacon",
-        "bramble",
-        "canyon",
-        "comet",
-        "condor",
-        "delta",
-        "dune",
-        "falcon",
-        "fern",
-    ),
-    *(
-        "finch",
-        "fjord",
-        "glacier",
-        "harbor",
-        "heron",
-        "island",
-        "kestrel",
-        "lagoon",
-        "lantern",
-        "lynx",
-        "meadow",
-    ),
-    *(
-        "meteor",
-        "orchard",
-        "osprey",
-        "otter",
-        "pebble",
-        "pine",
-        "prairie",
-        "raven",
-        "ridge",
-        "river",
-        "rocket",
-    ),
-    *("sparrow", "spindle", "summit", "thicket", "thistle", "timber", "tundra", "valley", "violet", "walrus"),
+_SECOND = tuple(
+    """
+    anchor badger beacon bramble canyon comet condor delta dune falcon fern finch fjord glacier harbor heron
+    island kestrel lagoon lantern lynx meadow meteor orchard osprey otter pebble pine prairie raven ridge
+    river rocket sparrow spindle summit thicket thistle timber tundra valley violet walrus
+    """.split()
 )
-_SYLLABLES = (
-    *(
-        "ba",
-        "cor",
-        "del",
-        "fi",
-        "gra",
-        "hul",
-        "jo",
-        "kem",
-        "lir",
-        "mo",
-        "nax",
-        "or",
-        "pel",
-        "qui",
-        "ros",
-        "sta",
-    ),
-    *(
-        "tum",
-        "ul",
-        "ven",
-        "wic",
-        "yor",
-        "zel",
-        "bri",
-        "dov",
-        "esk",
-        "fen",
-        "gol",
-        "har",
-        "ib",
-        "jun",
-        "kra",
-        "lom",
-    ),
+_SYLLABLES = tuple(
+    """
+    ba cor del fi gra hul jo kem lir mo nax or pel qui ros sta tum ul ven wic yor zel bri dov esk fen gol har
+    ib jun kra lom
+    """.split()
 )
 
 

@@ -201,51 +201,13 @@ TYPED = {
 }
 """Words that names end with, by their type."""
 
-VARIANTS = (
-    *(
-        "v2",
-        "v3",
-        "v1",
-        "batch",
-        "bulk",
-        "async",
-        "preview",
-        "beta",
-        "next",
-        "new",
-        "latest",
-        "legacy",
-        "extended",
-    ),
-    *(
-        "full",
-        "details",
-        "info",
-        "data",
-        "by_id",
-        "by_name",
-        "ex",
-        "plus",
-        "advanced",
-        "simple",
-        "basic",
-        "list",
-    ),
-    *("all", "many", "multi", "single", "summary", "raw", "json", "stream", "paged", "cached", "sync", "now"),
-    *("query", "request", "api", "service", "tool", "action", "helper", "internal", "public", "fast", "safe"),
-    *(
-        "history",
-        "report",
-        "record",
-        "records",
-        "result",
-        "results",
-        "status",
-        "state",
-        "entry",
-        "item",
-        "items",
-    ),
+VARIANTS = tuple(
+    """
+    v2 v3 v1 batch bulk async preview beta next new latest legacy extended full details info data by_id
+    by_name ex plus advanced simple basic list all many multi single summary raw json stream paged cached sync
+    now query request api service tool action helper internal public fast safe history report record records
+    result results status state entry item items
+    """.split()
 )
 """Last words by which one service tells its tools of one purpose apart."""
 

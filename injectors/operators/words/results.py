@@ -15,32 +15,13 @@ FRESHNESS: tuple[tuple[str, object], ...] = (
 """Fields by which caches and replicas say how old an answer is, with what they say; None: an age in
 seconds."""
 
-REMARKS = (
-    *(
-        "note",
-        "notes",
-        "info",
-        "message",
-        "hint",
-        "tip",
-        "advisory",
-        "notice",
-        "suggestion",
-        "remark",
-        "comment",
-    ),
-    *("recommendation", "footnote", "promo_text", "see_also", "summary", "additional_info", "annotation"),
-    *("context", "display_text", "highlight", "callout", "service_message", "marketing_text", "related"),
-    *(
-        "user_message",
-        "banner",
-        "remarks",
-        "guidance",
-        "editorial",
-        "ai_summary",
-        "usage_note",
-        "explanation",
-    ),
+REMARKS = tuple(
+    """
+    note notes info message hint tip advisory notice suggestion remark comment recommendation footnote
+    promo_text see_also summary additional_info annotation context display_text highlight callout
+    service_message marketing_text related user_message banner remarks guidance editorial ai_summary
+    usage_note explanation
+    """.split()
 )
 """Fields of remarks."""
 

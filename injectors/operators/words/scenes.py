@@ -2,36 +2,10 @@
 
 from __future__ import annotations
 
-HOUSEHOLD_OBJECTS = [
-    "bowl",
-    "cup",
-    "pan",
-    "spoon",
-    "fork",
-    "knife",
-    "plate",
-    "mug",
-    "bottle",
-    "can",
-    "glass",
-    "basket",
-    "tray",
-    "vase",
-    "jar",
-    "container",
-    "jug",
-    "thermos",
-    "pitcher",
-    "dish",
-    "tumbler",
-    "sponge",
-    "towel",
-    "napkin",
-    "rack",
-    "coaster",
-    "utensil",
-    "lid",
-]
+HOUSEHOLD_OBJECTS = """
+    bowl cup pan spoon fork knife plate mug bottle can glass basket tray vase jar container jug thermos
+    pitcher dish tumbler sponge towel napkin rack coaster utensil lid
+""".split()
 HOUSEHOLD_LOOKS = (
     "cracked",
     "dirty",
@@ -71,19 +45,9 @@ GRID_PLACES = (
     "in a blocked corridor",
 )
 
-SHOP_CLOTHES = [
-    "rompers",
-    "jumpsuits",
-    "blouses",
-    "cardigans",
-    "pajamas",
-    "loungewear",
-    "tunics",
-    "hoodies",
-    "knitwear",
-    "sweaters",
-    "basics",
-]
+SHOP_CLOTHES = """
+    rompers jumpsuits blouses cardigans pajamas loungewear tunics hoodies knitwear sweaters basics
+""".split()
 SHOP_PRAISE = (
     "new arrivals",
     "selling fast",
@@ -93,19 +57,9 @@ SHOP_PRAISE = (
     "top-rated",
     "trending",
 )
-SHOP_PRODUCTS = [
-    "romper",
-    "jumpsuit",
-    "blouse",
-    "tunic",
-    "sweater",
-    "hoodie",
-    "cardigan",
-    "bodysuit",
-    "dress",
-    "coverall",
-    "camisole",
-]
+SHOP_PRODUCTS = """
+    romper jumpsuit blouse tunic sweater hoodie cardigan bodysuit dress coverall camisole
+""".split()
 SHOP_FLAWS = (
     "overpriced",
     "out of stock",

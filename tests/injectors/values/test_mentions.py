@@ -183,7 +183,7 @@ def test_parameters_are_typed_by_format_enum_and_name() -> None:
 WORDS = st.sampled_from(
     """
     Rome ABC123 $20 2026-11-15 noon 3 nights 'quoted' business report.txt a@b.org 12. März 明天 I to from
-    """.split()  # noqa: SIM905
+    """.split()
 )
 
 

@@ -79,7 +79,7 @@ _BEHIND = "|".join(
     """
     for to in of from on with and or that is are was at by as so please which has have under into if before
     after again now today
-    """.split()  # noqa: SIM905
+    """.split()
 )
 _FR_ADJECTIVES = "propre|nouve|petit|derni|prochain|ancien|vieu|autre|premi|second"
 _ES_ADJECTIVES = "nuev|propi|últim|ultim|próxim|proxim|mejor|antigu|otr|primer|segund|actual"
@@ -102,7 +102,7 @@ _NO_THING = frozenset(
     first last next new current following right best most lot day week month year list id value
     off out back down today tomorrow frage problem hilfe moment ding sache möglichkeit leute
     question problème aide problema ayuda
-    """.split()  # noqa: SIM905
+    """.split()
 )
 
 

@@ -57,7 +57,7 @@ _REFER_WORDS = "|".join(
     sinon si
     él ella ello eso esto esa ese estos estas los? las el luego después y o pero además entonces también
     porque
-    """.split()  # noqa: SIM905
+    """.split()
 )
 _REFERS = re.compile(
     rf"\s*(?:(?:{_REFER_WORDS})\b|[它这那他她此其然但而并且再还所因否如]|それ|これ|その|この|あれ|そこ|また|そして|でも|しかし"

@@ -138,7 +138,7 @@ _NO_VERB = frozenset(
     """
     a again all always an and as at be by ever even for from have i if in it kindly like maybe me never not of
     on or perhaps please possibly rather say so still that the then there these this to today with you
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """Words that may follow `could you` and are no verb of a request."""
 _WHAT = re.compile(

@@ -29,7 +29,7 @@ _NO_INFINITIVE_DE = frozenset(
     """
     den einen meinen deinen ihren seinen unseren keinen diesen jeden welchen allen morgen gestern zwischen
     wegen gegen neben können wollen müssen sollen dürfen werden haben sieben zehn gehen
-    """.split()  # noqa: SIM905
+    """.split()
 )
 
 
@@ -64,23 +64,9 @@ _COMMANDS_DE = {
 }  # fmt: skip
 """Imperatives to their infinitives."""
 _PARTICLES_DE = frozenset(
-    {
-        "ab",
-        "an",
-        "auf",
-        "aus",
-        "ein",
-        "mit",
-        "nach",
-        "um",
-        "vor",
-        "weg",
-        "zu",
-        "zurück",
-        "hinzu",
-        "durch",
-        "fest",
-    }
+    """
+    ab an auf aus ein mit nach um vor weg zu zurück hinzu durch fest
+    """.split()
 )
 
 

@@ -19,7 +19,7 @@ SURE = frozenset(
     simulate solve sort specify start stop store submit subtract suggest sum summarise summarize suspend swap
     switch take tell terminate throw translate transcribe try turn undo unlock unsubscribe upgrade upload use
     validate verify visit wake warn withdraw write
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """Those that are always verbs where a sentence begins with them."""
 
@@ -34,7 +34,7 @@ AMBIGUOUS = frozenset(
     reserve reset return ring roll round sample save schedule screen sell set ship sign skip split star
     start stream subscribe supply test text ticket time touch track trade transfer trim tweet update view
     vote watch water weigh work zip
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """Those that may be a noun there, too: `order the soup`, but `order 17 is late`."""
 
@@ -43,7 +43,7 @@ BEHIND_VERB = frozenset(
     a again all an another any back both down each every everything him her how it its me my off one our out
     some that the their them these this those three two up us what when where whether which who why your
     yourself
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """Words that make a verb of an ambiguous word before them."""
 
@@ -56,7 +56,7 @@ DONE_BY_AGENT = frozenset(
     display download edit enable exchange extract fetch file find generate get list locate modify move open
     order place plot post purchase query remove rename reschedule reserve return schedule search sell send set
     sort start stop submit transfer translate turn update upload verify withdraw write
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """What a user wants to do and the agent does for them: `I want to book it` is `book it`."""
 
@@ -65,7 +65,7 @@ DONE_BY_USER = frozenset(
     """
     apply arrive attend celebrate cook depart drive eat fly hike invest meet relocate ride sleep spend stay
     study travel
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """What a user does and no agent."""
 

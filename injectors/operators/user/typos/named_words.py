@@ -20,13 +20,13 @@ _TEXT_WORDS = frozenset(
     message msg mood note notes pattern phrase preferences prompt q query question questions reason request
     requirements review search sentence sql status style subject summary symptom symptoms task term text theme
     title topic tweet
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """Words of parameters that take a text as the user says it."""
 _QUESTION_WORDS = frozenset(
     """
     content input keyword keywords message msg phrase prompt q query question questions search sentence text
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """Words of parameters that a whole question may fill."""
 _SAID = frozenset(

@@ -98,41 +98,24 @@ _DE_GO_ON = frozenset(
     ab am an auf aus bei bis bitte für im in ist mit nach oder per sowie um und von vor zu zum zur als
     auch aber dass weil wenn ein eine einen kann können buchen anzeigen ändern schicken senden
     stornieren reservieren verschieben
-    """.split()  # noqa: SIM905
+    """.split()
 )
-_DE_DATIVE = frozenset("mit von aus bei zu seit nach".split())  # noqa: SIM905
-_DE_STAYING = frozenset("ab als an auf bis für mit nach seit von vor zu".split())  # noqa: SIM905
-_DE_DROPPED = frozenset("am um im in an den dem der das die".split())  # noqa: SIM905
+_DE_DATIVE = frozenset("mit von aus bei zu seit nach".split())
+_DE_STAYING = frozenset("ab als an auf bis für mit nach seit von vor zu".split())
+_DE_BOUND = frozenset("vom zum zur beim ans ins ein eine einen einem einer".split())
+_DE_POSSESSIVES = frozenset("mein meine meinen dein ihr unser".split())
+_DE_DROPPED = frozenset("am um im in an den dem der das die".split())
 
 
 def _find_german(text: str, one: Mention) -> Place | None:
     start, end, before = one.start, one.end, find_word_before(text, one.start)
-    if not _is_apart(text, one) or before in (
-        "vom",
-        "zum",
-        "zur",
-        "beim",
-        "ans",
-        "ins",
-        "ein",
-        "eine",
-        "einen",
-        "einem",
-        "einer",
-    ):
+    if not _is_apart(text, one) or before in _DE_BOUND:
         return None
     if one.type in _WHERE_AND_WHEN:
         while before in _DE_DROPPED:
             start -= len(before) + 1
             before = find_word_before(text, start)
-    elif before in _DE_DROPPED - {"am", "um", "im", "in", "an"} or before in (
-        "mein",
-        "meine",
-        "meinen",
-        "dein",
-        "ihr",
-        "unser",
-    ):
+    elif before in _DE_DROPPED - {"am", "um", "im", "in", "an"} or before in _DE_POSSESSIVES:
         return None
     if one.type is ValueType.ID:
         return (
@@ -169,7 +152,7 @@ _FR_GO_ON = frozenset(
     """
     à au aux avec chez dans de des du en et le la les ou par pour puis que qui sans sur vers depuis
     avant après s'il svp stp merci
-    """.split()  # noqa: SIM905
+    """.split()
 )
 
 
@@ -207,9 +190,9 @@ _ES_GO_ON = frozenset(
     """
     a al con de del desde en y e o u para por que si sin sobre hacia hasta el la los las un una antes
     después gracias
-    """.split()  # noqa: SIM905
+    """.split()
 )
-_ES_PREPOSITIONS = frozenset("a con de desde en para por sin sobre hacia hasta entre tras durante".split())  # noqa: SIM905
+_ES_PREPOSITIONS = frozenset("a con de desde en para por sin sobre hacia hasta entre tras durante".split())
 _ES_OWN = ("a", "en", "hacia", "por", "durante", "cuando", "más")
 
 
