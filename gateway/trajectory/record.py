@@ -363,6 +363,8 @@ class TrainStep:
     policy_version: str | None = None
     metrics: Json | None = None
     completed_us: int | None = None
+    rewards: Json | None = None
+    """Of the sessions that it trains on, by id, as they stood when it was planned. None: an older row."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from threading import Event
 
+from msgspec import structs
+
+from crosswind.gateway.trajectory.record import RewardState, TrainStep, Trajectory
 from crosswind.gateway.trajectory.store import Store
 from crosswind.trainer.errors import RunFailed
 from crosswind.trainer.rollouts.groups import Admission, Group, is_for_training, read_group
@@ -106,9 +109,12 @@ class GroupSource:
             stop.wait(self._poll_seconds)
         return None
 
-    def reload(self, group_ids: Sequence[str], admission: Admission) -> TakenGroups:
-        """The groups that an interrupted step was planned with."""
-        return TakenGroups([read_group(one, self._store.group(one), admission) for one in group_ids])
+    def reload(self, planned: TrainStep, admission: Admission) -> TakenGroups:
+        """The groups that an interrupted step was planned with, with the rewards of then."""
+        found = {one: self._store.group(one) for one in planned.group_ids}
+        if (rewards := planned.rewards) is not None:
+            found = {one: [_as_planned(each, rewards) for each in group] for one, group in found.items()}
+        return TakenGroups([read_group(one, group, admission) for one, group in found.items()])
 
     def _say_foreign(self) -> None:
         if self._foreign and self._labels and _FOREIGN not in self._said:
@@ -128,6 +134,14 @@ class GroupSource:
         taken.dropped.append(group_id)
         reasons = Counter(rollout.refused for rollout in group.rollouts) or Counter(group.left_out)
         taken.reasons[str(reasons.most_common(1)[0][0]) if reasons else "empty"] += 1
+
+
+def _as_planned(trajectory: Trajectory, rewards: Mapping[str, float]) -> Trajectory:
+    """With the reward that the session had when the step was planned: it may have come, or changed, since."""
+    reward = rewards.get(trajectory.session.id)
+    state = RewardState.PENDING if reward is None else RewardState.GIVEN
+    session = structs.replace(trajectory.session, reward=reward, reward_state=state)
+    return replace(trajectory, session=session)
 
 
 def _describe_shortage(taken: TakenGroups, wanted: int, wait_seconds: float | None) -> str:

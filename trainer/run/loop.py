@@ -1,8 +1,8 @@
 """The training loop: take groups from the store, learn, save a checkpoint, publish, update the curriculum.
 
-A step's number, groups and seeds are written to the store before the step is computed. The step has been
-taken once its checkpoint is renamed into place. A run that is killed before that repeats the step from the
-same row with the same result, bit for bit on one CPU thread. What follows the checkpoint (publishing,
+A step's number, groups, rewards and seeds are written to the store before the step is computed. The step has
+been taken once its checkpoint is renamed into place. A run that is killed before that repeats the step from
+the same row with the same result, bit for bit on one CPU thread. What follows the checkpoint (publishing,
 completing the row) is done at the next start.
 
 A step runs in one process. The only learning-rate schedule is a warm-up.
@@ -119,7 +119,7 @@ def _begin(
     """
     config, admission, planned = run.config, run.admission(state), run.find_unfinished(number)
     if planned is not None:
-        taken = source.reload(planned.group_ids, admission)
+        taken = source.reload(planned, admission)
         if gone := [group.id for group in taken.groups if group.gone]:
             run.progress.note(
                 f"step {number} goes on without groups that were deleted since: {', '.join(gone)}"
@@ -136,7 +136,7 @@ def _begin(
     )
     if found is None:
         return None
-    planned = run.plan_step(number, [group.id for group in found.groups])
+    planned = run.plan_step(number, found.groups)
     run.store.plan_step(planned)
     return found, planned
 

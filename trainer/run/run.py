@@ -35,7 +35,7 @@ from crosswind.trainer.learning.learner import Learner
 from crosswind.trainer.learning.lora import AdapterPolicy
 from crosswind.trainer.rollouts.assembly import assemble_batch
 from crosswind.trainer.rollouts.batches import Sample
-from crosswind.trainer.rollouts.groups import Admission
+from crosswind.trainer.rollouts.groups import Admission, Group
 from crosswind.trainer.rollouts.source import GroupSource
 from crosswind.trainer.run import checkpoint
 from crosswind.trainer.run.checkpoint import RunState
@@ -106,13 +106,15 @@ class Run:
         first = read_version(self.policy)
         return first if len(state.versions) == 2 else self.registry.get(state.versions[-2])
 
-    def plan_step(self, number: int, group_ids: Sequence[str]) -> TrainStep:
-        """The write-ahead row of a step: its number, groups and seeds."""
+    def plan_step(self, number: int, groups: Sequence[Group]) -> TrainStep:
+        """The write-ahead row of a step: its number, groups, seeds, and the rewards as they stand."""
         seeds = {
             "torch": self.config.seed * 1_000_003 + number,
             "mini_batches": f"{self.config.seed}|{self.name}|{number}",
         }
-        return TrainStep(self.name, number, tuple(group_ids), seeds, time.time_ns() // 1000)
+        ids = tuple(group.id for group in groups)
+        rewards = {rollout.session.id: rollout.reward for group in groups for rollout in group.rollouts}
+        return TrainStep(self.name, number, ids, seeds, time.time_ns() // 1000, rewards=rewards)
 
     def find_unfinished(self, number: int) -> TrainStep | None:
         """The write-ahead row of a step that was begun and never completed."""
@@ -176,7 +178,7 @@ def finish_interrupted(run: Run, learner: Learner, state: RunState) -> None:
     samples: list[Sample] = []
     if last is not None:
         admission = replace(run.admission(state), staleness=len(state.versions))
-        groups = run.source().reload(last.group_ids, admission).groups
+        groups = run.source().reload(last, admission).groups
         samples = assemble_batch(groups, run.config, state.version, last.seeds["mini_batches"]).samples
     publication = deploy_version(run, learner, state, samples)
     if last is not None and last.completed_us is None:

@@ -130,5 +130,10 @@ PROVIDER_OBJECT = Table("provider_object", ProviderObject)
 TRAIN_STEP = Table(
     "train_step",
     TrainStep,
-    (_json_tuple("group_ids"), _json_object("seeds"), _optional_object("metrics")),
+    (
+        _json_tuple("group_ids"),
+        _json_object("seeds"),
+        _optional_object("metrics"),
+        _optional_object("rewards"),
+    ),
 )

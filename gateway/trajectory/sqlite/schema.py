@@ -16,6 +16,8 @@ from crosswind.gateway.trajectory.store import StoreError
 VERSION = 11
 """The schema's version. Versions 1 to 10 kept content by its hash; `sqlite_blocks` reads them."""
 _NAME = "flat"
+_LATER = {("event", "version"): "INTEGER", ("train_step", "rewards_json"): "TEXT"}
+"""Columns that the first stores of this version had not, with their types."""
 
 
 def prepare(connection: sqlite3.Connection, path: str) -> None:
@@ -29,16 +31,20 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
             # Another process may have created it while this one waited for the lock.
             if read_version(connection, path) == 0:
                 create(connection)
-    elif not _has_version_of_operators(connection):
+    elif _list_missing(connection):
         connection.execute("BEGIN IMMEDIATE")
         with commit(connection):
-            if not _has_version_of_operators(connection):
-                connection.execute("ALTER TABLE event ADD COLUMN version INTEGER")
+            for table, column in _list_missing(connection):
+                connection.execute(f"ALTER TABLE {table} ADD COLUMN {column} {_LATER[table, column]}")
 
 
-def _has_version_of_operators(connection: sqlite3.Connection) -> bool:
-    """Whether events have their operator's version: the first stores of this schema had no such column."""
-    return any(name == "version" for _, name, *_ in connection.execute("PRAGMA table_info(event)"))
+def _list_missing(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """The tables and columns that the file lacks of those that came later."""
+    return [
+        (table, column)
+        for table, column in _LATER
+        if column not in {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")}
+    ]
 
 
 def require_openable(path: Path) -> None:

@@ -231,6 +231,7 @@ CREATE TABLE train_step (
   policy_version TEXT,
   metrics_json   TEXT,
   completed_us   INTEGER,
+  rewards_json   TEXT,        -- of its sessions, as they stood when the step was planned
   PRIMARY KEY (run, step)
 ) WITHOUT ROWID;
 

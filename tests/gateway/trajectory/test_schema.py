@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from crosswind.gateway.trajectory.record import TrainStep
 from crosswind.gateway.trajectory.sqlite import schema
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.store import StoreError, open_store, stores
@@ -31,13 +32,17 @@ def test_a_fresh_store_has_the_newest_schema_and_a_reopened_one_its_rows(path: P
     assert _version(path) == NEWEST
 
 
-def test_a_first_store_of_this_schema_gets_the_column_for_operators_versions(path: Path) -> None:
+def test_a_first_store_of_this_schema_gets_the_columns_that_came_later(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         store.write([rows.session(), rows.event()])
+        store.plan_step(TrainStep("run", 1, ("g",), {}, 1, rewards={"s": 1.0}))
     rows.execute(path, "ALTER TABLE event DROP COLUMN version")
+    rows.execute(path, "ALTER TABLE train_step DROP COLUMN rewards_json")
     with closing(SqliteStore(path)) as again:
         again.write([rows.event(ordinal=1, version=2)])
         assert [event.version for event in again.events("s")] == [1, 2]
+        again.plan_step(TrainStep("run", 2, ("g",), {}, 1, rewards={"s": 1.0}))
+        assert [step.rewards for step in again.steps("run")] == [None, {"s": 1.0}]
 
 
 def test_an_older_store_is_refused_and_left_alone(path: Path) -> None:

@@ -16,19 +16,22 @@ from typing import Any
 import orjson
 import pytest
 
+from crosswind.gateway.trajectory.record import Reward, SessionClosed
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.policies.publishers.embedded import EmbeddedEngine
 from crosswind.policies.versions.version import PolicyVersion, Registry, read_version, write_metadata
 from crosswind.trainer.config.settings import SettingsError
 from crosswind.trainer.learning import model
+from crosswind.trainer.rollouts.groups import Admission, Group, read_group
 from crosswind.trainer.run import checkpoint
 from crosswind.trainer.run.loop import train
 from crosswind.trainer.run.progress import Progress
 from crosswind.trainer.run.run import begin_or_resume
 from tests import ROOT
-from tests.trainer.practice import FIRST, make_run, play, settings
+from tests.trainer.practice import CLOCK, FIRST, make_run, play, session, settings
 from tests.trainer.run.killed_run import POINTS
 
+ANY = Admission({FIRST: 0}, staleness=0, temperature=1.0)
 TIMED = ("waited_seconds", "train_seconds", "seconds", "swap_ms")
 
 
@@ -120,6 +123,22 @@ def killed(
     return folders
 
 
+def test_a_reward_that_changes_after_the_plan_changes_no_step(
+    path: Path, undisturbed: dict[str, Any], first_policy: Path, tmp_path: Path, engine: EmbeddedEngine
+) -> None:
+    """Between a step's plan and the restart rewards are corrected, and one more session is rewarded."""
+    store = SqliteStore(path)
+    run = make_run(tmp_path / "out", first_policy, store, settings(steps=3), engine=engine)
+    groups = [read_group(name, store.group(name), ANY) for name in ("g0", "g1")]
+    store.plan_step(run.plan_step(1, groups))
+    reward, late = groups[0].rewards[0], session("g0", 4, 4)
+    store.write([Reward("g0-0", next(CLOCK), 1.0 - reward), Reward("g0-1", next(CLOCK), 0.125)])
+    store.write([late, Reward(late.id, next(CLOCK), 1.0), SessionClosed(late.id, next(CLOCK))])
+    train(run)
+    assert outcome(tmp_path / "out", store)["weights"] == undisturbed["weights"]
+    store.close()
+
+
 @pytest.mark.parametrize("point", POINTS)
 def test_killed_and_started_again_it_takes_the_steps_that_it_would_have_taken(
     point: str, killed: dict[str, Path], undisturbed: dict[str, Any], first_policy: Path, engine_url: str
@@ -196,6 +215,6 @@ def test_an_interrupted_step_whose_groups_were_deleted_says_so(
     said = StringIO()
     fields = {"progress": Progress(as_json=True, stream=said)}
     run = make_run(tmp_path / "out", first_policy, store, settings(steps=1, groups_per_step=2), **fields)
-    store.plan_step(run.plan_step(1, ["deleted", "kept"]))
+    store.plan_step(run.plan_step(1, [Group("deleted", ()), read_group("kept", store.group("kept"), ANY)]))
     assert train(run).step == 1
     assert "step 1 goes on without groups that were deleted since: deleted" in said.getvalue()

@@ -191,7 +191,7 @@ def test_a_group_comes_by_rollout_index_with_turns_and_events(store: Store) -> N
 
 
 def test_a_step_is_planned_once_and_then_completed(store: Store) -> None:
-    planned = TrainStep("run", 3, ("g1", "g2"), {"sampling": 7}, 11)
+    planned = TrainStep("run", 3, ("g1", "g2"), {"sampling": 7}, 11, rewards={"s": 0.5})
     store.plan_step(planned)
     store.plan_step(dataclasses.replace(planned, group_ids=("g9",)))
     assert store.steps("run") == [planned]
