@@ -61,7 +61,7 @@ class Stage:
         url = self.running.data
         return await self._play(row, Job(f"{url}/v1", url, "sk-client", mode == STREAM))
 
-    async def noisy(self, row: Row, mode: str, kind: Kind) -> tuple[Played, dict[str, Any]]:
+    async def noisy(self, row: Row, mode: str, kind: Kind, seed: int = 7) -> tuple[Played, dict[str, Any]]:
         """The dialogue in a session with noise, and the session as it is stored."""
         asked = {"profile": kind.profile, "task_id": f"{row.name} {mode}", "seed": kind.seed}
         answer = await self.running.api("POST", "/api/sessions", asked)
