@@ -77,18 +77,18 @@ _CLEAR = 2.5
 """The weight that a domain needs: more than one word of a message gives."""
 
 
-def has_stem(word: str, stems: frozenset[str]) -> bool:
-    """Whether a lower-case word is one of the stems, its plural, or begins with a long one."""
-    if word in stems or word.removesuffix("s") in stems:
-        return True
+def list_stems(word: str) -> tuple[str, ...]:
+    """The stems that a lower-case word may have: itself, its singular, and what it begins with, where that is
+    long."""
     longest = min(len(word), _LONGEST_PREFIX)
-    return any(word[:size] in stems for size in range(_SHORTEST_PREFIX, longest))
+    return word, word.removesuffix("s"), *(word[:size] for size in range(_SHORTEST_PREFIX, longest))
 
 
 @lru_cache(16_384)
 def _list_domains(word: str) -> tuple[Domain, ...]:
     """The domains of which the word has a stem."""
-    return tuple(domain for domain, stems in _STEMS.items() if has_stem(word, stems))
+    found = list_stems(word)
+    return tuple(domain for domain, stems in _STEMS.items() if not stems.isdisjoint(found))
 
 
 def split_words(text: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from functools import lru_cache
 import msgspec
 
 from crosswind.injectors.conversation import ToolList
-from crosswind.injectors.packs.domains import detect_domain, has_stem, split_words
+from crosswind.injectors.packs.domains import detect_domain, list_stems, split_words
 from crosswind.injectors.packs.load import load
 from crosswind.injectors.packs.model import SLOT, Entry, Pack
 from crosswind.injectors.packs.parts import DRAWN_SLOTS, Address, Domain
@@ -177,16 +177,24 @@ def _fits(entry: Entry, setting: Setting, slots: frozenset[str], type: ValueType
         return False
     if any(slot not in slots and slot not in DRAWN_SLOTS for slot in entry.slots):
         return False
-    if entry.about and not _is_said(entry.about, setting.opening | setting.tools, setting.language):
+    if entry.about and not _is_said(entry.about, (setting.opening, setting.tools), setting.language):
         return False
-    return not (entry.served_by and _is_said(entry.served_by, setting.tools, setting.language))
+    return not (entry.served_by and _is_said(entry.served_by, (setting.tools,), setting.language))
 
 
-def _is_said(stems: tuple[str, ...], words: frozenset[str], language: Language) -> bool:
-    if language in _JOINED and any(stem in word for stem in stems if not stem.isascii() for word in words):
+def _is_said(stems: tuple[str, ...], said: tuple[frozenset[str], ...], language: Language) -> bool:
+    """Whether one of the stems is in one of these sets of words."""
+    if language in _JOINED and any(
+        stem in word for stem in stems if not stem.isascii() for words in said for word in words
+    ):
         return True
-    wanted = frozenset(stem.lower() for stem in stems)
-    return any(has_stem(word, wanted) for word in words)
+    wanted = [stem.lower() for stem in stems]
+    return not all(_list_stems(words).isdisjoint(wanted) for words in said)
+
+
+@lru_cache(64)
+def _list_stems(words: frozenset[str]) -> frozenset[str]:
+    return frozenset(stem for word in words for stem in list_stems(word))
 
 
 def fill(text: str, slots: Mapping[str, str], rng: SeededRandom) -> str:
