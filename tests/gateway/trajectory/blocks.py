@@ -32,6 +32,8 @@ _TABLES = {
     )
 }
 _STAMPED = {"reward", "setting", "train_step"}
+_LATER = {"event": "version", "train_step": "rewards_json"}
+"""Columns that there were not then."""
 
 
 class _Same(dict[str, Any]):
@@ -79,9 +81,8 @@ class _Writer:
             table = _TABLES[type(row)]
             names = ["session_id" if name == "session" else name for name in table.names]
             values = table.encode(row, _Same())
-            if table.name == "event":
-                # Events had no version of their operator then.
-                at = names.index("version")
+            if table.name in _LATER:
+                at = names.index(_LATER[table.name])
                 del names[at], values[at]
             if table.name in _STAMPED:
                 names, values = [*names, "arrival"], [*values, self._arrival]
