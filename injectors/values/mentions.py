@@ -17,16 +17,10 @@ from typing import NamedTuple
 import msgspec
 
 from crosswind.injectors.conversation import ToolList
-from crosswind.injectors.text.edits import any_of, compile_phrases
-from crosswind.injectors.text.languages import Language, detect_language
 from crosswind.injectors.text.quotations import find_literals, find_plain_names
-from crosswind.injectors.values.calendar import MONTHS, NEAR_DAYS, WEEKDAYS, month_of
-from crosswind.injectors.values.known_names import CITIES, GIVEN_NAMES
-from crosswind.injectors.values.numerals import list_numerals
+from crosswind.injectors.values.forms import LONGEST, find_forms, find_names
+from crosswind.injectors.values.known_names import GIVEN_NAMES
 from crosswind.injectors.values.parameters import Keyed, Parameter, ValueType, list_once
-
-LONGEST = 16_384
-"""Characters of the longest text in which values are looked for."""
 
 
 class Mention(msgspec.Struct, frozen=True, gc=False):
@@ -51,141 +45,6 @@ def find_mentions(text: str, tools: ToolList) -> tuple[Mention, ...]:
     return _find_mentions(text, Keyed(tools)) if tools else ()
 
 
-_NUMBER = r"\d+(?:[.,]\d+)*"
-_NUMBER_WORDS = any_of(list_numerals())
-_MONTH = any_of(name.lower() for names in MONTHS.values() for name in names)
-_MONTH = rf"(?:{_MONTH}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
-_MONTH_NAMES = any_of(name.lower() for name in MONTHS["en"])
-_NTH = r"\d{1,2}(?:st|nd|rd|th|er|º|\.)?"
-_DAYS_IN_WORDS = any_of(
-    {day.lower() for table in (WEEKDAYS, NEAR_DAYS) for days in table.values() for day in days}
-)
-_UNITS = (
-    "seconds?|minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|months?|years?|"
-    "Sekunden?|Minuten?|Stunden?|Tage?n?|Nächte?n?|Wochen?|Monate?n?|Jahre?n?|"
-    "segundos?|minutos?|horas?|días?|noches?|semanas?|meses|años?|"
-    "secondes?|heures?|jours?|nuits?|semaines?|mois|ans?|années?"
-)
-_CURRENCIES = "USD|EUR|GBP|INR|JPY|CNY|dollars?|bucks|euros?|Euro|pounds?|rupees|yen|yuan|pesos?|francs?"
-_FORMS: tuple[tuple[ValueType, str], ...] = (
-    (ValueType.EMAIL, r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+"),
-    (ValueType.FILE, r"(?:https?://|www\.)[^\s<>\"']+"),
-    (
-        ValueType.DATE,
-        rf"\d{{4}}-\d\d-\d\d|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|(?:\d{{4}}年)?\d{{1,2}}月\d{{1,2}}[日号號]|"
-        rf"\b{_MONTH} {_NTH}(?:,? \d{{4}})?|\b{_NTH} (?:of |de )?{_MONTH}(?:,? (?:de )?\d{{4}})?|"
-        rf"(?:\bnext |\bthis |\blast )?\b(?:{_DAYS_IN_WORDS})(?!\w)|"
-        r"(?:今天|明天|后天|周[一二三四五六日]|明日)|"
-        rf"\b(?:next|this|last) (?:week|month|year|weekend|quarter)\b|\b{_MONTH_NAMES}\b(?: \d{{4}})?",
-    ),
-    (
-        ValueType.TIME,
-        r"(?:上午|下午|晚上)?\b\d{1,2}(?::\d\d){1,2}(?: ?[ap]\.?m\.?)?|"
-        r"\b\d{1,2} ?(?:[ap]\.?m\b\.?|o'clock|Uhr)|\b\d{1,2}h(?:\d\d)?\b|"
-        r"\b(?:noon|midnight)\b|(?:上午|下午|晚上)?\d{1,2}[点時时](?:半|\d{1,2}分)?",
-    ),
-    (
-        ValueType.MONEY,
-        rf"[$€£¥₹] ?{_NUMBER}|\b{_NUMBER} ?(?:[€£¥]|(?:{_CURRENCIES})\b)|\b(?:USD|EUR|GBP|INR) {_NUMBER}|"
-        rf"{_NUMBER} ?[万億千百]?[元円块]",
-    ),
-    (
-        ValueType.DURATION,
-        rf"\b(?:{_NUMBER}|an?|one|{_NUMBER_WORDS}|ein(?:e|en)?)[ -](?:{_UNITS})\b|"
-        r"\d+ ?(?:分钟|小时|天|周|个月|年|時間|分間|日間|週間|泊)",
-    ),
-    (
-        ValueType.FILE,
-        r"(?:~|\.{1,2})?/[\w.~-]+(?:/[\w.~-]*)*|\b[A-Za-z]:\\[^\s]+|"
-        r"(?<![\w-])[\w-]{1,80}\.(?:txt|md|py|js|ts|json|ya?ml|csv|tsv|xlsx?|docx?|pptx?|pdf|png|jpe?g|gif|svg|html?|css|sh|c|h|"
-        r"cpp|java|go|rs|rb|sql|log|zip|tar|gz|toml|ini|cfg|xml|ipynb|mp[34]|wav)\b",
-    ),
-    (
-        ValueType.NUMBER,
-        rf"(?<![\w.-]){_NUMBER}(?:[ck]?m|mm|k?g|mg|m?l|[km]ph|km/h|mi|ft|lbs?|[gmt]b|°[CF])(?![\w-])",
-    ),
-    (
-        ValueType.ID,
-        r"#[\w-]{0,40}\d[\w-]{0,40}|"
-        r"(?<![\w-])(?=[\w-]{0,40}[A-Za-z])(?=[\w-]{0,40}\d)[A-Za-z0-9]{1,40}(?:[-_][A-Za-z0-9]{1,40}){0,8}(?![\w-])",
-    ),
-    (ValueType.NUMBER, rf"(?<![\w.]){_NUMBER}(?: ?%|(?![\w]| ?[万億千百]))|\b(?:{_NUMBER_WORDS})\b"),
-)
-_FORM = re.compile(
-    "|".join(f"(?P<f{number}>{form})" for number, (_, form) in enumerate(_FORMS)),
-    # Letters without spaces between them are no part of a value: `订单A20931`.
-    re.IGNORECASE | re.ASCII,
-)
-_FIRST_LETTERS = re.compile(r"[a-z]+", re.ASCII)
-_FIRST_WORDS = frozenset(
-    letters[0]
-    for word in (
-        *("a", "an", "one", "ein", "eine", "einen", "next", "this", "last", "noon", "midnight"),
-        *("usd", "eur", "gbp", "inr"),
-        *("jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec"),
-        *list_numerals(),
-        *(name for names in MONTHS.values() for name in names),
-        *(day for table in (WEEKDAYS, NEAR_DAYS) for days in table.values() for day in days),
-    )
-    if (letters := _FIRST_LETTERS.match(word.lower()))
-)
-"""The letters, as far as they are in ASCII, with which a form begins that no other sign tells."""
-_PLAIN_TOKEN = re.compile(r"[A-Za-z'\",;:!?()*_-]*\.*")
-_LONGEST_TOKEN = 24
-"""Characters of the longest token at each of which a form is looked for by itself."""
-
-
-@lru_cache(8192)
-def _find_begins(token: str) -> Sequence[int]:
-    """Where in a token a form may begin: in one that is plain words, at those words that forms begin with.
-    Most tokens of a text are, and to hold each of their letters against all forms takes longest."""
-    if _PLAIN_TOKEN.fullmatch(token) is None:
-        return range(len(token))
-    letters = _FIRST_LETTERS.finditer(token.lower())
-    return [match.start() for match in letters if match[0] in _FIRST_WORDS]
-
-
-_LOWER_MONTHS = frozenset(name.lower() for name in MONTHS["en"])
-"""In lower case they may be other words: may, march."""
-_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
-_NAMED = r"[A-ZÀ-ÖØ-Þ][\w'’-]*"
-_NAMED_RUN, _GERMAN_RUN = (
-    re.compile(
-        rf"(?<![\w'’])(?:(?:Dr|Mr|Mrs|Ms|Prof|St|Herr|Frau)\b\.? )?{_NAMED}[^\W\d_](?:[ -]{joined}{_NAMED})*"
-    )
-    for joined in ("(?:(?:of|de|la|le|du|von|the|&) )?", "")
-)
-_STREET = re.compile(
-    r"\b\d{1,5}[a-z]? (?:[A-Z][a-z]+ ){1,3}"
-    r"(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Drive|Boulevard|Blvd|Court|Way)\b"
-)
-_KNOWN_CITY = compile_phrases(
-    *(city.lower() for cities in CITIES.values() for city in cities if city[0] < "\u0250")
-)
-_KNOWN_CITY_IN_LOWER_CASE = re.compile(_KNOWN_CITY.pattern)
-"""The same for a text in ASCII in lower case: found several times as fast."""
-_CITY_IN_SCRIPT = re.compile(
-    "|".join(city for cities in CITIES.values() for city in cities if city[0] > "\u0250")
-)
-_HONOURED = re.compile(
-    r"[\u4e00-\u9fff]{1,4}(?=さん|様|氏)|(?<=[给找跟约])[王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗][\u4e00-\u9fff](?![\u4e00-\u9fff]?店)"
-)
-"""Names of persons, behind which or before which a word tells so."""
-_ENDS_AMOUNT = frozenset("a an ein eine einen".split())
-_BEFORE_STRETCH = frozenset(
-    """
-    about after almost another around at by every for half in is last least most next only over past
-    take takes than the this under up wait within für in nach seit vor
-    """.split()
-)
-"""Words behind which `a week` is a duration; behind an amount it means each."""
-_NO_NAME = frozenset(("I", "OK", "PM", "AM", "Sie", "Ihnen", "Ihr", "Ihre", "Ihren"))
-_SENTENCE_START = re.compile(r"(?:^|[.!?:;]\s+|\n\s*)[\"'“¿¡(]*$")
-_BEFORE_PLACE = frozenset(
-    """
-    in to from near at around for towards via toward nach von aus bei en a hacia desde à de vers
-    """.split()
-)
 _DIRECTIONS = {
     "from": ("origin", "from", "source", "departure", "start"),
     "to": ("destination", "to", "target", "arrival", "end"),
@@ -223,7 +82,7 @@ def _find_values(text: str, tools: Keyed) -> tuple[tuple[int, int, ValueType, _C
     index = _index(tools)
     if not index.by_kind:
         return ()
-    forms = (*find_forms(text), *_find_names(text))
+    forms = (*find_forms(text), *find_names(text))
     candidates = [
         *((start, end, ValueType.OPTION, choices) for start, end, choices in _find_options(text, index)),
         *((start, end, kind, index.by_kind.get(kind)) for start, end, kind in forms),
@@ -367,89 +226,3 @@ def _find_options(text: str, index: _Index) -> Iterator[tuple[int, int, _Choices
             if not lowered[at - 1 : at].isalnum() and not lowered[end : end + 1].isalnum():
                 yield at, end, choices
             at = lowered.find(form, end)
-
-
-def find_forms(text: str) -> Iterator[tuple[int, int, ValueType]]:
-    """The values that their form tells: dates, amounts, ids, numbers."""
-    yield from ((*match.span(), ValueType.PLACE) for match in _STREET.finditer(text))
-    for match in _match_forms(text):
-        kind = _FORMS[int(str(match.lastgroup)[1:])][0]
-        start, end = match.start(), match.end() - (match[0][-1] in ".,")
-        if _ORDINAL.fullmatch(match[0]) or end <= start:
-            continue
-        if kind is ValueType.DATE and match[0][0].islower() and match[0] in _LOWER_MONTHS:
-            continue
-        if match[0] == "May" and _SENTENCE_START.search(text[max(0, start - 8) : start]):
-            continue
-        each = kind is ValueType.DURATION and match[0].partition(" ")[0].lower() in _ENDS_AMOUNT
-        if each and _last_word(text, start) not in _BEFORE_STRETCH:
-            continue
-        yield start, end, kind
-
-
-def _match_forms(text: str) -> Iterator[re.Match[str]]:
-    """What `_FORM.finditer` gives, without a look at the tokens in which no form begins."""
-    at = end = 0
-    for token in text.split():
-        begin = text.find(token, end)
-        end = begin + len(token)
-        if len(token) > _LONGEST_TOKEN:
-            start = max(begin, at)
-            # What is found behind the token is no less the next match.
-            while start < end and (match := _FORM.search(text, start)) is not None:
-                yield match
-                start = at = max(match.end(), start + 1)
-            if start < end:
-                return  # Nor is there any behind the token.
-        else:
-            for offset in _find_begins(token):
-                start = begin + offset
-                if start >= at and (match := _FORM.match(text, start)) is not None:
-                    yield match
-                    at = match.end()
-
-
-def _find_names(text: str) -> Iterator[tuple[int, int, ValueType]]:
-    """Capitalised words that no sentence begins with: places behind a preposition of place, and names. In
-    German a single one may be any noun. And cities and persons that are told by what they are called.
-    """
-    german = detect_language(text) is Language.DE
-    for match in (_GERMAN_RUN if german else _NAMED_RUN).finditer(text):
-        start, end = match.span()
-        words = match[0].split(" ")
-        if not _NO_NAME.isdisjoint(words) or match[0].startswith(("I'", "I’")) or month_of(match[0]):
-            continue
-        several = len(words) > 1
-        first = _SENTENCE_START.search(text[max(0, start - 8) : start])
-        if first and (not several or german):
-            continue
-        if _last_word(text, start) in _BEFORE_PLACE:
-            yield start, end, ValueType.PLACE
-        if several or not german:
-            yield start, end, ValueType.NAME
-            yield start, end, ValueType.PLACE
-    ascii_only = text.isascii()
-    if not ascii_only:
-        yield from ((*match.span(), ValueType.NAME) for match in _HONOURED.finditer(text))
-    cities = _KNOWN_CITY_IN_LOWER_CASE.finditer(text.lower()) if ascii_only else _KNOWN_CITY.finditer(text)
-    for match in cities:
-        start, end = match.span()
-        city = text[start:end]
-        small = city.islower() and city.isascii()
-        if not small or (city != "nice" and _last_word(text, start) in _BEFORE_PLACE):
-            yield start, end, ValueType.PLACE
-    if not ascii_only:
-        for match in _CITY_IN_SCRIPT.finditer(text):
-            start, end = match.span()
-            beside = text[start - 1 : start] + text[end : end + 1]
-            if _IDEOGRAPH.match(match[0]) or not _LETTER.search(beside):
-                yield start, end, ValueType.PLACE
-
-
-def _last_word(text: str, at: int) -> str:
-    words = _WORD.findall(text[max(0, at - 16) : at])
-    return words[-1].lower() if words else ""
-
-
-_LETTER = re.compile(r"[^\W_]")
-_IDEOGRAPH = re.compile(r"[\u3400-\u9fff]")

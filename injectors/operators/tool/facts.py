@@ -23,7 +23,7 @@ from crosswind.injectors.text.json_leaves import DEEPEST, MOST, is_asked_for
 from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.text.json_spans import Frame, Leaf, find_leaves, open_string
 from crosswind.injectors.values.calendar import find_cycle
-from crosswind.injectors.values.mentions import LONGEST, find_forms
+from crosswind.injectors.values.forms import LONGEST, find_forms
 from crosswind.injectors.values.parameters import ValueType, split_name
 
 

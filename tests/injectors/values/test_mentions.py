@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosswind.injectors.conversation import ToolList, ToolSchema
-from crosswind.injectors.values.mentions import LONGEST, Mention, find_mentions
+from crosswind.injectors.values.forms import LONGEST
+from crosswind.injectors.values.mentions import Mention, find_mentions
 from crosswind.injectors.values.parameters import ValueType, list_parameters
 
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
