@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -38,12 +39,42 @@ class Gap(msgspec.Struct, frozen=True, gc=False):
     tail: str = ""
 
 
-class Holder(msgspec.Struct, frozen=True, gc=False):
-    """A JSON object to which fields can be added. Its first gap is before its members, its last behind
-    them."""
+class Holder:
+    """A JSON object to which fields can be added: the text from `start`, behind its brace, to `end`."""
 
-    keys: frozenset[str]
-    gaps: tuple[Gap, ...]
+    __slots__ = ("_end", "_gaps", "_keys", "_opened", "_start", "_text")
+
+    def __init__(self, text: str, start: int, end: int, opened: _Open | None) -> None:
+        self._text, self._start, self._end, self._opened = text, start, end, opened
+        self._keys: frozenset[str] | None = None
+        self._gaps: tuple[Gap, ...] = ()
+
+    @property
+    def keys(self) -> frozenset[str]:
+        if self._keys is None:
+            self._read()
+        assert self._keys is not None
+        return self._keys
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """The first is before its members, the last behind them."""
+        if self._keys is None:
+            self._read()
+        return self._gaps
+
+    def _read(self) -> None:
+        """Most often only a few of a list's records are looked at."""
+        opened = self._opened or _read_members(self._text, self._start, self._end)
+        self._opened = None
+        self._keys = frozenset(map(read_token, opened.keys))
+        first = _space_at(self._text, opened.start)
+        if opened.comma:
+            between = _space_at(self._text, opened.comma)
+        else:
+            between = first or _separate(self._text)[1][1:]
+        before = Gap(opened.start, first, "," if first else f",{between}")
+        self._gaps = (before, *[Gap(at, f",{between}") for at in opened.ends])
 
 
 MOST_HOLDERS = 60
@@ -60,39 +91,52 @@ def find_holders(text: str) -> tuple[Holder, ...]:
 
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 _SCALAR = r'[^\s{}\[\]:,"]+'
-_PIECE = re.compile(
-    rf"({_STRING})\s*:\s*(?:({_STRING}|{_SCALAR})\s*(,)?)?|[{{}}\[\],]|{_STRING}|{_SCALAR}", re.DOTALL
-)
-"""A member's name, with its value where that is a scalar; or what else JSON is made of."""
+_MEMBER = rf"({_STRING})\s*:\s*(?:({_STRING}|{_SCALAR})\s*(,)?)?"
+"""A member's name, with its value where that is a scalar."""
+_FLAT = r'\{[^{}\[\]"]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^{}\[\]"]*+)++\}'
+"""An object that holds scalars only, and some."""
+_PIECE = re.compile(rf"{_MEMBER}|({_FLAT})|[{{}}\[\],]|{_STRING}|{_SCALAR}", re.DOTALL)
+_PIECE_OF_FLAT = re.compile(_MEMBER, re.DOTALL)
 
 
 def _find_holders(text: str) -> tuple[Holder, ...]:
     holders: list[tuple[int, int, Holder]] = []
     stack: list[_Open] = []
     for match in _PIECE.finditer(text):
-        key, value, comma = match.groups()
+        key, value, comma, flat = match.groups()
         if key is not None:
-            opened = stack[-1]
-            opened.keys.append(key)
-            if value is not None:
-                opened.ends.append(match.end(2))
-                if comma is not None and not opened.comma:
-                    opened.comma = match.end(3)
+            stack[-1].add(match, value, comma)
             continue
         token = match[0]
-        if token in ("{", "["):
+        if flat is not None:
+            if len(stack) <= DEEPEST:
+                start = match.start() + 1
+                holders.append((len(stack), start, Holder(text, start, match.end(), None)))
+        elif token in ("{", "["):
             stack.append(_Open(match.end(), token == "{", len(stack)))
+            continue
         elif token in ("}", "]"):
             closed = stack.pop()
             if closed.is_object and closed.ends and closed.depth <= DEEPEST:
-                holders.append((closed.depth, closed.start, _close(text, closed)))
-                if len(holders) == MOST_HOLDERS:
-                    break
-            if stack:
-                stack[-1].ends.append(match.end())
-        elif token == "," and not stack[-1].comma:
-            stack[-1].comma = match.end()
-    return tuple(holder for _, _, holder in sorted(holders, key=lambda one: one[:2]))
+                holder = Holder(text, closed.start, match.end(), closed)
+                holders.append((closed.depth, closed.start, holder))
+        else:
+            if token == "," and not stack[-1].comma:
+                stack[-1].comma = match.end()
+            continue
+        if len(holders) == MOST_HOLDERS:
+            break
+        if stack:
+            stack[-1].ends.append(match.end())
+    return tuple(holder for _, _, holder in sorted(holders, key=itemgetter(0, 1)))
+
+
+def _read_members(text: str, start: int, end: int) -> _Open:
+    """The members of an object that holds scalars only."""
+    opened = _Open(start, True, 0)
+    for match in _PIECE_OF_FLAT.finditer(text, start, end):
+        opened.add(match, match[2], match[3])
+    return opened
 
 
 _short_holders = lru_cache(64)(_find_holders)
@@ -111,16 +155,16 @@ class _Open(msgspec.Struct):
     comma: int = 0
     """The end of its first one; 0: it has none."""
 
+    def add(self, match: re.Match[str], value: str | None, comma: str | None) -> None:
+        """Add a member, of which the text after its colon is a scalar or begins a container."""
+        self.keys.append(match[1])
+        if value is not None:
+            self.ends.append(match.end(2))
+            if comma is not None and not self.comma:
+                self.comma = match.end(3)
+
 
 _SPACE = re.compile(r"\s*")
-
-
-def _close(text: str, opened: _Open) -> Holder:
-    keys = frozenset(map(read_token, opened.keys))
-    first = _space_at(text, opened.start)
-    between = _space_at(text, opened.comma) if opened.comma else first or _separate(text)[1][1:]
-    before = Gap(opened.start, first, "," if first else f",{between}")
-    return Holder(keys, (before, *(Gap(at, f",{between}") for at in opened.ends)))
 
 
 def _space_at(text: str, at: int) -> str:
@@ -135,14 +179,20 @@ def _separate(text: str) -> tuple[str, str]:
 
 def around_field(text: str, gap: Gap, key: str) -> Around:
     """The place of a field's value, which is JSON: spaced and escaped as the text is."""
-    name = json.dumps(key, ensure_ascii=text.isascii())
-    return Around(gap.at, f"{gap.lead}{name}{_separate(text)[0]}", gap.tail)
+    colon, comma = _separate(text)
+    return Around(gap.at, f"{gap.lead}{_encoder(colon, comma, text.isascii())(key)}{colon}", gap.tail)
 
 
 def dump(content: Any, like: str) -> str:
     """A value as JSON in the style of the text."""
     colon, comma = _separate(like)
-    return json.dumps(content, ensure_ascii=like.isascii(), separators=(comma, colon))
+    return _encoder(colon, comma, like.isascii())(content)
+
+
+@lru_cache
+def _encoder(colon: str, comma: str, escaped: bool) -> Callable[[Any], str]:
+    """Made once a style: `json.dumps` makes one for each call."""
+    return json.JSONEncoder(separators=(comma, colon), ensure_ascii=escaped).encode
 
 
 def write_contents(texts: Iterable[str], like: str) -> list[str]:
@@ -212,10 +262,10 @@ class Case(msgspec.Struct, frozen=True, gc=False):
     upper: bool = False
 
 
-def find_case(keys: Iterable[str]) -> Case:
-    """The convention that most of the keys show; snake_case where none does."""
+def find_case(text: str) -> Case:
+    """The convention that the names of most of a result's fields show; snake_case where none does."""
     votes: dict[Case, int] = {}
-    for key, count in Counter(keys).items():
+    for key, count in Counter(list_leaves(text).names).items():
         judge = _judged_case if len(key) <= LONGEST_KEY else _judge_case
         if (case := judge(key)) is not None:
             votes[case] = votes.get(case, 0) + count
@@ -256,9 +306,3 @@ def write_key(key: str, case: Case) -> str:
     return case.separator.join(
         capital if case.first else [words[0], *(capital[1:] if not case.separator else words[1:])]
     )
-
-
-def list_keys(value: Any) -> Iterator[str]:
-    """The names of a JSON result's fields."""
-    for place, _ in list_leaves(value):
-        yield from (key for key in place if isinstance(key, str))

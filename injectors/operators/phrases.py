@@ -44,16 +44,18 @@ def find_prose(text: str) -> str:
     value = parse_json(text)
     if not is_container(value):
         return text[:LONGEST] if len(text.split()) >= PROSE else ""
-    said = [leaf for _, leaf in list_leaves(value) if isinstance(leaf, str)]
+    said = [leaf for leaf in list_leaves(text).values if isinstance(leaf, str) and len(leaf) > LEAST]
     return " ".join(
-        one
-        for one in said
-        if len(one.split()) >= PROSE or len(one) > len(one.encode(errors="surrogatepass")) // 2 > 8
+        [
+            one
+            for one in said
+            if len(one.split()) >= PROSE or len(one) > len(one.encode(errors="surrogatepass")) // 2 > LEAST
+        ]
     )[:LONGEST]
 
 
-PROSE = 5
-"""The fewest words of running text."""
+PROSE, LEAST = 5, 8
+"""The fewest words of running text; it is longer than so many characters."""
 
 
 def _find(

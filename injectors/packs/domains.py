@@ -116,17 +116,11 @@ _short_split = lru_cache(1024)(_split)
 
 def detect_domain(tools: ToolList, opening: str) -> Domain:
     """What the conversation is about; `GENERAL` where nothing tells, or two domains do alike."""
-    given = tuple((tool.name, tool.description) for tool in tools)
-    return _detect_domain(given, tuple(one.name for one in list_parameters(tools)), opening)
-
-
-@lru_cache(512)
-def _detect_domain(tools: tuple[tuple[str, str], ...], parameters: tuple[str, ...], opening: str) -> Domain:
     share = max(1, len(tools)) ** -0.5
     texts = [
-        *((split_name(name), _NAME_WEIGHT * share) for name, _ in tools),
-        *((split_words(about), _DESCRIPTION_WEIGHT * share) for _, about in tools),
-        ([word for name in parameters for word in split_name(name)], _PARAMETER_WEIGHT),
+        *((split_name(tool.name), _NAME_WEIGHT * share) for tool in tools),
+        *((split_words(tool.description), _DESCRIPTION_WEIGHT * share) for tool in tools),
+        ([word for one in list_parameters(tools) for word in one.words], _PARAMETER_WEIGHT),
         (split_words(opening), _OPENING_WEIGHT),
     ]
     scores = dict.fromkeys(_STEMS, 0.0)

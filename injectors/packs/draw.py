@@ -17,7 +17,7 @@ from crosswind.injectors.packs.parts import DRAWN_SLOTS, Address, Domain
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import EntryWeights, Half
 from crosswind.injectors.text.languages import Language
-from crosswind.injectors.values.parameters import ValueType
+from crosswind.injectors.values.parameters import Keyed, ValueType
 
 _JOINED = frozenset({Language.ZH, Language.JA, Language.AR})
 """Languages that write words together: a stem is found anywhere in their texts."""
@@ -58,23 +58,23 @@ def make_setting(
     entries: EntryWeights = (),
 ) -> Setting:
     """The setting of a conversation, by its tools and how its user opened it: neither changes later."""
-    said = tuple(f"{tool.name} {tool.description}" for tool in tools)
-    return _make_setting(said, detect_domain(tools, opening), opening, language, half, address, entries)
+    return _make_setting(Keyed(tools), opening, language, half, address, entries)
 
 
-@lru_cache(256)
+@lru_cache(512)
 def _make_setting(
-    tools: tuple[str, ...],
-    domain: Domain,
+    keyed: Keyed,
     opening: str,
     language: Language,
     half: Half,
     address: Address | None,
     entries: EntryWeights,
 ) -> Setting:
-    of_tools = frozenset(word for said in tools for word in _split(said, language))
+    of_tools = frozenset(
+        word for tool in keyed.tools for word in _split(f"{tool.name} {tool.description}", language)
+    )
     said = frozenset(_split(opening, language))
-    return Setting(language, domain, half, said, of_tools, address, entries)
+    return Setting(language, detect_domain(keyed.tools, opening), half, said, of_tools, address, entries)
 
 
 def _split(text: str, language: Language) -> tuple[str, ...]:

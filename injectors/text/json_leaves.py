@@ -5,9 +5,13 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from crosswind.injectors.targets import ToolResultTarget
+from crosswind.injectors.text.json_payload import REMEMBERED, parse_json
 
 DEEPEST, MOST = 40, 400
 """Results nested deeper are left alone; of longer ones the first 400 values can be changed, so that a stored
@@ -17,30 +21,51 @@ Place = list[str | int]
 """The keys and indices that lead to a value."""
 
 
-def list_leaves(value: Any) -> list[tuple[Place, Any]]:
-    """The scalars of a parsed result with their places, in order; none where it is nested too deeply."""
-    found: list[tuple[Place, Any]] = []
-    return found if _walk([], value, found) else []
+class Leaves(msgspec.Struct, frozen=True, gc=False):
+    """The scalars of a JSON result, in order; none where it is nested too deeply."""
+
+    values: list[Any] = []
+    names: list[str] = []
+    """The keys that lead to each of them, outermost first."""
 
 
-def _walk(place: Place, part: Any, found: list[tuple[Place, Any]]) -> bool:
-    """Add the scalars of a part, up to `MOST` in all; False: it is nested too deeply."""
-    if isinstance(part, dict):
-        members: Iterable[tuple[str | int, Any]] = part.items()
-    elif isinstance(part, list):
-        members = enumerate(part[:MOST])
-    else:
-        if len(found) < MOST:
-            found.append((place, part))
-        return True
-    if part and len(place) == DEEPEST:
+def list_leaves(text: str) -> Leaves:
+    """The scalars of a text; of one that isn't JSON none."""
+    return _short_leaves(text) if len(text) <= REMEMBERED else _list_leaves(text)
+
+
+def _list_leaves(text: str) -> Leaves:
+    value = parse_json(text)
+    found = Leaves([], [])
+    return found if isinstance(value, _CONTAINERS) and _walk(value, [], 0, found) else Leaves()
+
+
+_short_leaves = lru_cache(64)(_list_leaves)
+"""Cached: what tells a result's language and how it writes names asks for them."""
+
+
+def _walk(part: Any, path: list[str], depth: int, found: Leaves) -> bool:
+    """Add the scalars of an object or array, up to `MOST` in all; False: it is nested too deeply."""
+    if part and depth == DEEPEST:
         return False
-    for key, one in members:
-        if isinstance(one, _CONTAINERS):
-            if not _walk([*place, key], one, found):
-                return False
-        elif len(found) < MOST:
-            found.append(([*place, key], one))
+    values, names = found.values, found.names
+    if isinstance(part, dict):
+        for key, one in part.items():
+            if isinstance(one, _CONTAINERS):
+                if not _walk(one, [*path, key], depth + 1, found):
+                    return False
+            elif len(values) < MOST:
+                values.append(one)
+                names += path
+                names.append(key)
+    else:
+        for one in part[:MOST]:
+            if isinstance(one, _CONTAINERS):
+                if not _walk(one, path, depth + 1, found):
+                    return False
+            elif len(values) < MOST:
+                values.append(one)
+                names += path
     return True
 
 

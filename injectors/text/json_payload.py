@@ -122,12 +122,24 @@ def _contains(noisy: Any, clean: Any) -> bool:
     if isinstance(clean, list):
         if not isinstance(noisy, list):
             return False
+        if len(noisy) == len(clean):
+            return _match_in_order(noisy, clean)
         remaining = iter(noisy)
         return all(any(_contains(candidate, element) for candidate in remaining) for element in clean)
     if isinstance(clean, str):
         return bool(noisy == clean)
     # 1 == True == 1.0 in Python, NaN != NaN, and 0.0 == -0.0: types and texts decide.
     return type(noisy) is type(clean) and repr(noisy) == repr(clean)
+
+
+def _match_in_order(noisy: list[Any], clean: list[Any]) -> bool:
+    """Whether each element holds that of `clean` at its place: most often all but one are as they were."""
+    pairs = list(zip(noisy, clean, strict=True))
+    changed = [pair for pair in pairs if pair[0] != pair[1]]
+    same = [pair for pair in pairs if pair[0] == pair[1]] if len(changed) < len(pairs) else []
+    if same and _encode_alike(*map(list, zip(*same, strict=True))):
+        pairs = changed
+    return all(_contains(*pair) for pair in pairs)
 
 
 def looks_destroyed(noisy: str, clean: str) -> bool:

@@ -95,9 +95,10 @@ def _is_foreign(text: str) -> bool:
             return True
     # Tokens with other characters than letters (ids, paths, addresses) say nothing of the language.
     words = _count_words(text, _read_cased)
-    small: Counter[str] = Counter()
+    small: dict[str, int] = {}
     for word, count in words.items():
-        small[word.lower()] += count
+        lower = word.lower()
+        small[lower] = small.get(lower, 0) + count
     if not _PLAIN.isdisjoint(small):
         return False
     foreign = sum(small[word] for word in _FOREIGN.intersection(small))
@@ -110,12 +111,10 @@ def _is_foreign(text: str) -> bool:
     return foreign >= LEAST and foreign > sum(small[word] for word in _COMMON.intersection(small))
 
 
-def _count_words(text: str, read: Callable[[str], str]) -> Counter[str]:
+def _count_words(text: str, read: Callable[[str], str]) -> dict[str, int]:
     """How often each word stands there, as `read` gives it; empty ones are left out."""
-    words: Counter[str] = Counter()
-    for token, count in Counter(text.split()).items():
-        if word := read(token):
-            words[word] += count
+    words: dict[str, int] = Counter(map(read, text.split()))
+    words.pop("", None)
     return words
 
 
@@ -184,7 +183,7 @@ def _detect_language(text: str) -> Language | None:
         language: sum(words[word] for word in small.intersection(words)) for language, small in _SMALL.items()
     }
     least = 0
-    if is_foreign(text):
+    if _may_be_foreign(text, words) and _is_foreign(text[:LONGEST]):
         del scores[Language.EN]
         least = LEAST
     best = max(scores.values())
@@ -192,6 +191,11 @@ def _detect_language(text: str) -> Language | None:
     if best == 0:
         return Language.EN if text.isascii() and words and not least else None
     return leaders[0] if best >= least and (len(leaders) == 1 or leaders[0] is Language.EN) else None
+
+
+def _may_be_foreign(text: str, words: Mapping[str, int]) -> bool:
+    """Whether a text's words, in lower case, leave open that it is foreign."""
+    return not text.isascii() or sum(words[word] for word in _FOREIGN.intersection(words)) >= LEAST
 
 
 def _find_script(text: str, letters: list[str]) -> Language | None:

@@ -14,7 +14,6 @@ from crosswind.injectors.operators.insertion import (
     dump,
     find_case,
     find_holders,
-    list_keys,
     write_key,
 )
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting
@@ -36,7 +35,6 @@ from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
-from crosswind.injectors.text.json_payload import parse_json
 from crosswind.injectors.text.languages import UNABLE
 
 MOST = 400
@@ -194,9 +192,8 @@ Drawn = tuple[list[str], list[tuple[int, str]]]
 
 def _draw_fields(text: str, entries: list[tuple[str, Entry]], volume: float, rng: SeededRandom) -> Drawn:
     """Draw fields of `volume` characters of JSON on average, in the result's records."""
-    value = parse_json(text)
     holders = find_holders(text)
-    case = find_case(list_keys(value))
+    case = find_case(text)
     taken = frozenset[str]().union(*(holder.keys for holder in holders))
 
     def write(entry: Entry) -> tuple[int, str] | None:

@@ -18,7 +18,6 @@ from crosswind.injectors.operators.insertion import (
     find_line_gaps,
     insert,
     is_plain_text,
-    list_keys,
     write_contents,
     write_key,
 )
@@ -89,7 +88,7 @@ def _draw_place(target: ToolResultTarget, names: Sequence[str], rng: SeededRando
     holders = find_holders(text) if is_container(value) else ()
     if not holders:
         return None
-    case = find_case(list_keys(value))
+    case = find_case(text)
     key = next((one for one in keys if write_key(one, case) not in holders[0].keys), None)
     gaps_of = holders[0].gaps
     return (

@@ -16,7 +16,6 @@ from crosswind.injectors.operators.insertion import (
     find_line_gaps,
     insert,
     is_plain_text,
-    list_keys,
     replace_contents,
     write_contents,
     write_key,
@@ -105,7 +104,7 @@ def _draw_places(
     if (item := find_item_gap(text, value)) is not None:
         return [("", item), ("", item)]
     holders = find_holders(text)[:NEAR_TOP]
-    case, keys = find_case(list_keys(value)), rng.shuffled(REMARKS)
+    case, keys = find_case(text), rng.shuffled(REMARKS)
     places: list[tuple[str, Around]] = []
     for holder in [*rng.sample(holders, MOST), *holders][:MOST]:
         gap = rng.choice(holder.gaps)

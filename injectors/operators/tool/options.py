@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
+from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.tool.facts import Kind, find_facts
 from crosswind.injectors.operators.tool.values import find_options
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parse_json
-from crosswind.injectors.values.parameters import split_name
+from crosswind.injectors.values.parameters import Keyed, split_name
 
 LONGEST = 48
 """Characters of the longest option that a remark names."""
@@ -82,28 +84,50 @@ def _lists(value: Any, depth: int = 0) -> Iterator[list[Any]]:
 
 def _label(record: dict[str, Any]) -> Iterator[str]:
     """What a record is called: by a name, or else by its first id."""
-    spelt = {"_".join(split_name(key)): key for key in record}
-    for label in _LABELS:
-        key = next((key for name, key in spelt.items() if name == label or name.endswith(f"_{label}")), None)
-        if key is not None and isinstance(record[key], str):
+    keys = tuple(record)
+    names, ids = _find_labelling(keys) if len(keys) <= _MOST_KEYS else _find_labelling.__wrapped__(keys)
+    for key in names:
+        if isinstance(record[key], str):
             yield record[key]
             return
-    for name, key in spelt.items():
-        if (name == "id" or name.endswith(("_id", "number", "code"))) and isinstance(record[key], str | int):
+    for key in ids:
+        if isinstance(record[key], _ID_TYPES):
             yield str(record[key])
             return
 
 
+_ID_TYPES = (str, int)
+_MOST_KEYS = 40
+"""Of a record whose fields are remembered: a list's records have the same ones."""
+
+
+@lru_cache(256)
+def _find_labelling(keys: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """The fields that may hold a record's name, the best first, and those that may hold an id."""
+    spelt = {"_".join(split_name(key)): key for key in keys}
+    found = (
+        next((key for name, key in spelt.items() if name == label or name.endswith(f"_{label}")), None)
+        for label in _LABELS
+    )
+    ids = [key for name, key in spelt.items() if name == "id" or name.endswith(("_id", "number", "code"))]
+    return [key for key in found if key is not None], ids
+
+
 def _choose(labels: Sequence[str], said: str) -> int:
     """The option that the conversation's words name, or else the first."""
-    shared = [sum(word.lower() in said for word in _TOKEN.findall(label)) for label in labels]
+    shared = [sum(map(said.__contains__, map(str.lower, _TOKEN.findall(label)))) for label in labels]
     return shared.index(max(shared))
 
 
 def _find_tool(target: ToolResultTarget, point: float) -> str | None:
     """A declared tool that is near to the one that was called, by the words of their names."""
-    own = set(split_name(target.tool))
-    others = sorted({tool.name for tool in target.tools if tool.name != target.tool})
-    others.sort(key=lambda name: -len(own.intersection(split_name(name))))
-    near = others[:3]
+    near = _find_near(target.tool, Keyed(ToolList.of(target.tools)))
     return near[int(point * len(near))] if near else None
+
+
+@lru_cache(256)
+def _find_near(tool: str, declared: Keyed) -> list[str]:
+    own = set(split_name(tool))
+    others = sorted({one.name for one in declared.tools if one.name != tool})
+    others.sort(key=lambda name: -len(own.intersection(split_name(name))))
+    return others[:3]

@@ -20,7 +20,6 @@ from crosswind.injectors.operators.insertion import (
     find_line_gaps,
     insert,
     is_plain_text,
-    list_keys,
     replace_contents,
     write_contents,
     write_key,
@@ -86,7 +85,7 @@ class RedundantResult:
         fields = _Fields(text, rng, room)
         if is_container(value):
             records = _find_records(text, value)
-            fields.add_to_records(records, entries, find_case(list_keys(value)))
+            fields.add_to_records(records, entries, find_case(text))
         else:
             fields.add_lines(find_line_gaps(text), entries)
         return {"phrases": fields.names, "added": fields.added} if fields.added else None

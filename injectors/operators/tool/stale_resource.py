@@ -14,7 +14,6 @@ from crosswind.injectors.operators.insertion import (
     dump,
     find_case,
     find_holders,
-    list_keys,
     write_key,
 )
 from crosswind.injectors.operators.tool.facts import Fact, Kind, find_facts
@@ -211,7 +210,7 @@ def _draw_age(text: str, rng: SeededRandom) -> list[SpanEdit]:
     value = parse_json(text)
     if not told or not isinstance(value, dict) or not value:
         return []
-    whole, key = find_holders(text)[0], write_key(name, find_case(list_keys(value)))
+    whole, key = find_holders(text)[0], write_key(name, find_case(text))
     if key in whole.keys:
         return []
     place = around_field(text, whole.gaps[-1 if end else 0], key)
