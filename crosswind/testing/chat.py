@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from crosswind.testing.checks import CHAT, check_strict, openai_tool
+from crosswind.testing.checks import CHAT, check_strict, openai_tool, read_body
 from crosswind.testing.dialogue import (
     Answer,
     CallItem,
@@ -17,19 +17,17 @@ from crosswind.testing.dialogue import (
     MessageItem,
     ResultItem,
     fragments,
+    usage_tokens,
     words,
 )
 from crosswind.testing.errors import refuse
-from crosswind.testing.replies import DONE, ReceivedRequest, RouteResponse, data_event
+from crosswind.testing.replies import CREATED, DONE, ReceivedRequest, RouteResponse, data_event
+from crosswind.testing.state import ProviderState
 
-if TYPE_CHECKING:
-    from crosswind.testing.provider import ScriptedProvider
-
-CREATED = 1_760_000_000
 _HEAD = {"created": CREATED, "service_tier": "default", "system_fingerprint": "fp_scripted"}
 
 
-async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Match[str]) -> RouteResponse:
+async def create(provider: ProviderState, request: ReceivedRequest, _: re.Match[str]) -> RouteResponse:
     body = read_body(request)
     provider.check_members(body, CHAT, "Unrecognized request argument supplied: {}")
     dialogue = _read_dialogue(body)
@@ -57,42 +55,11 @@ async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Mat
     return RouteResponse(whole)
 
 
-def read_body(request: ReceivedRequest) -> Any:
-    """The body of a request: an object."""
-    try:
-        body = request.json
-    except ValueError:
-        body = None
-    refuse(not isinstance(body, dict), "We could not parse the JSON body of your request.")
-    return body
-
-
-def _issue_calls(provider: ScriptedProvider, answer: Answer) -> list[dict[str, Any]]:
+def _issue_calls(provider: ProviderState, answer: Answer) -> list[dict[str, Any]]:
     return [
         {"id": call_id, "type": "function", "function": {"name": call.name, "arguments": call.text}}
         for call_id, call in provider.issue_calls(answer, "call_")
     ]
-
-
-def tokens_in(dialogue: Dialogue) -> int:
-    """The tokens of a prompt: its words."""
-    texts = (
-        item.arguments if isinstance(item, CallItem) else item.text
-        for item in dialogue.items
-        if isinstance(item, CallItem | MessageItem | ResultItem)
-    )
-    tools = sum(len(words(tool.description)) + 8 for tool in dialogue.tools)
-    return sum(len(words(text)) + 3 for text in texts) + tools
-
-
-def usage_tokens(dialogue: Dialogue, answer: Answer) -> tuple[int, int]:
-    """The tokens of a prompt and of its answer: words, and the fragments of calls."""
-    if answer.usage is not None:
-        return answer.usage
-    if answer.sampled is not None:
-        return len(answer.sampled.prompt_token_ids), len(answer.sampled.token_ids)
-    calls = sum(len(fragments(call.text)) + 3 for call in answer.calls)
-    return tokens_in(dialogue), len(answer.words) + len(words(answer.refusal or "")) + calls + 1
 
 
 def _usage(dialogue: Dialogue, answer: Answer, count: int) -> dict[str, Any]:
@@ -150,7 +117,7 @@ def _tokens(body: Any, answer: Answer) -> dict[str, Any]:
 
 
 def _stream_events(
-    provider: ScriptedProvider,
+    provider: ProviderState,
     body: Any,
     head: dict[str, Any],
     answer: Answer,
@@ -178,7 +145,7 @@ def _stream_events(
 
 
 def _deltas(
-    provider: ScriptedProvider, body: Any, answer: Answer, calls: list[dict[str, Any]]
+    provider: ProviderState, body: Any, answer: Answer, calls: list[dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     """What a stream says of one choice, piece by piece."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from crosswind.testing.dialogue import DeclaredTool
 from crosswind.testing.errors import refuse
+from crosswind.testing.replies import ReceivedRequest
 
 
 def _members(names: str) -> frozenset[str]:
@@ -129,3 +130,13 @@ def check_strict(schema: Any, message: str, where: str) -> None:
     check_strict(schema.get("items"), message, where)
     for one in schema.get("anyOf", ()):
         check_strict(one, message, where)
+
+
+def read_body(request: ReceivedRequest) -> Any:
+    """The body of a request: an object."""
+    try:
+        body = request.json
+    except ValueError:
+        body = None
+    refuse(not isinstance(body, dict), "We could not parse the JSON body of your request.")
+    return body

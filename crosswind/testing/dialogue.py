@@ -180,3 +180,24 @@ def words(text: str) -> list[str]:
 def fragments(text: str) -> list[str]:
     """JSON in the pieces in which it is streamed: cut every 7 characters."""
     return [text[start : start + 7] for start in range(0, len(text), 7)]
+
+
+def tokens_in(dialogue: Dialogue) -> int:
+    """The tokens of a prompt: its words."""
+    texts = (
+        item.arguments if isinstance(item, CallItem) else item.text
+        for item in dialogue.items
+        if isinstance(item, CallItem | MessageItem | ResultItem)
+    )
+    tools = sum(len(words(tool.description)) + 8 for tool in dialogue.tools)
+    return sum(len(words(text)) + 3 for text in texts) + tools
+
+
+def usage_tokens(dialogue: Dialogue, answer: Answer) -> tuple[int, int]:
+    """The tokens of a prompt and of its answer: words, and the fragments of calls."""
+    if answer.usage is not None:
+        return answer.usage
+    if answer.sampled is not None:
+        return len(answer.sampled.prompt_token_ids), len(answer.sampled.token_ids)
+    calls = sum(len(fragments(call.text)) + 3 for call in answer.calls)
+    return tokens_in(dialogue), len(answer.words) + len(words(answer.refusal or "")) + calls + 1

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit
+from typing import Any
 
 from crosswind.testing.dialogue import Call, CallItem, Dialogue
 from crosswind.testing.errors import ProviderError
-from crosswind.testing.replies import ReceivedRequest, RouteResponse
-
-if TYPE_CHECKING:
-    from crosswind.testing.provider import ScriptedProvider
 
 
 def seal_of(text: str) -> str:
@@ -111,30 +105,3 @@ class Stored:
             )
         kept = self.responses[response_id]
         return [*kept.context, *kept.response["output"]]
-
-
-async def retrieve_response(provider: ScriptedProvider, _: Any, path: re.Match[str]) -> RouteResponse:
-    return RouteResponse(provider.stored.response(path[1]).response)
-
-
-async def delete_response(provider: ScriptedProvider, _: Any, path: re.Match[str]) -> RouteResponse:
-    provider.stored.response(path[1])
-    del provider.stored.responses[path[1]]
-    return RouteResponse({"id": path[1], "object": "response", "deleted": True})
-
-
-async def list_input_items(
-    provider: ScriptedProvider, request: ReceivedRequest, path: re.Match[str]
-) -> RouteResponse:
-    """The items that a response was an answer to: the newest first unless asked otherwise."""
-    query = parse_qs(urlsplit(request.path).query)
-    items = list(provider.stored.response(path[1]).context)
-    if query.get("order", ["desc"])[0] == "desc":
-        items.reverse()
-    after = query.get("after", [None])[0]
-    if after is not None:
-        items = items[1 + [item["id"] for item in items].index(after) :]
-    limit = int(query.get("limit", ["20"])[0])
-    page = items[:limit]
-    ends = {"first_id": page[0]["id"] if page else None, "last_id": page[-1]["id"] if page else None}
-    return RouteResponse({"object": "list", "data": page, **ends, "has_more": len(items) > limit})

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from crosswind.testing.chat import read_body, tokens_in, usage_tokens
-from crosswind.testing.checks import COUNT_TOKENS, MESSAGES, anthropic_tool, check_members
+from crosswind.testing.checks import COUNT_TOKENS, MESSAGES, anthropic_tool, check_members, read_body
 from crosswind.testing.dialogue import (
     Answer,
     CallItem,
@@ -18,17 +17,17 @@ from crosswind.testing.dialogue import (
     MessageItem,
     ResultItem,
     fragments,
+    tokens_in,
+    usage_tokens,
     words,
 )
 from crosswind.testing.errors import refuse
 from crosswind.testing.memory import Issued
 from crosswind.testing.replies import ReceivedRequest, RouteResponse, break_off, named_event
-
-if TYPE_CHECKING:
-    from crosswind.testing.provider import ScriptedProvider
+from crosswind.testing.state import ProviderState
 
 
-async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Match[str]) -> RouteResponse:
+async def create(provider: ProviderState, request: ReceivedRequest, _: re.Match[str]) -> RouteResponse:
     body = read_body(request)
     dialogue = _read_dialogue(provider, body, MESSAGES)
     answer = await provider.answer(dialogue)
@@ -49,14 +48,12 @@ async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Mat
     return RouteResponse(message)
 
 
-async def count_tokens(
-    provider: ScriptedProvider, request: ReceivedRequest, _: re.Match[str]
-) -> RouteResponse:
+async def count_tokens(provider: ProviderState, request: ReceivedRequest, _: re.Match[str]) -> RouteResponse:
     dialogue = _read_dialogue(provider, read_body(request), COUNT_TOKENS)
     return RouteResponse({"input_tokens": tokens_in(dialogue)})
 
 
-def _blocks(provider: ScriptedProvider, answer: Answer, body: Any) -> list[dict[str, Any]]:
+def _blocks(provider: ProviderState, answer: Answer, body: Any) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = []
     thinks = (body.get("thinking") or {}).get("type") in ("enabled", "adaptive")
     if thinks and answer.reasoning:
@@ -135,7 +132,7 @@ _UNEXPECTED = (
 )
 
 
-def _read_dialogue(provider: ScriptedProvider, body: Any, members: frozenset[str]) -> Dialogue:
+def _read_dialogue(provider: ProviderState, body: Any, members: frozenset[str]) -> Dialogue:
     provider.check_members(body, members, "{}: Extra inputs are not permitted")
     refuse(not isinstance(body.get("model"), str), "model: Field required")
     refuse(not isinstance(body.get("messages"), list), "messages: Field required")

@@ -1,9 +1,8 @@
-"""The scripted provider: a server, its script, and what it received."""
+"""The scripted provider as a server: its routes, and the connection of one request."""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import inspect
 import re
 from collections.abc import Awaitable, Callable
@@ -13,15 +12,14 @@ from typing import Any, Self
 
 from anyio.from_thread import start_blocking_portal
 
-from crosswind.testing import chat, memory, messages, responses, small_routes
-from crosswind.testing.checks import check_members
-from crosswind.testing.dialogue import Answer, Call, Dialogue, Step
+from crosswind.testing import chat, messages, responses, small_routes
+from crosswind.testing.dialogue import Step
 from crosswind.testing.errors import ProviderError
-from crosswind.testing.memory import Issued, Stored
 from crosswind.testing.replies import CUT, JSON, SSE, ReceivedRequest, Reply, RouteResponse, encode
 from crosswind.testing.server import listen, make_server, run_server
+from crosswind.testing.state import ProviderState
 
-Handler = Callable[["ScriptedProvider", ReceivedRequest, re.Match[str]], Awaitable[RouteResponse]]
+Handler = Callable[[ProviderState, ReceivedRequest, re.Match[str]], Awaitable[RouteResponse]]
 
 ROUTES: tuple[tuple[str, re.Pattern[str], Handler], ...] = tuple(
     (method, re.compile(rf"/v1{path}(?:\?.*)?\Z"), handler)
@@ -32,16 +30,16 @@ ROUTES: tuple[tuple[str, re.Pattern[str], Handler], ...] = tuple(
         ("POST", r"/messages", messages.create),
         ("POST", r"/messages/count_tokens", messages.count_tokens),
         ("POST", r"/responses", responses.create),
-        ("GET", r"/responses/(\w+)", memory.retrieve_response),
-        ("DELETE", r"/responses/(\w+)", memory.delete_response),
-        ("GET", r"/responses/(\w+)/input_items", memory.list_input_items),
+        ("GET", r"/responses/(\w+)", small_routes.retrieve_response),
+        ("DELETE", r"/responses/(\w+)", small_routes.delete_response),
+        ("GET", r"/responses/(\w+)/input_items", small_routes.list_input_items),
         ("GET", r"/models", small_routes.list_models),
         ("GET", r"/models/([^/?]+)", small_routes.show_model),
     )
 )
 
 
-class ScriptedProvider:
+class ScriptedProvider(ProviderState):
     """A provider that takes one step of its script after the other, the last one again and again.
 
     `async with` serves it on the running loop, `with` in a thread of its own. While it serves, `url` is its
@@ -57,85 +55,14 @@ class ScriptedProvider:
         names_in_two: bool = False,
         port: int = 0,
     ) -> None:
-        self.strict = strict
-        """Refuse a request without a key, or with members that the real provider doesn't know."""
-        self.keep = keep
-        """Keep what was received; without it a long run takes no memory."""
-        self.interleaved = interleaved
-        """Whether the fragments of parallel calls come in turns rather than one call after the other."""
-        self.names_in_two = names_in_two
-        """Whether a stream of Chat Completions cuts tools' names in two, as some engines do."""
+        super().__init__(*steps, strict=strict, keep=keep, interleaved=interleaved, names_in_two=names_in_two)
         self.url = ""
         self._port = port
         self._serving = AsyncExitStack()
-        self.restart(*steps)
-
-    def restart(self, *steps: Step) -> None:
-        """Begin again with this script, as if nothing had been received."""
-        self.steps: list[Step] = list(steps) or [Answer("hello")]
-        self.requests: list[ReceivedRequest] = []
-        """Every request, in order."""
-        self.dialogues: list[Dialogue] = []
-        """What the script was shown."""
-        self.refusals: list[str] = []
-        self.complaints: list[str] = []
-        """What no provider would refuse but no client of its own would send: a call that comes back under
-        another name or with other arguments than it was made, a forced tool that was not called.
-        """
-        self.client_left = asyncio.Event()
-        """Set where a client went away before its answer was complete."""
-        self.issued = Issued()
-        self.stored = Stored()
-        self._count = 0
 
     @property
     def base_url(self) -> str:
         return f"{self.url}/v1"
-
-    def requests_to(self, path: str) -> list[ReceivedRequest]:
-        """The requests to a route, such as /v1/messages."""
-        return [one for one in self.requests if one.path.split("?")[0] == path]
-
-    def bodies(self, path: str) -> list[Any]:
-        return [one.json for one in self.requests_to(path)]
-
-    # For the routes
-
-    def new_id(self, prefix: str, part: object = "") -> str:
-        """An id unlike all others, and the same one when the same client comes again."""
-        return prefix + hashlib.blake2b(f"{self._count} {part}".encode(), digest_size=12).hexdigest()
-
-    def issue_calls(self, answer: Answer, prefix: str) -> list[tuple[str, Call]]:
-        """The answer's calls with their ids; the provider recognises them when they come back."""
-        issued = [(call.id or self.new_id(prefix, at), call) for at, call in enumerate(answer.calls)]
-        if self.keep:
-            for call_id, call in issued:
-                self.issued.add_call(call_id, call)
-        return issued
-
-    def check_members(self, body: Any, known: frozenset[str], message: str) -> None:
-        """400 for a member that the provider doesn't know."""
-        if self.strict:
-            check_members(body, known, message)
-
-    async def answer(self, dialogue: Dialogue) -> Answer:
-        """The script's answer. Raises its error where that comes in place of an answer."""
-        if self.keep:
-            self.dialogues.append(dialogue)
-            self.complaints += self.issued.find_changed(dialogue)
-        step = self._next_step()
-        given = step(dialogue) if callable(step) else step  # type: ignore[arg-type]
-        answer: Answer = await given if inspect.isawaitable(given) else given  # type: ignore[assignment]
-        if answer.error is not None and not answer.pieces:
-            raise answer.error
-        if dialogue.forced is not None and dialogue.forced not in {call.name for call in answer.calls}:
-            self.complaints.append(f"{dialogue.forced} was to be called, and {answer.calls} were")
-        return answer
-
-    def _next_step(self) -> Step:
-        return self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
-
-    # The server
 
     async def __aenter__(self) -> Self:
         serving = run_server(make_server(self), listen(self._port))

@@ -13,6 +13,8 @@ SSE = (b"content-type", b"text/event-stream; charset=utf-8")
 DONE = b"data: [DONE]\n\n"
 CUT = b"\x00cut"
 """A chunk that isn't sent: the provider breaks the connection in its place."""
+CREATED = 1_760_000_000
+"""The time that every reply says it was made at, in seconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)

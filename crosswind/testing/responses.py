@@ -5,21 +5,27 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Collection, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from crosswind.testing.chat import CREATED, read_body, usage_tokens
-from crosswind.testing.checks import RESPONSES, check_strict, openai_tool
-from crosswind.testing.dialogue import Answer, CallItem, DeclaredTool, Dialogue, Item, MessageItem, ResultItem
+from crosswind.testing.checks import RESPONSES, check_strict, openai_tool, read_body
+from crosswind.testing.dialogue import (
+    Answer,
+    CallItem,
+    DeclaredTool,
+    Dialogue,
+    Item,
+    MessageItem,
+    ResultItem,
+    usage_tokens,
+)
 from crosswind.testing.errors import ProviderError, refuse
 from crosswind.testing.memory import Stored
-from crosswind.testing.replies import ReceivedRequest, RouteResponse, break_off, named_event
+from crosswind.testing.replies import CREATED, ReceivedRequest, RouteResponse, break_off, named_event
 from crosswind.testing.response_events import events
-
-if TYPE_CHECKING:
-    from crosswind.testing.provider import ScriptedProvider
+from crosswind.testing.state import ProviderState
 
 
-async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Match[str]) -> RouteResponse:
+async def create(provider: ProviderState, request: ReceivedRequest, _: re.Match[str]) -> RouteResponse:
     body = read_body(request)
     provider.check_members(body, RESPONSES, "Unknown parameter: '{}'.")
     items = _new_items(body, provider.stored, provider.new_id)
@@ -51,7 +57,7 @@ def _stream_events(response: dict[str, Any], answer: Answer) -> Iterator[bytes]:
     return break_off(stream, answer.pieces, named_event(last))
 
 
-def _response(provider: ScriptedProvider, body: Any, answer: Answer) -> dict[str, Any]:
+def _response(provider: ProviderState, body: Any, answer: Answer) -> dict[str, Any]:
     """A response but for what it says: the request's settings told back."""
     return {
         "id": provider.new_id("resp_"),
@@ -86,7 +92,7 @@ def _show_tool(tool: dict[str, Any]) -> dict[str, Any]:
     return {"description": None, "strict": True, "parameters": None, **tool}
 
 
-def _output(provider: ScriptedProvider, answer: Answer, body: Any) -> list[dict[str, Any]]:
+def _output(provider: ProviderState, answer: Answer, body: Any) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     if answer.reasoning and body.get("reasoning"):
         item: dict[str, Any] = {"id": provider.new_id("rs_"), "type": "reasoning"}
@@ -182,7 +188,7 @@ def _content(item: dict[str, Any], where: str) -> list[dict[str, Any]]:
     return [dict(part) for part in content]
 
 
-def _read_dialogue(provider: ScriptedProvider, body: Any, context: list[dict[str, Any]]) -> Dialogue:
+def _read_dialogue(provider: ProviderState, body: Any, context: list[dict[str, Any]]) -> Dialogue:
     """Instructions and the whole context. Refused where a call or its result is missing, or a reasoning item
     without the item that followed it."""
     _check_pairs(context)

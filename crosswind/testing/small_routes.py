@@ -1,4 +1,4 @@
-"""Completions, Embeddings and Models."""
+"""Completions, Embeddings, Models, and stored responses."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ import hashlib
 import struct
 from collections.abc import Iterator
 from re import Match
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
-from crosswind.testing.chat import CREATED, read_body
-from crosswind.testing.checks import COMPLETIONS, EMBEDDINGS
+from crosswind.testing.checks import COMPLETIONS, EMBEDDINGS, read_body
 from crosswind.testing.dialogue import Dialogue, MessageItem, words
 from crosswind.testing.errors import ProviderError, refuse
-from crosswind.testing.replies import DONE, ReceivedRequest, RouteResponse, data_event
-
-if TYPE_CHECKING:
-    from crosswind.testing.provider import ScriptedProvider
+from crosswind.testing.replies import CREATED, DONE, ReceivedRequest, RouteResponse, data_event
+from crosswind.testing.state import ProviderState
 
 DIMENSIONS = 8
 MODELS = ("small", "large")
 
 
 async def create_completion(
-    provider: ScriptedProvider, request: ReceivedRequest, _: Match[str]
+    provider: ProviderState, request: ReceivedRequest, _: Match[str]
 ) -> RouteResponse:
     body = read_body(request)
     provider.check_members(body, COMPLETIONS, "Unrecognized request argument supplied: {}")
@@ -70,7 +68,7 @@ def _stream_events(
 
 
 async def create_embeddings(
-    provider: ScriptedProvider, request: ReceivedRequest, _: Match[str]
+    provider: ProviderState, request: ReceivedRequest, _: Match[str]
 ) -> RouteResponse:
     body = read_body(request)
     provider.check_members(body, EMBEDDINGS, "Unrecognized request argument supplied: {}")
@@ -99,7 +97,7 @@ def make_embedding(text: str, dimensions: int = DIMENSIONS) -> list[float]:
     return [(byte - 128) / 128 for byte in digest]
 
 
-async def list_models(_: ScriptedProvider, request: ReceivedRequest, __: Match[str]) -> RouteResponse:
+async def list_models(_: ProviderState, request: ReceivedRequest, __: Match[str]) -> RouteResponse:
     data = [_model(request, name) for name in MODELS]
     if "anthropic-version" in request.headers:
         page = {"has_more": False, "first_id": MODELS[0], "last_id": MODELS[-1]}
@@ -107,7 +105,7 @@ async def list_models(_: ScriptedProvider, request: ReceivedRequest, __: Match[s
     return RouteResponse({"object": "list", "data": data})
 
 
-async def show_model(_: ScriptedProvider, request: ReceivedRequest, path: Match[str]) -> RouteResponse:
+async def show_model(_: ProviderState, request: ReceivedRequest, path: Match[str]) -> RouteResponse:
     if path[1] not in MODELS:
         raise ProviderError(404, f"The model '{path[1]}' does not exist", "model", "model_not_found")
     return RouteResponse(_model(request, path[1]))
@@ -123,3 +121,30 @@ def _model(request: ReceivedRequest, name: str) -> dict[str, Any]:
             "lifecycle": "active",
         }
     return {"id": name, "object": "model", "created": CREATED, "owned_by": "crosswind"}
+
+
+async def retrieve_response(provider: ProviderState, _: Any, path: Match[str]) -> RouteResponse:
+    return RouteResponse(provider.stored.response(path[1]).response)
+
+
+async def delete_response(provider: ProviderState, _: Any, path: Match[str]) -> RouteResponse:
+    provider.stored.response(path[1])
+    del provider.stored.responses[path[1]]
+    return RouteResponse({"id": path[1], "object": "response", "deleted": True})
+
+
+async def list_input_items(
+    provider: ProviderState, request: ReceivedRequest, path: Match[str]
+) -> RouteResponse:
+    """The items that a response was an answer to: the newest first unless asked otherwise."""
+    query = parse_qs(urlsplit(request.path).query)
+    items = list(provider.stored.response(path[1]).context)
+    if query.get("order", ["desc"])[0] == "desc":
+        items.reverse()
+    after = query.get("after", [None])[0]
+    if after is not None:
+        items = items[1 + [item["id"] for item in items].index(after) :]
+    limit = int(query.get("limit", ["20"])[0])
+    page = items[:limit]
+    ends = {"first_id": page[0]["id"] if page else None, "last_id": page[-1]["id"] if page else None}
+    return RouteResponse({"object": "list", "data": page, **ends, "has_more": len(items) > limit})
