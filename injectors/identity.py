@@ -41,6 +41,12 @@ def slot_of_text(line: str, text: str) -> str:
     return f"{line}{_END}text:{digest(text)}"
 
 
+def slot_of_call(line: str, call: str, order: int, part: int = 0) -> str:
+    """The key of a slot that depends on a logical call and its order among equal ones, not on what was called
+    before."""
+    return f"{line}{_END}{call}{_END}{order}{_END}{part}"
+
+
 def digest(*parts: str) -> str:
     """A 128-bit hexadecimal digest of an ordered list of strings, lone surrogates included."""
     framed: list[bytes] = []

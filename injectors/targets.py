@@ -160,11 +160,13 @@ class TransportTarget:
     ordinal: int
     attempt: int = 0
     streaming: bool = False
+    opted_in: bool = False
+    """Whether the operator of the gateway lets this exchange take place again, though a tool acts."""
 
     @property
     def repeatable(self) -> bool:
         """Whether the exchange may take place again: a model's answer only costs tokens, a tool acts."""
-        return self.link == MODEL_LINK
+        return self.link == MODEL_LINK or self.opted_in
 
 
 @dataclass(frozen=True, slots=True)

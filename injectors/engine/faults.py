@@ -51,9 +51,10 @@ class LinkMemory:
     injection's turn."""
 
 
-FaultMemory = dict[tuple[Site, str, bool], LinkMemory]
-"""The memory of one session, by site, link, and whether answers are streamed. Given to each decision, it
-spares them playing all earlier turns over: a session would cost the square of its length.
+FaultMemory = dict[tuple[Site, str, bool, bool], LinkMemory]
+"""The memory of one session, by site, link, whether answers are streamed, and whether a tool's exchanges may
+take place again. Given to each decision, it spares them playing all earlier turns over: a session would cost
+the square of its length.
 """
 
 
@@ -68,6 +69,7 @@ def decide_faults(
     met: int = 0,
     memory: FaultMemory | None = None,
     of_provider: bool = True,
+    opted_in: bool = False,
 ) -> list[LinkDecision]:
     """The faults of one exchange: those of the link, one for each operator that acts, in the plan's order;
     then that of the model's provider behind it, of the first operator that acts.
@@ -79,7 +81,7 @@ def decide_faults(
     if plan.rules_by_site.keys().isdisjoint((Site.TRANSPORT, Site.MODEL_RESPONSE)):
         return []
     memory = {} if memory is None else memory
-    at = link, streaming, memory, met == 0
+    at = link, streaming, memory, met == 0, opted_in
     decided = LinkRules(plan, Site.TRANSPORT, *at).decide(turn, attempt, spent, met)
     if link == MODEL_LINK and of_provider:
         met += sum(one.fault is not None for one in decided)
@@ -99,6 +101,8 @@ class LinkRules:
     memory: FaultMemory
     unmet: bool = False
     """Whether nothing was injected on the session's exchanges before this one."""
+    opted_in: bool = False
+    """Whether a tool's exchange may take place again (`TransportTarget.opted_in`)."""
 
     def decide(self, turn: int, attempt: int, spent: int, met: int) -> list[LinkDecision]:
         """Let each rule act on one exchange in its turn."""
@@ -161,7 +165,7 @@ class LinkRules:
         if self.link != MODEL_LINK:
             return (self,)
         sites = (Site.TRANSPORT, Site.MODEL_RESPONSE)
-        at = self.link, self.streaming, self.memory, self.unmet
+        at = self.link, self.streaming, self.memory, self.unmet, self.opted_in
         return tuple(LinkRules(self.plan, site, *at) for site in sites)
 
     def _destroys(self, turn: int, before: ActiveRule | None = None) -> bool:
@@ -238,7 +242,7 @@ class LinkRules:
         return acts
 
     def _memory(self) -> LinkMemory:
-        return self.memory.setdefault((self.site, self.link, self.streaming), LinkMemory())
+        return self.memory.setdefault((self.site, self.link, self.streaming, self.opted_in), LinkMemory())
 
     def _apply(self, one: ActiveRule, turn: int, attempt: int) -> LinkDecision | None:
         """What a rule does to one exchange. None where its chance or its draw leave it alone."""
@@ -250,7 +254,7 @@ class LinkRules:
             return None
         target: TransportTarget | ModelTarget = ModelTarget(turn, attempt, self.streaming)
         if self.site is Site.TRANSPORT:
-            target = TransportTarget(self.link, turn, attempt, self.streaming)
+            target = TransportTarget(self.link, turn, attempt, self.streaming, self.opted_in)
         outcome = apply_rule(one, target, slot, f"{self.link}:{turn}#{attempt}", _check, must=must)
         if outcome is None:
             return None

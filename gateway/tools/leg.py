@@ -1,0 +1,355 @@
+"""The tool leg of one session: which call it is, what noise does to it, and what became of it.
+
+It knows no protocol: a call has a tool and arguments, a result has texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from crosswind.gateway.tools.events import CALL, Outcome, ToolEvent, of_injection
+from crosswind.gateway.tools.safety import METHODS, Safety, assess
+from crosswind.injectors.conversation import ToolList
+from crosswind.injectors.engine.call_log import CallAttempt, CallLog
+from crosswind.injectors.engine.calls import CallNoise, NoisyText
+from crosswind.injectors.engine.decision import Decision, Injection
+from crosswind.injectors.engine.faults import FaultMemory, LinkDecision, decide_faults
+from crosswind.injectors.engine.plan import Plan
+from crosswind.injectors.faults import Close, Fault, Reply, Resend, Send, Wait
+from crosswind.injectors.seeded_random import draw_once
+
+NO_TOOLS = ToolList()
+NO_OPT_IN = "the call would be repeated or lost after it took effect, and `may_repeat` doesn't name its tool"
+REFUSED_SHARE = 0.125
+"""The share of failed calls that are refused in the protocol's own way, in place of a result that says so."""
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """What a client gets in place of a true result."""
+
+    kind: Literal["result", "refusal", "status", "close"]
+    """`result`: a result that tells of an error. `refusal`: the protocol's own error. `status`: an HTTP
+    status from somewhere on the way. `close`: the link is closed."""
+    text: str = ""
+    status: int = 500
+    """The HTTP status that says the same."""
+    retry_after_s: int | None = None
+    close: Literal["cut", "reset", "end"] = "cut"
+
+
+class Begun(msgspec.Struct, frozen=True):
+    """What happens to a call before it is delivered."""
+
+    call: CallAttempt
+    safety: Safety
+    wait_s: float = 0.0
+    failure: Failure | None = None
+    """The call isn't delivered; the client gets this. It is settled."""
+    copies: int = 0
+    """How often it is delivered besides; those answers are dropped."""
+    later: tuple[LinkDecision, ...] = ()
+    """The link's faults that act on the answer."""
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """What happens to a call's result. The call is settled."""
+
+    texts: tuple[str | None, ...]
+    """In place of the result's texts; None: as it was."""
+    destroyed: bool = False
+    wait_s: float = 0.0
+    failure: Failure | None = None
+    """The call was carried out, and the client gets this in place of its result."""
+    sent: bytes = b""
+    """Of the answer's body, before the link is closed."""
+
+
+Accept = Callable[[str], str | None]
+
+
+class ToolLeg:
+    """The tool traffic of one session, over whatever links it comes.
+
+    `leg_id` makes the ids of events unique: a process has one of its own. `may_repeat` are globs of tools
+    whose calls may be delivered twice, and cut after they were carried out.
+    """
+
+    def __init__(
+        self, plan: Plan, session: str, leg_id: str, *, may_repeat: Sequence[str] = (), enabled: bool = True
+    ) -> None:
+        self.plan = plan
+        self.session = session
+        self.enabled = enabled
+        """False: no new noise (the kill switch). Calls are still told apart and recorded."""
+        self.tools: dict[str, ToolList] = {}
+        """By link, the tools as the server declares them."""
+        self._leg_id = leg_id
+        self._may_repeat = tuple(may_repeat)
+        self._log = CallLog()
+        self._noise = CallNoise(plan)
+        self._memory: FaultMemory = {}
+        self._met = 0
+        self._spent = 0
+        self._events: list[ToolEvent] = []
+        self._numbered = 0
+        self._begun_us: dict[str, int] = {}
+
+    @property
+    def calls(self) -> int:
+        """The logical calls so far: what schedules take for the turn."""
+        return self._log.calls
+
+    def tools_of(self, link: str) -> ToolList:
+        return self.tools.get(link, NO_TOOLS)
+
+    def assess(self, link: str, tool: str, method: str | None = None) -> Safety:
+        return assess(self.plan, tool, self.tools_of(link), may_repeat=self._may_repeat, method=method)
+
+    def drain(self) -> list[ToolEvent]:
+        """The events since the last time."""
+        events, self._events = self._events, []
+        return events
+
+    def begin(
+        self,
+        link: str,
+        tool: str,
+        arguments: str,
+        now_us: int,
+        *,
+        method: str | None = None,
+        streaming: bool = False,
+        spare: bool = False,
+    ) -> Begun:
+        """A call has come. `arguments` is JSON text; `method` the HTTP method, if it has one. `streaming`:
+        the answer is a stream. `spare`: it gets no noise.
+        """
+        call = self._log.begin(link, tool, arguments)
+        self._begun_us[call.anchor] = now_us
+        safety = self.assess(link, tool, method)
+        if method is not None and (known := METHODS.get(method.upper())) is not None:
+            self._noise.known_classes[tool] = known
+        if spare or not self.enabled or not self.plan.rules:
+            return Begun(call, safety)
+        faults = self._decide_link(call, safety, streaming, now_us)
+        wait_s, copies, failure = _before(faults)
+        if failure is None:
+            noisy = self._noise.fail_before(call, self.tools_of(link), call.index)
+            self._record(call, noisy, now_us)
+            failure = None if noisy.text is None else _failure_of(noisy)
+        if failure is not None:
+            self.end(call, Outcome.INJECTED, now_us)
+            return Begun(call, safety, wait_s, failure)
+        return Begun(call, safety, wait_s, None, copies if safety.may_repeat else 0, _answering(faults))
+
+    def finish(
+        self,
+        begun: Begun,
+        texts: Sequence[str],
+        now_us: int,
+        *,
+        body: bytes = b"",
+        error: bool = False,
+        whole: bool = True,
+        accept: Accept = lambda _: None,
+    ) -> Finished:
+        """A call's result has come. `texts` are its texts, `body` the bytes of the answer, for faults of the
+        link. `error`: the tool reports an error of its own, and is left alone. `whole`: it has nothing
+        besides these texts. `accept` says why the result may not have a text, or None.
+        """
+        call = begun.call
+        if error:
+            self.end(call, Outcome.TOOL_ERROR, now_us)
+            return Finished((None,) * len(texts))
+        wait_s, failure, sent = _after(begun.later, body)
+        tools = self.tools_of(call.link)
+        if failure is not None:
+            self.end(call, Outcome.INJECTED, now_us)
+            return Finished((None,) * len(texts), True, wait_s, failure, sent)
+        alone = whole and len(texts) == 1
+        noisy = [NoisyText()] * len(texts)
+        if self.enabled and self.plan.rules:
+            for part, text in enumerate(texts):
+                noisy[part] = self._noise.change_result(
+                    call, tools, call.index, text, part, alone=alone, accept=accept
+                )
+                self._record(call, noisy[part], now_us)
+        self._noise.learn(call, "\n".join(texts), tools)
+        destroyed = any(one.destroyed for one in noisy)
+        self.end(call, Outcome.INJECTED if destroyed else Outcome.ANSWERED, now_us)
+        return Finished(tuple(one.text for one in noisy), destroyed, wait_s)
+
+    def end(self, call: CallAttempt, outcome: Outcome, now_us: int) -> None:
+        """Settle a call, and record what became of it. `begin` and `finish` do so where they answer."""
+        self._log.end(call, answered=outcome in (Outcome.ANSWERED, Outcome.INSIDE))
+        began = self._begun_us.pop(call.anchor, now_us)
+        recovered = call.attempt > 0 and outcome is Outcome.ANSWERED
+        self._events.append(
+            ToolEvent(
+                id=self._next_id(),
+                session=self.session,
+                at_us=now_us,
+                link=call.link,
+                tool=call.tool,
+                anchor=call.anchor,
+                operator=CALL,
+                note=_describe(call, outcome, recovered=recovered),
+                tool_class=self._noise.class_of(call.tool, self.tools_of(call.link)).value,
+                logical_call=call.logical_call,
+                order=call.order,
+                attempt=call.attempt,
+                draw={"outcome": outcome.value, "recovered": recovered, "us": max(0, now_us - began)},
+            )
+        )
+
+    def add_injections(self, link: str, injections: Iterable[Injection], now_us: int) -> None:
+        """Record what noise did to the list of tools."""
+        for one in injections:
+            self._events.append(of_injection(self._next_id(), self.session, now_us, link, one))
+            self._noise.events += one.after is not None
+
+    def _decide_link(
+        self, call: CallAttempt, safety: Safety, streaming: bool, now_us: int
+    ) -> list[LinkDecision]:
+        decided = decide_faults(
+            self.plan,
+            link=call.link,
+            turn=call.number,
+            attempt=call.attempt,
+            streaming=streaming,
+            spent=self._spent,
+            met=self._met,
+            memory=self._memory,
+            opted_in=safety.may_repeat,
+        )
+        decided = [_keep_safe(one, safety) for one in decided]
+        for decision, fault, note in decided:
+            after = None if fault is None else msgspec.json.encode(fault.settings()).decode()
+            injection = Injection(decision, "", after, note, call.tool, safety.tool_class.value)
+            self._add(call, injection, now_us)
+            if fault is not None:
+                self._met += 1
+                if decision.fault:
+                    self._spent += 1
+                    self._noise.faults[call.logical_call] += 1
+        return [one for one in decided if one.fault is not None]
+
+    def _record(self, call: CallAttempt, noisy: NoisyText, now_us: int) -> None:
+        self._noise.count(call, noisy)
+        for one in noisy.injections:
+            self._add(call, one, now_us)
+
+    def _add(self, call: CallAttempt, one: Injection, now_us: int) -> None:
+        self._events.append(of_injection(self._next_id(), self.session, now_us, call.link, one, call))
+
+    def _next_id(self) -> str:
+        self._numbered += 1
+        return f"{self._leg_id}-{self._numbered}"
+
+
+def _keep_safe(one: LinkDecision, safety: Safety) -> LinkDecision:
+    """The decision, without a fault that would repeat a call, or lose what it did, where nobody opted in.
+    Operators of ours draw none; this holds third parties' to the same.
+    """
+    fault = one.fault
+    if fault is None or safety.may_repeat:
+        return one
+    if fault.where == "request":
+        repeats = any(isinstance(action, Resend) for action in fault.before_request())
+    else:
+        closes = (isinstance(action, Close) for action in fault.before_answer())
+        repeats = one.decision.fault or (fault.where == "response" and any(closes))
+    return LinkDecision(one.decision, None, f"Withheld: {NO_OPT_IN}.") if repeats else one
+
+
+_TOLD: Mapping[Outcome, str] = {
+    Outcome.ANSWERED: "The call of {tool} was answered",
+    Outcome.INJECTED: "The call of {tool} got no true result, because of noise",
+    Outcome.TOOL_ERROR: "The call of {tool} failed by the tool's own doing",
+    Outcome.CANCELLED: "The client gave the call of {tool} up",
+    Outcome.UNANSWERED: "The link ended before the call of {tool} was answered",
+    Outcome.INSIDE: "The call of {tool} was answered in its place",
+}
+
+
+def _describe(call: CallAttempt, outcome: Outcome, *, recovered: bool) -> str:
+    said = _TOLD[outcome].format(tool=call.tool)
+    which = f" at attempt {call.attempt + 1}" if call.attempt else ""
+    return f"{said}{which}{': recovered' if recovered else ''}."
+
+
+def _before(faults: Iterable[LinkDecision]) -> tuple[float, int, Failure | None]:
+    """What faults of the link do before a call is delivered: the wait, the copies, and what stands in its
+    place."""
+    wait_s, copies = 0.0, 0
+    for one in faults:
+        if one.fault is None or one.fault.where != "request":
+            continue
+        for action in one.fault.before_request():
+            match action:
+                case Wait(seconds):
+                    wait_s += seconds
+                case Resend():
+                    copies += 1
+                case Close(how):
+                    return wait_s, 0, Failure("close", "Connection closed", 502, close=how)
+                case Reply(status):
+                    return wait_s, 0, Failure("status", f"HTTP status {status}", status)
+    return wait_s, copies, None
+
+
+def _answering(faults: Iterable[LinkDecision]) -> tuple[LinkDecision, ...]:
+    return tuple(one for one in faults if one.fault is not None and one.fault.where != "request")
+
+
+def _after(faults: Iterable[LinkDecision], body: bytes) -> tuple[float, Failure | None, bytes]:
+    """What faults of the link do to an answer: the wait, what stands in its place, and what of it is sent."""
+    wait_s = 0.0
+    for fault in (one.fault for one in faults):
+        if fault is None or fault.where != "response":
+            continue
+        for action in fault.before_answer():
+            if isinstance(action, Close):
+                return wait_s, Failure("close", "Connection closed", 502, close=action.how), b""
+            wait_s += action.seconds
+        cut, sent = _cut(fault, body)
+        if cut is not None:
+            return wait_s, cut, sent
+    return wait_s, None, b""
+
+
+def _cut(fault: Fault, body: bytes) -> tuple[Failure | None, bytes]:
+    sent = bytearray()
+    for action in fault.pass_body(body):
+        if isinstance(action, Send):
+            sent += action.body
+        elif isinstance(action, Close):
+            return Failure("close", "Connection closed", 502, close=action.how), bytes(sent)
+    return None, b""
+
+
+_STATUSES = {
+    "tool.timeout": 504,
+    "tool.rate_limit": 429,
+    "tool.auth_error": 401,
+    "tool.server_error": 500,
+    "tool.malformed_response": 502,
+    "tool.schema_drift": 502,
+    "tool.prerequisite": 409,
+    "unavailable": 503,
+    "uninitialised": 503,
+}
+"""By operator, or by what an execution failure is."""
+
+
+def _failure_of(noisy: NoisyText) -> Failure:
+    """How a call that isn't delivered fails, by the decision that made it fail."""
+    made: Decision = noisy.decisions[-1]
+    kind = str(made.draw.get("kind", made.operator))
+    status = int(kind) if kind.isdecimal() else _STATUSES.get(kind, 500)
+    refused = draw_once(f"{made.slot}|form") < REFUSED_SHARE
+    retry = 1 + int(draw_once(f"{made.slot}|retry") * 3) if status == 429 else None
+    return Failure("refusal" if refused else "result", noisy.text or "", status, retry)
