@@ -31,6 +31,7 @@ from crosswind.injectors.engine.decision import Injection, NewText
 from crosswind.injectors.engine.tool_list import ShownTools
 from crosswind.injectors.guard.tool_classes import permit
 from crosswind.injectors.targets import Effect
+from crosswind.injectors.text.languages import UNABLE
 from crosswind.injectors.wording import Texts
 
 _log = structlog.get_logger("crosswind.noise")
@@ -78,19 +79,25 @@ class Noise(msgspec.Struct, eq=False):
             replace(one, after=None, note=why) if one.site in FAULT_SITES else one for one in self.events
         ]
 
-    def withhold(self, operator: str, reason: str) -> None:
-        """Inject none of an operator's noise; if it is a fault, it doesn't act any more, either."""
+    def withhold(self, operator: str, reason: str, *, unable: bool = False) -> None:
+        """Inject none of an operator's noise; if it is a fault, it doesn't act any more, either.
+
+        `unable`: the exchange had no place for it, which was unknown when it was drawn. Its draw says so.
+        """
         self.faults = Faults(tuple(one for one in self.faults.injected if one.operator != operator))
+        drawn = {UNABLE: reason} if unable else {}
         self.events[:] = [
-            replace(one, after=None, note=f"Withheld: {reason}.") if one.operator == operator else one
+            replace(one, after=None, note=f"Withheld: {reason}.", draw={**one.draw, **drawn})
+            if one.operator == operator
+            else one
             for one in self.events
         ]
 
-    def withhold_rest(self, reason: str) -> None:
+    def withhold_rest(self, reason: str, *, unable: bool = False) -> None:
         """Withhold the faults that have not acted."""
         for one in self.faults.injected:
             if one.operator not in self.acted:
-                self.withhold(one.operator, reason)
+                self.withhold(one.operator, reason, unable=unable)
 
 
 def add_noise(

@@ -161,7 +161,7 @@ class FaultySink:
             _shape_whole(exchange, answer.delivered_body() or answer.produced_body(), streamed=True)
             if not self.broken:
                 self._foresee(held)
-        exchange.noise.withhold_rest(_NOTHING_TO_ACT_ON)
+        exchange.noise.withhold_rest(_NOTHING_TO_ACT_ON, unable=True)
 
     def _foresee(self, rest: bytes) -> None:
         """Note what faults will do to the rest of a stream."""
@@ -248,11 +248,11 @@ def shape_answer(exchange: Exchange, body: bytes, headers: Headers) -> bytes:
     if not noise.faults.on_answer:
         return body
     for one in noise.faults.in_streams_only:
-        noise.withhold(one.operator, "the upstream's answer was no stream")
+        noise.withhold(one.operator, "the upstream's answer was no stream", unable=True)
     noise.acted |= noise.faults.find_faults_on_body(body, headers)
     _shape_head(exchange)
     body = _shape_whole(exchange, body, streamed=False)
-    noise.withhold_rest(_NOTHING_TO_ACT_ON)
+    noise.withhold_rest(_NOTHING_TO_ACT_ON, unable=True)
     return body
 
 
@@ -275,7 +275,7 @@ def _shape_whole(exchange: Exchange, body: bytes, *, streamed: bool) -> bytes:
     judged = _JudgedEdit(fault, exchange.noise.may_replace)
     edited = _edit(exchange.request, errors, judged, body, streamed=streamed)
     if edited is None:
-        exchange.noise.withhold(operator, "the answer has nothing that it may change")
+        exchange.noise.withhold(operator, "the answer has nothing that it may change", unable=True)
         return body
     exchange.noise.acted.add(operator)
     shown = encode(edited)

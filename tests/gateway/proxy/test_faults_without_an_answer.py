@@ -93,6 +93,7 @@ async def test_a_stream_that_ends_before_the_fault_is_whole_and_says_so(
                 assert acted == spoilt == (turn["error"] is not None), event["note"]
             if not acted:
                 assert "nothing that it could act on" in event["note"] and not spoilt
+                assert "nothing that it could act on" in event["draw"]["unable"]
     assert struck < 12
 
 
@@ -129,5 +130,6 @@ async def test_the_log_of_the_run_counts_what_acted(
         ids = [one["call_id"] for one in given.json()["output"] if one["type"] == "function_call"]
         [event] = (await running.trajectory("s"))["events"]
     assert len(set(ids)) == 2 and event["after"] is None and "may change" in event["note"]
+    assert "may change" in event["draw"]["unable"], "not the guard's doing"
     said = re.sub(r"\x1b\[\d*m", "", "".join(capfd.readouterr()))
     assert re.search(r"noise of this run\s+injected=0 withheld=1", said)

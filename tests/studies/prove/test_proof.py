@@ -55,6 +55,16 @@ def test_the_oracle_solves_tasks_under_every_profile() -> None:
     assert len(injecting) >= MANY, "and the noise really took place"
 
 
+def test_faults_that_find_no_place_in_an_answer_are_left_clean() -> None:
+    """They are decided with the request: whether its answer is a stream long enough, or has a call, is
+    unknown then."""
+    proof = proof_of([], ["model.malformed_arguments", "transport.sse_cut"], recovers=True, each=4)
+    assert [*proof.find_problems()] == []
+    for name in ("model.malformed_arguments", "transport.sse_cut"):
+        rows = [row for (own, _), row in proof.operators.items() if own == name]
+        assert sum(row.fates[LEFT_CLEAN] for row in rows) > 0
+
+
 def test_every_profile_makes_a_profile_at_each_severity_in_each_stage() -> None:
     written = {name: yaml.safe_load(source(name)) for name in names()}
     cases = list(cases_varied(Catalogue(written, {}), ["*"]))
