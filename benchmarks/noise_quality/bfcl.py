@@ -12,6 +12,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def read_tools(data: Path) -> dict[str, list[dict[str, Any]]]:
 
 def execute(package: Path, cache: Path = CACHE) -> dict[str, Any]:
     """The gold calls of each multi-turn entry with their results, worked out once."""
-    path = cache / f"executed-{VERSION}.json"
+    path = cache / f"gold-{VERSION}.json"
     if not path.exists():
         command = [sys.executable, "-m", "benchmarks.noise_quality.bfcl", str(package)]
         out = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
@@ -117,7 +118,7 @@ def _lead(instances: Sequence[object], source: str) -> tuple[str, dict[str, Any]
     named = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
     arguments = dict(inspect.signature(method).bind(*positional, **named).arguments)
     try:
-        result = method(**arguments)
+        result = method(**deepcopy(arguments))  # Some keep a list, and later calls would change it.
     except Exception as error:  # As the package's own executor says it.
         result = f"Error during execution: {error}"
     return tool, arguments, json.dumps(result, default=str) if isinstance(result, dict) else str(result)
