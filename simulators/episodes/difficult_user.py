@@ -71,7 +71,13 @@ class DifficultUser:
         if any(one["settled"] == "one_by_one" for one in self._behaviours):
             named = [name for name in told if name in question.lower()]
             told = (named or told)[:1]
-        return " ".join(f"It is {self._withheld.pop(name)}." for name in told)
+        return " ".join(self._tell(name) for name in told)
+
+    def _tell(self, name: str) -> str:
+        """A fact that was left out, in a phrase of the pattern's."""
+        hiding = next((one for one in self._behaviours if one["kind"] == "ambiguous"), None)
+        phrase = self._choose(hiding, "reveal") if hiding else ""
+        return _fill(phrase or "It is {value}", {"value": self._withheld.pop(name), "thing": name})
 
     def _speak(self, text: str) -> str:
         """A message of the user's: what is owed, the text, and what the pattern makes of it."""

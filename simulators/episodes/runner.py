@@ -13,7 +13,7 @@ from crosswind.gateway.client import AsyncClient, GatewayError
 from crosswind.simulators.environment import Environment, Episode, Verdict, declare_tools
 from crosswind.simulators.episodes.agent import ToolAgent
 from crosswind.simulators.episodes.record import Job, Playthrough, Record
-from crosswind.simulators.episodes.users import Users
+from crosswind.simulators.episodes.users import ScriptedUsers, Users
 
 REWARD_SOURCE = "verifier"
 
@@ -26,8 +26,8 @@ def model_client(**settings: Any) -> AsyncOpenAI:
 class EpisodeRunner:
     """Plays jobs in sessions of the gateway. It owns the pooled model client, but not the control client.
 
-    `model` overrides the SDK's default client; `users` says who plays the users of the episodes. With
-    `count_noise` the records say what noise the sessions met.
+    `model` overrides the SDK's default client; `users` says who plays the users of the episodes, by default
+    their own. With `count_noise` the records say what noise the sessions met.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class EpisodeRunner:
         users: Users | None = None,
         count_noise: bool = False,
     ) -> None:
-        self._users = users
+        self._users = users or ScriptedUsers()
         self._count_noise = count_noise
         self._environment = environment
         self._tool_classes = declare_tools(environment)
@@ -86,9 +86,6 @@ class EpisodeRunner:
             return replace(record, verdict=None, error=f"dose: {_describe(error)}")
 
     async def _play(self, client: AsyncOpenAI, job: Job, episode: Episode, session_id: str) -> Playthrough:
-        """Play with the episode's own user, or with who plays it."""
-        if self._users is None:
-            return await self._agent.play(client, episode, job.seed_key)
         try:
             async with self._users.open_user(self._control, client, job, episode, session_id) as user:
                 return await self._agent.play(client, episode, job.seed_key, user)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from openai import AsyncOpenAI
 
@@ -62,6 +62,51 @@ class Users(Protocol):
         ...
 
 
+class AskedUser:
+    """A scripted user who, when asked, gives back what the noise on the agent's session has made vague in
+    the user's messages: in the words that the gateway has drawn for it.
+    """
+
+    def __init__(self, user: User, control: AsyncClient, session_id: str) -> None:
+        self._user = user
+        self._control = control
+        self._session_id = session_id
+        self._revealed: set[str] = set()
+        """The slots of the events whose values were given back."""
+
+    async def opening(self) -> str:
+        return await self._user.opening()
+
+    async def reply(self, text: str) -> str | None:
+        """The answer to the assistant's text. Raises GatewayError."""
+        own = await self._user.reply(text)
+        if own is None and "?" not in text:
+            return None
+        said = []
+        for event in await self._control.events(self._session_id):
+            reveal = event["draw"].get("reveal")
+            if reveal and event["after"] is not None and event["slot"] not in self._revealed:
+                self._revealed.add(event["slot"])
+                said.append(reveal)
+                if own and any(value in own for value in _vague_values(event["draw"])):
+                    own = None  # It would say the same.
+        return "\n".join((*said, *([own] if own else ()))) or None
+
+
+def _vague_values(draw: Mapping[str, Any]) -> list[str]:
+    return [*draw.get("withheld", ()), *draw.get("coarse", ())]
+
+
+class ScriptedUsers:
+    """The episodes' own users."""
+
+    @asynccontextmanager
+    async def open_user(
+        self, control: AsyncClient, client: AsyncOpenAI, job: Job, episode: Episode, beside: str
+    ) -> AsyncIterator[User]:
+        yield AskedUser(EpisodeUser(episode), control, beside)
+
+
 @dataclass(frozen=True, slots=True)
 class DifficultUsers:
     """The episodes' own users, who behave as a profile's interaction pattern says."""
@@ -75,9 +120,8 @@ class DifficultUsers:
         """Open a session for the user, which draws the behaviours, and close it at the end."""
         opened = await _open_beside(control, job, self.profile, beside)
         try:
-            yield DifficultUser(
-                episode, opened.behaviours, Draws("difficult-user", job.task.id, job.episode_seed)
-            )
+            draws = Draws("difficult-user", job.task.id, job.episode_seed)
+            yield AskedUser(DifficultUser(episode, opened.behaviours, draws), control, beside)
         finally:
             await control.close(opened.id)
 

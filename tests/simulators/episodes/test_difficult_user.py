@@ -89,6 +89,8 @@ def test_what_is_withheld_is_told_when_it_is_asked_for() -> None:
         assert order not in said[0] and "my order" in said[0] and order in said[-1]
         turns[settled] = len(said)
     assert turns == {"asked": 2, "asked_twice": 3}
+    ways = {play(task, [behaviour("ambiguous", seed, settled="asked", **FULL)])[0][-1] for seed in range(20)}
+    assert len(ways) >= 5 and all(order in one for one in ways), "in the packs' phrases"
 
 
 def test_a_contradiction_names_a_rival_and_is_settled() -> None:

@@ -126,6 +126,7 @@ def _draw_edits(
     withheld: list[str] = []
     coarse: list[str] = []
     phrases: list[str] = []
+    vague: list[Mention] = []
     for one, place in rng.shuffled(found):
         made = _draw_edit(target, rng, setting, one, place, phrases, outright=not withheld)
         if made is None or drop_overlaps([*edits, made[0]]) != sorted(
@@ -135,12 +136,19 @@ def _draw_edits(
         edit, phrase, form = made
         edits.append(edit)
         (withheld if form is None else coarse).append(one.text)
+        vague.append(one)
         phrases += [phrase] if phrase else []
         if len(edits) == most:
             break
     if not edits:
         return None
-    return {"edits": drop_overlaps(edits), "withheld": withheld, "coarse": coarse, "phrases": phrases}
+    return {
+        "edits": drop_overlaps(edits),
+        "withheld": withheld,
+        "coarse": coarse,
+        "phrases": phrases,
+        "reveal": _word_reveal(rng, setting, vague),
+    }
 
 
 def _draw_edit(
@@ -212,21 +220,15 @@ def _describe(draw: Draw) -> str:
     return f"The user's message was made vague{''.join(f', {one}' for one in told)}."
 
 
-def answer_question(target: UserTarget, draw: Draw, rng: SeededRandom) -> str | None:
-    """What a scripted user says when asked for what the draw made vague: each value, in a phrase of the
-    packs. None where it made nothing vague."""
-    values = [*draw["withheld"], *draw.get("coarse", ())]
-    setting = find_setting(target)
-    if not values or setting is None:
-        return None
-    things = {one.text: one.thing for one in find_spoken(target)}
+def _word_reveal(rng: SeededRandom, setting: Setting, vague: list[Mention]) -> str:
+    """What the user says who is asked for these values: each in a phrase of the packs."""
     said = []
-    for value in values:
-        slots = {"value": value}
-        if (thing := things.get(value)) is not None and setting.language is Language.EN:
-            slots["thing"] = thing
-        phrase = draw_phrase(rng, setting, "user.ambiguous", "reveal", slots=slots)
-        said.append(value if phrase is None else phrase.text)
+    for one in vague:
+        slots = {"value": one.text}
+        if one.thing and setting.language is Language.EN:
+            slots["thing"] = one.thing
+        phrase = draw_phrase(rng, setting, "user.ambiguous", "reveal", slots=slots, type=one.type)
+        said.append(one.text if phrase is None else phrase.text)
     return "\n".join(said)
 
 
