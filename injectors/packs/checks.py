@@ -170,7 +170,7 @@ def check_runs(rows: Sequence[Row], language: Language) -> Iterator[Problem]:
 
 def check_words(rows: Sequence[Row], language: Language) -> Iterator[Problem]:
     """No content word is a part's habit."""
-    for part, texts in _spoken(rows):
+    for part, texts in _group_phrases(rows):
         counts = Counter(
             word for _, entry in texts for word in find_content_words(SLOT.sub(" ", entry.text), language)
         )
@@ -194,7 +194,7 @@ def check_halves(rows: Sequence[Row], _: Language) -> Iterator[Problem]:
             yield Problem(line, f"{operator}/{name} has {train} of train and {test} of test: divide by half")
 
 
-def _spoken(rows: Sequence[Row]) -> Iterator[tuple[Part, list[tuple[int, Entry]]]]:
+def _group_phrases(rows: Sequence[Row]) -> Iterator[tuple[Part, list[tuple[int, Entry]]]]:
     def by_part(row: Row) -> tuple[str, str]:
         return row[2].operator, row[2].name
 

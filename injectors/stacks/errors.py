@@ -15,8 +15,8 @@ import msgspec
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.calls import OPTIONAL, CallWords, find_kinds
 from crosswind.injectors.stacks.model import (
+    ErrorKind,
     Form,
-    Kind,
     Shape,
     Stack,
     ToolKind,
@@ -42,7 +42,7 @@ class DrawnError(msgspec.Struct, frozen=True, gc=False):
     stack: str
 
 
-def draw_error(target: ToolResultTarget, rng: SeededRandom, kind: Kind, first: str = "") -> DrawnError:
+def draw_error(target: ToolResultTarget, rng: SeededRandom, kind: ErrorKind, first: str = "") -> DrawnError:
     """An error of that kind in place of the result; `first` is the tool that a prerequisite names."""
     words = CallWords(target, rng)
     kinds = find_kinds(target, words.backend)
@@ -85,7 +85,7 @@ class _Writer:
     """Writes one error."""
 
     def __init__(
-        self, target: ToolResultTarget, rng: SeededRandom, words: CallWords, kind: Kind, first: str
+        self, target: ToolResultTarget, rng: SeededRandom, words: CallWords, kind: ErrorKind, first: str
     ) -> None:
         self._half, self._rng, self._words = target.branch.half, rng, words
         self._kind, self._first = kind, first

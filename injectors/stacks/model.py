@@ -18,7 +18,7 @@ import msgspec
 from crosswind.injectors.targets import Half
 
 
-class Kind(StrEnum):
+class ErrorKind(StrEnum):
     """What goes wrong with a call."""
 
     UNAUTHORIZED = "401"
@@ -94,7 +94,7 @@ class Form(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a stack says: a text or JSON, with slots. Without `kinds` it fits each."""
 
     stack: str
-    kinds: frozenset[Kind] = frozenset()
+    kinds: frozenset[ErrorKind] = frozenset()
     text: str = ""
     json: Any = None
 
@@ -107,7 +107,7 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A sentence about what went wrong."""
 
     half: Half
-    kind: Kind
+    kind: ErrorKind
     text: str
 
 
@@ -154,7 +154,7 @@ def list_forms(stack: str) -> tuple[Form, ...]:
 
 
 @cache
-def list_messages(half: Half, kind: Kind) -> tuple[str, ...]:
+def list_messages(half: Half, kind: ErrorKind) -> tuple[str, ...]:
     return tuple(one.text for one in _read("messages.jsonl", Message) if (one.half, one.kind) == (half, kind))
 
 
@@ -163,7 +163,7 @@ def _codes() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
     return {one.style: one.codes for one in _read("codes.jsonl", Codes)}
 
 
-def list_codes(style: str, kind: Kind, status: str) -> tuple[str, ...]:
+def list_codes(style: str, kind: ErrorKind, status: str) -> tuple[str, ...]:
     """What the style calls the kind; where it goes by statuses, what it calls the status."""
     table = _codes()[style]
     return table.get(kind) or table[status]

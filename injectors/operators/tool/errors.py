@@ -12,7 +12,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.errors import draw_error
-from crosswind.injectors.stacks.model import Kind as ErrorKind
+from crosswind.injectors.stacks.model import ErrorKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 
 _failure = partial(operator, site=Site.TOOL_RESULT, recovery=Recovery.RETRY, effect=Effect.REPLACES)
@@ -142,8 +142,8 @@ class SchemaDrift(TransientError):
     )
 
 
-Kind = Literal["401", "403", "408", "429", "unavailable", "uninitialised", "exception"]
-KINDS: tuple[Kind, ...] = ("401", "403", "408", "429", "unavailable", "uninitialised", "exception")
+Failure = Literal["401", "403", "408", "429", "unavailable", "uninitialised", "exception"]
+FAILURES: tuple[Failure, ...] = ("401", "403", "408", "429", "unavailable", "uninitialised", "exception")
 """AgentNoiseBench's four status codes, then NoisyAgent's three failures."""
 
 
@@ -167,7 +167,7 @@ class ExecutionFailure:
     no bound on failures in a row; ours has one).
     """
 
-    kinds: Annotated[tuple[Kind, ...], Field(min_length=1)] = KINDS
+    kinds: Annotated[tuple[Failure, ...], Field(min_length=1)] = FAILURES
     """Which failures there are to meet."""
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:

@@ -27,7 +27,7 @@ from crosswind.injectors.values.forms import LONGEST, find_forms
 from crosswind.injectors.values.parameters import ValueType, split_name
 
 
-class Kind(StrEnum):
+class FactKind(StrEnum):
     WORD = "word"
     FLAG = "flag"
     FIGURE = "figure"
@@ -41,7 +41,7 @@ class Kind(StrEnum):
 class Fact(msgspec.Struct, frozen=True, gc=False):
     """A fact as it is written: frame.text[start:end]."""
 
-    kind: Kind
+    kind: FactKind
     text: str
     frame: Frame
     start: int
@@ -164,7 +164,7 @@ _BARE = re.compile(r"-?\d+(?:[.,]\d+)*")
 _WORDS = re.compile(r"[^\W\d_][\w'’ &-]*")
 
 
-def _judge_cell(field: str, text: str) -> tuple[Kind, int, int] | None:
+def _judge_cell(field: str, text: str) -> tuple[FactKind, int, int] | None:
     """What the short text of a field states, and which part of it; None where it names a thing."""
     words = split_field(field)
     if not field or words[-1:] in _NAMING or _squeeze(field) in fields.PROTOCOL:
@@ -172,31 +172,31 @@ def _judge_cell(field: str, text: str) -> tuple[Kind, int, int] | None:
     if (time := _judge_time(text)) is not None:
         return time, 0, len(text)
     if (quantity := _QUANTITY.fullmatch(text)) is not None:
-        if _BARE.fullmatch(text) and (kind := _judge_number(field, text)) is not Kind.FIGURE:
+        if _BARE.fullmatch(text) and (kind := _judge_number(field, text)) is not FactKind.FIGURE:
             return None if kind is None else (kind, 0, len(text))
         amount = not _BARE.fullmatch(text) or not fields.AMOUNTS.isdisjoint(words) or "." in text
-        return (Kind.FIGURE, *quantity.span(1)) if amount else None
+        return (FactKind.FIGURE, *quantity.span(1)) if amount else None
     said = _WORDS.fullmatch(text) and not any(map(str.isdigit, text)) and text.lower() not in fields.OUTCOMES
-    return (Kind.WORD, 0, len(text)) if said else None
+    return (FactKind.WORD, 0, len(text)) if said else None
 
 
-def _judge_time(text: str) -> Kind | None:
+def _judge_time(text: str) -> FactKind | None:
     """Whether a whole text is a date or a time."""
     if _ISO.fullmatch(text):
-        return Kind.DATE
+        return FactKind.DATE
     forms = list(find_forms(text))
     return _WHOLE.get(forms[0][2]) if len(forms) == 1 and forms[0][:2] == (0, len(text)) else None
 
 
-_WHOLE = {ValueType.DATE: Kind.DATE, ValueType.TIME: Kind.TIME}
+_WHOLE = {ValueType.DATE: FactKind.DATE, ValueType.TIME: FactKind.TIME}
 
 
 def _squeeze(field: str) -> str:
     return "".join(split_field(field))
 
 
-def _judge_flag(field: str) -> Kind | None:
-    return None if _squeeze(field) in fields.PROTOCOL else Kind.FLAG
+def _judge_flag(field: str) -> FactKind | None:
+    return None if _squeeze(field) in fields.PROTOCOL else FactKind.FLAG
 
 
 _FIRST_SECOND, _LAST_SECOND = 946_684_800, 4_102_444_800
@@ -205,7 +205,7 @@ LONGEST_COUNT = 8
 """Digits of the longest whole number that is no name, unless its field holds amounts."""
 
 
-def _judge_number(field: str, token: str) -> Kind | None:
+def _judge_number(field: str, token: str) -> FactKind | None:
     """What a number of this field states; None where it names a thing."""
     words = split_field(field)
     if not field or words[-1:] in _NAMING or _squeeze(field) in fields.PROTOCOL:
@@ -214,14 +214,14 @@ def _judge_number(field: str, token: str) -> Kind | None:
         return None
     digits = token.lstrip("-")
     if not digits.isdigit():
-        return Kind.FIGURE
+        return FactKind.FIGURE
     value = int(digits) if len(digits) < 20 else 0
     seconds = value // 1000 if len(digits) == 13 else value
     if _FIRST_SECOND <= seconds <= _LAST_SECOND and not fields.TIMES.isdisjoint(words):
-        return Kind.EPOCH
+        return FactKind.EPOCH
     if len(digits) > LONGEST_COUNT and fields.AMOUNTS.isdisjoint(words):
         return None
-    return Kind.YEAR if "year" in words and 1500 <= value < 2100 else Kind.FIGURE
+    return FactKind.YEAR if "year" in words and 1500 <= value < 2100 else FactKind.FIGURE
 
 
 _PERCENT = re.compile(r"(?<![\w.])(\d{1,6}(?:[.,]\d{1,3})?) ?%")
@@ -271,44 +271,44 @@ def _in_labels(frame: Frame, text: str) -> Iterator[Fact]:
     if ":" not in text and "=" not in text:
         return
     for match in _LABELLED.finditer(text):
-        if (found := _judge_cell(match[1], match[2])) is not None and found[0] is Kind.WORD:
+        if (found := _judge_cell(match[1], match[2])) is not None and found[0] is FactKind.WORD:
             start, end = match.span(2)
-            yield Fact(Kind.WORD, match[2], frame, start, end, match[1], prose=True)
+            yield Fact(FactKind.WORD, match[2], frame, start, end, match[1], prose=True)
 
 
 def _in_prose(frame: Frame, text: str) -> Iterator[Fact]:
     for match in _PERCENT.finditer(text) if "%" in text else ():
-        yield Fact(Kind.FIGURE, match[1], frame, *match.span(1), prose=True)
+        yield Fact(FactKind.FIGURE, match[1], frame, *match.span(1), prose=True)
     for start, end, kind in find_forms(text):
         if (found := _judge_form(text, start, end, kind)) is not None:
             stated, first, last = found
             yield Fact(stated, text[first:last], frame, first, last, prose=True)
     for match in IN_PROSE.finditer(text):
-        yield Fact(Kind.WORD, match[0], frame, *match.span(), prose=True)
+        yield Fact(FactKind.WORD, match[0], frame, *match.span(), prose=True)
 
 
-def _judge_form(text: str, start: int, end: int, kind: ValueType) -> tuple[Kind, int, int] | None:
+def _judge_form(text: str, start: int, end: int, kind: ValueType) -> tuple[FactKind, int, int] | None:
     shown = text[start:end]
     match kind:
         case ValueType.DATE:
             if any(map(str.isdigit, shown)):
                 whole = _ISO.match(text, start)
-                return Kind.DATE, start, whole.end() if whole else end
+                return FactKind.DATE, start, whole.end() if whole else end
             beside = text[end : end + 3] + text[max(0, start - 3) : start]
             alone = find_cycle(shown) and shown[:1].isupper() and not any(map(str.isdigit, beside))
-            return (Kind.DATE, start, end) if alone else None
+            return (FactKind.DATE, start, end) if alone else None
         case ValueType.TIME:
-            return (Kind.TIME, start, end) if ":" in shown else None
+            return (FactKind.TIME, start, end) if ":" in shown else None
         case ValueType.MONEY | ValueType.DURATION:
             figure = _BARE.search(shown)
-            return (Kind.FIGURE, start + figure.start(), start + figure.end()) if figure else None
+            return (FactKind.FIGURE, start + figure.start(), start + figure.end()) if figure else None
         case ValueType.NUMBER if shown[0].isdigit():
             stated = _judge_figure(text, start, end)
             return (stated, start, end) if stated else None
     return None
 
 
-def _judge_figure(text: str, start: int, end: int) -> Kind | None:
+def _judge_figure(text: str, start: int, end: int) -> FactKind | None:
     """What a bare number in a text states; None for numbers of a list, a page, a version."""
     shown, before, behind = text[start:end], text[max(0, start - NEAR) : start], text[end : end + NEAR]
     if _BEFORE_NAME.search(before) or _BEHIND_COUNT.match(behind) or _ODD.fullmatch(shown):
@@ -319,12 +319,12 @@ def _judge_figure(text: str, start: int, end: int) -> Kind | None:
     if _LISTING.match(line) or before.endswith("-"):
         return None
     if len(shown) == 4 and shown.isdigit() and 1500 <= int(shown) < 2100:
-        return None if _CLOCK_BEFORE.search(before) else Kind.YEAR
+        return None if _CLOCK_BEFORE.search(before) else FactKind.YEAR
     if shown.isdigit() and len(shown) > LONGEST_COUNT:
         return None
     unit = _UNIT.match(behind)
     said = unit is not None and (not unit[0].strip()[:1].isupper() or len(unit[0].strip()) < 4)
-    return Kind.FIGURE if _DECIMALS.fullmatch(shown) or said or _LABEL_BEFORE.search(before) else None
+    return FactKind.FIGURE if _DECIMALS.fullmatch(shown) or said or _LABEL_BEFORE.search(before) else None
 
 
 _RULE = re.compile(r"[ \t|+:=-]*")

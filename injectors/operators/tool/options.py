@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from crosswind.injectors.conversation import ToolList
-from crosswind.injectors.operators.tool.facts import Kind, find_facts
+from crosswind.injectors.operators.tool.facts import FactKind, find_facts
 from crosswind.injectors.operators.tool.values import find_options
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolResultTarget
@@ -37,7 +37,7 @@ def draw_slots(target: ToolResultTarget, rng: SeededRandom) -> dict[str, str]:
         beside = [at for at in (chosen - 1, chosen + 1) if 0 <= at < len(labels)]
         return slots | {"chosen": labels[chosen], "option": labels[beside[int(point * len(beside))]]}
     for fact in find_facts(target, prose=False):
-        if fact.kind is Kind.WORD and len(fact.text) <= LONGEST:
+        if fact.kind is FactKind.WORD and len(fact.text) <= LONGEST:
             options = [one for one in find_options(target, fact) if one.lower() != fact.text.lower()]
             if options:
                 option = options[int(point * len(options))]

@@ -9,7 +9,7 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.calls import read_arguments
 from crosswind.injectors.stacks.errors import draw_error
-from crosswind.injectors.stacks.model import Kind
+from crosswind.injectors.stacks.model import ErrorKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolClass, ToolResultTarget
 
 
@@ -34,7 +34,7 @@ class Prerequisite:
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         if not rng.chance(severity) or (first := find_prerequisite(target)) is None:
             return None
-        error = draw_error(target, rng, Kind.PREREQUISITE, first)
+        error = draw_error(target, rng, ErrorKind.PREREQUISITE, first)
         return {"text": error.text, "stack": error.stack, "first": first}
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:

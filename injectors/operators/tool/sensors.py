@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.tool.facts import Fact, Kind, find_facts
+from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
 from crosswind.injectors.operators.tool.values import (
     Alternatives,
     SpanEdit,
@@ -79,7 +79,7 @@ def _misread_words(
 ) -> Iterator[SpanEdit]:
     """Misread values of a JSON result; the one at the share `first` of them surely (None: by chance, too)."""
     facts = find_facts(target)
-    found = [one for one in facts if one.kind in (Kind.WORD, Kind.FLAG) and not one.prose]
+    found = [one for one in facts if one.kind in (FactKind.WORD, FactKind.FLAG) and not one.prose]
     sensed = [one for one in found if not fields.SENSED.isdisjoint(one.words)]
     alternatives = Alternatives(target, facts)
     values = sensed or found
@@ -89,7 +89,7 @@ def _misread_words(
         if not hit and at != sure:
             continue
         start, end, _ = fact.replace("")
-        quoted = fact.kind is Kind.WORD
+        quoted = fact.kind is FactKind.WORD
         beside = _find_beside(fact, alternatives)
         if (unread or not beside) and fact.frame.levels == quoted:
             # What stands in place of a word takes its quotation marks along.
@@ -99,7 +99,7 @@ def _misread_words(
 
 
 def _find_beside(fact: Fact, alternatives: Alternatives) -> Sequence[str]:
-    if fact.kind is Kind.FLAG:
+    if fact.kind is FactKind.FLAG:
         return ("false" if fact.text == "true" else "true",)
     return find_neighbours(fact.text) or alternatives.find(fact)
 
@@ -179,7 +179,7 @@ JITTER, COARSE = 0.5, 0.8
 def _find_readings(target: ToolResultTarget) -> list[Fact]:
     """The readings of a result, or its amounts where it has none."""
     figures = [
-        one for one in find_facts(target) if one.kind is Kind.FIGURE and read_figure(one.text) is not None
+        one for one in find_facts(target) if one.kind is FactKind.FIGURE and read_figure(one.text) is not None
     ]
     readings = [one for one in figures if _is_reading(one)]
     return readings or [one for one in figures if not one.text.isdigit() or len(one.text) > 1]

@@ -16,7 +16,7 @@ from crosswind.injectors.operators.insertion import (
     find_holders,
     write_key,
 )
-from crosswind.injectors.operators.tool.facts import Fact, Kind, find_facts
+from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
 from crosswind.injectors.operators.tool.values import (
     Alternatives,
     SpanEdit,
@@ -164,19 +164,19 @@ def _draw_earlier(
 
 def _changes(target: ToolResultTarget, fact: Fact) -> bool:
     """Whether a fact is of the kind that changes as time goes by."""
-    if fact.kind is Kind.WORD:
+    if fact.kind is FactKind.WORD:
         return find_earlier_word(fact.text, find_options(target, fact)) is not None
-    return fact.kind is Kind.FIGURE and not fields.COUNTERS.isdisjoint(fact.words)
+    return fact.kind is FactKind.FIGURE and not fields.COUNTERS.isdisjoint(fact.words)
 
 
 def _draw_before(
     target: ToolResultTarget, fact: Fact, alternatives: Alternatives, rng: SeededRandom
 ) -> str | None:
     match fact.kind:
-        case Kind.WORD:
+        case FactKind.WORD:
             options = find_options(target, fact)
             return find_earlier_word(fact.text, options)
-        case Kind.FIGURE:
+        case FactKind.FIGURE:
             value = read_figure(fact.text)
             if value is None:
                 return None
@@ -185,7 +185,7 @@ def _draw_before(
             less = counter or rng.chance(0.5)
             step = max(abs(value) * share, 1.0 if fact.text.isdigit() else 0.0)
             return change_figure(fact, value - step if less and value >= step else value + step)
-        case Kind.FLAG | Kind.DATE | Kind.TIME if fields.UPDATES.isdisjoint(fact.words):
+        case FactKind.FLAG | FactKind.DATE | FactKind.TIME if fields.UPDATES.isdisjoint(fact.words):
             return draw_other(fact, alternatives, rng)
     return None
 
@@ -196,7 +196,7 @@ def _draw_times(facts: list[Fact], drawn: Mapping[int, str], rng: SeededRandom) 
     times = {
         at: move_time(fact, days, hours, rng)
         for at, fact in enumerate(facts)
-        if fact.kind in (Kind.DATE, Kind.EPOCH)
+        if fact.kind in (FactKind.DATE, FactKind.EPOCH)
         and at not in drawn
         and not fields.UPDATES.isdisjoint(fact.words)
     }

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 from crosswind.injectors.conversation import ToolList
-from crosswind.injectors.operators.tool.facts import Fact, Kind
+from crosswind.injectors.operators.tool.facts import Fact, FactKind
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.operators.words.vocabularies import LIFECYCLES, VOCABULARIES
 from crosswind.injectors.seeded_random import SeededRandom
@@ -40,7 +40,7 @@ class Alternatives:
         self._same_field: dict[tuple[str, ...], dict[str, None]] = {}
         self._codes: dict[str, None] = {}
         for fact in facts:
-            if fact.kind is Kind.WORD:
+            if fact.kind is FactKind.WORD:
                 self._same_field.setdefault(fact.words, {})[fact.text] = None
                 if _CODE.fullmatch(fact.text):
                     self._codes[fact.text] = None
@@ -88,14 +88,14 @@ def _index_options(tools: Keyed) -> Mapping[str, tuple[Parameter, ...]]:
 def draw_other(fact: Fact, alternatives: Alternatives, rng: SeededRandom) -> str | None:
     """Draw a false value in place of this one, as it is written; None where we have none."""
     match fact.kind:
-        case Kind.FLAG:
+        case FactKind.FLAG:
             return "false" if fact.text == "true" else "true"
-        case Kind.WORD:
+        case FactKind.WORD:
             words = alternatives.find(fact)
             return rng.choice(words) if words else None
-        case Kind.FIGURE:
+        case FactKind.FIGURE:
             return _draw_figure(fact, rng)
-        case Kind.YEAR:
+        case FactKind.YEAR:
             step = _draw_step(rng, 9)
             return str(int(fact.text) + (-abs(step) if int(fact.text) > LAST_YEAR else step))
         case _:
@@ -106,17 +106,17 @@ def move_time(fact: Fact, days: int, hours: int, rng: SeededRandom) -> str | Non
     """The date or time moved by so many days, or hours where it is a time, in its own form."""
     text = fact.text
     match fact.kind:
-        case Kind.EPOCH:
+        case FactKind.EPOCH:
             return str(int(text) + hours * 3600 * (1000 if len(text.lstrip("-")) == 13 else 1))
-        case Kind.TIME:
+        case FactKind.TIME:
             return _CLOCK.sub(lambda clock: _move_clock(clock, hours), text, count=1)
-        case Kind.DATE if (iso := _ISO.match(text)) is not None:
+        case FactKind.DATE if (iso := _ISO.match(text)) is not None:
             try:
                 day = datetime.fromisoformat(iso[0][:10]) + timedelta(days=days)
             except (ValueError, OverflowError):
                 return None
             return f"{day:%Y-%m-%d}{text[10:]}"
-        case Kind.DATE:
+        case FactKind.DATE:
             moved = draw_rival(Mention(0, len(text), text, ValueType.DATE, None), rng)
             return f"0{moved}" if moved and _PADDED.match(text) and moved[1:2] in "./" else moved
     return None
@@ -267,7 +267,7 @@ def spread(text: str, facts: Sequence[Fact], drawn: Mapping[int, str]) -> list[S
         if at not in drawn and fact.prose and fact.text in said and said[fact.text][1].prose:
             edits.append(fact.replace(said[fact.text][0]))
     for name, (shown, fact) in said.items():
-        if fact.kind is Kind.WORD and _is_name(name):
+        if fact.kind is FactKind.WORD and _is_name(name):
             escaped = fact.frame.escape(shown)
             edits += [(*match.span(), escaped) for match in _whole(name).finditer(text)]
     return _keep_apart(edits)

@@ -13,7 +13,15 @@ from crosswind.injectors.stacks import model
 from crosswind.injectors.stacks.calls import OPTIONAL, CallWords
 from crosswind.injectors.stacks.cuts import draw_members, draw_text
 from crosswind.injectors.stacks.errors import draw_error
-from crosswind.injectors.stacks.model import Kind, Shape, ToolKind, Way, list_codes, list_forms, list_stacks
+from crosswind.injectors.stacks.model import (
+    ErrorKind,
+    Shape,
+    ToolKind,
+    Way,
+    list_codes,
+    list_forms,
+    list_stacks,
+)
 from crosswind.injectors.stacks.templates import DRAWN, Filler, list_slots
 from crosswind.injectors.targets import Branch, Half, ToolClass, ToolResultTarget
 
@@ -30,7 +38,7 @@ TARGET = ToolResultTarget(
 @pytest.mark.parametrize("half", Half)
 def test_every_stack_says_every_kind_whatever_the_call_has(half: Half) -> None:
     for stack in list_stacks(half):
-        for kind in Kind:
+        for kind in ErrorKind:
             forms = [form for form in list_forms(stack.name) if not form.kinds or kind in form.kinds]
             names = [{slot.name for slot in list_slots(form.body)} for form in forms]
             assert any(names_of.isdisjoint(OPTIONAL) for names_of in names), (stack.name, kind)
@@ -45,14 +53,14 @@ def test_each_half_has_stacks_for_each_shape_and_sentences_for_each_kind(half: H
     for kind in (ToolKind.SQL, ToolKind.SHELL, ToolKind.CODE, ToolKind.WEB, ToolKind.MCP):
         found = [one for one in list_stacks(half) if kind in one.tools and Shape.TEXT in one.results]
         assert len(found) > 1 or kind is ToolKind.MCP
-    assert all(len(model.list_messages(half, kind)) > 4 for kind in Kind)
+    assert all(len(model.list_messages(half, kind)) > 4 for kind in ErrorKind)
     assert all(model.list_cuts(half, way) for way in Way if way is not Way.PART)
 
 
 def test_the_halves_share_no_stack_and_no_sentence() -> None:
     train, test = ({one.name for one in list_stacks(half)} for half in Half)
     assert train.isdisjoint(test)
-    for kind in Kind:
+    for kind in ErrorKind:
         assert not set(model.list_messages(Half.TRAIN, kind)) & set(model.list_messages(Half.TEST, kind))
 
 
@@ -60,10 +68,10 @@ def test_every_slot_is_known_and_every_code_of_every_kind_is_there() -> None:
     words = CallWords(TARGET, SeededRandom("0"))
     for half in Half:
         forms = [form for stack in list_stacks(half) for form in list_forms(stack.name)]
-        bodies: list[tuple[Any, Collection[Kind]]] = [
-            (form.body, form.kinds or tuple(Kind)) for form in forms
+        bodies: list[tuple[Any, Collection[ErrorKind]]] = [
+            (form.body, form.kinds or tuple(ErrorKind)) for form in forms
         ]
-        bodies += [(text, (kind,)) for kind in Kind for text in model.list_messages(half, kind)]
+        bodies += [(text, (kind,)) for kind in ErrorKind for text in model.list_messages(half, kind)]
         for slot, kinds in ((slot, kinds) for body, kinds in bodies for slot in list_slots(body)):
             if slot.name == "code":
                 for kind in kinds:
@@ -104,7 +112,7 @@ def test_slots_are_filled_by_their_kind() -> None:
 
 
 def test_an_error_depends_on_nothing_but_its_draws() -> None:
-    for kind in Kind:
-        first = "list_users" if kind is Kind.PREREQUISITE else ""
+    for kind in ErrorKind:
+        first = "list_users" if kind is ErrorKind.PREREQUISITE else ""
         texts = {draw_error(TARGET, SeededRandom("7"), kind, first).text for _ in range(3)}
         assert len(texts) == 1

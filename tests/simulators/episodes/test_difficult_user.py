@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from crosswind.injectors.operators.user.simulated_user.behaviours import KINDS, Kind, draw_behaviour
+from crosswind.injectors.operators.user.simulated_user.behaviours import KINDS, BehaviourKind, draw_behaviour
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Half
 from crosswind.simulators.draws import Draws
@@ -26,7 +26,7 @@ FULL = {"share": 1.0, "first_message": 1}
 """A behaviour that shows in every message."""
 
 
-def behaviour(kind: Kind, seed: int = 0, severity: float = 1.0, **given: Any) -> dict[str, Any]:
+def behaviour(kind: BehaviourKind, seed: int = 0, severity: float = 1.0, **given: Any) -> dict[str, Any]:
     drawn, _ = draw_behaviour(kind, Half.TRAIN, SeededRandom(f"{kind}|{seed}"), severity)
     return {**msgspec.to_builtins(drawn), **given}
 
@@ -62,7 +62,7 @@ def play(task: Task, behaviours: list[dict[str, Any]], seed: int = 0) -> tuple[l
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_task_is_solved_with_every_behaviour(kind: Kind) -> None:
+def test_every_task_is_solved_with_every_behaviour(kind: BehaviourKind) -> None:
     for seed, task in enumerate(islice(RETAIL.tasks("test", kinds="all", seed=3), 130)):
         said, verdict = play(task, [behaviour(kind, seed, **FULL)], seed)
         assert verdict.reward == 1.0, said
@@ -113,7 +113,7 @@ def test_a_rival_is_another_value_of_the_same_form() -> None:
 
 
 @pytest.mark.parametrize("kind", ["redundant", "topic_drift", "boundary_probing", "out_of_scope"])
-def test_what_is_said_beside_the_wish_leaves_it_whole(kind: Kind) -> None:
+def test_what_is_said_beside_the_wish_leaves_it_whole(kind: BehaviourKind) -> None:
     task = order_task()
     plain = RETAIL.reset(task, 0).opening
     said = {play(task, [behaviour(kind, seed, **FULL)])[0][0] for seed in range(60)}

@@ -18,8 +18,10 @@ from crosswind.injectors.targets import Half
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.parameters import ValueType
 
-Kind = Literal["ambiguous", "inconsistent", "redundant", "topic_drift", "boundary_probing", "out_of_scope"]
-KINDS: tuple[Kind, ...] = (
+BehaviourKind = Literal[
+    "ambiguous", "inconsistent", "redundant", "topic_drift", "boundary_probing", "out_of_scope"
+]
+KINDS: tuple[BehaviourKind, ...] = (
     "ambiguous",
     "inconsistent",
     "redundant",
@@ -33,7 +35,7 @@ KINDS: tuple[Kind, ...] = (
 class Behaviour(msgspec.Struct, frozen=True, gc=False):
     """One thing that a user does."""
 
-    kind: Kind
+    kind: BehaviourKind
     subject: str
     """What it is about: what is withheld, contradicted, repeated or asked for."""
     manner: str
@@ -61,7 +63,7 @@ class _Form(msgspec.Struct, frozen=True, gc=False):
     settled: Mapping[str, str]
 
 
-_FORMS: Mapping[Kind, _Form] = {
+_FORMS: Mapping[BehaviourKind, _Form] = {
     "ambiguous": _Form(
         "user.ambiguous",
         ("reveal",),
@@ -193,7 +195,7 @@ _SINCE = {
 _DETAILS = {1: "one detail", 2: "a few details", 3: "all details"}
 _SENTENCES = {1: "a sentence", 2: "a couple of sentences", 3: "several sentences"}
 _QUESTIONS = {1: "one question", 2: "a couple of questions", 3: "several questions"}
-_AMOUNTS: Mapping[Kind, Mapping[int, str]] = {
+_AMOUNTS: Mapping[BehaviourKind, Mapping[int, str]] = {
     "ambiguous": _DETAILS,
     "topic_drift": _QUESTIONS,
     "boundary_probing": _QUESTIONS,
@@ -203,7 +205,9 @@ MESSAGES = 3
 _SLOTS = {name: f"{{{name}}}" for name in ("value", "rival", "thing", "sentence")}
 
 
-def draw_behaviour(kind: Kind, half: Half, rng: SeededRandom, severity: float) -> tuple[Behaviour, list[str]]:
+def draw_behaviour(
+    kind: BehaviourKind, half: Half, rng: SeededRandom, severity: float
+) -> tuple[Behaviour, list[str]]:
     """Draw a behaviour of a kind, and the names of the pack entries that it holds."""
     form = _FORMS[kind]
     spread = min(1.0, max(0.0, severity + rng.uniform(-0.25, 0.25)))

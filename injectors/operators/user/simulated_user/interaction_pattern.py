@@ -12,7 +12,7 @@ from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.user.simulated_user.behaviours import (
     KINDS,
     Behaviour,
-    Kind,
+    BehaviourKind,
     describe_behaviour,
     draw_behaviour,
 )
@@ -61,7 +61,7 @@ class InteractionPattern:
     which message on, how much of it there is, and how late it is settled.
     """
 
-    kind: Kind | None = None
+    kind: BehaviourKind | None = None
     """Which behaviour; absent: drawn evenly."""
 
     def draw(self, target: InstructionsTarget, rng: SeededRandom, severity: float) -> Draw | None:

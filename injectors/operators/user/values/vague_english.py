@@ -170,7 +170,7 @@ def _stand_alone(text: str, one: Mention, start: int, end: int, before: str) -> 
     place = Place(start, end) if find is None else find(text, one, start, end, before)
     if place is not None and place.accept is not None:
         join = place.join
-        place = place.joined(lambda phrase, coarse: close_aside(join(phrase, coarse), text, end))
+        place = place.with_join(lambda phrase, coarse: close_aside(join(phrase, coarse), text, end))
     dropped = _leave_out(text, one, start, end, before)
     if dropped is None:
         return place

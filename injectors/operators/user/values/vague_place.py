@@ -45,7 +45,7 @@ class Place:
         """This place, where the value can also be left out as at the other one."""
         return replace(self, dropped=other.dropped, dropped_span=other.dropped_span)
 
-    def joined(self, join: Callable[[str, str | None], str]) -> Place:
+    def with_join(self, join: Callable[[str, str | None], str]) -> Place:
         """This place with another way to join a phrase."""
         return replace(self, join=join)
 
