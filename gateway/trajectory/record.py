@@ -352,6 +352,27 @@ class Trajectory:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupProgress:
+    """How far a group's rollouts are. Times are the store's."""
+
+    key: str
+    """What it is called for good."""
+    name: str
+    """What `Store.group` knows it by: its id, and its tenant where another tenant used that id before."""
+    opened: int
+    """When its first session came."""
+    touched: int
+    """When a session of it was last opened, closed, or rewarded for the first time."""
+    completed: int
+    """When its last rollout settled, of those that have."""
+    settled: bool
+    """Whether all `group_size` rollouts are closed, and rewarded or never to be. One that was opened again
+    counts as soon as one of its sessions is rewarded, or none of them waits."""
+    rewarded: bool
+    """Whether at least one of them is closed and rewarded."""
+
+
+@dataclass(frozen=True, slots=True)
 class TrainStep:
     """The write-ahead row of one optimiser step: written before the step, completed after its checkpoint."""
 

@@ -16,6 +16,7 @@ from crosswind.gateway.trajectory.ledger_rows import DestroyedAnswer, NameMap, S
 from crosswind.gateway.trajectory.record import (
     Event,
     GeneratedText,
+    GroupProgress,
     Reward,
     Row,
     Session,
@@ -146,12 +147,9 @@ class SettingReader(Protocol):
 class TrainingRecord(Protocol):
     """Groups to train on, and the steps of training runs."""
 
-    def completed_groups(
-        self, *, exclude: frozenset[str] = frozenset(), limit: int = 1000, stalled_before_us: int = 0
-    ) -> list[str]:
-        """Names of groups with all `group_size` rollouts settled (closed, and rewarded or never to be), in
-        order of completion; and of groups with a reward in which nothing happened since a time. A name is the
-        group's id, and its tenant where another tenant used that id before.
+    def groups_since(self, after: int) -> list[GroupProgress]:
+        """The groups in which something happened after this time of the store, by when it last did. Its cost
+        grows with these groups, not with the store.
         """
 
     def group(self, group_id: str) -> list[Trajectory]:

@@ -8,7 +8,7 @@ trains.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -43,15 +43,15 @@ class Admission:
     """The conditions that a rollout must meet to train."""
 
     versions: Mapping[str, int]
-    """Ordinal of each confirmed policy version of this run, from 0; tokens of any other version don't
-    train.
-    """
+    """Ordinal of this run's newest confirmed policy versions; tokens of any other version don't train."""
     staleness: int
     """How many versions behind the newest a rollout's oldest token may be."""
     temperature: float
     """The temperature that all was sampled at: log-probabilities at another one answer another question."""
     doubted: frozenset[str] = frozenset()
     """Versions that the engine was seen not to serve: nothing sampled as one of them trains."""
+    is_retired: Callable[[str], bool] = lambda name: False
+    """Whether a name that isn't among the versions is one of this run's older ones."""
     void_failures: bool = True
     """Whether a rollout that the infrastructure failed is left out; else its reward counts."""
 
@@ -240,7 +240,10 @@ def _wrong_version(turn: Turn, admission: Admission) -> str | None:
     names = sampling_versions(turn)
     if names & admission.doubted:
         return Fitness.POLICY_MISMATCH
-    return None if names and names <= admission.versions.keys() else "unknown_version"
+    others = names - admission.versions.keys()
+    if names and not others:
+        return None
+    return "stale" if names and all(map(admission.is_retired, others)) else "unknown_version"
 
 
 def _changed_sampling(turn: Turn, temperature: float) -> str | None:

@@ -13,6 +13,7 @@ from msgspec import structs
 from crosswind.gateway.trajectory.record import RewardState, TrainStep, Trajectory
 from crosswind.gateway.trajectory.store import Store
 from crosswind.trainer.errors import RunFailed
+from crosswind.trainer.rollouts.cursor import GroupCursor
 from crosswind.trainer.rollouts.groups import Admission, Group, is_for_training, read_group
 
 _FIXES = {
@@ -33,16 +34,20 @@ class NoGroups(RunFailed):
 
 @dataclass(slots=True)
 class TakenGroups:
-    """The groups of one training step, and those that were passed over for good on the way, by reason."""
+    """The groups of one training step, and how many were dropped for good on the way, by reason."""
 
     groups: list[Group] = field(default_factory=list)
-    dropped: list[str] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
 
     @property
     def unequal(self) -> int:
         """Groups whose rewards differ."""
         return sum(not group.uniform for group in self.groups)
+
+    def is_enough(self, wanted: int, most: int) -> bool:
+        """Whether these are `wanted` groups, with others for those with all rewards equal, up to `most`."""
+        found = len(self.groups)
+        return found >= wanted and (self.unequal >= wanted or found >= most)
 
 
 class GroupSource:
@@ -54,25 +59,27 @@ class GroupSource:
         self,
         store: Store,
         labels: Mapping[str, str],
+        cursor: GroupCursor | None = None,
         *,
         poll_seconds: float = 0.2,
         group_deadline: float = 3600.0,
         say: Callable[[str], None] = lambda said: None,
     ) -> None:
-        """`say` is told, in words, when groups come that can't train, once for each reason. A group in which
+        """Go on from the cursor, or from the store's beginning.
+
+        `say` is told, in words, when groups come that can't train, once for each reason. A group in which
         nothing has happened for `group_deadline` seconds is taken as it is."""
+        self.cursor = cursor or GroupCursor()
         self._store = store
         self._labels = labels
         self._poll_seconds = poll_seconds
         self._group_deadline = group_deadline
         self._say = say
         self._said: set[str] = set()
-        self._foreign: set[str] = set()
 
     def take(
         self,
         wanted: int,
-        consumed: frozenset[str],
         admission: Admission,
         stop: Event,
         *,
@@ -89,18 +96,16 @@ class GroupSource:
         deadline = _deadline(wait_seconds)
         while not stop.is_set():
             before = len(taken.groups)
-            seen = consumed | self._foreign | set(taken.dropped) | {group.id for group in taken.groups}
-            lacking = min(wanted - taken.unequal, most - before) if most > wanted else wanted - before
-            stalled_us = int((time.time() - self._group_deadline) * 1e6)
-            for group_id in self._store.completed_groups(
-                exclude=seen, limit=lacking, stalled_before_us=stalled_us
-            ):
-                self._admit(group_id, admission, taken)
-            self._say_foreign()
+            self.cursor.poll(self._store)
+            for group in self.cursor.find_ready(int((time.time() - self._group_deadline) * 1e6)):
+                if taken.is_enough(wanted, most):
+                    break
+                self.cursor.deal_with(group)
+                self._admit(group.name, admission, taken)
             if taken.reasons.keys() - self._said:
                 self._said |= taken.reasons.keys()
                 self._say(f"of the groups that came, these can't train: {_describe_reasons(taken)}")
-            if len(taken.groups) >= wanted and (taken.unequal >= wanted or len(taken.groups) >= most):
+            if taken.is_enough(wanted, most):
                 return taken
             if len(taken.groups) > before:
                 deadline = _deadline(wait_seconds)
@@ -111,13 +116,14 @@ class GroupSource:
 
     def reload(self, planned: TrainStep, admission: Admission) -> TakenGroups:
         """The groups that an interrupted step was planned with, with the rewards of then."""
+        self.cursor.consume(planned.group_ids)
         found = {one: self._store.group(one) for one in planned.group_ids}
         if (rewards := planned.rewards) is not None:
             found = {one: [_as_planned(each, rewards) for each in group] for one, group in found.items()}
         return TakenGroups([read_group(one, group, admission) for one, group in found.items()])
 
     def _say_foreign(self) -> None:
-        if self._foreign and self._labels and _FOREIGN not in self._said:
+        if self._labels and _FOREIGN not in self._said:
             self._said.add(_FOREIGN)
             labels = ", ".join(f"{key}={value}" for key, value in self._labels.items())
             self._say(f"passed over: groups whose sessions don't carry {labels}, or are evaluations")
@@ -125,13 +131,12 @@ class GroupSource:
     def _admit(self, group_id: str, admission: Admission, taken: TakenGroups) -> None:
         trajectories = self._store.group(group_id)
         if not is_for_training(trajectories, self._labels):
-            self._foreign.add(group_id)
+            self._say_foreign()
             return
         group = read_group(group_id, trajectories, admission)
         if group.trainable:
             taken.groups.append(group)
             return
-        taken.dropped.append(group_id)
         reasons = Counter(rollout.refused for rollout in group.rollouts) or Counter(group.left_out)
         taken.reasons[str(reasons.most_common(1)[0][0]) if reasons else "empty"] += 1
 

@@ -40,13 +40,28 @@ class RunState:
     step: int = 0
     version: str = ""
     """The policy version that the weights are."""
+    first: str = ""
+    """The policy version that the run began from."""
     versions: list[str] = field(default_factory=list)
-    """The run's policy versions, oldest first; the position is the version's ordinal."""
-    consumed: list[str] = field(default_factory=list)
-    """The cursor: ids of all groups that were taken, whether they trained or not."""
+    """The run's newest policy versions, oldest first; which are too old to train on are left out."""
+    older: int = 0
+    """How many versions there were before those."""
+    cursor: Mapping[str, Any] | None = None
+    """Which groups of the store were dealt with, as `GroupCursor` writes it; None: none."""
     curriculum: Mapping[str, Any] | None = None
     metrics: Mapping[str, Any] = field(default_factory=dict)
     """Of the last step."""
+
+    @property
+    def ordinals(self) -> dict[str, int]:
+        """The places of the newest versions among all of the run's."""
+        return {name: ordinal for ordinal, name in enumerate(self.versions, self.older)}
+
+    def owns(self, version: str) -> bool:
+        """Whether a policy version is one of the run's."""
+        number = version.removeprefix(f"{self.run}-")
+        made = number != version and number.isdecimal() and int(number) <= self.step
+        return made or version in (self.first, *self.versions)
 
 
 def save(root: Path, policy: Policy, optimiser: torch.optim.Optimizer, state: RunState) -> Path:
@@ -84,11 +99,19 @@ def find_newest(root: Path) -> Path | None:
 def read_state(path: Path) -> RunState:
     """A checkpoint's state. Raises CheckpointError where it isn't one of ours."""
     try:
-        return RunState(**orjson.loads((path / STATE).read_bytes()))
-    except (OSError, ValueError, TypeError) as error:
+        return RunState(**_read_older(orjson.loads((path / STATE).read_bytes())))
+    except (OSError, ValueError, TypeError, LookupError) as error:
         raise CheckpointError(
             f"{path / STATE}: can't be used ({error}); delete {path} to go on from the one before"
         ) from None
+
+
+def _read_older(state: dict[str, Any]) -> dict[str, Any]:
+    """The state in today's form: older ones listed all versions and all groups."""
+    if "consumed" in state:
+        state["cursor"] = {"position": 0, "waiting": [], "consumed": state.pop("consumed")}
+        state["first"] = state["versions"][0]
+    return state
 
 
 def restore(path: Path, policy: Policy, optimiser: torch.optim.Optimizer) -> None:

@@ -4,7 +4,7 @@ what somebody else has published since.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from crosswind.policies.engine import Engine, EngineHealth
@@ -25,21 +25,21 @@ class EngineOwnership:
     engine, or one of several, is restarted.
     """
 
-    def begin(self, engine: Engine, versions: Sequence[str]) -> str | None:
-        """Take the engine as it is; gives what it serves where that is none of the run's `versions`."""
+    def begin(self, engine: Engine, owns: Callable[[str], bool]) -> str | None:
+        """Take the engine as it is; gives what it serves where the run doesn't own that."""
         health = engine.health()
         served = _list_served(health)
         self.found.update(served)
-        return None if {name for name, _ in served} <= {"", *versions} else health.version
+        return None if all(not name or owns(name) for name, _ in served) else health.version
 
-    def find_foreign(self, engine: Engine, versions: Sequence[str], registry: Registry) -> str | None:
+    def find_foreign(self, engine: Engine, owns: Callable[[str], bool], registry: Registry) -> str | None:
         """What the engine serves, where the run neither put it there nor found it there. An engine that
         names none, or has gone back to an earlier version of the run, is the run's still.
         """
         for name, checksum in _list_served(health := engine.health()):
             if not name or (name, checksum) in self.found:
                 continue
-            if name not in versions or not _same_files(registry, name, checksum):
+            if not owns(name) or not _same_files(registry, name, checksum):
                 return health.version
         return None
 

@@ -60,7 +60,7 @@ def train(run: Run) -> RunState:
     torch.set_num_threads(config.threads)
     learner, state = begin_or_resume(run)
     driver = CurriculumDriver(config.curriculum, config.advantages, state.curriculum)
-    source = run.source()
+    source = run.source(state)
     finish_interrupted(run, learner, state)
     if state.step == 0:
         driver.continue_numbering(run.sink)
@@ -92,11 +92,9 @@ def train(run: Run) -> RunState:
             "train_seconds": time.monotonic() - started,
         }
         state = replace(
-            state,
+            run.move_on(state, version) if learned.moved else state,
             step=number,
-            version=version,
-            versions=[*state.versions, version] if learned.moved else state.versions,
-            consumed=[*state.consumed, *planned.group_ids, *taken.dropped],
+            cursor=source.cursor.to_json(),
             curriculum=driver.to_json(),
             metrics=figures,
         )
@@ -125,10 +123,8 @@ def _begin(
                 f"step {number} goes on without groups that were deleted since: {', '.join(gone)}"
             )
         return taken, planned
-    consumed = frozenset(state.consumed)
     found = source.take(
         config.groups_per_step,
-        consumed,
         admission,
         run.stop,
         most=config.most_groups,

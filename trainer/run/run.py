@@ -35,6 +35,7 @@ from crosswind.trainer.learning.learner import Learner
 from crosswind.trainer.learning.lora import AdapterPolicy
 from crosswind.trainer.rollouts.assembly import assemble_batch
 from crosswind.trainer.rollouts.batches import Sample
+from crosswind.trainer.rollouts.cursor import GroupCursor
 from crosswind.trainer.rollouts.groups import Admission, Group
 from crosswind.trainer.rollouts.source import GroupSource
 from crosswind.trainer.run import checkpoint
@@ -76,10 +77,11 @@ class Run:
     def checkpoints(self) -> Path:
         return self.out / "checkpoints"
 
-    def source(self) -> GroupSource:
+    def source(self, state: RunState) -> GroupSource:
         return GroupSource(
             self.store,
             self.labels,
+            None if state.cursor is None else GroupCursor.from_json(state.cursor),
             poll_seconds=self.config.poll_seconds,
             group_deadline=self.config.group_deadline,
             say=self.progress.note,
@@ -87,10 +89,10 @@ class Run:
 
     def admission(self, state: RunState) -> Admission:
         """What rollouts must meet to train on top of this state."""
-        ordinals = {name: ordinal for ordinal, name in enumerate(state.versions)}
         wrong = untrusted_versions(self.store.settings(VERSION))
         void = self.config.failed_rollouts == "void"
-        return Admission(ordinals, self.config.staleness, self.config.temperature, wrong, void)
+        settings = self.config.staleness, self.config.temperature
+        return Admission(state.ordinals, *settings, wrong, state.owns, void)
 
     def deployment(self) -> Deployment | None:
         """The engine with all who are told of it; None without one."""
@@ -99,12 +101,18 @@ class Run:
         observers = [*self.observers, JournalObserver(self.registry.journal, self.engine.name)]
         return Deployment(self.engine, observers, self.config.logprob_tolerance)
 
+    def move_on(self, state: RunState, version: str) -> RunState:
+        """The state once the version is the newest. Versions that are too old to train on are left out."""
+        versions = [*state.versions, version]
+        retired = max(0, len(versions) - max(self.config.staleness + 1, self.config.keep_versions))
+        return replace(state, version=version, versions=versions[retired:], older=state.older + retired)
+
     def previous_version(self, state: RunState) -> PolicyVersion | None:
         """The version before the one that the weights are; None where that is the first."""
         if len(state.versions) < 2:
             return None
-        first = read_version(self.policy)
-        return first if len(state.versions) == 2 else self.registry.get(state.versions[-2])
+        name = state.versions[-2]
+        return read_version(self.policy) if name == state.first else self.registry.get(name)
 
     def plan_step(self, number: int, groups: Sequence[Group]) -> TrainStep:
         """The write-ahead row of a step: its number, groups, seeds, and the rewards as they stand."""
@@ -153,11 +161,12 @@ def begin_or_resume(run: Run) -> tuple[Learner, RunState]:
         reference = model.load(run.policy, device=config.device, dtype=config.dtype)
     learner = Learner(policy, config, reference)
     if path is None:
-        return learner, RunState(run.name, first.checksum, version=first.version, versions=[first.version])
+        name = first.version
+        return learner, RunState(run.name, first.checksum, version=name, first=name, versions=[name])
     state = checkpoint.read_state(path)
-    if (state.run, state.versions[0]) != (run.name, first.version):
+    if (state.run, state.first) != (run.name, first.version):
         raise SettingsError(
-            f"--out: {path} is of run {state.run!r}, begun from {state.versions[0]!r}, and not of run "
+            f"--out: {path} is of run {state.run!r}, begun from {state.first!r}, and not of run "
             f"{run.name!r} from {first.version!r}; name those, or another --out"
         )
     if state.first_checksum != first.checksum:
@@ -177,8 +186,8 @@ def finish_interrupted(run: Run, learner: Learner, state: RunState) -> None:
     last = next((row for row in run.store.steps(run.name) if row.step == state.step), None)
     samples: list[Sample] = []
     if last is not None:
-        admission = replace(run.admission(state), staleness=len(state.versions))
-        groups = run.source().reload(last, admission).groups
+        admission = replace(run.admission(state), staleness=state.older + len(state.versions))
+        groups = run.source(state).reload(last, admission).groups
         samples = assemble_batch(groups, run.config, state.version, last.seeds["mini_batches"]).samples
     publication = deploy_version(run, learner, state, samples)
     if last is not None and last.completed_us is None:
@@ -195,7 +204,7 @@ def deploy_version(
     """
     version = read_version(run.policy)
     run.registry.adopt(version)
-    if state.version != state.versions[0]:
+    if state.version != state.first:
         version = export(learner.policy, state, run.registry)
     service = run.deployment()
     if service is None:
@@ -222,7 +231,7 @@ def _begin_with_engine(run: Run, state: RunState) -> None:
     """Take over the engine, and report a version that isn't this run's."""
     if run.engine is None:
         return
-    other = run.ownership.begin(run.engine, state.versions)
+    other = run.ownership.begin(run.engine, state.owns)
     if other is not None:
         run.progress.note(f"the engine served {other!r}; {state.version!r} of this run takes its place")
 
@@ -231,7 +240,7 @@ def _describe_foreign(run: Run, state: RunState) -> str | None:
     """Describe a version that somebody else published to the engine; None if nobody did."""
     if run.engine is None:
         return None
-    other = run.ownership.find_foreign(run.engine, state.versions, run.registry)
+    other = run.ownership.find_foreign(run.engine, state.owns, run.registry)
     if other is None:
         return None
     return (

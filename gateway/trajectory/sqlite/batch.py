@@ -66,12 +66,13 @@ UPDATE session SET
 WHERE id = ?"""
 _MARKED = """
 UPDATE session SET
-  noise_stopped = coalesce(?, noise_stopped),
-  quarantine = coalesce(?, quarantine),
-  confidence = coalesce(?, confidence),
-  reward_state = CASE reward_state WHEN 'given' THEN reward_state ELSE coalesce(?, reward_state) END,
-  labels_json = coalesce(json_patch(coalesce(labels_json, '{}'), ?), labels_json)
-WHERE id = ?"""
+  noise_stopped = coalesce(?1, noise_stopped),
+  quarantine = coalesce(?2, quarantine),
+  confidence = coalesce(?3, confidence),
+  reward_state = CASE reward_state WHEN 'given' THEN reward_state ELSE coalesce(?4, reward_state) END,
+  rewarded_arrival = iif(reward_state = 'pending' AND ?4 IS NOT NULL, arrival(), rewarded_arrival),
+  labels_json = coalesce(json_patch(coalesce(labels_json, '{}'), ?5), labels_json)
+WHERE id = ?6"""
 _CLOSED = """
 UPDATE session SET
   status = 'closed',

@@ -45,7 +45,9 @@ def expire_rewards(connection: sqlite3.Connection, idle_s: float, limit: int) ->
             break
         if active < before:
             found.append((number,))
-    connection.executemany("UPDATE session SET reward_state = 'expired' WHERE number = ?", found)
+    connection.executemany(
+        "UPDATE session SET reward_state = 'expired', rewarded_arrival = arrival() WHERE number = ?", found
+    )
     return len(found)
 
 

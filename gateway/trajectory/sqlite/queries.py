@@ -15,6 +15,7 @@ from crosswind.gateway.trajectory.record import (
     Arm,
     Event,
     GeneratedText,
+    GroupProgress,
     Reward,
     Session,
     SessionState,
@@ -298,39 +299,36 @@ that the groups of stores that were written before keep their names.
 """
 
 
-def completed_groups(
-    connection: sqlite3.Connection,
-    *,
-    exclude: frozenset[str] = frozenset(),
-    limit: int = 1000,
-    stalled_before_us: int = 0,
-) -> list[str]:
-    """A reopened rollout counts once: as soon as one of its sessions is rewarded, or none of them waits."""
-    query = f"""
-    WITH rollout AS (
-      SELECT group_id, {_OWNER} AS owner, max(group_size) AS size,
-        max(status = 'closed' AND reward_state = 'given') AS rewarded,
-        min(status = 'closed' AND reward_state <> 'pending') AS settled,
-        max(max(coalesce(closed_arrival, 0), coalesce(rewarded_arrival, 0))) AS arrival,
-        max(max(arrival, coalesce(closed_arrival, 0), coalesce(rewarded_arrival, 0))) AS touched
-      FROM session WHERE group_id IS NOT NULL
-      GROUP BY group_id, owner, coalesce(rollout_index, id)
-    )
-    SELECT group_id, owner FROM rollout
-    GROUP BY group_id, owner
-    HAVING sum(rewarded OR settled) >= max(size) OR (max(rewarded) AND max(touched) < ?)
-    ORDER BY max(CASE WHEN rewarded OR settled THEN arrival END), group_id
-    """
-    found = list[str]()
-    for group_id, owner in connection.execute(query, (stalled_before_us,)):
+_TOUCHED = "max(arrival, coalesce(closed_arrival, 0), coalesce(rewarded_arrival, 0))"
+"""As the index `session_touched` has it."""
+_GROUPS_SINCE = f"""
+WITH changed AS MATERIALIZED (
+  SELECT DISTINCT group_id AS id, {_OWNER} AS owner FROM session INDEXED BY session_touched
+  WHERE group_id IS NOT NULL AND {_TOUCHED} > ?
+), rollout AS (
+  SELECT changed.id, owner, max(group_size) AS size,
+    max(status = 'closed' AND reward_state = 'given') AS rewarded,
+    min(status = 'closed' AND reward_state <> 'pending') AS settled,
+    max(max(coalesce(closed_arrival, 0), coalesce(rewarded_arrival, 0))) AS completed,
+    max({_TOUCHED}) AS touched, min(arrival) AS opened
+  FROM changed JOIN session ON group_id = changed.id AND {_OWNER} = owner
+  GROUP BY changed.id, owner, coalesce(rollout_index, session.id)
+)
+SELECT id, owner, owner = ({_FIRST_OWNER.replace("?", "rollout.id")}),
+  min(opened), max(touched) AS touched, max(iif(rewarded OR settled, completed, 0)),
+  sum(rewarded OR settled) >= max(size), max(rewarded)
+FROM rollout GROUP BY id, owner ORDER BY touched, id"""
+
+
+def groups_since(connection: sqlite3.Connection, after: int) -> list[GroupProgress]:
+    found = []
+    for group_id, owner, first, opened, touched, completed, settled, rewarded in connection.execute(
+        _GROUPS_SINCE, (after,)
+    ):
+        key = f"{group_id}{_OF_TENANT}{owner}"
         # The tenant before it may be deleted: then its group is called by the id alone from now on.
-        name = f"{group_id}{_OF_TENANT}{owner}"
-        if name not in exclude and owner == _first_owner(connection, group_id):
-            name = group_id
-        if name not in exclude:
-            found.append(name)
-        if len(found) == limit:
-            break
+        name = group_id if first else key
+        found.append(GroupProgress(key, name, opened, touched, completed, bool(settled), bool(rewarded)))
     return found
 
 

@@ -18,6 +18,7 @@ VERSION = 11
 _NAME = "flat"
 _LATER = {("event", "version"): "INTEGER", ("train_step", "rewards_json"): "TEXT"}
 """Columns that the first stores of this version had not, with their types."""
+_LATER_INDEX = "session_touched"
 
 
 def prepare(connection: sqlite3.Connection, path: str) -> None:
@@ -34,17 +35,21 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
     elif _list_missing(connection):
         connection.execute("BEGIN IMMEDIATE")
         with commit(connection):
-            for table, column in _list_missing(connection):
-                connection.execute(f"ALTER TABLE {table} ADD COLUMN {column} {_LATER[table, column]}")
+            for statement in _list_missing(connection):
+                connection.execute(statement)
 
 
-def _list_missing(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """The tables and columns that the file lacks of those that came later."""
-    return [
-        (table, column)
-        for table, column in _LATER
+def _list_missing(connection: sqlite3.Connection) -> list[str]:
+    """The statements for what the file lacks of what came later."""
+    found = [
+        f"ALTER TABLE {table} ADD COLUMN {column} {kind}"
+        for (table, column), kind in _LATER.items()
         if column not in {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")}
     ]
+    indices = {name for _, name, *_ in connection.execute("PRAGMA index_list(session)")}
+    if _LATER_INDEX not in indices:
+        found += [one for one in split_statements(_read_script()) if f"CREATE INDEX {_LATER_INDEX} " in one]
+    return found
 
 
 def require_openable(path: Path) -> None:
@@ -64,12 +69,15 @@ def _require_known(version: int, path: str) -> int:
 
 def create(connection: sqlite3.Connection) -> None:
     """Create the schema within the caller's transaction."""
-    sql = resources.files("crosswind.gateway.trajectory.sqlite").joinpath("schema.sql").read_text("utf-8")
-    for statement in split_statements(sql):
+    for statement in split_statements(_read_script()):
         connection.execute(statement)
     connection.execute(
         "INSERT INTO schema_version VALUES (?, ?, ?)", (VERSION, _NAME, time.time_ns() // 1000)
     )
+
+
+def _read_script() -> str:
+    return resources.files("crosswind.gateway.trajectory.sqlite").joinpath("schema.sql").read_text("utf-8")
 
 
 def stored_version(path: Path) -> int:

@@ -45,12 +45,14 @@ CREATE TABLE session (
   reward_components_json TEXT,
   reward_source          TEXT,
   rewarded_us            INTEGER,     -- when the first reward came: corrections do not move a group's completion
-  rewarded_arrival       INTEGER
+  rewarded_arrival       INTEGER      -- the same, or when it was known that none would come
 );
 CREATE INDEX session_group ON session (group_id) WHERE group_id IS NOT NULL;
 CREATE INDEX session_tenant ON session (tenant) WHERE tenant IS NOT NULL;
 CREATE INDEX session_pending ON session (reward_state) WHERE reward_state = 'pending';
 CREATE INDEX session_closed ON session (closed_arrival) WHERE closed_arrival IS NOT NULL;
+CREATE INDEX session_touched ON session (max(arrival, coalesce(closed_arrival, 0), coalesce(rewarded_arrival, 0)))
+  WHERE group_id IS NOT NULL;
 
 -- The highest number of a deleted session.
 CREATE TABLE numbering (last INTEGER NOT NULL);

@@ -198,7 +198,7 @@ class SqliteStore(Store):
     settings = _snapshot(queries.settings)
     settings_as_they_came = _snapshot(queries.settings_as_they_came)
     is_unknown = _look(is_unknown)
-    completed_groups = _snapshot(queries.completed_groups)
+    groups_since = _look(queries.groups_since)
     group = _snapshot(queries.group)
     prunable_sessions = _snapshot(maintenance.prunable_sessions)
     used_bytes = _snapshot(maintenance.used_bytes)

@@ -305,7 +305,7 @@ async def test_a_rollout_that_the_engine_failed_is_void_and_played_again(tmp_pat
         played = {(one["rollout_index"], one["reward_state"]) for one in await sessions_of(control)}
         assert played == {(0, "not_applicable"), (0, "given"), (1, "given")}
     with closing(SqliteStore(tmp_path / "store.db")) as store:
-        assert store.completed_groups() == ["train-0-00000"]
+        assert [(one.name, one.settled) for one in store.groups_since(0)] == [("train-0-00000", True)]
 
 
 async def test_what_the_gateway_refuses_is_a_usage_error(tmp_path: Path) -> None:

@@ -230,9 +230,10 @@ def test_groups_with_equal_rewards_are_refilled_up_to_a_bound(store: SqliteStore
     for number, rewards in enumerate([[1.0, 1.0], [1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [0.5, 0.0]]):
         put(store, f"g{number}", rewards)
     source = GroupSource(store, {}, poll_seconds=0.01)
-    refilled = source.take(2, frozenset(), ADMISSION, Event(), most=6, wait_seconds=5)
+    refilled = source.take(2, ADMISSION, Event(), most=6, wait_seconds=5)
     assert refilled is not None and [group.id for group in refilled.groups] == ["g0", "g1", "g2", "g3"]
-    bounded = source.take(2, frozenset(), ADMISSION, Event(), most=3, wait_seconds=5)
+    again = GroupSource(store, {}, poll_seconds=0.01)
+    bounded = again.take(2, ADMISSION, Event(), most=3, wait_seconds=5)
     assert bounded is not None and [group.id for group in bounded.groups] == ["g0", "g1", "g2"]
 
     scales = {}
@@ -329,8 +330,8 @@ def test_whitening_over_each_batch_and_over_the_buffer(store: SqliteStore) -> No
     assert best("buffer") == pytest.approx([0.5 / both, 0.75 / both])
 
 
-def take(source: GroupSource, wanted: int, consumed: frozenset[str] = frozenset()) -> TakenGroups:
-    taken = source.take(wanted, consumed, ADMISSION, Event())
+def take(source: GroupSource, wanted: int) -> TakenGroups:
+    taken = source.take(wanted, ADMISSION, Event())
     assert taken is not None
     return taken
 
@@ -344,7 +345,7 @@ def test_groups_are_taken_in_the_order_of_their_completion_and_once(store: Sqlit
         put(store, name, [1.0, 0.0])
     source = GroupSource(store, {}, poll_seconds=0.001)
     assert ids(take(source, 2)) == ["c", "a"]
-    assert ids(take(source, 1, frozenset({"c", "a"}))) == ["b"]
+    assert ids(take(source, 1)) == ["b"]
 
 
 def test_evaluations_and_foreign_labels_are_passed_over(store: SqliteStore) -> None:
@@ -352,7 +353,7 @@ def test_evaluations_and_foreign_labels_are_passed_over(store: SqliteStore) -> N
     put(store, "theirs", [1.0, 0.0], labels={"purpose": "train", "run": "theirs"})
     put(store, "ours", [1.0, 0.0], labels={"purpose": "train", "run": "ours"})
     taken = take(GroupSource(store, {"run": "ours"}), 1)
-    assert (ids(taken), taken.dropped) == (["ours"], [])
+    assert (ids(taken), taken.reasons) == (["ours"], {})
 
 
 def test_labels_that_are_no_texts_are_named_as_json_writes_them(store: SqliteStore) -> None:
@@ -361,7 +362,7 @@ def test_labels_that_are_no_texts_are_named_as_json_writes_them(store: SqliteSto
     named = {"stage": "2", "warm": "true", "after": "null"}
     assert ids(take(GroupSource(store, named), 1)) == ["ours"]
     with pytest.raises(NoGroups):
-        GroupSource(store, {"missing": "null"}).take(1, frozenset(), ADMISSION, Event(), wait_seconds=0.01)
+        GroupSource(store, {"missing": "null"}).take(1, ADMISSION, Event(), wait_seconds=0.01)
 
 
 def test_a_lost_rollout_does_not_lose_its_group(store: SqliteStore) -> None:
@@ -375,9 +376,10 @@ def test_a_lost_rollout_does_not_lose_its_group(store: SqliteStore) -> None:
     store.write([SessionMarked(lost[2].id, reward_state=RewardState.EXPIRED)])
     assert ids(take(GroupSource(store, {}), 1)) == ["g"], "a rollout of g2 may still be opened"
     patient = GroupSource(store, {}, group_deadline=3600)
+    assert ids(take(patient, 1)) == ["g"]
     with pytest.raises(NoGroups):
-        patient.take(1, frozenset({"g"}), ADMISSION, Event(), wait_seconds=0.01)
-    taken = take(GroupSource(store, {}, group_deadline=1e-6), 1, frozenset({"g"}))
+        patient.take(1, ADMISSION, Event(), wait_seconds=0.01)
+    taken = take(GroupSource(store, {}, patient.cursor, group_deadline=1e-6), 1)
     assert ids(taken) == ["g2"]
     assert taken.groups[0].rewards == [0.0, 1.0] and taken.groups[0].trainable == [0, 1]
     assert sorted(taken.groups[0].left_out) == ["never_opened", "reward_expired"]
@@ -392,15 +394,15 @@ def test_a_group_without_a_rollout_that_trains_is_dropped_and_counted(store: Sql
     )
     put(store, "new", [1.0, 0.0])
     taken = take(GroupSource(store, {}), 1)
-    assert (taken.dropped, taken.reasons, ids(taken)) == (["old"], {"stale": 1}, ["new"])
+    assert (taken.reasons, ids(taken)) == ({"stale": 1}, ["new"])
 
 
 def test_waiting_ends_when_told_to_or_after_the_time_given(store: SqliteStore) -> None:
     source = GroupSource(store, {}, poll_seconds=0.001)
     (stop := Event()).set()
-    assert source.take(1, frozenset(), ADMISSION, stop) is None
+    assert source.take(1, ADMISSION, stop) is None
     with pytest.raises(NoGroups, match=r"no group completed for 0.01 s \(0 of 1 are there\)"):
-        source.take(1, frozenset(), ADMISSION, Event(), wait_seconds=0.01)
+        source.take(1, ADMISSION, Event(), wait_seconds=0.01)
 
 
 def test_staleness_is_counted_from_the_oldest_token(store: SqliteStore) -> None:

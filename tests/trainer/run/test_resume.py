@@ -68,7 +68,7 @@ def outcome(out: Path, store: SqliteStore) -> dict[str, Any]:
         "metrics": metrics,
         "groups": [row.group_ids for row in rows],
         "seeds": [row.seeds for row in rows],
-        "consumed": state.consumed,
+        "cursor": state.cursor,
         "curriculum": state.curriculum,
         "last": (last.name, (last / "model.safetensors").read_bytes()),
     }
@@ -91,7 +91,8 @@ def undisturbed(
 def test_an_undisturbed_run_takes_three_different_steps(undisturbed: dict[str, Any]) -> None:
     assert [metrics["optimiser_steps"] for metrics in undisturbed["metrics"]] == [2, 2, 2]
     assert len(set(undisturbed["weights"].values())) == 3
-    assert undisturbed["consumed"] == [f"g{index}" for index in range(6)]
+    cursor = undisturbed["cursor"]
+    assert cursor["position"] > 0 and (cursor["waiting"], cursor["consumed"]) == ([], [])
     assert all(metrics["confirmed_difference"] < 1e-4 for metrics in undisturbed["metrics"])
 
 
@@ -201,9 +202,53 @@ def test_old_checkpoints_go_and_a_damaged_one_is_named(
     assert only.name == "step-000003"
     state = orjson.loads((only / "state.json").read_bytes())
     assert state["versions"] == [FIRST, "run-00001", "run-00002", "run-00003"]
+    assert (state["first"], state["older"]) == (FIRST, 0)
     (only / "state.json").write_text("{")
     with pytest.raises(checkpoint.CheckpointError, match=r"step-000003/state\.json: can't be used"):
         train(run)
+    store.close()
+
+
+def test_a_checkpoint_holds_the_newest_versions_and_knows_the_older_ones(
+    played: Path, first_policy: Path, tmp_path: Path
+) -> None:
+    """What was sampled by a version that the checkpoint names no longer is stale, and not unknown."""
+    store = SqliteStore(shutil.copy(played, tmp_path / "store.db"))
+    few = {"staleness": 1, "keep_versions": 2, "groups_per_step": 1}
+    fresh = first_policy
+    for step in (1, 2, 3):
+        run = make_run(tmp_path / "out", first_policy, store, settings(steps=step, **few))
+        newest = train(run).version
+        fresh = run.registry.get(newest).path
+        play(store, model.load(fresh), f"h{step}", 4, version=newest)
+    state = checkpoint.read_state(checkpoint.find_newest(run.checkpoints) or tmp_path)
+    assert state.metrics["dropped_groups"] == {"stale": 4}
+    assert (state.versions, state.older, state.first) == (["run-00002", "run-00003"], 2, FIRST)
+    assert [state.owns(name) for name in (FIRST, "run-00001", "run-00004", "run-1x")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    admission = run.admission(state)
+    assert {one.refused for one in read_group("g0", store.group("g0"), admission).rollouts} == {"stale"}
+    assert {one.refused for one in read_group("h1", store.group("h1"), admission).rollouts} == {"stale"}
+    store.close()
+
+
+def test_a_checkpoint_from_before_the_cursor_is_gone_on_from(
+    played: Path, first_policy: Path, tmp_path: Path
+) -> None:
+    store = SqliteStore(shutil.copy(played, tmp_path / "store.db"))
+    run = make_run(tmp_path / "out", first_policy, store, settings(steps=1))
+    train(run)
+    (path,) = run.checkpoints.iterdir()
+    state = orjson.loads((path / "state.json").read_bytes())
+    for name in ("cursor", "first", "older"):
+        del state[name]
+    (path / "state.json").write_bytes(orjson.dumps(state | {"consumed": ["g0", "g1"]}))
+    train(replace(run, config=settings(steps=2)))
+    assert [row.group_ids for row in store.steps("run")] == [("g0", "g1"), ("g2", "g3")]
     store.close()
 
 

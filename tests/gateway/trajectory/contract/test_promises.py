@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 
 import pytest
 from msgspec import structs
@@ -115,48 +114,68 @@ def test_the_session_of_a_response(store: Store) -> None:
     assert store.session_of_response("r") is None, "its provider doesn't keep it"
 
 
+def complete(store: Store) -> list[str]:
+    """The names of the groups whose rollouts have all settled, in the order of their completion."""
+    settled = [group for group in store.groups_since(0) if group.settled]
+    return [group.name for group in sorted(settled, key=lambda group: group.completed)]
+
+
+def test_what_happened_since_is_told_by_group(store: Store) -> None:
+    """A turn, a correction and a session without a group tell nothing; a reward that won't come does."""
+    store.write([*rows.rollout("a0", "a", 0, 2, at=50), *rows.rollout("b0", "b", 0, 1, at=10)])
+    first = store.groups_since(0)
+    assert [(one.name, one.settled) for one in first] == [("a", False), ("b", True)]
+    position = first[-1].touched
+    store.write([Reward("a0", 99, 0.0), rows.session("alone")])
+    store.write([rows.turn("a0")])
+    assert store.groups_since(position) == []
+    store.write(rows.rollout("a1", "a", 1, 2, at=60)[:2])
+    [second] = store.groups_since(position)
+    assert (second.opened, second.settled) == (first[0].opened, False) and second.touched > position
+    store.write([SessionMarked("a1", reward_state=RewardState.NOT_APPLICABLE)])
+    [third] = store.groups_since(second.touched)
+    assert third.settled and third.completed == third.touched > second.touched
+
+
 def test_groups_complete_when_all_their_rollouts_are_closed_and_rewarded(store: Store) -> None:
     store.write([*rows.rollout("a0", "a", 0, 2, at=50), *rows.rollout("b0", "b", 0, 2, at=10)])
-    assert store.completed_groups() == []
+    assert complete(store) == []
     store.write(rows.rollout("b1", "b", 1, 2, at=70))
     unrewarded = rows.rollout("a1", "a", 1, 2, at=60)
     store.write(unrewarded[:2])
-    assert store.completed_groups() == ["b"]
+    assert complete(store) == ["b"]
     store.write(unrewarded[2:])
-    assert store.completed_groups() == ["b", "a"], "in order of completion, whatever the clock told"
+    assert complete(store) == ["b", "a"], "in order of completion, whatever the clock told"
     store.write([Reward("b0", 99, 0.0)])
-    assert store.completed_groups() == ["b", "a"], "a correction does not move a group"
-    assert store.completed_groups(limit=1) == ["b"]
-    assert store.completed_groups(exclude=frozenset({"b"})) == ["a"]
+    assert complete(store) == ["b", "a"], "a correction does not move a group"
 
 
 def test_a_group_completes_without_the_rollouts_whose_reward_never_came(store: Store) -> None:
     store.write([*rows.rollout("a0", "a", 0, 2, at=50), *rows.rollout("a1", "a", 1, 2, at=60)[:2]])
-    assert store.completed_groups() == [], "it may still be rewarded"
+    assert complete(store) == [], "it may still be rewarded"
     store.write([SessionMarked("a1", reward_state=RewardState.EXPIRED)])
-    assert store.completed_groups() == ["a"]
+    assert complete(store) == ["a"]
     # Opened again after the first was lost: the second one is waited for.
     store.write(rows.rollout("b0", "b", 0, 1, at=10)[:2])
     store.write(
         [SessionMarked("b0", reward_state=RewardState.EXPIRED), rows.rollout("b0-again", "b", 0, 1, at=95)[0]]
     )
-    assert store.completed_groups() == ["a"]
+    assert complete(store) == ["a"]
 
 
-def test_a_group_in_which_nothing_happens_any_more_is_given_as_it_is(store: Store) -> None:
+def test_a_group_with_a_reward_is_told_from_one_without(store: Store) -> None:
     store.write([*rows.rollout("a0", "a", 0, 3, at=50), rows.rollout("a1", "a", 1, 3, at=60)[0]])
     store.write([rows.rollout("never", "b", 0, 3, at=60)[0]])
-    now = time.time_ns() // 1000
-    assert store.completed_groups(stalled_before_us=now - 3_600_000_000) == []
-    assert store.completed_groups(stalled_before_us=now + 3_600_000_000) == ["a"], "`b` has no reward"
+    assert complete(store) == []
+    assert [(one.name, one.rewarded) for one in store.groups_since(0)] == [("a", True), ("b", False)]
 
 
 def test_a_rollout_that_was_opened_again_counts_once(store: Store) -> None:
     store.write([*rows.rollout("x", "g", 0, 2, at=5), *rows.rollout("y", "g", 0, 2, at=6)])
-    assert store.completed_groups() == []
+    assert complete(store) == []
     given_up = rows.session("given up", group_id="g", group_size=2, rollout_index=1)
     store.write([given_up, *rows.rollout("z", "g", 1, 2, at=7)])
-    assert store.completed_groups() == ["g"]
+    assert complete(store) == ["g"]
 
 
 def test_groups_of_two_tenants_with_one_id_are_two(store: Store) -> None:
@@ -165,20 +184,20 @@ def test_groups_of_two_tenants_with_one_id_are_two(store: Store) -> None:
     ours = [*rows.rollout("u0", "g", 0, 2, at=5), *rows.rollout("u1", "g", 1, 2, at=6)]
     store.write([rows.session("y", tenant="default", group_id="h", group_size=9, rollout_index=0)])
     store.write([structs.replace(one, tenant="b") if isinstance(one, Session) else one for one in ours])
-    [name] = store.completed_groups()
+    [name] = complete(store)
     assert [one.session.id for one in store.group(name)] == ["u0", "u1"] and name != "g"
     assert [one.session.id for one in store.group("g")] == ["x"], "a group's first tenant has its bare id"
     store.write([SessionClosed("x", 7), Reward("x", 7, 1.0)])
-    assert store.completed_groups() == [name], "a rollout of another tenant completes no group"
+    assert complete(store) == [name], "a rollout of another tenant completes no group"
     store.write([SessionDeleted("x")])
-    assert store.completed_groups() == ["g"] and len(store.group("g")) == len(store.group(name)) == 2
-    assert store.completed_groups(exclude=frozenset({name})) == [], "no group is taken under two names"
+    assert complete(store) == ["g"] and len(store.group("g")) == len(store.group(name)) == 2
+    assert [one.key for one in store.groups_since(0) if one.settled] == [name], "it is known by one key"
 
 
 def test_a_group_without_a_tenant_is_that_of_the_default_one(store: Store) -> None:
     later = rows.session("b", tenant="default", group_id="g", group_size=2, rollout_index=1)
     store.write([*rows.rollout("a", "g", 0, 2, at=5), later, SessionClosed("b", 6), Reward("b", 6, 1.0)])
-    assert store.completed_groups() == ["g"] and len(store.group("g")) == 2
+    assert complete(store) == ["g"] and len(store.group("g")) == 2
 
 
 def test_a_group_comes_by_rollout_index_with_turns_and_events(store: Store) -> None:
