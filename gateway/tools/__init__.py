@@ -31,7 +31,10 @@ A shell over HTTP whose clients share a link gives each exchange its own `scope`
 may be equal.
 
 **A shell for HTTP tools** uses the leg itself: `begin` before a request is sent on, `finish` with the
-texts of its answer, `end` where there is none. `Begun` and `Finished` say what to do.
+texts of its answer, `end` where there is none. `Begun` and `Finished` say what to do. `rules.py` says which
+request is a call, with rules of the configuration or of an OpenAPI document (`openapi.py`); `http_results.py`
+reads and writes the texts of an answer, and words a failure. The events of a stream are changed one by one
+(`change_event`), and `finish` then gets no texts.
 
 After each of these calls `leg.drain()` gives the new events; `events.as_row` makes rows of the record of
 them. Messages of other methods, and whatever can't be read, are passed on as they came: probes and

@@ -182,6 +182,19 @@ class ToolLeg:
         self.end(call, Outcome.INJECTED if destroyed else Outcome.ANSWERED, now_us)
         return Finished(tuple(one.text for one in noisy), destroyed, wait_s)
 
+    def change_event(
+        self, begun: Begun, number: int, text: str, now_us: int, *, accept: Accept = lambda _: None
+    ) -> str | None:
+        """What noise makes of the text of an event of a result that comes as a stream; None: as it was."""
+        if not self.enabled or not self.plan.rules:
+            return None
+        call = begun.call
+        noisy = self._noise.change_result(
+            call, self.tools_of(call.link), call.index, text, number, alone=False, accept=accept
+        )
+        self._record(call, noisy, now_us)
+        return noisy.text
+
     def end(self, call: CallAttempt, outcome: Outcome, now_us: int) -> None:
         """Settle a call, and record what became of it. `begin` and `finish` do so where they answer."""
         self._log.end(call, answered=outcome in (Outcome.ANSWERED, Outcome.INSIDE))
