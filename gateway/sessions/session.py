@@ -243,7 +243,7 @@ _parts: dict[str, Any] = {}
 
 def _share_parts(plan: dict[str, Any]) -> dict[str, Any]:
     """A stored plan with the large parts of the last one where they are equal: thousands stay in memory."""
-    for name in ("rules", "bounds", "tool_classes"):
+    for name in ("rules", "bounds", "tool_classes", "packs"):
         if plan[name] == _parts.get(name):
             plan[name] = _parts[name]
         else:

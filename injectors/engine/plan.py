@@ -27,6 +27,7 @@ from crosswind.injectors.guard.tool_classes import (
 )
 from crosswind.injectors.identity import slot_line
 from crosswind.injectors.operator import Operator, Registered
+from crosswind.injectors.packs.load import list_versions
 from crosswind.injectors.profiles.load import Companion, Compose, Profile, ProfileError
 from crosswind.injectors.profiles.schedule import ALWAYS, STAGES, WHOLE, When, Window
 from crosswind.injectors.seeded_random import GENERATOR, SeededRandom, draw_once
@@ -158,6 +159,8 @@ class Plan(StoredData):
     """The half of the phrase packs that operators draw from."""
     generator: int = 1
     """The version of the random generator that the plan was made for."""
+    packs: tuple[str, ...] = ()
+    """The phrase packs that its operators may draw from (`Pack.edition`). Plans of older stores don't say."""
 
     def class_of(self, tool: str, schemas: Iterable[ToolSchema] = ()) -> ToolClass:
         """The class of a tool that is declared by these schemas, if by any."""
@@ -268,6 +271,7 @@ def make_plan(
         evidence=True,
         phrases=phrases or profile.phrases,
         generator=GENERATOR,
+        packs=list_versions(frozenset(rule.operator for rule in rules)),
     )
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from crosswind.injectors.packs.model import Pack, parse
-from crosswind.injectors.packs.parts import Domain
+from crosswind.injectors.packs.parts import BORROWED, OPERATORS, Domain
 from crosswind.injectors.text.languages import Language
 
 _FOLDER = Path(__file__).parent
@@ -62,6 +62,7 @@ def use_folder(folder: Path | None) -> None:
         if not any(found):
             raise PackError(f"packs {str(folder)!r} has no pack: put LANGUAGE/DOMAIN.jsonl in it")
     OWN.folder = folder
+    list_versions.cache_clear()
 
 
 def shipped_files() -> list[Path]:
@@ -73,3 +74,12 @@ def load_all() -> list[Pack]:
     return [
         pack for language in Language for domain in Domain if (pack := load(language, domain)) is not None
     ]
+
+
+@cache
+def list_versions(operators: frozenset[str]) -> tuple[str, ...]:
+    """The packs with phrases that these operators draw, as plans list them: `Pack.edition`."""
+    drawn = {name for operator in operators for name in (operator, *BORROWED.get(operator, ()))}
+    if drawn.isdisjoint(OPERATORS):
+        return ()
+    return tuple(pack.edition for pack in load_all() if not drawn.isdisjoint(pack.operators))

@@ -88,6 +88,16 @@ class Pack:
     def name(self) -> str:
         return f"{self.language}/{self.domain}"
 
+    @property
+    def edition(self) -> str:
+        """Name, version and the beginning of the digest: `en/travel@1:9f2c8e1a4b7d`."""
+        return f"{self.name}@{self.version}:{self.digest[:12]}"
+
+    @cached_property
+    def operators(self) -> frozenset[str]:
+        """Those that its entries are for."""
+        return frozenset(entry.operator for entry in self.entries)
+
     def select(self, operator: str, part: str, half: Half) -> Sequence[Entry]:
         """The entries of a part's half, in the file's order."""
         return self._by_part.get((operator, part, half), ())

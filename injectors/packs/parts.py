@@ -108,6 +108,15 @@ PARTS: dict[tuple[str, str], Part] = {
 
 OPERATORS = tuple(dict.fromkeys(part.operator for part in PARTS.values()))
 
+BORROWED = {
+    "schema.bloat": ("schema.redundant_tool",),
+    "user.interaction_pattern": tuple(name for name in OPERATORS if name.startswith("user.")),
+}
+"""Operators that draw the phrases of others."""
+
+LOGS = "tool.context_pressure"
+"""Its draws keep a seed, not the lines of a log that come from the packs."""
+
 _FOUR = (Domain.GENERAL, Domain.SHOPPING, Domain.TRAVEL, Domain.MESSAGING)
 WANTED_DOMAINS: dict[Language, tuple[Domain, ...]] = {
     Language.EN: tuple(Domain),

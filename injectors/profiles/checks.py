@@ -18,7 +18,7 @@ from crosswind.injectors.guard.bounds import DEFAULT, NO_NUMBER, holds_boolean
 from crosswind.injectors.guard.tool_classes import classify, find_declared, may_fault
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.packs.load import load_all
-from crosswind.injectors.packs.parts import OPERATORS
+from crosswind.injectors.packs.parts import LOGS, OPERATORS
 from crosswind.injectors.profiles.errors import InvalidField, refuse_if
 from crosswind.injectors.profiles.located_yaml import Path
 from crosswind.injectors.profiles.model import Companion, Compose, Profile, Rule
@@ -203,10 +203,6 @@ def _check_entries(names: Sequence[str], rule: Companion, path: Path) -> None:
             near = get_close_matches(name, known, n=1) or known[:1]
             fix = f"this operator draws no such entry: name one as {near[0]!r} is named"
             raise InvalidField((*path, name), None, fix)
-
-
-LOGS = "tool.context_pressure"
-"""Its draws keep a seed, not the lines of a log."""
 
 
 def _keeps_results(entry: Registered) -> bool:

@@ -21,12 +21,15 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.tool_list import ShownTools
 from crosswind.injectors.packs.load import load
-from crosswind.injectors.packs.parts import Domain
+from crosswind.injectors.packs.model import Pack
+from crosswind.injectors.packs.parts import LOGS, Domain
 from crosswind.injectors.profiles.schedule import When
 from crosswind.injectors.seeded_random import GENERATOR
 from crosswind.injectors.text.languages import Language
 
 _NEVER = When(start=sys.maxsize)
+_LOGS = "en/general@"
+"""The pack that logs are drawn from: a draw of them names no entry."""
 
 
 class NotRecomputed(NamedTuple):
@@ -68,7 +71,30 @@ class Versions:
 
     def explain(self, operator: str, version: int, draw: Mapping[str, Any]) -> str | None:
         """Why a decision can't be recomputed; None: it can."""
-        return self._rules.get(operator) or _explain_operator(operator, version) or _explain_packs(draw)
+        return (
+            self._rules.get(operator)
+            or _explain_operator(operator, version)
+            or next(filter(None, map(self._explain_pack, self._find_packs(operator, draw))), None)
+        )
+
+    def _find_packs(self, operator: str, draw: Mapping[str, Any]) -> Iterator[str]:
+        """The packs of a draw, as `en/travel@1`."""
+        if operator == LOGS:
+            yield from (edition.partition(":")[0] for edition in self.plan.packs if edition.startswith(_LOGS))
+        for phrase in draw.get("phrases") or ():
+            yield str(phrase).partition("#")[0]
+
+    def _explain_pack(self, pack: str) -> str | None:
+        name, _, version = pack.partition("@")
+        installed = _find_installed(name)
+        if installed is None:
+            return f"drawn from the pack {pack}, which is not installed"
+        if version != str(installed.version):
+            return f"drawn from the pack {pack} (version {installed.version} is installed)"
+        drawn = next((one for one in self.plan.packs if one.startswith(f"{pack}:")), installed.edition)
+        if drawn != installed.edition:
+            return f"drawn from the pack {drawn} ({installed.edition} is installed)"
+        return None
 
     def list_decisions(self, events: Iterable[Event]) -> Iterator[NotRecomputed]:
         """The decisions among these events that can't be recomputed."""
@@ -100,22 +126,9 @@ def _explain_operator(operator: str, version: int) -> str | None:
     return None if entry.version == version else f"version {version} (version {entry.version} is installed)"
 
 
-def _explain_packs(draw: Mapping[str, Any]) -> str | None:
-    for phrase in draw.get("phrases") or ():
-        pack = str(phrase).partition("#")[0]
-        name, _, version = pack.partition("@")
-        installed = _find_version(name)
-        if installed is None:
-            return f"drawn from the pack {pack}, which is not installed"
-        if version != str(installed):
-            return f"drawn from the pack {pack} (version {installed} is installed)"
-    return None
-
-
-def _find_version(name: str) -> int | None:
+def _find_installed(name: str) -> Pack | None:
     language, _, domain = name.partition("/")
     try:
-        pack = load(Language(language), Domain(domain))
+        return load(Language(language), Domain(domain))
     except ValueError:
         return None
-    return None if pack is None else pack.version

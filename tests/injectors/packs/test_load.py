@@ -5,9 +5,14 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-from crosswind.injectors.packs.load import load, load_all, shipped_files
+import pytest
+
+from crosswind.injectors import registry
+from crosswind.injectors.cli.examples import sample_for
+from crosswind.injectors.packs.load import list_versions, load, load_all, shipped_files
 from crosswind.injectors.packs.missing import find_missing
-from crosswind.injectors.packs.parts import PARTS, Domain, wanted
+from crosswind.injectors.packs.parts import BORROWED, OPERATORS, PARTS, Domain, wanted
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Half
 from crosswind.injectors.text.languages import Language
 
@@ -42,3 +47,14 @@ def test_what_is_missing_is_counted_for_each_part_domain_and_language() -> None:
         row.count for row in find_missing([pack])
     ) in (0, 1)
     assert sum(row.has for row in find_missing([])) == 0
+
+
+@pytest.mark.parametrize("name", sorted(registry.operators()))
+def test_a_draw_names_no_pack_that_a_plan_does_not_list(name: str) -> None:
+    entry = registry.operators()[name]
+    target = sample_for(entry)
+    listed = {edition.partition(":")[0] for edition in list_versions(frozenset((name,)))}
+    draws = [entry.draw({}, target, SeededRandom(f"packs|{seed}"), 0.9) for seed in range(20)]
+    named = {phrase.partition("#")[0] for draw in draws if draw for phrase in draw.get("phrases", ())}
+    assert named <= listed
+    assert bool(listed) == (name in OPERATORS or name in BORROWED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from crosswind.gateway.cli import root
 from crosswind.gateway.protocols.json_values import encode
 from crosswind.injectors import operator as operator_registry
 from crosswind.injectors import registry
+from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, UserTarget
 from crosswind.injectors.targets import Result as TextResult
@@ -147,6 +149,20 @@ async def test_a_pack_of_another_version_is_named(tmp_path: Path) -> None:
     result = await replayed(tmp_path, "s")
     assert result.exit_code == 3, result.output
     assert "taken from the record: user.redundant, drawn from the pack en/travel@0 (version " in result.stdout
+
+
+async def test_a_pack_whose_file_has_changed_is_named(tmp_path: Path) -> None:
+    """A pack of one's own may have the name and the version of another one."""
+    async with upstream() as app, gateway(tmp_path, app, noise=PROFILE, steering=True) as running:
+        await led(running, "s")
+        await running.flush()
+        plan = (await running.trajectory("s"))["session"]["plan"]
+    assert plan["packs"] == [pack.edition for pack in load_all()]
+    tamper(tmp_path, "UPDATE session SET plan_json = replace(plan_json, '@1:', '@1:0')")
+    result = await replayed(tmp_path, "s")
+    assert result.exit_code == 3, result.output
+    why = r"user.redundant, drawn from the pack en/\w+@1:0\w+ \(en/\w+@1:\w+ is installed"
+    assert re.search(f"taken from the record: {why}", result.stdout)
 
 
 async def test_the_entries_that_a_rule_may_draw_are_recomputed(tmp_path: Path) -> None:
