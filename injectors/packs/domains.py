@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.packs.parts import Domain
@@ -80,15 +80,28 @@ _CLEAR = 2.5
 def list_stems(word: str) -> tuple[str, ...]:
     """The stems that a lower-case word may have: itself, its singular, and what it begins with, where that is
     long."""
+    return _short_stems(word) if len(word) <= _LONGEST_PREFIX else _list_stems(word)
+
+
+def _list_stems(word: str) -> tuple[str, ...]:
     longest = min(len(word), _LONGEST_PREFIX)
     return word, word.removesuffix("s"), *(word[:size] for size in range(_SHORTEST_PREFIX, longest))
 
 
-@lru_cache(16_384)
+_short_stems = lru_cache(8192)(_list_stems)
+
+
 def _list_domains(word: str) -> tuple[Domain, ...]:
     """The domains of which the word has a stem."""
-    found = list_stems(word)
+    return _short_domains(word) if len(word) <= _LONGEST_PREFIX else _find_domains(word)
+
+
+def _find_domains(word: str) -> tuple[Domain, ...]:
+    found = _list_stems(word)
     return tuple(domain for domain, stems in _STEMS.items() if not stems.isdisjoint(found))
+
+
+_short_domains = lru_cache(16_384)(_find_domains)
 
 
 def split_words(text: str) -> tuple[str, ...]:
@@ -105,12 +118,16 @@ _REMEMBERED = 2_000
 def _split(text: str) -> tuple[str, ...]:
     words: list[str] = []
     for word in _WORD.findall(text):
-        parts = split_name(word)
-        words += [word.lower(), *word.lower().split("_"), *parts]
-        words += ["_".join(pair) for pair in pairwise(parts)]
+        words += _short_forms(word) if len(word) <= _LONGEST_PREFIX else _list_forms(word)
     return tuple(words)
 
 
+def _list_forms(word: str) -> list[str]:
+    parts, lowered = split_name(word), word.lower()
+    return [lowered, *lowered.split("_"), *parts, *["_".join(pair) for pair in pairwise(parts)]]
+
+
+_short_forms = lru_cache(8192)(_list_forms)
 _short_split = lru_cache(1024)(_split)
 
 
@@ -125,7 +142,7 @@ def detect_domain(tools: ToolList, opening: str) -> Domain:
     ]
     scores = dict.fromkeys(_STEMS, 0.0)
     for words, weight in texts:
-        counts = Counter(domain for word in set(words) for domain in _list_domains(word))
+        counts = Counter(chain.from_iterable(map(_list_domains, set(words))))
         for domain, count in counts.items():
             # A root, so that no single text decides by its length.
             scores[domain] += weight * count**0.5

@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import chain
 
 import msgspec
 
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.packs.domains import detect_domain, list_stems, split_words
 from crosswind.injectors.packs.load import load
-from crosswind.injectors.packs.model import SLOT, Entry, Pack
+from crosswind.injectors.packs.model import SLOT, Entry, Pack, list_slots
 from crosswind.injectors.packs.parts import DRAWN_SLOTS, Address, Domain
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import EntryWeights, Half
@@ -70,9 +71,8 @@ def _make_setting(
     address: Address | None,
     entries: EntryWeights,
 ) -> Setting:
-    of_tools = frozenset(
-        word for tool in keyed.tools for word in _split(f"{tool.name} {tool.description}", language)
-    )
+    texts = [text for tool in keyed.tools for text in (tool.name, tool.description)]
+    of_tools = frozenset(chain.from_iterable([_split(text, language) for text in texts]))
     said = frozenset(_split(opening, language))
     return Setting(language, detect_domain(keyed.tools, opening), half, said, of_tools, address, entries)
 
@@ -127,8 +127,7 @@ def list_fitting(
 ) -> tuple[tuple[str, Entry], ...]:
     """The entries of a part that fit where these slots can be filled, each with its name. Remembered: a
     conversation's words are held against all stems of a part."""
-    entries = _entries(setting, operator, part)
-    return tuple((name, entry) for name, entry in entries if _fits(entry, setting, slots, type))
+    return tuple([one for one in _entries(setting, operator, part) if _fits(one[1], setting, slots, type)])
 
 
 def _entries(setting: Setting, operator: str, part: str) -> Iterator[tuple[str, Entry]]:
@@ -141,9 +140,10 @@ def _entries(setting: Setting, operator: str, part: str) -> Iterator[tuple[str, 
 
 def list_named(pack: Pack, operator: str, part: str, setting: Setting) -> Iterator[tuple[str, Entry]]:
     """The entries of a part that may be drawn, each with its name."""
-    for entry in pack.select(operator, part, setting.half):
-        if not setting.entries or weigh(f"{pack.name}#{entry.id}", setting.entries) > 0:
-            yield f"{pack.name}@{pack.version}#{entry.id}", entry
+    named = pack.select_named(operator, part, setting.half)
+    if not setting.entries:
+        return iter(named)
+    return (one for one in named if weigh(f"{pack.name}#{one[1].id}", setting.entries) > 0)
 
 
 @lru_cache(4096)
@@ -175,11 +175,17 @@ def _fits(entry: Entry, setting: Setting, slots: frozenset[str], type: ValueType
         return False
     if entry.address is not None and setting.address not in (None, entry.address):
         return False
-    if any(slot not in slots and slot not in DRAWN_SLOTS for slot in entry.slots):
+    if not _find_needs(entry.text) <= slots:
         return False
     if entry.about and not _is_said(entry.about, (setting.opening, setting.tools), setting.language):
         return False
     return not (entry.served_by and _is_said(entry.served_by, (setting.tools,), setting.language))
+
+
+@lru_cache(16_384)
+def _find_needs(text: str) -> frozenset[str]:
+    """The slots of a pack's text that a conversation fills."""
+    return frozenset(list_slots(text)) - DRAWN_SLOTS
 
 
 def _is_said(stems: tuple[str, ...], said: tuple[frozenset[str], ...], language: Language) -> bool:
@@ -194,7 +200,7 @@ def _is_said(stems: tuple[str, ...], said: tuple[frozenset[str], ...], language:
 
 @lru_cache(64)
 def _list_stems(words: frozenset[str]) -> frozenset[str]:
-    return frozenset(stem for word in words for stem in list_stems(word))
+    return frozenset(chain.from_iterable(map(list_stems, words)))
 
 
 def fill(text: str, slots: Mapping[str, str], rng: SeededRandom) -> str:

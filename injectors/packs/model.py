@@ -56,8 +56,12 @@ class Entry(
 
     @property
     def slots(self) -> list[str]:
-        """The names of the slots, in order: `int` for `{int:1-9}`."""
-        return [slot.partition(":")[0] for slot in SLOT.findall(self.text)]
+        return list_slots(self.text)
+
+
+def list_slots(text: str) -> list[str]:
+    """The names of a text's slots, in order: `int` for `{int:1-9}`."""
+    return [slot.partition(":")[0] for slot in SLOT.findall(text)]
 
 
 ENTRY_KEYS = [field.encode_name for field in msgspec.structs.fields(Entry)]
@@ -100,13 +104,19 @@ class Pack:
 
     def select(self, operator: str, part: str, half: Half) -> Sequence[Entry]:
         """The entries of a part's half, in the file's order."""
+        return [entry for _, entry in self.select_named(operator, part, half)]
+
+    def select_named(self, operator: str, part: str, half: Half) -> Sequence[tuple[str, Entry]]:
+        """The same, each with its name: `en/travel@1#same-001`."""
         return self._by_part.get((operator, part, half), ())
 
     @cached_property
-    def _by_part(self) -> dict[tuple[str, str, Half], list[Entry]]:
-        found: dict[tuple[str, str, Half], list[Entry]] = {}
+    def _by_part(self) -> dict[tuple[str, str, Half], list[tuple[str, Entry]]]:
+        found: dict[tuple[str, str, Half], list[tuple[str, Entry]]] = {}
+        beginning = f"{self.name}@{self.version}#"
         for entry in self.entries:
-            found.setdefault((entry.operator, entry.part, entry.half), []).append(entry)
+            named = f"{beginning}{entry.id}", entry
+            found.setdefault((entry.operator, entry.part, entry.half), []).append(named)
         return found
 
 
