@@ -80,12 +80,12 @@ def find_values(text: str, tools: ToolList) -> tuple[tuple[int, int], ...]:
 def _find_values(text: str, tools: Keyed) -> tuple[tuple[int, int, ValueType, _Choices], ...]:
     """The values in the text, apart, and the parameters that each may fill."""
     index = _index(tools)
-    if not index.by_kind:
+    if not index.parameters:
         return ()
     forms = (*find_forms(text), *find_names(text))
     candidates = [
         *((start, end, ValueType.OPTION, choices) for start, end, choices in _find_options(text, index)),
-        *((start, end, kind, index.by_kind.get(kind)) for start, end, kind in forms),
+        *((start, end, kind, index.find_choices(kind)) for start, end, kind in forms),
     ]
     taken = bytearray(len(text))
     found: list[tuple[int, int, ValueType, _Choices]] = []
@@ -126,12 +126,25 @@ class _Choices(NamedTuple):
     """What a value is that any of them takes."""
 
 
-class _Index(NamedTuple):
+class _Index:
     """The choices of a list of tools, which are the same for every text."""
 
-    by_kind: Mapping[ValueType, _Choices]
-    by_option: tuple[tuple[str, _Choices], ...]
-    """By what users call an enumerated value, the longest first."""
+    __slots__ = ("_by_kind", "by_option", "parameters")
+
+    def __init__(
+        self, parameters: tuple[Parameter, ...], by_option: tuple[tuple[str, _Choices], ...]
+    ) -> None:
+        self.parameters = parameters
+        self.by_option = by_option
+        """By what users call an enumerated value, the longest first."""
+        self._by_kind: dict[ValueType, _Choices | None] = {}
+
+    def find_choices(self, kind: ValueType) -> _Choices | None:
+        """The parameters that a value of this type may fill; None: none."""
+        if kind not in self._by_kind:
+            some = _fillable(kind, self.parameters)
+            self._by_kind[kind] = _make_choices(kind, some) if some else None
+        return self._by_kind[kind]
 
 
 @lru_cache(256)
@@ -144,9 +157,8 @@ def _index(tools: Keyed) -> _Index:
             for form in dict.fromkeys((lowered, lowered.replace("_", " ").replace("-", " "))):
                 if len(form) > 1:
                     spoken.setdefault(form, []).append(parameter)
-    fillable = ((kind, _fillable(kind, parameters)) for kind in ValueType)
     return _Index(
-        {kind: _make_choices(kind, some) for kind, some in fillable if some},
+        parameters,
         tuple(
             (form, _make_choices(ValueType.OPTION, tuple(spoken[form])))
             for form in sorted(spoken, key=len, reverse=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -71,7 +71,7 @@ def _read(declared: Keyed) -> NamedWords:
     free = [one for one in parameters if one.type is ValueType.WORD]
     return NamedWords(
         frozenset(words | {f"{word}s" for word in words} | {word.removesuffix("s") for word in words}),
-        frozenset(word for tool in declared.tools for word in _read_texts(tool.parameters, _DEPTH)),
+        _read_texts([tool.parameters for tool in declared.tools]),
         any(not _TEXT_WORDS.isdisjoint(one.words) for one in free),
         any(not _QUESTION_WORDS.isdisjoint(one.words) for one in free),
         any(_takes_message(tool.parameters, {one.name for one in free}, _DEPTH) for tool in declared.tools),
@@ -96,13 +96,18 @@ def _takes_message(schema: Any, free: Set[str], depth: int) -> bool:
     return False
 
 
-def _read_texts(part: Any, depth: int) -> Iterator[str]:
-    """The words of every text within a schema that is no name."""
-    if isinstance(part, str):
-        yield from (word.lower() for word in _WORD.findall(part))
-    elif depth > 0 and isinstance(part, dict):
-        for one in part.values():
-            yield from _read_texts(one, depth - 1)
-    elif depth > 0 and isinstance(part, list):
-        for one in part:
-            yield from _read_texts(one, depth - 1)
+def _read_texts(schemas: Sequence[Any]) -> frozenset[str]:
+    """The words of every text within the schemas that is no name."""
+    texts: list[str] = []
+    level: list[Any] = [*schemas]
+    for _ in range(_DEPTH + 1):
+        below: list[Any] = []
+        for part in level:
+            if isinstance(part, str):
+                texts.append(part)
+            elif isinstance(part, dict):
+                below += part.values()
+            elif isinstance(part, list):
+                below += part
+        level = below
+    return frozenset(map(str.lower, _WORD.findall(" ".join(texts))))

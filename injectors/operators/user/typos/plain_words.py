@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import _lru_cache_wrapper, lru_cache
+from functools import lru_cache
 from itertools import groupby, pairwise
 from operator import attrgetter
 from typing import NamedTuple
@@ -227,45 +227,55 @@ _Run = list[_Token]
 
 
 def _read_sentence(text: str, start: int, end: int, language: Language, kept: _Kept) -> list[_Token]:
-    find, remembered = kept.taken.find, _make_judge(language, kept.tools)
+    find, names, described = kept.taken.find, kept.tools.names, kept.tools.described
     words: list[_Token] = []
     for token in text[start:end].split():
         begin = text.find(token, start)
         start = begin + len(token)
-        judge = remembered if len(token) <= LONGEST_TOKEN else remembered.__wrapped__
-        before, length, word, plain, named, protected = judge(token)
+        judge = _short_judge if len(token) <= LONGEST_TOKEN else _judge
+        before, length, word, listed, decimal, protected, spoken = judge(token, language)
         if length:
             at = begin + before
-            if not protected and find(1, at, at + length) >= 0:
-                plain, protected = False, True
-            words.append(_Token(at, at + length, word, plain, named, protected))
+            named = word in names
+            if not protected and ((not spoken and word in described) or find(1, at, at + length) >= 0):
+                protected = True
+            plain = listed and not named and not protected
+            words.append(_Token(at, at + length, word, plain, named or decimal, protected))
     return words
 
 
-_Judged = tuple[int, int, str, bool, bool, bool]
-"""A token without the punctuation around it, wherever it stands: its place and length there, its word, and
-whether it is plain, named and protected."""
+class _Judged(NamedTuple):
+    """A token without the punctuation around it, wherever it stands and whatever tools there are."""
+
+    before: int
+    length: int
+    word: str
+    listed: bool
+    """Whether it is a word that puts requests."""
+    decimal: bool
+    protected: bool
+    spoken: bool
+    """Whether it is one that no description protects."""
 
 
-@lru_cache(16)
-def _make_judge(language: Language, tools: NamedWords) -> _lru_cache_wrapper[_Judged]:
-    """What tells of a token in this language what it is, beside these tools. Most words occur again and
-    again: it remembers them."""
+def _judge(token: str, language: Language) -> _Judged:
     joining = read_words(f"connectives.{language.value}")
-    listed = joining | read_words(f"plain.{language.value}")
+    plain = read_words(f"plain.{language.value}")
+    bare = token.strip(_EDGES)
+    word = bare.lower().replace("’", "'")
+    return _Judged(
+        token.index(bare),
+        len(bare),
+        word,
+        all(part in joining or part in plain for part in word.split("-")),
+        word.isdecimal(),
+        word in MEANING_WORDS or _is_shouted(bare),
+        word in _SPEAKERS or word in joining,
+    )
 
-    @lru_cache(2048)
-    def judge(token: str) -> _Judged:
-        bare = token.strip(_EDGES)
-        word = bare.lower().replace("’", "'")
-        named = word in tools.names
-        protected = word in MEANING_WORDS or _is_shouted(bare)
-        if word in tools.described and word not in _SPEAKERS and word not in joining:
-            protected = True
-        plain = not protected and not named and all(part in listed for part in word.split("-"))
-        return token.index(bare), len(bare), word, plain, named or word.isdecimal(), protected
 
-    return judge
+_short_judge = lru_cache(8192)(_judge)
+"""Most words occur again and again."""
 
 
 LONGEST_TOKEN = 64
