@@ -54,6 +54,8 @@ class Noise(msgspec.Struct, eq=False):
     """Why the turn may not train, where noise is the reason."""
     texts: Texts | None = None
     """The model-written texts that were at hand."""
+    clean: set[Ref] = set()
+    """Texts that are shown otherwise for the first time, and hold no secret: their messages were searched."""
     new: Sequence[NewText] = ()
     """The texts that this request was the first to show."""
     withheld: list[Injection] = []
@@ -173,6 +175,8 @@ def _record(
         clean = searched and events.is_clean(new, request.history.steps)
         if clean or events.storable(shown):
             noise.rows.append(shown)
+        if clean and new.text is not None:
+            noise.clean.add(new.item.ref)
         if new.injections:
             _record_injections(noise, new.injections, events, shown if clean else None)
     if request.in_background:

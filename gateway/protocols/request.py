@@ -5,7 +5,7 @@ This is the same for all protocols: a body is a JSON object with one member that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +14,7 @@ import msgspec
 from crosswind.gateway.protocols.document import Document
 from crosswind.gateway.protocols.frame import Frame
 from crosswind.gateway.protocols.hidden_tools import HistoryEdits
-from crosswind.gateway.protocols.history import History, HistoryStep, Mask, SentHistory
+from crosswind.gateway.protocols.history import History, HistoryStep, Mask, SentHistory, hide_nothing
 from crosswind.gateway.protocols.history_cache import HistoryCache, KnownPrefix
 from crosswind.gateway.protocols.message_format import MessageFormat, Replacements, TextPart
 from crosswind.gateway.protocols.text_transcript import read_transcript, write_message
@@ -193,9 +193,10 @@ class Request(msgspec.Struct, eq=False):
         edits: Mapping[str, bytes | None],
         mask: Mask,
         forward: HistoryEdits | None = None,
+        clean: Set[Ref] = frozenset(),
     ) -> tuple[bytes, View]:
         """The body to send, and its view for the store. Messages and members that nothing touched keep their
-        bytes.
+        bytes. `clean`: the texts of which it is known that they hold no secret, as replaced.
         """
         if forward:
             segments = self._write_history(replacements, forward)
@@ -204,7 +205,7 @@ class Request(msgspec.Struct, eq=False):
                 return body, View((mask(body),), None)
             chain = _sent_chain(None, self.steps, segments, mask)
         else:
-            segments, chain = self._continue_sent(replacements, mask)
+            segments, chain = self._continue_sent(replacements, mask, clean)
         frame = self.frame
         pieces = frame.with_edits(edits) if edits else frame.pieces
         parts: list[bytes] = []
@@ -229,7 +230,9 @@ class Request(msgspec.Struct, eq=False):
         before = [] if self.split.gathers else self._whole_messages(segments, forward)
         return self._with_history([*before, *appended], edits)
 
-    def _continue_sent(self, replacements: Mapping[Ref, str], mask: Mask) -> tuple[list[bytes], Chain | None]:
+    def _continue_sent(
+        self, replacements: Mapping[Ref, str], mask: Mask, clean: Set[Ref]
+    ) -> tuple[list[bytes], Chain | None]:
         """The history with its texts replaced, and its chain: only what was not sent before is written."""
         texts, sent = list(replacements.items()), self.history.sent
         known, at = len(sent.texts), len(sent.segments)
@@ -243,6 +246,8 @@ class Request(msgspec.Struct, eq=False):
             sent, new, at = SentHistory(self.held), texts, 0
         steps = self.steps[at:]
         segments = self._write_steps(steps, self.held + at, new)
+        if clean and {ref for ref, _ in new} <= clean:
+            mask = hide_nothing
         sent.chain = _sent_chain(sent.chain, steps, segments, mask)
         sent.segments += segments
         sent.texts = texts

@@ -180,7 +180,7 @@ def write_body(
     """
     edits = {**capture, **renamed, **request.edits, **noise.members}
     if noise.replacements or edits or noise.forward:
-        return *request.write(noise.replacements, edits, mask, noise.forward), edits
+        return *request.write(noise.replacements, edits, mask, noise.forward, noise.clean), edits
     return request.split.body, request.stored_view(mask), edits
 
 
