@@ -15,9 +15,9 @@ from crosswind.injectors.cli.groups import ExtensibleGroup
 from crosswind.injectors.packs.checks import check as check_pack
 from crosswind.injectors.packs.checks import check_between
 from crosswind.injectors.packs.load import PackError, load_all, shipped_files
-from crosswind.injectors.packs.missing import Missing, find_missing
 from crosswind.injectors.packs.model import Pack, Problem, parse
 from crosswind.injectors.packs.parts import OPERATORS, WANTED_DOMAINS
+from crosswind.injectors.packs.shortfall import Shortfall, find_shortfalls
 from crosswind.injectors.targets import Half
 
 GROUP = "crosswind.noise.pack"
@@ -55,7 +55,7 @@ def list_(as_json: bool) -> None:
         packs = load_all()
     except PackError as error:
         raise click.ClickException(str(error)) from error
-    missing = find_missing(packs)
+    missing = find_shortfalls(packs)
     if as_json:
         return click.echo(json.dumps(_describe(packs, missing)))
     click.echo(f"{'pack':<16}{'version':>7}  {'SHA-256':<12}  {'licence':<12}{'train':>7}{'test':>7}")
@@ -66,7 +66,7 @@ def list_(as_json: bool) -> None:
     _print_missing(packs, missing)
 
 
-def _print_missing(packs: Sequence[Pack], missing: Sequence[Missing]) -> None:
+def _print_missing(packs: Sequence[Pack], missing: Sequence[Shortfall]) -> None:
     if not missing:
         return click.echo("\nNothing is missing.")
     names = {one.name for one in packs}
@@ -91,7 +91,7 @@ def _print_missing(packs: Sequence[Pack], missing: Sequence[Missing]) -> None:
         )
 
 
-def _describe(packs: Sequence[Pack], missing: Sequence[Missing]) -> dict[str, Any]:
+def _describe(packs: Sequence[Pack], missing: Sequence[Shortfall]) -> dict[str, Any]:
     return {
         "packs": [
             {

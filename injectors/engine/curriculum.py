@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import msgspec
 
 from crosswind.injectors.engine.plan import CLEAN, NOISY, Assignment
-from crosswind.injectors.engine.stored import StoredData
+from crosswind.injectors.engine.stored_data import StoredData
 from crosswind.injectors.registry import nearest
 from crosswind.injectors.seeded_random import SeededRandom
 

@@ -8,7 +8,7 @@ import msgspec
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Item
-from crosswind.injectors.engine.stored import StoredData
+from crosswind.injectors.engine.stored_data import StoredData
 from crosswind.injectors.targets import Draw, Recovery, Withheld
 
 

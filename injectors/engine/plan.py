@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site, ToolSchema
-from crosswind.injectors.engine.stored import StoredData
+from crosswind.injectors.engine.stored_data import StoredData
 from crosswind.injectors.guard.bounds import DEFAULT, Bounds
 from crosswind.injectors.guard.solvability import why_solvable
 from crosswind.injectors.guard.tool_classes import (

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.engine.decision import Decision, Injection
-from crosswind.injectors.engine.stored import StoredData
+from crosswind.injectors.engine.stored_data import StoredData
 from crosswind.injectors.guard.tools import LONGEST_NAME, ToolConstraints
 from crosswind.injectors.seeded_random import draw_once
 from crosswind.injectors.targets import AddedTool, ToolChange, ToolTarget

@@ -160,7 +160,7 @@ def _read_noise(given: Mapping[str, Any]) -> tuple[NoiseArm, ...]:
     except ValueError as error:
         raise UsageError(f"--noise: {error}") from None
     if not named and given["profile"]:
-        from crosswind.simulators.benchmark.offered import read_profile_types
+        from crosswind.simulators.benchmark.catalogue import read_profile_types
 
         named = tuple(NoiseArm(name) for name in read_profile_types(given["control"], given["profile"]))
     types = (NoiseArm(arm.noise_type, given["level"] if arm.level is None else arm.level) for arm in named)
@@ -168,7 +168,7 @@ def _read_noise(given: Mapping[str, Any]) -> tuple[NoiseArm, ...]:
 
 
 def _check_offered(control: str, suite: Suite) -> None:
-    from crosswind.simulators.benchmark.offered import check_offered
+    from crosswind.simulators.benchmark.catalogue import check_offered
 
     types = [arm.noise_type for arm in suite.noise if arm.noise_type is not None]
     profiles = [] if suite.profile is None else [("--profile", suite.profile)]

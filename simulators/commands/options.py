@@ -63,7 +63,7 @@ def campaign_settings(
 
 def complete_profiles(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
     """Complete the names of the gateway's own profiles, the stored ones included."""
-    from crosswind.simulators.benchmark.offered import list_profiles
+    from crosswind.simulators.benchmark.catalogue import list_profiles
 
     found = list_profiles(context.params.get("control") or CONTROL)
     return [name for name in found if name.startswith(typed)]

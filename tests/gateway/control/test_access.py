@@ -17,7 +17,7 @@ from crosswind.gateway.config.sections import Role
 from crosswind.gateway.control.access import find_role
 from crosswind.policies.deployment.gateway_observer import GatewayObserver
 from crosswind.policies.engine import EngineError
-from crosswind.simulators.benchmark.offered import check_offered
+from crosswind.simulators.benchmark.catalogue import check_offered
 from crosswind.simulators.errors import UsageError
 from tests.gateway.dialogue import PROFILE, body, user
 from tests.gateway.servers import Running, gateway, upstream

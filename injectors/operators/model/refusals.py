@@ -11,10 +11,10 @@ from crosswind.injectors.operators.fault_by_chance import FaultByChance
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, ModelTarget, Recovery
 
-_unanswered = partial(operator, site=Site.MODEL_RESPONSE, recovery=Recovery.RETRY, effect=Effect.REPLACES)
+_refusal = partial(operator, site=Site.MODEL_RESPONSE, recovery=Recovery.RETRY, effect=Effect.REPLACES)
 
 
-@_unanswered(
+@_refusal(
     "model.rate_limited",
     source="beyond the papers; HTTP 429 with Retry-After, as providers of models answer it",
 )
@@ -33,7 +33,7 @@ class RateLimited(FaultByChance[ModelTarget]):
         return ProviderRefusal("rate_limited", 429, **draw)
 
 
-@_unanswered(
+@_refusal(
     "model.overloaded",
     source="beyond the papers; HTTP 503 and 529, as providers of models answer them",
 )
@@ -52,7 +52,7 @@ class Overloaded(FaultByChance[ModelTarget]):
         return ProviderRefusal("overloaded", **draw)
 
 
-@_unanswered(
+@_refusal(
     "model.context_length",
     source="beyond the papers; the error `context_length_exceeded` of OpenAI-compatible providers",
 )
@@ -77,7 +77,7 @@ class _Blank(FaultByChance[ModelTarget]):
         return BlankAnswer(**draw)
 
 
-@_unanswered(
+@_refusal(
     "model.empty",
     source="beyond the papers; empty completions, as users of agent frameworks report them",
 )
@@ -93,7 +93,7 @@ class Empty(_Blank):
         return {"answer": "empty"}
 
 
-@_unanswered(
+@_refusal(
     "model.content_filter",
     source="beyond the papers; the finish reason `content_filter`, or `refusal`, of providers of models",
 )

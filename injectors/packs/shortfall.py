@@ -12,7 +12,7 @@ from crosswind.injectors.text.languages import Language
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class Shortfall:
     """A part of which a language and domain has fewer entries than wanted."""
 
     language: Language
@@ -26,13 +26,13 @@ class Missing:
         return self.wanted - self.has
 
 
-def find_missing(packs: Iterable[Pack]) -> list[Missing]:
+def find_shortfalls(packs: Iterable[Pack]) -> list[Shortfall]:
     """What each language and domain lacks, whether it has a pack or not."""
     has = Counter(
         (pack.language, pack.domain, entry.operator, entry.part) for pack in packs for entry in pack.entries
     )
     rows = (
-        Missing(language, domain, part, has[language, domain, *named], wanted(part, language, domain))
+        Shortfall(language, domain, part, has[language, domain, *named], wanted(part, language, domain))
         for language, domains in WANTED_DOMAINS.items()
         for domain in domains
         for named, part in PARTS.items()
