@@ -29,9 +29,9 @@ _WHOLE = re.compile(r"(?:is_?)?complete|exhaustive|(?:is_?)?last(?:_?page)?", re
 _FAILED = range(400, 600)
 """The numbers by which a status says that the call failed: an order's status is a word."""
 
-READINGS, AGREEING = 7, 4
+AGREEING = 4
 """Who verifies makes each read so often at once, and believes what so many of the results say: more than the
-largest number of faults on one call in a built-in profile."""
+largest number of faults on one call in a built-in profile. As many as are missing are read again."""
 
 
 class NextCalls(Exception):
@@ -107,26 +107,17 @@ class Transcript:
         """The newest sound result of this call, from exchange `since` on; NextCalls where there is none."""
         call, made = self._find_call(name, arguments)
         tried = [self.results[at] for at in made if at >= since]
-        sound = [self._result(seen.text, arguments, fields) for seen in reversed(tried)]
-        if (found := self._believe([one for one in sound if one is not None], fields)) is not None:
-            return found
+        results = (self._result(seen.text, arguments, fields) for seen in reversed(tried))
+        sound = [found for found in results if found is not None]
+        said = [[found[name] for name in fields] for found in sound]
+        agreeing = [sum(_agree(mine, theirs) for theirs in said) for mine in said]
+        wanted = AGREEING if self.verifies else 1
+        for result, count in zip(sound, agreeing, strict=True):
+            if count >= wanted:
+                return result
         if len(tried) >= self._attempts:
             raise GaveUp(tried[-1].text)
-        raise NextCalls(*[call] * (READINGS if self.verifies else 1))
-
-    def _believe(self, sound: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> Mapping[str, Any] | None:
-        """The newest of these results, or the one that enough of them agree with; None."""
-        if not self.verifies:
-            return next(iter(sound), None)
-        said = [[found[name] for name in fields] for found in sound]
-        return next(
-            (
-                found
-                for found, mine in zip(sound, said, strict=True)
-                if sum(_agree(mine, theirs) for theirs in said) >= AGREEING
-            ),
-            None,
-        )
+        raise NextCalls(*[call] * (wanted - max(agreeing, default=0)))
 
     def read_all(self, calls: Sequence[Call], *fields: str) -> list[Mapping[str, Any]]:
         """`read` of several calls, which are made at once."""
@@ -163,7 +154,7 @@ class Transcript:
 
     @property
     def _attempts(self) -> int:
-        return ATTEMPTS * (READINGS if self.verifies else 1) if self.recovers else 1
+        return ATTEMPTS * (AGREEING if self.verifies else 1) if self.recovers else 1
 
     def _find_call(self, name: str, arguments: Mapping[str, Any]) -> tuple[Call, list[int]]:
         """The call that serves this purpose, and where it was made so far: the first that wasn't refused."""

@@ -34,8 +34,8 @@ What follows was written by
 {command}
 ```
 
-{tasks} tasks for each operator and severity, {played:,} episodes, {seconds:,.0f} s; {rising} of {all}
-operators rise.
+{tasks} tasks for each operator and severity, {played:,} episodes, {seconds:,.0f} s of CPU time; {rising} of
+{all} operators rise.
 
 {plots}
 """

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import islice
@@ -47,6 +47,8 @@ class EpisodeOutcome:
     def solved(self) -> bool:
         return self.record.verdict is not None and self.record.verdict.reward == 1.0
 
+
+T = TypeVar("T")
 
 Assignment = tuple[Case, Task]
 """A task, and the noise under which it is played."""
@@ -96,27 +98,37 @@ async def play(
     answer that doesn't come ends its episode.
     """
     async with AsyncClient(control) as client:
-        for case in {case.profile: case for case, _ in assignments}.values():
-            if case.yaml is not None:
-                await client.put_profile(case.profile, case.yaml)
+        texts = {case.profile: case.yaml for case, _ in assignments if case.yaml is not None}
+        await _work_off(iter(texts.items()), lambda one: client.put_profile(*one), concurrency)
         stages = [_stage(environment, client, stream=stream, recovers=recovers) for stream in (False, True)]
-        jobs = iter(enumerate(assignments))
+        # Mixed, so that those that wait on slow links don't come together.
+        jobs = sorted(enumerate(assignments), key=lambda one: stable_seed("order", one[0]))
 
-        async def work() -> None:
-            for number, (case, task) in jobs:
-                stream = bool(number % 2) if case.stream is None else case.stream
-                record = await stages[stream].run(_make_job(case, task, seed))
-                if record.session_id is None:
-                    raise RuntimeError(f"no session under {case.profile}: {record.error}")
-                on_outcome(EpisodeOutcome(case, record, await client.events(record.session_id)))
+        async def play_one(job: tuple[int, Assignment]) -> None:
+            number, (case, task) = job
+            stream = bool(number % 2) if case.stream is None else case.stream
+            record = await stages[stream].run(_make_job(case, task, seed))
+            if record.session_id is None:
+                raise RuntimeError(f"no session under {case.profile}: {record.error}")
+            on_outcome(EpisodeOutcome(case, record, await client.events(record.session_id)))
 
         try:
-            async with asyncio.TaskGroup() as workers:
-                for _ in range(concurrency):
-                    workers.create_task(work())
+            await _work_off(iter(jobs), play_one, concurrency)
         finally:
             for stage in stages:
                 await stage.close()
+
+
+async def _work_off(waiting: Iterator[T], act: Callable[[T], Awaitable[object]], concurrency: int) -> None:
+    """Act on all of them, so many at once."""
+
+    async def work() -> None:
+        for one in waiting:
+            await act(one)
+
+    async with asyncio.TaskGroup() as workers:
+        for _ in range(concurrency):
+            workers.create_task(work())
 
 
 def _stage(environment: Environment, client: AsyncClient, *, stream: bool, recovers: bool) -> EpisodeRunner:
@@ -168,7 +180,8 @@ def run(
     concurrency: int,
     store: Path | None,
 ) -> tuple[C, float]:
-    """Play what the plan says, with the environment's oracle as the model; gives the counts and the seconds.
+    """Play what the plan says, with the environment's oracle as the model; gives the counts, and the CPU time
+    in seconds: how long it takes depends on what else the machine does.
 
     The gateway's store is left in the folder `store`, where one is given.
     """
@@ -201,6 +214,11 @@ def run(
                 )
         return counts
 
-    begun = time.monotonic()
+    begun = _cpu_seconds()
     counts = asyncio.run(main())
-    return counts, time.monotonic() - begun
+    return counts, _cpu_seconds() - begun
+
+
+def _cpu_seconds() -> float:
+    """The CPU time of this process and of its children that have ended."""
+    return sum(os.times()[:4])

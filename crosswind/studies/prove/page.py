@@ -22,7 +22,7 @@ What follows was written by
 {command}
 ```
 
-{played:,} episodes, {solved:,} solved, in {seconds:,.0f} s.{problems}
+{played:,} episodes, {solved:,} solved, in {seconds:,.0f} s of CPU time.{problems}
 """
 
 _PROFILES = """
@@ -42,7 +42,8 @@ Each operator alone, {alone} tasks at each of five severities ({severities}, unl
 tools that write declared repeatable.
 Cells: injections that took place, and the share that the guard withheld. *Bounded* are further faults on a
 call that had met as many as it may: it returned the truth. *Left clean* are texts and tools of which the
-operator itself said that it can do nothing there.
+operator itself said that it can do nothing there, and answers that turned out to be no place for a fault
+that was decided with the request: without a call or a text to damage, or streams that ended before it.
 
 """
 
