@@ -17,6 +17,7 @@ from benchmarks.noise_quality.gold_agent import Entry, EntryEnvironment, GoldAge
 from benchmarks.noise_quality.samples import Call
 from benchmarks.noise_quality.solved import Solved
 from crosswind.gateway.client import AsyncClient
+from crosswind.simulators.draws import stable_seed
 from crosswind.simulators.environment import Message
 from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
 from crosswind.simulators.episodes.record import Job
@@ -72,7 +73,8 @@ async def play(
             await table.play([(Case("off", "off"), entry.id) for entry in entries])
             solvable = [name for name in table.environments if name not in _names(table.rows[0].unsolved)]
             catalogue = await fetch_catalogue(gateway.control)
-            turn = cycle(solvable)
+            # Mixed: entries of one domain stand together.
+            turn = cycle(sorted(solvable, key=lambda name: stable_seed("bfcl", name)))
             cases = [case for case in cases_as_written(catalogue, profiles) if case.subject != "off"]
             for _ in range(ROUNDS):
                 await table.play([(case, next(turn)) for case in cases for _ in range(each)])
