@@ -11,6 +11,9 @@ ENGINE ?= embedded
 READY  := $(VENV)/.ready
 # LiteLLM can't share an environment with the newest openai.
 LITELLM := $(VENV)-litellm
+# The official MCP SDK and the reference servers, for the tests of the tool leg: pinned, with hashes.
+MCP    := $(VENV)-mcp
+MCP_SERVERS := tests/gateway/stdio/node/node_modules/.package-lock.json
 # vLLM has an environment of its own too: the CPU build, or upstream's with make vllm VLLM_BUILD=cuda
 VLLM   := $(VENV)-vllm
 VLLM_BUILD ?= cpu
@@ -22,7 +25,7 @@ CHECKED := tests/injectors tests/public tests/differential tests/gateway/noise t
   tests/gateway/sessions tests/gateway/turn tests/gateway/trajectory/test_recorded_stores.py tests/gateway/trajectory/test_store.py tests/gateway/trajectory/contract
 NODE   := tests/clients/node/node_modules/.package-lock.json
 
-.PHONY: demo check test test-all lint format warmup bench-store bench-gateway bench-engine bench-soak attack clients clients-elsewhere vllm catalogue bench-noise noise-quality clean
+.PHONY: demo check test test-all lint format warmup bench-store bench-gateway bench-engine bench-soak attack clients clients-elsewhere vllm catalogue bench-noise noise-quality tool-servers clean
 
 # With ENGINE=vllm real vLLM serves the policy, in the environment that `make vllm` makes.
 demo: $(READY) $(if $(filter vllm,$(ENGINE)),vllm)
@@ -35,7 +38,7 @@ check: lint
 # vLLM's tests share one engine, and swap its policy while streams go on: beside others they would be starved. Two
 # processes on two cores want one thread each. Where vLLM
 # can't be installed, the rest is tested all the same, and the last pytest ends with 69.
-test: $(READY)
+test: $(READY) tool-servers
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "($(TESTS)) and not vllm"
 	$(if $(WITH_VLLM),-@$(MAKE) --no-print-directory vllm)
 	$(if $(WITH_VLLM),OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "($(TESTS)) and vllm")
@@ -115,7 +118,7 @@ vllm:
 	@"$(PYTHON)" -m crosswind.policies.vllm.environment --into $(VLLM) --build $(VLLM_BUILD)
 
 clean:
-	rm -rf $(VENV) $(LITELLM) $(VLLM) tests/clients/node/node_modules build dist runs
+	rm -rf $(VENV) $(LITELLM) $(VLLM) $(MCP) tests/clients/node/node_modules tests/gateway/stdio/node/node_modules build dist runs
 
 $(READY): pyproject.toml constraints.txt
 	@echo "Installing into $(VENV): about 0.5 GB is downloaded with CPU torch, 1.5 GB on disk (about 3 GB and 7 GB with CUDA)."
@@ -133,6 +136,17 @@ $(LITELLM)/.ready:
 	"$(PYTHON)" -m venv $(LITELLM)
 	$(LITELLM)/bin/python -m pip install --quiet "litellm[proxy]==1.106.2"
 	@touch $@
+
+tool-servers: $(MCP)/.ready $(MCP_SERVERS)
+
+$(MCP)/.ready: tests/gateway/stdio/requirements.txt
+	"$(PYTHON)" -m venv $(MCP)
+	$(MCP)/bin/python -m pip install --quiet --require-hashes --requirement tests/gateway/stdio/requirements.txt
+	@touch $@
+
+# Without npm the tests of these servers are skipped, and say so.
+$(MCP_SERVERS): tests/gateway/stdio/node/package-lock.json
+	@if command -v npm >/dev/null; then npm ci --prefix tests/gateway/stdio/node --ignore-scripts --no-fund --no-audit; fi
 
 # Without npm there is nothing to install: the matrix itself says what is missing, and ends with 3.
 $(NODE): tests/clients/node/package-lock.json

@@ -18,6 +18,7 @@ SECTIONS = {
         "serve": "Put the gateway in front of a model server.",
         "config": "Print the effective configuration.",
         "doctor": "Check configuration, store and upstreams.",
+        "mcp": "Put noise between a client and an MCP server.",
         "demo": "Play the whole loop: serve, train, report.",
     },
     "Noise": {

@@ -50,6 +50,8 @@ class Begun(msgspec.Struct, frozen=True):
     """The call isn't delivered; the client gets this. It is settled."""
     copies: int = 0
     """How often it is delivered besides; those answers are dropped."""
+    tried: frozenset[str] = frozenset()
+    """The rules that had their say."""
     later: tuple[LinkDecision, ...] = ()
     """The link's faults that act on the answer."""
 
@@ -136,14 +138,17 @@ class ToolLeg:
             return Begun(call, safety)
         faults = self._decide_link(call, safety, streaming, now_us)
         wait_s, copies, failure = _before(faults)
+        tried = frozenset[str]()
         if failure is None:
             noisy = self._noise.fail_before(call, self.tools_of(link), call.index)
             self._record(call, noisy, now_us)
+            tried = frozenset(one.decision.rule for one in noisy.injections)
             failure = None if noisy.text is None else _failure_of(noisy)
         if failure is not None:
             self.end(call, Outcome.INJECTED, now_us)
             return Begun(call, safety, wait_s, failure)
-        return Begun(call, safety, wait_s, None, copies if safety.may_repeat else 0, _answering(faults))
+        copies = copies if safety.may_repeat else 0
+        return Begun(call, safety, wait_s, None, copies, tried, _answering(faults))
 
     def finish(
         self,
@@ -174,7 +179,7 @@ class ToolLeg:
         if self.enabled and self.plan.rules:
             for part, text in enumerate(texts):
                 noisy[part] = self._noise.change_result(
-                    call, tools, call.index, text, part, alone=alone, accept=accept
+                    call, tools, call.index, text, part, alone=alone, accept=accept, tried=begun.tried
                 )
                 self._record(call, noisy[part], now_us)
         self._noise.learn(call, "\n".join(texts), tools)

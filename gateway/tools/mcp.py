@@ -139,19 +139,19 @@ class McpLink:
         return self._result(raw, found, response, key, now_us)
 
     def cancel(self, raw: bytes, now_us: int, *, scope: str = "") -> object:
-        """The client's notification that it gives a request up. Gives the key of a call that was under way,
-        by which a shell ends the wait of its `Decision`; the notification itself is passed on.
+        """The client's notification that it gives a request up. Gives the key of the request, by which a
+        shell ends the wait of a `Decision`; the notification itself is passed on.
         """
         try:
             request = _read_request(raw)
             key = _key(scope, (request.params or {})["requestId"])
         except (*_UNREADABLE, KeyError):
             return None
-        call = self._pending.get(key)
-        if request.method != "notifications/cancelled" or not isinstance(call, _Call):
+        if request.method != "notifications/cancelled":
             return None
-        del self._pending[key]
-        self._leg.end(call.begun.call, Outcome.CANCELLED, now_us)
+        if isinstance(call := self._pending.get(key), _Call):
+            del self._pending[key]
+            self._leg.end(call.begun.call, Outcome.CANCELLED, now_us)
         return key
 
     def close(self, now_us: int, *, scope: str | None = None) -> None:

@@ -89,7 +89,7 @@ class ToolResultView:
             members["content"] = msgspec.Raw(_write(blocks))
         changed = next((text for text in texts if text is not None), None)
         if self._one_value and changed is not None:
-            members["structuredContent"] = msgspec.Raw(changed.encode())
+            members["structuredContent"] = msgspec.Raw(_write(_read(changed)))
         return members
 
 

@@ -108,12 +108,15 @@ class CallNoise:
         *,
         alone: bool = True,
         accept: Accept = lambda _: None,
+        tried: frozenset[str] = frozenset(),
     ) -> NoisyText:
         """What noise makes of a text of a call's true result. `alone`: the result has no other part; `accept`
-        says why the result may not have that text, or None.
+        says why the result may not have that text, or None. `tried` are the rules that had their say before
+        the call was delivered.
         """
         one = _Text(self, call, tools, turn, text, part, alone=alone, accept=accept)
-        return one.perturb(self._rules(), delivered=True)
+        rules = [active for active in self._rules() if active.rule.name not in tried]
+        return one.perturb(rules, delivered=True)
 
     def count(self, call: CallAttempt, noise: NoisyText) -> None:
         """Count what was done to a call."""

@@ -93,8 +93,9 @@ def test_structured_content_changes_as_one_with_its_text_and_stays_valid() -> No
     link.from_server(tools(tool(READ, "Get the weather.", outputSchema=schema)), 2)
     link.from_client(call(1, READ, {"city": "Bonn"}), 3)
     value = {"temperature": 21.4}
-    shown = link.from_server(result(1, json.dumps(value), structuredContent=value), 4)
+    shown = link.from_server(result(1, json.dumps(value, indent=2), structuredContent=value), 4)
     assert shown.act is Act.REPLACE, [one.note for one in leg.drain()]
+    assert shown.body.count(b"\n") == 1, "a message is one line"
     changed = json.loads(shown.body)["result"]
     assert changed["structuredContent"] == json.loads(changed["content"][0]["text"]) != value
 

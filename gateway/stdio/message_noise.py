@@ -1,0 +1,99 @@
+"""The noise on one server's messages: the core of the tool leg, with a clock, a file for events, and care."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from crosswind.gateway.clock import now_us
+from crosswind.gateway.tools.decision import PASS, Decision
+from crosswind.gateway.tools.events import ToolEvent
+from crosswind.gateway.tools.leg import ToolLeg
+from crosswind.gateway.tools.mcp import McpLink
+
+DRY = "Dry run, nothing was done: "
+
+
+class EventFile:
+    """Events as JSON lines. Only the owner may read the file: events quote what tools say."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises OSError."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._encode = msgspec.json.Encoder().encode
+
+    def add(self, events: Sequence[ToolEvent]) -> None:
+        os.write(self._fd, b"".join(self._encode(one) + b"\n" for one in events))
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+class LinkNoise:
+    """A `MessageNoise` that asks the core. It never raises: where it fails, the message is passed on."""
+
+    def __init__(
+        self,
+        leg: ToolLeg,
+        name: str,
+        record: Callable[[Sequence[ToolEvent]], None],
+        *,
+        dry: bool = False,
+        end: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._leg = leg
+        self._link = McpLink(leg, name)
+        self._record = record
+        self._dry = dry
+        self._end = end
+
+    @property
+    def waits(self) -> bool:
+        return self._link.waits
+
+    def from_client(self, line: bytes) -> Decision:
+        return self._decide(lambda: self._link.from_client(line, now_us()))
+
+    def from_server(self, line: bytes) -> Decision:
+        return self._decide(lambda: self._link.from_server(line, now_us()))
+
+    def cancel(self, line: bytes) -> object:
+        try:
+            return self._link.cancel(line, now_us())
+        except Exception as error:
+            _complain(error)
+            return None
+
+    def close(self) -> None:
+        self._link.close(now_us())
+        self._record(self._events())
+        self._end()
+
+    def _decide(self, ask: Callable[[], Decision]) -> Decision:
+        try:
+            decision = ask()
+            if events := self._events():
+                self._record(events)
+        except Exception as error:
+            # Noise must never break traffic.
+            _complain(error)
+            return PASS
+        return PASS if self._dry else decision
+
+    def _events(self) -> list[ToolEvent]:
+        events = self._leg.drain()
+        if not self._dry:
+            return events
+        return [
+            msgspec.structs.replace(one, after=None, note=f"{DRY}{one.note}") if one.slot else one
+            for one in events
+        ]
+
+
+def _complain(error: Exception) -> None:
+    print(f"crosswind mcp: noise failed, the message is passed on: {error!r:.300}", file=sys.stderr)
