@@ -37,6 +37,10 @@ from crosswind.gateway.proxy.request_builder import RequestBuilder
 from crosswind.gateway.proxy.shared_calls import SharedCalls
 from crosswind.gateway.proxy.short_circuit import ShortCircuit
 from crosswind.gateway.proxy.stored_responses import StoredResponses
+from crosswind.gateway.proxy.tool_http import ToolsOverHttp
+from crosswind.gateway.proxy.tool_legs import ToolLegs
+from crosswind.gateway.proxy.tool_mcp import McpOverHttp
+from crosswind.gateway.proxy.tool_route import ToolRoutes
 from crosswind.gateway.proxy.transparent import TransparentTurns
 from crosswind.gateway.proxy.websockets import WebSockets
 from crosswind.gateway.proxy.withheld_noise import WithheldNoise
@@ -62,6 +66,7 @@ from crosswind.gateway.turn.recording import Recording
 from crosswind.gateway.turn.tracing import open_tracing
 from crosswind.gateway.upstreams.probing import probe_regularly
 from crosswind.gateway.upstreams.replicas import ReplicaState
+from crosswind.gateway.upstreams.tool_servers import ServerKind, ToolServers
 from crosswind.gateway.upstreams.upstreams import Upstreams, build_upstreams
 from crosswind.injectors import registry
 from crosswind.injectors.packs.load import PackError, use_folder
@@ -124,6 +129,7 @@ class Gateway:
         self._confinement = _build_confinement(settings, self.metrics)
         _use_packs(settings)
         LIMIT.seconds, LIMIT.tell = settings.timeouts.expression, _tell_late_search
+        self._tool_legs = ToolLegs(self.recorder, self.metrics, switch, shared=peers is not None)
         self.data = DataPlane(self._build_proxy(settings, None))
         self._file_watch = FileWatch(store, self.sessions.forget_all)
         self._probes: list[asyncio.Task[None]] = []
@@ -132,9 +138,12 @@ class Gateway:
         self._reloading = asyncio.Lock()
         self._unnamed = count()
 
-    def _build_proxy(self, settings: Settings, known: Upstreams | None) -> Proxy:
-        """Build the parts that depend on the configuration, with those `known` upstreams that stay."""
-        upstreams, authenticator = build_upstreams(settings, known, self._run), Authenticator(settings)
+    def _build_proxy(self, settings: Settings, known: Proxy | None) -> Proxy:
+        """Build the parts that depend on the configuration, with those upstreams of the `known` that stay."""
+        upstreams = build_upstreams(settings, None if known is None else known.upstreams, self._run)
+        kept = None if known is None else known.tools.servers
+        servers = ToolServers(settings, self.store, self._run, kept)
+        authenticator = Authenticator(settings)
         sessions, recorder, metrics = self.sessions, self.recorder, self.metrics
         ownership = _build_ownership(settings, self.store, recorder)
         recording = Recording(
@@ -176,6 +185,15 @@ class Gateway:
             ),
             websockets=WebSockets(
                 settings, upstreams, sessions, authenticator, redactor, recorder, metrics, ownership
+            ),
+            tools=ToolRoutes(
+                settings,
+                servers,
+                sessions,
+                redactor,
+                metrics,
+                self._tool_legs,
+                {ServerKind.MCP: McpOverHttp(), ServerKind.API: ToolsOverHttp()},
             ),
             transparent=TransparentTurns(settings, recording) if settings.record is Detail.NONE else None,
             ownership=ownership,
@@ -254,7 +272,7 @@ class Gateway:
         files = await asyncio.to_thread(read_profile_files, settings, self.profiles, reading)
         _use_packs(settings)
         changed = find_changes(self.settings, settings)
-        before = self.upstreams
+        before = self.data.proxy
         proxy = self._build_proxy(settings, before)
         # Replace the profiles last: if a part above can't be built, nothing has changed.
         edited = self.profiles.take(files, reading)
@@ -264,8 +282,9 @@ class Gateway:
         LIMIT.seconds = settings.timeouts.expression
         self.sessions.reconfigure(settings)
         set_level(settings.log.level)
-        for removed in set(before) - set(proxy.upstreams):
+        for removed in set(before.upstreams) - set(proxy.upstreams):
             self._run_in_background(removed.close(drain=True))
+        self._run_in_background(before.tools.servers.close_others(proxy.tools.servers, drain=True))
         self._start_probes()
         changed += edited
         _log.info("the configuration was reloaded", changed=changed)
@@ -388,6 +407,7 @@ class Gateway:
         if self._confinement is not None:
             await asyncio.to_thread(self._confinement.close)
         await self.upstreams.close()
+        await self.data.proxy.tools.servers.close_others(None, drain=False)
         lost = await self.recorder.aclose()
         if self._tracing is not None:
             await asyncio.to_thread(self._tracing.close)

@@ -15,6 +15,7 @@ LIVE = frozenset(
         "upstream", "upstream_key", "token_ids", "upstreams", "websockets", "public_url",
         "retries.attempts", "retries.backoff", "retries.on_status", "retries.longest_wait",
         "health.failures", "health.eject", "health.eject_longest", "health.probe", "health.probe_every",
+        "tools.mcp", "tools.apis",
         "profile", "tool_classes", "tools_read_only", "seed", "sessions", "auth", "keys",
         "control_key", "control_keys", "allowed_hosts", "allowed_origins",
         "markers", "steering", "steering_cap.profiles", "steering_cap.seed",

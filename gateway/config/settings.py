@@ -29,6 +29,7 @@ from crosswind.gateway.config.sections import (
     ThirdParty,
     Timeouts,
 )
+from crosswind.gateway.config.tools import Tools
 from crosswind.gateway.config.upstream import BaseUrl, Health, Retries, UpstreamSettings
 from crosswind.injectors.targets import ToolClass
 
@@ -98,6 +99,8 @@ class Settings(BaseSettings):
     """What tools do, by name or glob. It goes before a profile's table, and a session's goes before it."""
     tools_read_only: tuple[ToolName, ...] = ()
     """Names or globs of tools that only read. They go before `tool_classes`."""
+    tools: Tools = Tools()
+    """MCP servers and HTTP APIs that agents reach through the gateway."""
     seed: Annotated[int, Field(ge=0)] = 0
     store: StoreUrl = "sqlite:///crosswind.db"
     retention: Retention = Retention()

@@ -66,7 +66,8 @@ class KeyGuard:
         named = (settings.host, public.hostname or "", *settings.allowed_hosts)
         own = [f"{public.scheme}://{public.netloc}"] if public.hostname else []
         self._pages = PageGuard(named, [*settings.allowed_origins, *own])
-        self._holds_keys = any(upstream.has_credentials for upstream in settings.every_upstream)
+        servers = any(upstream.has_credentials for upstream in settings.every_upstream)
+        self._holds_keys = servers or settings.tools.has_credentials
 
     def check(self, headers: Mapping[bytes, bytes], caller: Caller) -> None:
         """Raise ServiceError 403 for a page's request that would be sent with one of the gateway's keys."""

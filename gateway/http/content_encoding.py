@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import zlib
 from collections.abc import Callable, Iterator
@@ -136,3 +137,17 @@ def _decoders() -> dict[str, Callable[[], _Decoder]]:
 def _check(make: Callable[[], _Decoder]) -> None:
     """Raise if a decoder doesn't work: Brotli's first releases take no bound."""
     list(make().feed(b""))
+
+
+def encode_content(encoding: str, body: bytes) -> bytes | None:
+    """The body in this encoding; None where it can't be written in it."""
+    match encoding.strip().lower():
+        case "gzip" | "x-gzip":
+            return gzip.compress(body, mtime=0)
+        case "deflate":
+            return zlib.compress(body)
+        case "br" if "br" in _decoders():
+            return bytes(_library("brotli").compress(body))
+        case "zstd" if "zstd" in _decoders():
+            return bytes(_library("zstandard").ZstdCompressor().compress(body))
+    return None

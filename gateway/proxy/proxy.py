@@ -30,9 +30,10 @@ from crosswind.gateway.proxy.provider_ownership import ProviderOwnership
 from crosswind.gateway.proxy.relay import ResponseRelay
 from crosswind.gateway.proxy.request_builder import RequestBuilder
 from crosswind.gateway.proxy.response_sink import ResponseSink
-from crosswind.gateway.proxy.routes import HEALTH, Entry, IncomingCall, read_claim
+from crosswind.gateway.proxy.routes import HEALTH, MCP, TOOLS, Entry, IncomingCall, read_claim
 from crosswind.gateway.proxy.shared_calls import SharedCalls
 from crosswind.gateway.proxy.short_circuit import ShortCircuit
+from crosswind.gateway.proxy.tool_route import ToolRoutes
 from crosswind.gateway.proxy.transparent import TransparentTurns
 from crosswind.gateway.proxy.websockets import WebSockets
 from crosswind.gateway.recorder.redaction import Redactor
@@ -79,6 +80,7 @@ class Proxy:
     shared: SharedCalls
     in_flight: FaultsInFlight
     builder: RequestBuilder
+    tools: ToolRoutes
     transparent: TransparentTurns | None = None
     """Where nothing is recorded."""
     ownership: ProviderOwnership | None = None
@@ -106,7 +108,7 @@ class Proxy:
                 status = 200
                 await http.answer(200, b'{"status":"ok"}')
             else:
-                status = await self.passthrough.forward(http, route, self._admit(http, entry))
+                status = await self._forward(http, entry)
         except ServiceError as error:
             status = error.status
             self.metrics.count_failure(error)
@@ -129,6 +131,12 @@ class Proxy:
             self.metrics.count_request(route.kind, str(status))
             if self.settings.log.access:
                 log_request("data", http.method, route.kind, str(status), started)
+
+    async def _forward(self, http: HttpRequest, entry: Entry) -> int:
+        """Forward what is no request to a model."""
+        if entry.route.kind in (MCP, TOOLS):
+            return await self.tools.serve(http, entry, self._admit)
+        return await self.passthrough.forward(http, entry.route, self._admit(http, entry))
 
     async def _answer_cut(self, http: HttpRequest, shape: Codec | None) -> None:
         """Answer a request that is cut. An answer that has begun ends early, so that its client sees it."""

@@ -30,6 +30,9 @@ from crosswind.injectors.identity import digest
 PASS = "pass_through"
 HEALTH = "health"
 NONE = "none"
+MCP, TOOLS = "mcp", "tools"
+_TOOL_ROOTS = {"/mcp": MCP, "/tools": TOOLS}
+"""The routes of tool traffic, by the first segment of their paths."""
 
 _STEERING = frozenset(b"x-crosswind-" + name for name in (b"profile", b"seed", b"task", b"group", b"noise"))
 _log = structlog.get_logger("crosswind.proxy")
@@ -57,11 +60,15 @@ def find_route(http: HttpRequest) -> Route:
     if http.raw_path == b"/healthz":
         return Route(HEALTH, "/healthz")
     found = _ROUTE.match(http.raw_path.decode("latin-1"))
-    if found is None or found["root"] not in api_roots() or _DOTS.search(unquote_to_bytes(http.raw_path)):
+    tools = None if found is None else _TOOL_ROOTS.get(found["root"])
+    known = found is not None and (tools is not None or found["root"] in api_roots())
+    if found is None or not known or _DOTS.search(unquote_to_bytes(http.raw_path)):
         return Route(NONE, shape=codec_of_client(http.first, ""))
     path = found["path"] or ""
     session = found["session"]
     session = unquote_to_bytes(session.encode("latin-1")).decode("utf-8", "replace") if session else None
+    if tools is not None:
+        return Route(tools, path, session)
     # Some upstreams accept a trailing slash, so such a request is a turn too.
     matched = find_codec(found["root"] + path.removesuffix("/")) if http.method == "POST" else None
     if matched is None:

@@ -21,6 +21,8 @@ CODES = {
     "a request's task failed": "request_task_failed",
     "a round's response could not be deleted": "round_not_deleted",
     "a search for a profile's expression took too long": "expression_slow",
+    "a server of tools broke off its answer": "tool_answer_cut",
+    "a server of tools can't be read: as it was known": "tool_server_unreadable",
     "a session can't be inferred: the store can't be read": "session_not_inferred",
     "a session is opened without noise": "session_without_noise",
     "a session's ledger can't be read: no new noise in it": "ledger_unreadable",
@@ -103,6 +105,7 @@ CODES = {
     "the supervisor was gone before the start": "supervisor_gone_before_start",
     "the upstream broke off an answer": "upstream_broke_off",
     "the upstream broke off its answer": "upstream_broke_off_turn",
+    "tool traffic gets no noise with several workers": "tool_noise_needs_one_worker",
     "turn": "turn",
     "what came before a turn can't be read: it gets no new noise": "history_unreadable",
 }

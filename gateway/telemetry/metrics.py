@@ -228,6 +228,9 @@ class Metrics:
 
     def count_turn(self, turn: Turn, events: list[Event]) -> None:
         self._uncounted[self._turns_of(turn.fitness)] += 1
+        self.count_events(events)
+
+    def count_events(self, events: list[Event]) -> None:
         for event in events:
             if event.after is not None:
                 self._uncounted[self._events_of(event.operator)] += 1

@@ -88,6 +88,8 @@ class ToolLeg:
         """False: no new noise (the kill switch). Calls are still told apart and recorded."""
         self.tools: dict[str, ToolList] = {}
         """By link, the tools as the server declares them."""
+        self.may_repeat: dict[str, tuple[str, ...]] = {}
+        """By link, more of them."""
         self._leg_id = leg_id
         self._may_repeat = tuple(may_repeat)
         self._log = CallLog()
@@ -104,11 +106,16 @@ class ToolLeg:
         """The logical calls so far: what schedules take for the turn."""
         return self._log.calls
 
+    @property
+    def has_events(self) -> bool:
+        return bool(self._events)
+
     def tools_of(self, link: str) -> ToolList:
         return self.tools.get(link, NO_TOOLS)
 
     def assess(self, link: str, tool: str, method: str | None = None) -> Safety:
-        return assess(self.plan, tool, self.tools_of(link), may_repeat=self._may_repeat, method=method)
+        opted = (*self._may_repeat, *self.may_repeat.get(link, ()))
+        return assess(self.plan, tool, self.tools_of(link), may_repeat=opted, method=method)
 
     def drain(self) -> list[ToolEvent]:
         """The events since the last time."""

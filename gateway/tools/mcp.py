@@ -154,6 +154,15 @@ class McpLink:
             self._leg.end(call.begun.call, Outcome.CANCELLED, now_us)
         return key
 
+    def abandon(self, raw: bytes, outcome: Outcome, now_us: int, *, scope: str = "") -> None:
+        """A client's request, if it is still under way, won't be answered any more."""
+        try:
+            call = self._pending.pop(_key(scope, _read_request(raw).id), None)
+        except _UNREADABLE:
+            return
+        if isinstance(call, _Call):
+            self._leg.end(call.begun.call, outcome, now_us)
+
     def close(self, now_us: int, *, scope: str | None = None) -> None:
         """The link has ended, or that of one scope: what is under way won't be answered."""
         for key in [key for key in self._pending if scope in (None, key[0])]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import ssl
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ from urllib.parse import urlsplit
 
 from aiohappyeyeballs import start_connection
 
+from crosswind.gateway.config.internal_addresses import is_internal
 from crosswind.gateway.upstreams.connection import Connection
 
 _PORTS = {"http": 80, "https": 443}
@@ -28,9 +30,11 @@ class Address:
     tls: bool
     host: bytes
     path: bytes
+    guarded: bool = False
+    """It is never one of `internal_addresses`, whatever its name is resolved to."""
 
     @classmethod
-    def from_base(cls, base: str) -> Address:
+    def from_base(cls, base: str, *, guarded: bool = False) -> Address:
         """Parse a base URL that the configuration has validated."""
         parts = urlsplit(base)
         name = parts.hostname or ""
@@ -39,12 +43,14 @@ class Address:
         port = parts.port or _PORTS[parts.scheme]
         if port != _PORTS[parts.scheme]:
             shown = f"{shown}:{port}"
-        return cls(name, port, parts.scheme == "https", shown.encode(), parts.path.encode())
+        return cls(name, port, parts.scheme == "https", shown.encode(), parts.path.encode(), guarded)
 
     async def connect(self, limit: int) -> Connection:
         """Open a connection; `limit`: the largest response head, in bytes. Raises OSError."""
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(self.name, self.port, type=socket.SOCK_STREAM)
+        if self.guarded and any(is_internal(str(one[4][0])) for one in found):
+            raise OSError(errno.EACCES, "it leads to a link-local or metadata address, which is refused")
         connected = await start_connection(found, happy_eyeballs_delay=_NEXT_ADDRESS_S)
         try:
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

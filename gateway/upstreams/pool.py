@@ -22,12 +22,15 @@ _STATUSES = range(200, 600)
 class Pool:
     """Connections to all replicas of an upstream, at most `limits.connections` at a time."""
 
-    def __init__(self, bases: Iterable[str], timeouts: Timeouts, limits: Limits) -> None:
+    def __init__(
+        self, bases: Iterable[str], timeouts: Timeouts, limits: Limits, *, guarded: bool = False
+    ) -> None:
+        """`guarded`: no connection is made to `internal_addresses`."""
         bases = tuple(bases)
         load_certificates(bases)
         self.timeouts = timeouts
         self._limits = limits
-        self._addresses = {base: Address.from_base(base) for base in bases}
+        self._addresses = {base: Address.from_base(base, guarded=guarded) for base in bases}
         self._idle_connections: dict[str, list[Connection]] = {base: [] for base in bases}
         """By replica; the most recently used connection is last."""
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -37,8 +37,10 @@ class Upstream:
         settings: UpstreamSettings,
         common: Settings,
         run: str,
+        *,
+        guarded: bool = False,
     ) -> None:
-        """`run` names this run of the gateway, in all its processes."""
+        """`run` names this run of the gateway, in all its processes. `guarded`: as in `Pool`."""
         self.settings = settings
         self.name = settings.name
         self.dialect = settings.effective_dialect
@@ -48,7 +50,9 @@ class Upstream:
         self.retries = settings.retries or common.retries
         self.health = settings.health or common.health
         self.replicas = Replicas(settings.bases, self.health)
-        self.pool = Pool(settings.bases, settings.merge_timeouts(common.timeouts), common.limits)
+        self.pool = Pool(
+            settings.bases, settings.merge_timeouts(common.timeouts), common.limits, guarded=guarded
+        )
         self.identity = (settings, self.pool.timeouts, common.limits, self.retries, self.health)
         """The settings that it was built from: a reload keeps an upstream whose identity is unchanged."""
         self.mark = blake2b(f"{run}/{self.name}".encode(), digest_size=8).hexdigest().encode()

@@ -1,0 +1,119 @@
+"""The tool legs of sessions: which session a request is of, its leg, and the record of what happens there."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from secrets import token_hex
+
+import msgspec
+import structlog
+
+from crosswind.gateway.config.sections import Durability
+from crosswind.gateway.noise.kill_switch import KillSwitch
+from crosswind.gateway.protocols.json_values import encode
+from crosswind.gateway.recorder.recorder import Recorder
+from crosswind.gateway.recorder.redaction import Redactor
+from crosswind.gateway.sessions.session import LiveSession
+from crosswind.gateway.telemetry.metrics import Metrics
+from crosswind.gateway.tools.events import CALL, ToolEvent, as_row
+from crosswind.gateway.tools.leg import ToolLeg
+from crosswind.gateway.tools.mcp import McpLink
+from crosswind.gateway.trajectory.record import Durable, Event, Row
+from crosswind.gateway.upstreams.tool_servers import NamedServer
+
+_log = structlog.get_logger("crosswind.tools")
+
+
+@dataclass(slots=True, eq=False)
+class SessionTools:
+    """The tool traffic of one session in this process."""
+
+    leg: ToolLeg
+    links: dict[str, McpLink] = field(default_factory=dict)
+    exchanges: int = 0
+    """Numbers those whose ids are no other's."""
+
+
+class ToolLegs:
+    """The legs of the sessions in memory. They outlive a reload of the configuration."""
+
+    def __init__(self, recorder: Recorder, metrics: Metrics, switch: KillSwitch, *, shared: bool) -> None:
+        """`shared`: other processes serve the same sessions, and none knows the others' calls."""
+        self._recorder, self._metrics, self._switch = recorder, metrics, switch
+        self._shared = shared
+        self._tools: OrderedDict[str, SessionTools] = OrderedDict()
+
+    def of(self, session: LiveSession, most: int) -> SessionTools:
+        """The session's leg. At most so many are kept: those that were used last."""
+        name = session.record.id
+        tools = self._tools.get(name)
+        if tools is None or (tools.leg.plan is not session.plan and tools.leg.plan != session.plan):
+            session.type_choice = None  # The plan is frozen now.
+            leg = ToolLeg(session.plan, name, token_hex(6))
+            tools = self._tools[name] = SessionTools(leg)
+            if self._shared and session.plan.rules:
+                _log.warning("tool traffic gets no noise with several workers", session=name)
+        self._tools.move_to_end(name)
+        if len(self._tools) > most:
+            self._tools.popitem(last=False)
+        return tools
+
+    def link(self, tools: SessionTools, server: NamedServer) -> McpLink:
+        link = tools.links.get(server.name)
+        if link is None:
+            link = tools.links[server.name] = McpLink(tools.leg, server.name)
+        return link
+
+    def allow_noise(self, tools: SessionTools, session: LiveSession, *, spared: bool) -> None:
+        """Say whether what comes next may get new noise."""
+        known = session.ledger.complete and not session.stands_in
+        stopped = session.record.noise_stopped or not self._switch.enabled
+        tools.leg.enabled = known and not (stopped or spared or self._shared)
+
+    async def record(
+        self,
+        session: LiveSession,
+        tools: SessionTools,
+        redactor: Redactor,
+        durability: Durability,
+        trace: str | None,
+    ) -> None:
+        """Write the new events, with the session's row if it has none yet. Noise is on disk before its client
+        sees it, as on the model leg.
+        """
+        events = tools.leg.drain()
+        if not events:
+            return
+        masked = [_mask(event, redactor, trace) for event in events]
+        self._metrics.count_events(masked)
+        rows: list[Row] = [*masked, *session.pending]
+        session.pending.clear()
+        opens = session.unwritten
+        if opens:
+            session.unwritten = False
+            rows.insert(0, session.record)
+        awaited = durability is not Durability.RELAXED and any(one.slot for one in events)
+        session.rows = submission = self._recorder.submit(rows, awaited=awaited)
+        if awaited:
+            durable = await self._recorder.wait_durable(submission)
+            session.unwritten |= opens and durable is Durable.LOST
+            if durable is Durable.YES:
+                session.seen.stored = True
+
+
+def _mask(event: ToolEvent, redactor: Redactor, trace: str | None) -> Event:
+    """The event's row, without secrets."""
+    row, mask = as_row(event), redactor.mask_text
+    draw = {**row.draw, "traceparent": trace} if trace is not None and event.operator == CALL else row.draw
+    raw = encode(draw)
+    before = mask(row.before)
+    return msgspec.structs.replace(
+        row,
+        draw=draw if redactor.mask(raw) is raw else {"redacted": True},
+        slot=redactor.mask_name(row.slot),
+        before=before,
+        after=None if row.after is None else mask(row.after),
+        note=mask(row.note),
+        tool=None if row.tool is None else redactor.mask_name(row.tool),
+    )
