@@ -28,15 +28,22 @@ Results = list[tuple[HiddenCall, str]]
 def next_body(exchange: Exchange) -> bytes | None:
     """The body that continues after a round of inner calls only; None where the answer is for the client.
 
-    After the third such round in a row the tools leave, and a further call of theirs gets an error once.
+    After the third such round in a row the phantoms leave, and a further call of theirs gets an error once. A
+    declared tool's call with a wrong type is answered in any round, once: the policy could not know better.
     """
     tools, reader = exchange.noise.tools, exchange.answer
-    if tools is None or not reader.unanswered or len(exchange.results) > MOST_ROUNDS:
+    if tools is None or not reader.unanswered:
         return None
     results = _answers(exchange)
-    if len(exchange.results) == MOST_ROUNDS:
-        results = [(call, UNKNOWN_TOOL) for call, _ in results]
-        _leave(exchange, {call.name for call, _ in results})
+    if len(exchange.results) >= MOST_ROUNDS:
+        called = {call.name for call, _ in results}
+        phantoms = called & tools.shown.phantoms.keys()
+        told = {call.name for earlier in exchange.results for call, _ in earlier}
+        if (phantoms and exchange.left) or (not phantoms and called & told):
+            return None
+        if phantoms:
+            results = [(call, UNKNOWN_TOOL if call.name in phantoms else said) for call, said in results]
+            _leave(exchange, phantoms)
     results_of = tools.mapping.result_messages(results)
     if exchange.request.split.gathers:
         exchange.appended[:] = results_of

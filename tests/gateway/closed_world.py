@@ -25,6 +25,9 @@ def tool(
     return {"type": "function", "function": function}
 
 
-def profile(operator: str) -> str:
-    rule = f"  - operator: {operator}\n    severity: 1.0\n    when: {{probability: 1.0}}\n"
-    return f"name: closed\nversion: 1\nsummary: Tools are shown otherwise.\ncompose: all_of\nrules:\n{rule}"
+def profile(*operators: str) -> str:
+    rules = "".join(
+        f"  - operator: {one}\n    severity: 1.0\n    when: {{probability: 1.0}}\n" for one in operators
+    )
+    head = "name: closed\nversion: 1\nsummary: Tools are shown otherwise.\ncompose: all_of\n"
+    return f"{head}rules:\n{rules}"

@@ -108,7 +108,9 @@ class Adaptation:
 
 
 ADAPTATIONS: Mapping[str, Adaptation] = {
-    "model.duplicated_call_id": Adaptation(("spending",), why="only there an answer has several calls"),
+    "model.duplicated_call_id": Adaptation(
+        ("spending",), why="only there an agent that reads each fact once makes several calls at once"
+    ),
     "tool.misread": Adaptation(
         ("status", "track", "payment"), why="only there the answer is a word that can be misread"
     ),

@@ -151,6 +151,32 @@ async def test_a_wrong_type_is_refused_inside_once(tmp_path: Path, make: Make) -
 
 
 @WAYS
+async def test_a_wrong_type_is_refused_inside_also_when_the_phantoms_have_left(
+    tmp_path: Path, make: Make
+) -> None:
+    """The policy can't know the type before it is told: the client would carry out the call as it is."""
+    right = {"customer": "ACME", "limit": 3}
+
+    def call(given: dict[str, Any], dialogue: Dialogue) -> Answer:
+        (true,) = [name for name in names(dialogue) if name != TOOL]
+        return Answer(None, (Call(true, given),), reasoning="So then.")
+
+    again = [calling(1, text=f"Try {number}.") for number in range(4)]
+    steps = *again, partial(call, {"customer": 7, "limit": "3"}), partial(call, right), Answer("Done.")
+    noise = profile(ABBREVIATED, MISMATCH)
+    async with (
+        ScriptedProvider(script(*steps), names_in_two=True) as app,
+        gateway(tmp_path, app.url, noise=noise) as running,
+        make(running) as agent,
+    ):
+        turn = await agent.ask()
+        assert [(one.name, one.arguments) for one in turn.calls] == [(TOOL, right)]
+        assert "must be of type" in last_text(app.dialogues[5])
+        assert (await agent.answer_calls()).text == "Done."
+    check_history(app)
+
+
+@WAYS
 async def test_a_true_duplicate_is_the_clients_tool(tmp_path: Path, make: Make) -> None:
     def second(dialogue: Dialogue) -> Answer:
         return Answer(None, (Call(names(dialogue)[1], {"customer": "ACME"}),), reasoning="The other.")
