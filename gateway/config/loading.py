@@ -177,8 +177,8 @@ def _list_keys(path: tuple[int | str, ...]) -> list[str]:
     """The keys of the section at a path."""
     model: type[BaseModel] = Settings
     for part in path:
-        if isinstance(part, int):
-            continue
+        if isinstance(part, int) or part not in model.model_fields:
+            continue  # a place in a list, or a name in a table
         model = _find_section(model.model_fields[part].annotation) or model
     return list(model.model_fields)
 

@@ -185,7 +185,7 @@ class Role(StrEnum):
     OPERATE = "operate"
     """To open, reward and close sessions, and to set profiles, the curriculum, versions and the switch."""
     ADMIN = "admin"
-    """To delete sessions and reload the configuration."""
+    """To delete sessions, name servers of tools and reload the configuration."""
 
 
 class ControlKey(HashedKey):

@@ -19,6 +19,8 @@ from crosswind.gateway.trajectory.record import Session
 
 _OPEN_PATHS = ("/healthz", "/readyz")
 """For probes, which have no key."""
+_FOR_ADMINS = ("/api/reload", "/api/tools")
+"""To change."""
 _ROLES = tuple(Role)
 
 
@@ -127,7 +129,7 @@ def find_role(method: str, path: str) -> Role:
     """The role that a request needs. What nobody thought of is a change, and needs the role for changes."""
     if method in ("GET", "HEAD"):
         return Role.READ
-    return Role.ADMIN if method == "DELETE" or path == "/api/reload" else Role.OPERATE
+    return Role.ADMIN if method == "DELETE" or path in _FOR_ADMINS else Role.OPERATE
 
 
 def _concerns_one_tenant(method: str, path: str) -> bool:

@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from crosswind.gateway.config.sections import Role
-from crosswind.gateway.control import profiles, sessions, versions
+from crosswind.gateway.control import profiles, sessions, tools, versions
 from crosswind.gateway.control.access import Access, Visiting
 from crosswind.gateway.control.body_limit import BodyLimit
 from crosswind.gateway.control.errors import make_error_response
@@ -48,6 +48,7 @@ def create_control(gateway: Gateway) -> ASGIApp:
     app.include_router(profiles.router(gateway))
     _add_reload(app, gateway)
     app.include_router(versions.router(gateway))
+    app.include_router(tools.router(gateway))
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
