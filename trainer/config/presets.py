@@ -31,6 +31,9 @@ _TABLE_5: dict[str, Any] = {
     "max_sequence": 40_960,
 }
 _CLEAN_ONLY: dict[str, Any] = {"curriculum": {"kind": "off"}, "advantages": "group"}
+_POINT: dict[str, Any] = {"gap_rule": "point"}
+"""NoisyAgent's rule, where a curriculum is switched on beside a table without one, too."""
+_TABLE_7: dict[str, Any] = {"curriculum": {"kind": "off", "gap": _POINT}, "advantages": "group"}
 
 PRESETS: dict[str, dict[str, Any]] = {
     # Ours, for a million parameters and a few minutes. GSPO's ratio is a mean over a rollout's tokens: at 0.2
@@ -49,14 +52,17 @@ PRESETS: dict[str, dict[str, Any]] = {
         "curriculum": {
             "kind": "gap",
             "profile": "noisyagent",
-            # With `upper` no tool's level rises within these few steps, and training ends lower.
+            # A step has some eight noisy rollouts of a type: the upper bound of Δ is wide, and θ with it. ρ
+            # begins where tools' noise is learnt from at once, and comes to its cap late in 15 steps.
             "gap": {
-                "gap_rule": "point",
-                "rho_step": 0.25,
-                "share_step": 0.05,
-                "minimum_rollouts": 16,
-                "warmup_steps": 1,
-                "plateau_window": 1,
+                "theta": 0.25,
+                "decay": 0.7,
+                "minimum_rollouts": 12,
+                "rho_start": 0.35,
+                "rho_step": 0.03,
+                "share_step": 0.01,
+                "warmup_steps": 0,
+                "plateau_window": 2,
             },
         },
         "steps": 15,
@@ -96,21 +102,21 @@ PRESETS: dict[str, dict[str, Any]] = {
         "refill": "groups",
     },
     "noisyagent/grpo": _TABLE_5
-    | _CLEAN_ONLY
+    | _TABLE_7
     | {
         "objective": "grpo",
         "loss": {"clip_low": 0.2, "clip_high": 0.2, "dual_clip": 10.0, "aggregation": "token"},
         "whitening": "batch",
     },
     "noisyagent/dapo": _TABLE_5
-    | _CLEAN_ONLY
+    | _TABLE_7
     | {
         "objective": "dapo",
         "loss": {"clip_low": 0.2, "clip_high": 0.28, "dual_clip": 3.0, "aggregation": "rollout"},
         "whitening": "buffer",
     },
     "noisyagent/gspo": _TABLE_5
-    | _CLEAN_ONLY
+    | _TABLE_7
     | {
         "objective": "gspo",
         "loss": {"clip_low": 0.2, "clip_high": 0.28, "dual_clip": 3.0, "aggregation": "rollout"},
@@ -122,6 +128,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "loss": {"clip_low": 0.2, "clip_high": 0.28, "dual_clip": 3.0, "aggregation": "rollout"},
         "advantages": "per_arm",
         "whitening": "none",
-        "curriculum": {"kind": "gap", "profile": "noisyagent/all", "gap": {"gap_rule": "point"}},
+        "curriculum": {"kind": "gap", "profile": "noisyagent/all", "gap": _POINT},
     },
 }

@@ -71,6 +71,8 @@ class GapSettings(_Settings):
     """Noisy rollouts of a type at its present level, before its gap is looked at."""
     decay: float = Field(default=0.8, gt=0, le=1)
     """Weight of a window's content after each further step."""
+    rho_start: float | None = Field(default=None, gt=0, le=0.5)
+    """ρ when it leaves 0; None: `rho_step`."""
     rho_step: float = Field(default=0.1, gt=0, le=0.5)
     """By how much ρ rises at a plateau."""
     share_step: float = Field(default=0.02, ge=0, le=0.5)

@@ -266,7 +266,8 @@ def _raise_scale(
 ) -> dict[str, TypeWindow]:
     """ρ up by its step, or to its cap, in equal parts."""
     rho = sum(window.share for window in types.values())
-    step = min(settings.rho_step, settings.rho_cap - rho)
+    rise = settings.rho_step if rho or settings.rho_start is None else settings.rho_start
+    step = min(rise, settings.rho_cap - rho)
     if step <= 1e-9 or not types:
         return dict(types)
     changes.append(f"rho {rho:.3f} to {rho + step:.3f}")

@@ -53,6 +53,11 @@ def test_noisyagents_optimiser_is_its_table_5() -> None:
     assert (optimiser.weight_decay, optimiser.clip_norm, optimiser.data_reuse) == (0.01, 1.0, 2)
 
 
+def test_noise_rises_by_the_upper_bound_but_in_noisyagents_presets() -> None:
+    rules = {name: configure(name, {}).curriculum.gap.gap_rule for name in PRESETS}
+    assert rules == {name: "point" if name.startswith("noisyagent/") else "upper" for name in PRESETS}
+
+
 def test_single_settings_are_changed_by_their_dotted_names() -> None:
     config = configure("demo", {"curriculum.gap.theta": 0.1, "seed": 3})
     assert (config.curriculum.gap.theta, config.seed) == (0.1, 3)
