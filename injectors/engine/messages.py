@@ -162,6 +162,7 @@ class _TextNoise:
         "_counters",
         "_done",
         "_item",
+        "_opening",
         "_part",
         "_plan",
         "_target",
@@ -175,6 +176,7 @@ class _TextNoise:
         self, plan: Plan, conversation: Conversation, counters: BranchCounters, texts: Texts | None
     ) -> None:
         self._plan, self._conversation, self._counters, self._texts = plan, conversation, counters, texts
+        self._opening = next((one.text for one in conversation.items if isinstance(one, UserText)), "")
 
     def perturb(
         self,
@@ -194,7 +196,7 @@ class _TextNoise:
         self._branch = Branch(
             plan.phrases,
             plan.session_key,
-            next((one.text for one in items if isinstance(one, UserText)), ""),
+            self._opening,
             items[max(0, at - EARLIER_TEXTS) : at],
             self._counters.phrases,
             self._counters.called,

@@ -95,7 +95,7 @@ _MEMBER = rf"({_STRING})\s*:\s*(?:({_STRING}|{_SCALAR})\s*(,)?)?"
 """A member's name, with its value where that is a scalar."""
 _FLAT = r'\{[^{}\[\]"]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^{}\[\]"]*+)++\}'
 """An object that holds scalars only, and some."""
-_PIECE = re.compile(rf"{_MEMBER}|({_FLAT})|[{{}}\[\],]|{_STRING}|{_SCALAR}", re.DOTALL)
+_PIECE = re.compile(rf"{_MEMBER}|({_FLAT})\s*(,)?|[{{}}\[\],]|{_STRING}|{_SCALAR}", re.DOTALL)
 _PIECE_OF_FLAT = re.compile(_MEMBER, re.DOTALL)
 
 
@@ -103,15 +103,16 @@ def _find_holders(text: str) -> tuple[Holder, ...]:
     holders: list[tuple[int, int, Holder]] = []
     stack: list[_Open] = []
     for match in _PIECE.finditer(text):
-        key, value, comma, flat = match.groups()
-        if key is not None:
-            stack[-1].add(match, value, comma)
+        if match[1] is not None:
+            stack[-1].add(match)
             continue
         token = match[0]
-        if flat is not None:
+        if match[4] is not None:
             if len(stack) <= DEEPEST:
                 start = match.start() + 1
-                holders.append((len(stack), start, Holder(text, start, match.end(), None)))
+                holders.append((len(stack), start, Holder(text, start, match.end(4), None)))
+            if stack:
+                stack[-1].end(match.end(4), match.end(5))
         elif token in ("{", "["):
             stack.append(_Open(match.end(), token == "{", len(stack)))
             continue
@@ -120,14 +121,14 @@ def _find_holders(text: str) -> tuple[Holder, ...]:
             if closed.is_object and closed.ends and closed.depth <= DEEPEST:
                 holder = Holder(text, closed.start, match.end(), closed)
                 holders.append((closed.depth, closed.start, holder))
+            if stack:
+                stack[-1].end(match.end(), 0)
         else:
             if token == "," and not stack[-1].comma:
                 stack[-1].comma = match.end()
             continue
         if len(holders) == MOST_HOLDERS:
             break
-        if stack:
-            stack[-1].ends.append(match.end())
     return tuple(holder for _, _, holder in sorted(holders, key=itemgetter(0, 1)))
 
 
@@ -135,7 +136,7 @@ def _read_members(text: str, start: int, end: int) -> _Open:
     """The members of an object that holds scalars only."""
     opened = _Open(start, True, 0)
     for match in _PIECE_OF_FLAT.finditer(text, start, end):
-        opened.add(match, match[2], match[3])
+        opened.add(match)
     return opened
 
 
@@ -155,13 +156,17 @@ class _Open(msgspec.Struct):
     comma: int = 0
     """The end of its first one; 0: it has none."""
 
-    def add(self, match: re.Match[str], value: str | None, comma: str | None) -> None:
+    def end(self, at: int, comma: int) -> None:
+        """End a member's value at a place, behind which a comma may end."""
+        self.ends.append(at)
+        if comma > 0 and not self.comma:
+            self.comma = comma
+
+    def add(self, match: re.Match[str]) -> None:
         """Add a member, of which the text after its colon is a scalar or begins a container."""
         self.keys.append(match[1])
-        if value is not None:
-            self.ends.append(match.end(2))
-            if comma is not None and not self.comma:
-                self.comma = match.end(3)
+        if match[2] is not None:
+            self.end(match.end(2), match.end(3))
 
 
 _SPACE = re.compile(r"\s*")

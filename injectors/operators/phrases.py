@@ -45,13 +45,14 @@ def find_prose(text: str) -> str:
     if not is_container(value):
         return text[:LONGEST] if len(text.split()) >= PROSE else ""
     said = [leaf for leaf in list_leaves(text).values if isinstance(leaf, str) and len(leaf) > LEAST]
-    return " ".join(
-        [
-            one
-            for one in said
-            if len(one.split()) >= PROSE or len(one) > len(one.encode(errors="surrogatepass")) // 2 > LEAST
-        ]
-    )[:LONGEST]
+    return " ".join([one for one in said if _is_prose(one)])[:LONGEST]
+
+
+def _is_prose(text: str) -> bool:
+    if text.isascii():
+        return len(text) // 2 > LEAST or len(text.split()) >= PROSE
+    size = len(text.encode(errors="surrogatepass")) // 2
+    return len(text) > size > LEAST or len(text.split()) >= PROSE
 
 
 PROSE, LEAST = 5, 8

@@ -314,7 +314,9 @@ def find_numbers(text: str) -> frozenset[str]:
 
 def find_added_numbers(before: str, after: str) -> frozenset[str]:
     """The tokens with a digit of `after` that `before` doesn't have."""
-    found = _find_piece_numbers(" ".join(set(after.split()).difference(before.split())))
+    added = find_additions(before, after)
+    words = after.split() if added is None else [*added[0].split(), *added[1].split()]
+    found = _find_piece_numbers(" ".join(set(words).difference(before.split())))
     return found - find_numbers(before) if found else found
 
 

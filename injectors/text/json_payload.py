@@ -106,10 +106,10 @@ def holds_all(noisy: Any, clean: Any) -> bool:
 def _encode_alike(noisy: Any, clean: Any) -> bool:
     """Whether two small values are the same one to the letter: True says so, False leaves it open."""
     try:
+        if noisy != clean:
+            return False
         text = msgspec.json.encode(clean)
-        return text.count(b"{") + text.count(b"[") < MOST_BRACKETS and (
-            noisy == clean and msgspec.json.encode(noisy) == text
-        )
+        return text.count(b"{") + text.count(b"[") < MOST_BRACKETS and msgspec.json.encode(noisy) == text
     except (ValueError, TypeError, RecursionError):
         return False  # Lone surrogates and numbers that it can't write.
 

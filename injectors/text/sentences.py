@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from crosswind.injectors.text.caseless import CaselessPattern
 from crosswind.injectors.text.json_payload import REMEMBERED, is_container, parse_json
 
 _WORD = re.compile(r"\w")
@@ -68,12 +69,13 @@ _short_split = lru_cache(64)(_split)
 
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _SPACED = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_SPACED_IN_ASCII = re.compile(r"[A-Za-z0-9]+(?:'[A-Za-z0-9]+)*")
 
 
 def count_words(text: str) -> int:
     """The words; of Chinese and Japanese, two characters count as one."""
     if text.isascii():
-        return len(_SPACED.findall(text))
+        return len(_SPACED_IN_ASCII.findall(text))
     unspaced = len(_UNSPACED.findall(text))
     return len(_SPACED.findall(_UNSPACED.sub(" ", text))) + (unspaced + 1) // 2
 
@@ -96,7 +98,7 @@ _GREETING_WORDS = "|".join(
     مرحبا أهلا اهلا السلام صباح مساء شكرا شكرًا تحية
     """.split()
 )
-_GREETING = re.compile(rf"\W*(?:{_GREETING_WORDS})(?![a-z])", re.IGNORECASE)
+_GREETING = CaselessPattern(rf"\W*(?:{_GREETING_WORDS})(?![a-z])")
 
 
 def is_greeting(text: str) -> bool:

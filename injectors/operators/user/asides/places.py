@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from crosswind.injectors.text.caseless import CaselessPattern
 from crosswind.injectors.text.edits import splits
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.text.quotations import find_literals, find_open_end
@@ -59,10 +60,9 @@ _REFER_WORDS = "|".join(
     porque
     """.split()
 )
-_REFERS = re.compile(
+_REFERS = CaselessPattern(
     rf"\s*(?:(?:{_REFER_WORDS})\b|[它这那他她此其然但而并且再还所因否如]|それ|これ|その|この|あれ|そこ|また|そして|でも|しかし"
-    r"|ただ|もし|なお|あと|(?:و|ف|هو|هي|هذا|هذه|ذلك|تلك|ثم|لكن|أيضا|كما|إذا))",
-    re.IGNORECASE,
+    r"|ただ|もし|なお|あと|(?:و|ف|هو|هي|هذا|هذه|ذلك|تلك|ثم|لكن|أيضا|كما|إذا))"
 )
 """How a sentence begins that refers to the one before it."""
 _BLOCK = re.compile(r"^[ \t]*(?:[-*•|>#+]|\d{1,3}[.)]|\{|\}|<)|^(?:\t| {4})|[|{}<>=\\]{2}|`")

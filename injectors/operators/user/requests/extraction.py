@@ -23,6 +23,7 @@ from crosswind.injectors.operators.user.requests.verbs import (
     GERUNDS,
     SURE,
 )
+from crosswind.injectors.text.caseless import CaselessPattern
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.text.quotations import find_literals
 from crosswind.injectors.text.sentences import split_sentences
@@ -113,16 +114,16 @@ _BY_USER = rf"""(?:i|we)(?:['’]d|\ would)\ (?:really\ )?(?:like|love|prefer)\ 
     |(?:i|we)(?:['’]m|['’]re|\ am|\ are)\ (?:trying|looking|hoping|planning)\ to\ +{_ADVERBS}
     |let['’]?s\ +{_ADVERBS}"""
 _MIND = r"(?:would|do)\ you\ mind\ +"
-_FORM = re.compile(
+_FORM = CaselessPattern(
     rf"{_BEFORE}(?:(?P<mind>{_MIND})|(?P<agent>{_TO_AGENT})|(?P<nobody>{_TO_NOBODY})|(?P<user>{_BY_USER})"
     rf"|(?P<plain>))",
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
-_BEHIND = re.compile(
+_BEHIND = CaselessPattern(
     r"""(?:[,\s]+(?:please|pls|kindly|thanks(?:\ a\ lot)?|thank\ you(?:\ (?:so|very)\ much)?|thx
       |(?:would|will|can|could)\ you|if\ (?:you\ can|possible|you\ could)))*
     [\s.!?]*\Z""",
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 _FIRST = re.compile(r"([A-Za-z]+)(?:[ ]+([\w'’\"“$€£#*/.-]+))?")
 _ME = re.compile(r"\b(?:me|us|i|we|i['’]\w+)\b", re.IGNORECASE)

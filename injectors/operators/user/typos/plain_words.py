@@ -24,6 +24,7 @@ from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, BEHIND_VERB, SURE
 from crosswind.injectors.operators.user.typos.named_words import NamedWords, read_named_words
 from crosswind.injectors.operators.user.typos.word_lists import read_words
+from crosswind.injectors.text.caseless import CaselessPattern
 from crosswind.injectors.text.edits import touches
 from crosswind.injectors.text.entities import MEANING_WORDS, Span
 from crosswind.injectors.text.languages import Language
@@ -40,7 +41,7 @@ LISTED = frozenset({Language.EN, Language.DE, Language.ES, Language.FR, Language
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _EDGES = '.,;:!?()"“”«»…،؛؟¿¡'
-_BEFORE_TEXT = re.compile(
+_BEFORE_TEXT = CaselessPattern(
     r"""\b(?:about|answer(?:ing)?|ask(?:ing)?\ (?!me\b|us\b)|browse|called|caption|comment(?:ing)?|echo
     |entitled|explain(?:ing)?
       |for|google|inform(?:ing)?|keywords?|labell?ed|let\ (?!me\b|us\b)(?:[\w.’\'-]+\ ){1,3}know|listen
@@ -54,17 +55,16 @@ _BEFORE_TEXT = re.compile(
     |quel(?:le)?s?
       |comment|pourquoi|ce\ qu[ei'’]|sur|أين|كيف|متى|ما|عن|أن|ماذا|لماذا)\b"""
     r"""|[:=>]|[-–—]\ """,
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 """Words behind which a text may stand that a call needs as it is."""
-_ASKS = re.compile(
+_ASKS = CaselessPattern(
     r"(?:so |and |ok,? |hey,? )?[¿]?(?:what (?!is|are|was|were|would|do|does)|how|why|when|where|which|wo"
     r"|was|wie"
     r"|wann|warum|wer"
     r"|welche[rsnm]?|gibt es|dónde|qué|cómo|cuándo|cuáles?|cuánt[oa]s?|hay|où|quand|comment|pourquoi"
     r"|quel(?:le)?s?|qui"
-    r"|que|est-ce|combien|أين|كيف|متى|ما|ماذا|لماذا|كم)\b",
-    re.IGNORECASE,
+    r"|que|est-ce|combien|أين|كيف|متى|ما|ماذا|لماذا|كم)\b"
 )
 
 
@@ -80,7 +80,7 @@ _BULLET = re.compile(r"\s*(?:[-*•>#|]|\d{1,3}[.)])\s")
 _COLON = re.compile(r":(?!\d)")
 _COMMANDS = frozenset().union(*(read_words(f"commands.{one}") for one in ("de", "es", "fr", "ar")))
 _VERBS = "|".join(sorted(SURE | AMBIGUOUS | _COMMANDS))
-_REQUESTS = re.compile(
+_REQUESTS = CaselessPattern(
     rf"""\W*(?:(?:hi|hello|hey|ok(?:ay)?|so|and|then|now|also|well|please|kindly|thanks?|thank\ you|great
     |next|first
       |finally|additionally)\b[\s,!.]*)*
@@ -91,7 +91,7 @@ _REQUESTS = re.compile(
       |hallo|danke|hola|buen\w+|puede\w*|podr\w+|quier\w+|quisiera|necesito|me|gracias|bonjour|salut|je
       |j['’]\w+|peux|pouvez
       |pourr\w+|est-ce|merci|tu|vous|nous|هل|أ\w+|ا\w+|ممكن|مرحب\w+|من|لو|شكر\w+)\b""",
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 """How a sentence begins that asks, wants, greets or thanks."""
 
