@@ -16,8 +16,9 @@ from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.system_prompt import Instructions, find_instructions
 from crosswind.gateway.sessions.profiles import FAULT_SITES
 from crosswind.gateway.sessions.session import LiveSession
+from crosswind.gateway.sessions.tool_legs import LABEL, find_served
 from crosswind.gateway.sessions.turns import TurnPosition
-from crosswind.injectors.conversation import Site
+from crosswind.injectors.conversation import Site, ToolResult
 from crosswind.injectors.engine.faults import LinkDecision, decide_faults
 from crosswind.injectors.engine.messages import perturb_instructions, perturb_messages
 from crosswind.injectors.engine.resume import MessageNoise
@@ -67,6 +68,16 @@ def prompt_of(session: LiveSession, codec: Codec, request: Request) -> Instructi
     return find_instructions(request, codec.system_member) if concerned else None
 
 
+def _find_served(session: LiveSession, request: Request) -> frozenset[str]:
+    """The tools of a request that a tool leg serves."""
+    labels = session.record.labels
+    if not any(label.startswith(LABEL) for label in labels):
+        return frozenset()
+    conversation = request.conversation
+    called = {item.call.name for item in conversation.items if isinstance(item, ToolResult)}
+    return find_served(labels, called.union(tool.name for tool in conversation.tools))
+
+
 def decide(
     session: LiveSession, codec: Codec, request: Request, place: TurnPosition, now: Circumstances
 ) -> Decided:
@@ -77,9 +88,12 @@ def decide(
     """
     plan, ledger = session.plan, session.ledger
     allow_new = now.allow_new and not request.in_background
+    elsewhere = _find_served(session, request)
     conversation = plan, request.conversation, ledger.known
     walked = session.walks.before(*conversation)
-    texts = perturb_messages(*conversation, allow_new=allow_new, texts=now.texts, walked=walked)
+    texts = perturb_messages(
+        *conversation, allow_new=allow_new, texts=now.texts, walked=walked, elsewhere=elsewhere
+    )
     prompt = None
     if (found := prompt_of(session, codec, request)) is not None:
         text, new = perturb_instructions(
@@ -102,6 +116,7 @@ def decide(
             allow_new=allow_new,
             duplicates=now.duplicates,
             texts=now.texts,
+            elsewhere=elsewhere,
         )
     if not allow_new or plan.rules_by_site.keys().isdisjoint(FAULT_SITES):
         return Decided(texts, prompt, tools)

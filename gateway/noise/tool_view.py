@@ -87,9 +87,10 @@ def show_tools(
     allow_new: bool,
     duplicates: str,
     texts: Texts | None,
+    elsewhere: frozenset[str] = frozenset(),
 ) -> TurnTools | None:
     """Show the declared tools as before, or decide how. None: as the client declared them, and nothing has to
-    be mapped.
+    be mapped. Tools `elsewhere` are a tool leg's, and stay as declared.
     """
     tools = request.conversation.tools
     raw = request.frame.raw("tools")
@@ -105,6 +106,7 @@ def show_tools(
         allow_new=allow_new,
         turn=turn,
         texts=texts,
+        elsewhere=elsewhere,
     )
     view = TurnTools(mapping, shown, dict(ledger.answered))
     if constraints.choices > 1 or constraints.forced:

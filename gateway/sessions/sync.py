@@ -6,6 +6,7 @@ The store is the truth about what was shown and about a session's status; turns 
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import dataclass
 
 import structlog
@@ -15,6 +16,7 @@ from crosswind.gateway.sessions.leases import LeasesUnavailable, TurnLeases
 from crosswind.gateway.sessions.ledger import Ledger
 from crosswind.gateway.sessions.profiles import PROFILE, Profiles
 from crosswind.gateway.sessions.session import LiveSession
+from crosswind.gateway.sessions.tool_legs import LABEL
 from crosswind.gateway.sessions.turns import TurnPosition, TurnRequest
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Session, SessionState, TurnHead
@@ -117,3 +119,5 @@ def _settle(session: LiveSession, state: SessionState) -> None:
     quarantine = state.quarantine or record.quarantine
     if (record.status, record.noise_stopped, record.quarantine) != (state.status, stopped, quarantine):
         session.mark(status=state.status, noise_stopped=stopped, quarantine=quarantine)
+    if LABEL in state.labels and (labels := json.loads(state.labels)) != record.labels:
+        session.mark(labels=labels)

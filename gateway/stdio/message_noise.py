@@ -44,12 +44,15 @@ class LinkNoise:
         record: Callable[[Sequence[ToolEvent]], None],
         *,
         dry: bool = False,
+        serve: Callable[[frozenset[str]], None] = lambda _: None,
         end: Callable[[], None] = lambda: None,
     ) -> None:
+        """`serve` is told the tools before a client knows them; `end` is called last."""
         self._leg = leg
         self._link = McpLink(leg, name)
         self._record = record
         self._dry = dry
+        self._serve, self._served = serve, frozenset[str]()
         self._end = end
 
     @property
@@ -77,6 +80,9 @@ class LinkNoise:
     def _decide(self, ask: Callable[[], Decision]) -> Decision:
         try:
             decision = ask()
+            if (names := self._link.names) != self._served:
+                self._served = names
+                self._serve(names)
             if events := self._events():
                 self._record(events)
         except Exception as error:

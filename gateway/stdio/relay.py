@@ -57,6 +57,8 @@ class Relay:
         self._waiting: dict[int, tuple[threading.Timer, object, Callable[[], None]]] = {}
         """Messages that wait: the timer, the key of the call, and what is done then."""
         self._numbered = 0
+        self._delivering = False
+        """Whether a message of the server is on its way to the client."""
 
     def run(self) -> int:
         """Relay until the server has ended. Gives its exit status; that of a signal is negative.
@@ -74,7 +76,7 @@ class Relay:
         try:
             status = self._server.wait()
             written = -1
-            while down.is_alive() and written != self._client.written:
+            while down.is_alive() and (self._delivering or written != self._client.written):
                 written = self._client.written
                 down.join(_LAST_WORDS_S)
             self._flush()
@@ -119,6 +121,7 @@ class Relay:
 
     def _pass_down(self) -> None:
         for line in read_lines(self._server.stdout):
+            self._delivering = True
             noise = self._noise
             if noise is None or not noise.waits:
                 self._client.write(line)
@@ -126,6 +129,7 @@ class Relay:
                 with self._deciding:
                     decision = noise.from_server(line)
                 self._schedule(decision, partial(self._deliver, decision, line))
+            self._delivering = False
             if self._client.gone.is_set():
                 self._server.end()
                 return

@@ -101,6 +101,12 @@ class McpLink:
         """Whether a message of the server may concern noise."""
         return bool(self._pending)
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The tools that clients may know: the server's, and those of noise on their list."""
+        declared = (tool.name for tool in self._leg.tools_of(self._name))
+        return frozenset((*declared, *self._names.declared_of, *self._names.phantoms))
+
     def from_client(self, raw: bytes, now_us: int, *, scope: str = "", streaming: bool = False) -> Decision:
         """What to do with a message to the server."""
         try:

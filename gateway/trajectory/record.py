@@ -401,6 +401,8 @@ class SessionState:
     status: SessionStatus
     noise_stopped: bool
     quarantine: str | None
+    labels: str = ""
+    """JSON text: tool legs may have added some."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,14 +58,16 @@ def perturb_messages(
     allow_new: bool = True,
     texts: Texts | None = None,
     walked: WalkEnd | None = None,
+    elsewhere: frozenset[str] = frozenset(),
 ) -> MessageNoise:
     """The noise of the conversation under the plan.
 
     `known` is the session's ledger by anchor. With `allow_new` False nothing is injected that wasn't before;
     new items are still reported, as shown clean. Items that the upstream holds are as they were shown, or
     clean: they are not reported. `texts` are a model's, for operators that may have one write. `walked` is an
-    earlier walk with which this one begins. Pure; an operator that fails leaves the clean text and a
-    withheld injection.
+    earlier walk with which this one begins. Nothing new is decided on results of the tools named in
+    `elsewhere`: another leg perturbs them. Pure; an operator that fails leaves the clean text and a withheld
+    injection.
     """
     items, held = conversation.items, conversation.held
     if walked is None:
@@ -91,7 +93,8 @@ def perturb_messages(
         if shown is None and item.ref.message < held:
             certain, shown = False, _CLEAN
         elif shown is None:
-            if allow_new and rules:
+            served = isinstance(item, ToolResult) and item.call.name in elsewhere
+            if allow_new and rules and not served:
                 alone = part == 0 and not (at + 1 < len(items) and _same_message(item, items[at + 1]))
                 writer = writer or _TextNoise(plan, conversation, counters, texts)
                 decided = writer.perturb(at, item, rules, turn, part, tool_class, alone=alone)

@@ -39,13 +39,14 @@ def perturb_tools(
     allow_new: bool = True,
     turn: int = 0,
     texts: Texts | None = None,
+    elsewhere: frozenset[str] = frozenset(),
 ) -> ShownTools:
     """The tools as the policy is shown them.
 
     `known` is what the branch was shown for this list, else what it was shown last: a list with the same
     anchor comes out as it was, and of another one the tools that are known. With `allow_new` False new tools
     are shown clean, now and later. `turn` counts requests from 0, for schedules; `texts` are a model's, for
-    operators that may have one write. Pure.
+    operators that may have one write. Nothing new is decided on the tools named in `elsewhere`. Pure.
     """
     if not tools or not (Site.TOOL_SCHEMA in plan.rules_by_site or (known and known.decisions)):
         return ShownTools.clean(tools)
@@ -56,7 +57,7 @@ def perturb_tools(
     if any(tool_guard.too_deep(tool.parameters) for tool in tools):
         return ShownTools.clean(tools)  # Nobody could write it down.
     rules = list(plan.rules_by_site.get(Site.TOOL_SCHEMA, NO_RULES).values()) if allow_new else []
-    walk = _Walk(plan, rules, tools, constraints, known or ShownTools.clean(()), turn, texts)
+    walk = _Walk(plan, rules, tools, constraints, known or ShownTools.clean(()), turn, texts, elsewhere)
     shown = build_shown_tools(walk.perturb(), constraints)
     return replace(
         shown,
@@ -92,6 +93,7 @@ class _Walk:
     known: ShownTools
     turn: int
     texts: Texts | None
+    elsewhere: frozenset[str]
     decisions: list[Decision] = field(init=False)
     injections: list[Injection] = field(default_factory=list)
     _counters: dict[str, _Counter] = field(init=False)
@@ -134,6 +136,8 @@ class _Walk:
     ) -> Sequence[Decision]:
         """Let one rule act on one new tool. Gives the decision, if one stands."""
         rule, plan, name = active.rule, self.plan, row.declared.name
+        if name in self.elsewhere:
+            return ()
         counter = self._counters[rule.name]
         key = rule.key(plan, active.site.value)
         occasion = Occasion(counter.seen, self.turn, counter.injected, counter.last, key)

@@ -55,8 +55,10 @@ SELECT {DESTROYED_ANSWER.select()}, EXISTS (
 _STATE = """
 SELECT
   coalesce((SELECT id FROM turn WHERE turn.session = session.number ORDER BY id DESC LIMIT 1), 0),
-  status, noise_stopped, quarantine
+  status, noise_stopped, quarantine, labels_json
 FROM session WHERE session.id = ?"""
+_IN_ORDER = """ORDER BY turn_index, CASE WHEN turn_index < 0 THEN created_us ELSE attempt END, ordinal"""
+"""Of events: those outside turns by their time."""
 _OF = "(SELECT number FROM session WHERE session.id = ?)"
 _HEADS = f"""
 SELECT id, turn_index, attempt, parent, branch, received_key, response_id, request, idempotency,
@@ -164,9 +166,7 @@ def turns_of_responses(
 
 
 def events(connection: sqlite3.Connection, session_id: str) -> list[Event]:
-    return select(
-        connection, EVENT, f"WHERE session = {_OF} ORDER BY turn_index, attempt, ordinal", session_id
-    )
+    return select(connection, EVENT, f"WHERE session = {_OF} {_IN_ORDER}", session_id)
 
 
 def trajectory(connection: sqlite3.Connection, session_id: str) -> Trajectory | None:
@@ -240,8 +240,10 @@ def session_state(connection: sqlite3.Connection, session_id: str) -> SessionSta
     row = connection.execute(_STATE, (session_id,)).fetchone()
     if row is None:
         return None
-    newest, status, noise_stopped, quarantine = row
-    return SessionState(newest, SessionStatus(status), bool(noise_stopped), text(quarantine))
+    newest, status, noise_stopped, quarantine, labels = row
+    return SessionState(
+        newest, SessionStatus(status), bool(noise_stopped), text(quarantine), text(labels) or ""
+    )
 
 
 def names(connection: sqlite3.Connection, session_id: str) -> list[NameMap]:

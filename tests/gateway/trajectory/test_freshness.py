@@ -57,9 +57,9 @@ def test_turns_come_in_order_of_writing_whatever_their_index(store: SqliteStore)
 
 def test_a_state_says_what_befell_the_session(store: SqliteStore) -> None:
     store.write([rows.session()])
-    assert _state(store) == SessionState(0, SessionStatus.OPEN, False, None)
+    assert _state(store) == SessionState(0, SessionStatus.OPEN, False, None, "{}")
     store.write([SessionMarked("s", noise_stopped=True, quarantine="uncertain"), SessionClosed("s", 5)])
-    assert _state(store) == SessionState(0, SessionStatus.CLOSED, True, "uncertain")
+    assert _state(store) == SessionState(0, SessionStatus.CLOSED, True, "uncertain", "{}")
     store.write([SessionDeleted("s")])
     assert store.session_state("s") is None and store.session_state("unknown") is None
 

@@ -1,0 +1,140 @@
+"""Control routes for tool legs outside the gateway: they attach to a session, and deliver their events."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+from fastapi import APIRouter
+from msgspec.structs import replace
+from pydantic import BaseModel, Field
+
+from crosswind.gateway.control.access import Visiting, Visitor
+from crosswind.gateway.control.models import Body, Name
+from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.http.auth import Caller
+from crosswind.gateway.recorder.redaction import Redactor
+from crosswind.gateway.sessions.inference import SessionHints
+from crosswind.gateway.sessions.session import LiveSession, SessionClaim
+from crosswind.gateway.sessions.tool_legs import label_tools
+from crosswind.gateway.tools.events import ToolEvent, as_row
+from crosswind.gateway.trajectory.record import Event, SessionMarked
+
+if TYPE_CHECKING:
+    from crosswind.gateway.runtime import Gateway
+
+MOST_EVENTS = 1000
+"""In one request."""
+
+
+class AttachLeg(Body):
+    """A tool leg attaches to a session."""
+
+    link: Name
+    """The server's name."""
+    tools: Annotated[list[Name], Field(max_length=10_000)] | None = None
+    """The tools that it serves, which noise on the model's side leaves alone from now on. Leave it out as
+    long as they aren't known."""
+    profile: Name | None = None
+    """Of the session, if it isn't open yet."""
+
+
+class AttachedLeg(BaseModel):
+    session: str
+    plan: dict[str, Any]
+    """What the session gets."""
+    noise: bool
+    """Whether noise is switched on."""
+
+
+class DeliverEvents(Body):
+    """Events of a tool leg. One that came before is not stored again."""
+
+    events: Annotated[list[dict[str, Any]], Field(max_length=MOST_EVENTS)]
+
+
+class DeliveredEvents(BaseModel):
+    stored: int
+    noise: bool
+    """Whether noise is switched on."""
+
+
+def router(gateway: Gateway) -> APIRouter:
+    routes = APIRouter(prefix="/api/sessions", tags=["sessions"])
+
+    @routes.post("/{session_id}/tool-leg")
+    async def attach(session_id: str, body: AttachLeg, visitor: Visiting) -> AttachedLeg:
+        """Attach a tool leg to a session. One that nobody has opened yet is opened, as by a first request,
+        and its plan is frozen.
+        """
+        session = await _find(gateway, session_id, visitor, body.profile)
+        if body.tools is not None:
+            labels = label_tools(body.link, body.tools)
+            await gateway.acknowledge([session.record, SessionMarked(session_id, labels=labels)])
+            session.mark(labels={**session.record.labels, **labels})
+        else:
+            await gateway.acknowledge([session.record])
+        session.unwritten = False
+        noise = gateway.switch.enabled and not session.record.noise_stopped
+        return AttachedLeg(session=session_id, plan=session.plan.to_json(), noise=noise)
+
+    @routes.post("/{session_id}/tool-events")
+    async def deliver(session_id: str, body: DeliverEvents, visitor: Visiting) -> DeliveredEvents:
+        """Store events of a tool leg: calls, faults on the wire, attempts and recoveries."""
+        session = await _find(gateway, session_id, visitor, None)
+        redactor = gateway.data.proxy.redactor
+        rows = [_mask(as_row(_read(one, session_id)), redactor) for one in body.events]
+        known = {
+            (one.attempt, one.ordinal)
+            for one in await asyncio.to_thread(gateway.store.events, session_id)
+            if one.turn_index < 0
+        }
+        new = [row for row in rows if (row.attempt, row.ordinal) not in known]
+        await gateway.acknowledge([session.record, *new])
+        session.unwritten = False
+        noise = gateway.switch.enabled and not session.record.noise_stopped
+        return DeliveredEvents(stored=len(new), noise=noise)
+
+    return routes
+
+
+async def _find(gateway: Gateway, session_id: str, visitor: Visitor, profile: str | None) -> LiveSession:
+    """The session; one that nobody has opened yet is opened, if the configuration allows it."""
+    session = await gateway.sessions.get(session_id)
+    if session is None:
+        caller = Caller(tenant=visitor.tenant)
+        claim = SessionClaim(session_id, "path", caller, profile=profile)
+        session = (await gateway.sessions.find(claim, SessionHints())).session
+        session.type_choice = None  # Its plan is frozen here, before its first request is known.
+    if not visitor.sees(session.record):
+        raise ServiceError(
+            404,
+            f"unknown session {session_id!r}; list them with GET /api/sessions",
+            code="session_not_found",
+        )
+    return session
+
+
+def _read(data: Mapping[str, Any], session_id: str) -> ToolEvent:
+    try:
+        event = msgspec.convert({**data, "session": session_id}, ToolEvent)
+    except msgspec.ValidationError as error:
+        raise ServiceError(
+            400, f"events: {error}; send them as the relay wrote them", code="invalid"
+        ) from None
+    return event
+
+
+def _mask(row: Event, redactor: Redactor) -> Event:
+    mask = redactor.mask_text
+    raw = msgspec.json.encode(row.draw)
+    return replace(
+        row,
+        before=mask(row.before),
+        after=None if row.after is None else mask(row.after),
+        note=mask(row.note),
+        draw=row.draw if redactor.mask(raw) is raw else {"redacted": True, "link": row.draw["link"]},
+        tool=None if row.tool is None else redactor.mask_name(row.tool),
+    )

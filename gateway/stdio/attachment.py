@@ -1,0 +1,62 @@
+"""Attach the relay to a session of a gateway: its plan comes from there, and its events go there."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from crosswind.gateway.stdio.control_plane import ControlPlane, Unreachable
+from crosswind.injectors.engine.plan import Assignment, Plan, Seed, make_plan
+from crosswind.injectors.profiles.load import load
+
+_REQUEST_S, _RETRY_S = 2.0, 0.2
+
+
+class Attachment:
+    """A session of a gateway, and the plan that it gave it."""
+
+    def __init__(
+        self, control: ControlPlane, link: str, session: str | None, profile: str | None, patience_s: float
+    ) -> None:
+        """`patience_s` is how long to wait for a gateway that isn't there yet; then there is no noise. Raises
+        Refused where the gateway won't have the session."""
+        self._control, self._link = control, link
+        self.noise = True
+        """Whether noise is switched on there."""
+        given = self._open(session, profile, patience_s)
+        if given is None:
+            print(
+                f"crosswind mcp: {control.url} doesn't answer: no noise in this session; events wait",
+                file=sys.stderr,
+            )
+            self.session = session or f"mcp-{secrets.token_hex(8)}"
+            self.plan = make_plan(load("off"), Seed(0, self.session), Assignment("clean"))
+        else:
+            self.session = str(given["session"])
+            self.plan = Plan.from_json(given["plan"])
+            self.noise = bool(given["noise"])
+
+    def serve(self, tools: Iterable[str]) -> None:
+        """Tell the gateway which tools are served here: the model leg leaves them alone from now on."""
+        body = {"link": self._link, "tools": sorted(tools)}
+        try:
+            self.noise = bool(self._control.attach(self.session, body, _REQUEST_S)["noise"])
+        except (Unreachable, ValueError) as error:
+            print(f"crosswind mcp: the gateway doesn't know of these tools: {error}", file=sys.stderr)
+
+    def _open(self, session: str | None, profile: str | None, patience_s: float) -> dict[str, Any] | None:
+        """What the gateway says of the session; None: it doesn't answer."""
+        named = {} if profile is None else {"profile": profile}
+        until = time.monotonic() + patience_s
+        while True:
+            try:
+                if session is None:
+                    session = str(self._control.post("/api/sessions", named, _REQUEST_S)["id"])
+                return self._control.attach(session, {"link": self._link, **named}, _REQUEST_S)
+            except Unreachable:
+                if time.monotonic() > until:
+                    return None
+                time.sleep(_RETRY_S)

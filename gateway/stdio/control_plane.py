@@ -1,0 +1,60 @@
+"""Requests to a gateway's control plane, by the standard library: httpx takes long to import."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+
+class Unreachable(Exception):
+    """The control plane gave no answer, or one that asks to come again."""
+
+
+class Refused(ValueError):
+    """The control plane refused a request; to send it again would not help."""
+
+
+class ControlPlane:
+    """The control plane of one gateway."""
+
+    def __init__(self, url: str, key: str | None) -> None:
+        self.url = url.rstrip("/")
+        self._headers = {"content-type": "application/json"}
+        if key:
+            self._headers["authorization"] = f"Bearer {key}"
+        # A proxy for the world outside has no business with the gateway.
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def attach(self, session: str, body: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+        return self.post(f"/api/sessions/{quote(session, safe='')}/tool-leg", body, timeout_s)
+
+    def deliver(self, session: str, events: list[Any], timeout_s: float) -> dict[str, Any]:
+        path = f"/api/sessions/{quote(session, safe='')}/tool-events"
+        return self.post(path, {"events": events}, timeout_s)
+
+    def post(self, path: str, body: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+        """Raises Unreachable or Refused."""
+        data = json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, self._headers, method="POST")
+        try:
+            with self._opener.open(request, timeout=timeout_s) as answer:
+                return dict(json.load(answer))
+        except urllib.error.HTTPError as error:
+            said = _read_message(error.read())
+            if error.code >= 500 or error.code == 429:
+                raise Unreachable(f"{self.url} answered {error.code}: {said}") from error
+            raise Refused(f"{self.url} refused {path}: {said}") from error
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise Unreachable(f"{self.url}: {error}") from error
+
+
+def _read_message(body: bytes) -> str:
+    try:
+        return str(json.loads(body)["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return body[:200].decode("utf-8", "replace")

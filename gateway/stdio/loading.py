@@ -1,0 +1,109 @@
+"""Make the noise that a relay's flags ask for: by itself, or as part of a gateway's session."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from crosswind.gateway.errors import ConfigurationError
+from crosswind.gateway.stdio.attachment import Attachment
+from crosswind.gateway.stdio.control_plane import ControlPlane
+from crosswind.gateway.stdio.message_noise import EventFile, LinkNoise
+from crosswind.gateway.stdio.spool import Spool, default_folder
+from crosswind.gateway.tools.events import ToolEvent
+from crosswind.gateway.tools.leg import ToolLeg
+from crosswind.injectors.engine.plan import Plan, Seed, make_plan
+from crosswind.injectors.profiles import load as profiles
+from crosswind.injectors.targets import ToolClass
+
+_LAST_S = 1.5
+"""How long the relay stays to send its last events: clients kill it after two seconds."""
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What the flags ask for."""
+
+    profile: str | None
+    seed: int
+    session: str | None
+    link: str
+    events: Path | None
+    read_only: tuple[str, ...]
+    may_repeat: tuple[str, ...]
+    dry_run: bool
+    patience_s: float
+
+
+def load_noise(wanted: Wanted, control_url: str | None, key: str | None) -> LinkNoise:
+    """The noise on a server's messages. Raises ValueError or OSError where it can't be as it is asked for."""
+    file = None if wanted.events is None else EventFile(wanted.events)
+    if control_url is None:
+        return _make_alone(wanted, file)
+    return _make_attached(wanted, file, ControlPlane(control_url, key))
+
+
+def _warm(plan: Plan) -> None:
+    """Read the words and patterns that the plan's rules need, before a call waits for them."""
+    if plan.rules:
+        leg = ToolLeg(plan, "warm", "warm")
+        begun = leg.begin("warm", "warm", "{}", 0)
+        if begun.failure is not None:
+            begun = leg.begin("warm", "warm", "{}", 0)
+        leg.finish(begun, ['{"warm": 1}'], 0)
+
+
+def _make_alone(wanted: Wanted, file: EventFile | None) -> LinkNoise:
+    session = wanted.session or "session"
+    plan = _make_plan(wanted, session)
+    _warm(plan)
+    leg = ToolLeg(plan, session, secrets.token_hex(6), may_repeat=wanted.may_repeat)
+
+    def record(events: Sequence[ToolEvent]) -> None:
+        if file is not None:
+            file.add(events)
+
+    return LinkNoise(leg, wanted.link, record, dry=wanted.dry_run)
+
+
+def _make_attached(wanted: Wanted, file: EventFile | None, control: ControlPlane) -> LinkNoise:
+    joined = Attachment(control, wanted.link, wanted.session, wanted.profile, wanted.patience_s)
+    _warm(joined.plan)
+    leg_id = secrets.token_hex(6)
+    leg = ToolLeg(joined.plan, joined.session, leg_id, may_repeat=wanted.may_repeat, enabled=joined.noise)
+
+    def set_noise(enabled: bool) -> None:
+        leg.enabled = enabled and not spool.full
+
+    spool = Spool(default_folder(), leg_id, control, joined.session, on_noise=set_noise)
+
+    def record(events: Sequence[ToolEvent]) -> None:
+        spool.add(events)
+        if spool.full:
+            leg.enabled = False
+        if file is not None:
+            file.add(events)
+
+    def serve(tools: frozenset[str]) -> None:
+        joined.serve(tools)
+        set_noise(joined.noise)
+
+    return LinkNoise(
+        leg, wanted.link, record, dry=wanted.dry_run, serve=serve, end=lambda: spool.close(_LAST_S)
+    )
+
+
+def _make_plan(wanted: Wanted, session: str) -> Plan:
+    name = wanted.profile or "off"
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml") or path.is_file():
+        try:
+            found = profiles.parse(path.read_text(encoding="utf-8"), name)
+        except OSError as error:
+            raise ConfigurationError(f"{name}: {error.strerror}: name a file that can be read") from error
+    else:
+        found = profiles.load(name)
+    tables = [dict.fromkeys(wanted.read_only, ToolClass.READ_ONLY)]
+    return make_plan(found, Seed(wanted.seed, session), tool_classes=tables)

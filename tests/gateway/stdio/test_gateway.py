@@ -1,0 +1,135 @@
+"""The relay in a gateway's session: one plan, one record, and each tool perturbed on one leg only."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.gateway.servers import Running, answer, gateway, plain, upstream, wait_until
+from tests.gateway.stdio.play import answers, call, relayed, request
+
+SERVER = [
+    sys.executable,
+    "-c",
+    """
+import json, sys
+tool = {"name": "place_order", "description": "Place an order.", "inputSchema": {"type": "object"}}
+for line in sys.stdin:
+    one = json.loads(line)
+    result = {"content": [{"type": "text", "text": "Order 7 was placed."}]}
+    if one["method"] == "tools/list":
+        result = {"tools": [tool]}
+    print(json.dumps({"jsonrpc": "2.0", "id": one["id"], "result": result}), flush=True)
+""",
+]
+NOISE = """
+name: n
+tool_classes: {place_order: idempotent}
+rules: [{operator: tool.server_error, severity: 1}, {operator: tool.redundant, severity: 1}]
+"""
+LIST = request(0, "tools/list")
+ORDER = [call(1, "place_order", id=7), call(2, "place_order", id=7)]
+CALLED = {"name": "mcp__shop__place_order", "arguments": "{}"}
+HISTORY = [
+    {"role": "user", "content": "Place order 7."},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {
+                "id": "c1",
+                "type": "function",
+                "function": {"name": "mcp__shop__place_order", "arguments": "{}"},
+            }
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": '{"state": "placed", "order": "A-7"}'},
+]
+
+
+async def relay(tmp_path: Path, control: str, *messages: Any, flags: tuple[str, ...] = ()) -> bytes:
+    """What a client gets that sends these messages and leaves."""
+    command = relayed(SERVER, "--control", control, "--name", "shop", *flags)
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env={"XDG_STATE_HOME": str(tmp_path), "PYTHONPATH": ":".join(sys.path)},
+    )
+    said, _ = await process.communicate(b"".join(json.dumps(one).encode() + b"\n" for one in messages))
+    assert process.returncode == 0
+    return said
+
+
+async def stored(running: Running, session: str) -> list[dict[str, Any]]:
+    await running.flush()
+    return (await running.api("GET", f"/api/sessions/{session}/events")).json()["events"]
+
+
+def outcomes(events: list[dict[str, Any]]) -> list[tuple[int, str]]:
+    return [(one["attempt"], one["draw"]["outcome"]) for one in events if one["operator"] == "call"]
+
+
+async def test_a_fault_on_the_wire_and_the_recovery_are_in_the_sessions_record(tmp_path: Path) -> None:
+    async with upstream() as provider, gateway(tmp_path, provider, noise=NOISE) as running:
+        session = (await running.api("POST", "/api/sessions", {})).json()["id"]
+        said = answers(await relay(tmp_path, running.control, LIST, *ORDER, flags=("--session", session)))
+        assert said[1]["result"]["isError"]
+        assert "isError" not in said[2]["result"]
+        events = await stored(running, session)
+        assert outcomes(events) == [(0, "injected"), (1, "answered")]
+        assert [one["created"] for one in events] == sorted(one["created"] for one in events)
+        dose = (await running.api("GET", f"/api/sessions/{session}/dose")).json()
+        assert dose["exposure"] == "exposed"
+        assert not list((tmp_path / "crosswind" / "tool-events").glob("*.jsonl"))
+
+
+async def test_the_model_leg_leaves_alone_what_the_tool_leg_serves(tmp_path: Path) -> None:
+    async with upstream(plain(answer())) as provider, gateway(tmp_path, provider, noise=NOISE) as running:
+        for attached in (False, True):
+            session = (await running.api("POST", "/api/sessions", {})).json()["id"]
+            if attached:
+                await relay(tmp_path, running.control, LIST, flags=("--session", session))
+            body = {"model": "tiny", "messages": HISTORY}
+            assert (await running.chat(body, session)).status_code == 200
+            events = [one for one in await stored(running, session) if one["turn_index"] >= 0]
+            assert (not any(one["after"] for one in events)) is attached
+
+
+async def test_a_session_that_nobody_opened_is_opened_by_its_name(tmp_path: Path) -> None:
+    async with upstream() as provider, gateway(tmp_path, provider, noise=NOISE) as running:
+        await relay(tmp_path, running.control, LIST, *ORDER, flags=("--session", "mine"))
+        assert (await running.chat({"model": "tiny", "messages": HISTORY[:1]}, "mine")).status_code == 200
+        [found] = await running.sessions()
+        assert found["id"] == "mine"
+        assert len(outcomes(await stored(running, "mine"))) == 2
+
+
+async def test_events_of_a_gateway_that_is_down_wait_and_come_once(tmp_path: Path) -> None:
+    spool = tmp_path / "crosswind" / "tool-events"
+    async with upstream() as provider:
+        async with gateway(tmp_path, provider, noise=NOISE) as running:
+            control = running.control
+        flags = ("--session", "mine", "--wait", "0")
+        said = answers(await relay(tmp_path, control, *ORDER, flags=flags))
+        assert not any("isError" in one["result"] for one in said.values()), "there is no plan"
+        [left] = spool.glob("*.jsonl")
+        async with gateway(tmp_path, provider, noise=NOISE) as running:
+            # It has another port in this test.
+            kept = left.read_bytes().replace(control.encode(), running.control.encode())
+            for _ in range(2):
+                left.write_bytes(kept)
+                await relay(tmp_path, running.control, LIST, flags=("--session", "other"))
+                await wait_until(lambda: not list(spool.glob("*.jsonl")))
+                assert outcomes(await stored(running, "mine")) == [(0, "answered"), (0, "answered")]
+
+
+async def test_what_the_control_plane_refuses_is_told(tmp_path: Path) -> None:
+    async with upstream() as provider, gateway(tmp_path, provider, noise=NOISE) as running:
+        wrong = {"events": [{"id": 5}]}
+        refused = await running.api("POST", "/api/sessions/mine/tool-events", wrong)
+        assert refused.status_code == 400
+        assert "events" in refused.json()["error"]["message"]
