@@ -17,6 +17,7 @@ SECTIONS = {
     "Serve": {
         "serve": "Put the gateway in front of a model server.",
         "config": "Print the effective configuration.",
+        "http": "Put noise on HTTP tools, by a forward proxy.",
         "doctor": "Check configuration, store and upstreams.",
         "mcp": "Put noise between a client and an MCP server.",
         "demo": "Play the whole loop: serve, train, report.",

@@ -115,6 +115,11 @@ class HttpRules:
     def __bool__(self) -> bool:
         return bool(self._rules) or self.infer
 
+    def concern(self, host: str) -> bool:
+        """Whether a request to this host may be a call; the port is with it where that isn't the scheme's."""
+        hosts = {rule.host for _, _, rule in self._rules}
+        return self.infer or any(fnmatchcase(host.lower(), one.lower()) for one in hosts)
+
     def find(self, method: str, url: str) -> Found | None:
         """The rule that fits, for a URL, or for a path with its query where all rules are for any host."""
         parts = urlsplit(url)
