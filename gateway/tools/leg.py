@@ -202,7 +202,14 @@ class ToolLeg:
             return None
         call = begun.call
         noisy = self._noise.change_result(
-            call, self.tools_of(call.link), call.index, text, number, alone=False, accept=accept
+            call,
+            self.tools_of(call.link),
+            call.index,
+            text,
+            number,
+            alone=False,
+            accept=accept,
+            tried=begun.tried,
         )
         self._record(call, noisy, now_us)
         return noisy.text

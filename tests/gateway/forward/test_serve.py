@@ -1,0 +1,190 @@
+"""`crosswind http serve` between httpx and an API."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.gateway.forward.api import ENCODERS, ITEMS, LARGE
+from tests.gateway.forward.conftest import Proxy, Served, write_profile
+
+Serve = Callable[..., Proxy]
+
+
+def client(proxy: Proxy, **settings: Any) -> httpx.Client:
+    trust = ssl.create_default_context(cafile=str(proxy.authority))
+    return httpx.Client(proxy=proxy.url, verify=trust, trust_env=False, **settings)
+
+
+def outcomes(proxy: Proxy) -> list[str]:
+    return [one["draw"]["outcome"] for one in proxy.read_events() if one["operator"] == "call"]
+
+
+def test_without_noise_every_body_is_as_the_api_sent_it(serve: Serve, api: Served) -> None:
+    proxy = serve()
+    with client(proxy) as through, httpx.Client(verify=False, trust_env=False) as direct:
+        for base in (api.url, api.secure_url):
+            for path in ("/a", *(f"/encoded/{one}" for one in ENCODERS), "/chunked", "/events", "/missing"):
+                with through.stream("GET", base + path) as ours, direct.stream("GET", base + path) as theirs:
+                    assert ours.status_code == theirs.status_code
+                    assert b"".join(ours.iter_raw()) == b"".join(theirs.iter_raw())
+                    assert _headers(ours) == _headers(theirs)
+            assert through.get(f"{base}/large").content == LARGE
+            assert through.post(f"{base}/orders", json={"n": 1}).json()["state"] == "paid"
+    assert len(api.api.orders) == 2
+    assert all("proxy-authorization" not in headers for _, _, headers, _ in api.api.seen)
+    assert set(outcomes(proxy)) == {"answered", "tool_error"}
+
+
+def _headers(answer: httpx.Response) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in answer.headers.multi_items() if name != "date"]
+
+
+def test_a_call_fails_before_it_is_delivered_and_the_same_call_made_again_passes(
+    serve: Serve, api: Served, tmp_path: Path
+) -> None:
+    proxy = serve("--profile", write_profile(tmp_path, {"operator": "tool.timeout", "severity": 1.0}))
+    with client(proxy) as through:
+        failed = through.post(f"{api.secure_url}/orders", json={"sum": 5})
+        assert failed.status_code == 504 and not api.api.orders
+        assert failed.headers["content-type"] == "application/json"
+        assert through.post(f"{api.secure_url}/orders", json={"sum": 5}).json()["state"] == "paid"
+    assert api.api.orders == [{"sum": 5}]
+    assert outcomes(proxy) == ["injected", "answered"]
+    ended = [one for one in proxy.read_events() if one["operator"] == "call"]
+    assert ended[1]["attempt"] == 1 and ended[1]["draw"]["recovered"] is True
+    assert {one["session"] for one in ended} == {"s1"}
+
+
+@pytest.mark.parametrize("path", ["/a", *(f"/encoded/{one}" for one in ENCODERS), "/chunked"])
+def test_a_result_is_changed_in_whatever_encoding_it_comes(
+    serve: Serve, api: Served, tmp_path: Path, path: str
+) -> None:
+    proxy = serve("--profile", write_profile(tmp_path, {"operator": "tool.redundant", "severity": 1.0}))
+    with client(proxy) as through:
+        answer = through.get(api.url + path)
+    assert answer.status_code == 200 and "etag" not in answer.headers
+    assert answer.text != json.dumps(ITEMS)
+    assert ITEMS["items"][3]["title"] in answer.text
+    encoding = path.rpartition("/")[2]
+    assert answer.headers.get("content-encoding") == (encoding if path.startswith("/encoded") else None)
+
+
+def test_events_of_a_stream_are_changed_one_by_one(serve: Serve, api: Served, tmp_path: Path) -> None:
+    proxy = serve("--profile", write_profile(tmp_path, {"operator": "tool.redundant", "severity": 1.0}))
+    with client(proxy) as through:
+        text = through.get(f"{api.url}/events").text
+    events = text.removesuffix("\n\n").split("\n\n")
+    assert len(events) == 5
+    for number, event in enumerate(events):
+        name, event_id, data = event.split("\n", 2)
+        assert (name, event_id) == ("event: item", f"id: {number}")
+        changed = "\n".join(line.removeprefix("data: ") for line in data.split("\n"))
+        assert f"Blue lamp number {number}" in changed
+    assert any("data: " + json.dumps({"title": f"Blue lamp number {n}"}) not in events[n] for n in range(5))
+
+
+def test_an_answer_that_no_rule_is_for_is_not_held(serve: Serve, api: Served, tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("- {tool: order, method: POST, path: /orders}\n")
+    profile = write_profile(tmp_path, {"operator": "tool.timeout", "severity": 1.0})
+    proxy = serve("--profile", profile, "--rules", rules)
+    with client(proxy) as through:
+        assert through.get(f"{api.url}/a").status_code == 200
+        assert through.get(f"{api.url}/large").content == LARGE
+        assert through.post(f"{api.url}/orders", json={}).status_code == 504
+    assert [one["tool"] for one in proxy.read_events()] == ["order"] * 2
+    assert "3 requests came through (python-httpx 3): 1 calls of tools, 1 with noise" in proxy.said()
+
+
+def test_an_answer_is_cut_after_its_call_was_carried_out_only_by_opt_in(
+    serve: Serve, api: Served, tmp_path: Path
+) -> None:
+    profile = write_profile(tmp_path, {"operator": "transport.truncated_body", "severity": 1.0})
+    proxy = serve("--profile", profile, "--may-repeat", "post_orders")
+    with client(proxy) as through:
+        with pytest.raises(httpx.RemoteProtocolError):
+            through.post(f"{api.url}/orders", json={"sum": 1})
+        assert through.get(f"{api.url}/a").json()["path"] == "/a"
+    assert api.api.orders == [{"sum": 1}]
+
+
+def test_a_connection_is_reset_before_the_call_is_delivered(
+    serve: Serve, api: Served, tmp_path: Path
+) -> None:
+    profile = write_profile(tmp_path, {"operator": "transport.reset", "severity": 1.0})
+    proxy = serve("--profile", profile, "--may-repeat", "post_orders")
+    with client(proxy) as through:
+        with pytest.raises(httpx.TransportError):
+            through.post(f"{api.secure_url}/orders", json={"sum": 2})
+        for _ in range(3):
+            if (answer := _try(through, api)) is not None:
+                break
+    assert answer is not None and answer.json()["state"] == "paid"
+
+
+def _try(through: httpx.Client, api: Served) -> httpx.Response | None:
+    try:
+        return through.post(f"{api.secure_url}/orders", json={"sum": 2})
+    except httpx.TransportError:
+        return None
+
+
+def test_a_duplicated_delivery_needs_an_opt_in(serve: Serve, api: Served, tmp_path: Path) -> None:
+    profile = write_profile(tmp_path, {"operator": "transport.duplicated_delivery", "severity": 1.0})
+    proxy = serve("--profile", profile, "--may-repeat", "post_orders")
+    with client(proxy) as through:
+        for number in range(3):
+            assert through.post(f"{api.url}/orders", json={"sum": number}).status_code == 200
+            assert through.get(f"{api.url}/a?n={number}").status_code == 200
+    counted = [sum(one == {"sum": number} for one in api.api.orders) for number in range(3)]
+    assert max(counted) == 2 and all(one in (1, 2) for one in counted)
+    assert sum(method == "GET" for method, *_ in api.api.seen) == 3
+
+
+def test_a_client_names_its_session_by_credentials_and_is_asked_for_them(serve: Serve, api: Served) -> None:
+    proxy = serve()
+    address = proxy.url.rpartition("@")[2]
+    trust = ssl.create_default_context(cafile=str(proxy.authority))
+    with httpx.Client(proxy=f"http://{address}", verify=trust, trust_env=False) as nameless:
+        assert nameless.get(f"{api.url}/a").status_code == 407
+        with pytest.raises(httpx.ProxyError, match="407"):
+            nameless.get(f"{api.secure_url}/a")
+    for name in ("one", "two"):
+        with httpx.Client(proxy=f"http://{name}:x@{address}", verify=trust, trust_env=False) as named:
+            assert named.get(f"{api.secure_url}/a").status_code == 200
+    assert [one["session"] for one in proxy.read_events()] == ["one", "two"]
+
+
+def test_in_reverse_mode_a_header_names_the_session(serve: Serve, api: Served) -> None:
+    proxy = serve("--session", "other")
+    with httpx.Client(trust_env=False) as plain:
+        headers = {"x-crosswind-session": "mine", "authorization": "Bearer k"}
+        assert plain.get(f"{proxy.reverse}/a", headers=headers).json()["path"] == "/a"
+        assert plain.get(f"{proxy.reverse}/b").json()["path"] == "/b"
+    assert [one["session"] for one in proxy.read_events()] == ["mine", "other"]
+    assert api.api.seen[0][2]["authorization"] == "Bearer k"
+    assert "x-crosswind-session" not in api.api.seen[0][2]
+
+
+def test_an_api_that_is_down_is_the_apis_own_failure(serve: Serve, api: Served) -> None:
+    proxy = serve()
+    with client(proxy) as through:
+        assert through.get("http://127.0.0.1:9/a").status_code == 502
+    assert outcomes(proxy) == ["unanswered"]
+
+
+def test_a_dry_run_changes_nothing_and_says_what_it_would_have(
+    serve: Serve, api: Served, tmp_path: Path
+) -> None:
+    profile = write_profile(tmp_path, {"operator": "tool.timeout", "severity": 1.0})
+    proxy = serve("--profile", profile, "--dry-run")
+    with client(proxy) as through:
+        assert through.get(f"{api.url}/a").status_code == 200
+    assert proxy.read_events()[0]["note"].startswith("Dry run, nothing was done")
