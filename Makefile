@@ -25,7 +25,7 @@ CHECKED := tests/injectors tests/public tests/differential tests/gateway/noise t
   tests/gateway/sessions tests/gateway/turn tests/gateway/trajectory/test_recorded_stores.py tests/gateway/trajectory/test_store.py tests/gateway/trajectory/contract
 NODE   := tests/clients/node/node_modules/.package-lock.json
 
-.PHONY: demo check test test-all lint format warmup bench-store bench-gateway bench-engine bench-soak attack clients clients-elsewhere vllm catalogue bench-noise noise-quality tool-servers clean
+.PHONY: demo check test test-all lint format warmup bench-store bench-gateway bench-engine bench-soak attack clients clients-elsewhere vllm catalogue bench-noise noise-quality tool-servers mitmproxy clean
 
 # With ENGINE=vllm real vLLM serves the policy, in the environment that `make vllm` makes.
 demo: $(READY) $(if $(filter vllm,$(ENGINE)),vllm)
@@ -137,7 +137,11 @@ $(LITELLM)/.ready:
 	$(LITELLM)/bin/python -m pip install --quiet "litellm[proxy]==1.106.2"
 	@touch $@
 
-tool-servers: $(MCP)/.ready $(MCP_SERVERS)
+tool-servers: $(MCP)/.ready $(MCP_SERVERS) mitmproxy
+
+# Where mitmproxy can't be installed, its tests are skipped, and say so.
+mitmproxy: $(READY)
+	-@$(BIN)/python -m crosswind.gateway.forward.environment
 
 $(MCP)/.ready: tests/gateway/stdio/requirements.txt
 	"$(PYTHON)" -m venv $(MCP)

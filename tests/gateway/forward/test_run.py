@@ -95,12 +95,18 @@ def test_a_signal_reaches_the_command_and_a_kill_leaves_no_process(api: Served, 
 
 
 def _descendants(pid: int) -> list[int]:
-    listed = subprocess.run(["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True, check=True)
-    pairs = [tuple(map(int, line.split())) for line in listed.stdout.splitlines()]
+    pairs = [(int(one.parent.name), _parent(one)) for one in Path("/proc").glob("[0-9]*/stat")]
     found = [pid]
     for _ in range(5):
         found += [child for child, parent in pairs if parent in found and child not in found]
     return found[1:]
+
+
+def _parent(stat: Path) -> int:
+    try:
+        return int(stat.read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
 
 
 def _runs(pid: int) -> bool:
