@@ -59,8 +59,8 @@ def _read(path: str | None) -> bytes:
         return b""
 
 
-def child_paths(paths: list[str], package: str) -> str:
+def child_paths(paths: list[str]) -> str:
     """Where mitmproxy's process finds our packages: behind its own."""
-    own = str(Path(package).parent.parent)
+    own = str(Path(__file__).parents[3])
     ours = [path for path in paths if "site-packages" in path or "dist-packages" in path]
     return os.pathsep.join(dict.fromkeys((own, *ours)))

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import msgspec
 
-import crosswind
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.forward.client_environment import child_paths, trusted, write_bundles
 from crosswind.gateway.forward.environment import MitmproxyEnvironment
@@ -186,6 +185,6 @@ class MitmProxy:
 
 def _environment(settings: Path) -> dict[str, str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    environment["CROSSWIND_FORWARD_PATHS"] = child_paths(sys.path, str(crosswind.__file__))
+    environment["CROSSWIND_FORWARD_PATHS"] = child_paths(sys.path)
     environment["CROSSWIND_FORWARD_SETTINGS"] = str(settings)
     return environment
