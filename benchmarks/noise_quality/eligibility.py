@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.noise_quality.detectors import WORD
+from crosswind.studies.detectors import WORD
 
 if TYPE_CHECKING:
     from benchmarks.noise_quality.samples import Value

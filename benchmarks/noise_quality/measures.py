@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from benchmarks.noise_quality.application import Offer, Outcome, perturb
-from benchmarks.noise_quality.detectors import (
+from benchmarks.noise_quality.doses import plan_of
+from benchmarks.noise_quality.eligibility import is_eligible, occurs
+from crosswind.injectors.conversation import Site
+from crosswind.simulators.benchmark.metrics import wilson
+from crosswind.studies.detectors import (
     Detection,
     Labelled,
     detect_by_phrases,
     detect_by_regression,
 )
-from benchmarks.noise_quality.doses import plan_of
-from benchmarks.noise_quality.eligibility import is_eligible, occurs
-from crosswind.injectors.conversation import Site
-from crosswind.simulators.benchmark.metrics import wilson
 
 MOST = 500
 """Texts of a label and half that a detector gets."""

@@ -162,12 +162,16 @@ def shuffle_entries(
     from those that are left."""
     if not entries:
         return rng.shuffled(named)
-    keys = {name: rng.exponential(1 / weigh(_PACK_VERSION.sub("", name), entries)) for name, _ in named}
+    keys = {name: rng.exponential(1 / weigh(without_version(name), entries)) for name, _ in named}
     return sorted(named, key=lambda one: keys[one[0]])
 
 
+def without_version(name: str) -> str:
+    """An entry's name without its pack's version, which a new one of the pack keeps."""
+    return _PACK_VERSION.sub("", name)
+
+
 _PACK_VERSION = re.compile(r"@\d+")
-"""In an entry's name: a new version keeps the names of the entries that it keeps."""
 
 
 def _fits(entry: Entry, setting: Setting, slots: frozenset[str], type: ValueType | None) -> bool:

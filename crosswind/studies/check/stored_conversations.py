@@ -18,11 +18,11 @@ def read_stored_conversations(store: Store, limit: int) -> Iterator[RecordedConv
     """The longest conversation of each of the newest sessions, as its agent sent it."""
     for session in store.sessions(limit=limit):
         trajectory = store.trajectory(session.id)
-        if trajectory is not None and (found := _longest(trajectory)) is not None:
+        if trajectory is not None and (found := read_longest(trajectory)) is not None:
             yield found
 
 
-def _longest(trajectory: Trajectory) -> RecordedConversation | None:
+def read_longest(trajectory: Trajectory) -> RecordedConversation | None:
     """The conversation of the turn with the most in it."""
     plan = Plan.from_json(trajectory.session.plan)
     live = LiveSession(trajectory.session, plan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -11,8 +11,10 @@ from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.identity import digest
 from crosswind.injectors.operator import Registered
+from crosswind.injectors.profiles.load import Compose, Profile
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.wording import all_written_forms
+from crosswind.studies.evolve.entries import EntryPool
 
 SEVERITIES = tuple(step / 20 for step in range(1, 21))
 CHANCES = (1.0, 0.8, 0.65, 0.5, 0.35, 0.25, 0.15, 0.1)
@@ -26,7 +28,7 @@ SCHEDULES: tuple[Mapping[str, Any], ...] = (
 )
 WEIGHTS = (1, 2, 3)
 ALL_OF, ONE_OF = "all_of", "one_of"
-MOST = 4
+MOST = 10
 """Rules of one candidate."""
 
 CONTENT = (Site.USER_TEXT, Site.TOOL_SCHEMA, Site.TOOL_RESULT)
@@ -45,6 +47,8 @@ class Gene:
     """Which of SCHEDULES."""
     options: tuple[tuple[str, Any], ...] = ()
     prompt: str = ""
+    entries: tuple[tuple[str, float], ...] = ()
+    """Weights of pack entries, where they aren't 1."""
 
     def rule(self, compose: str) -> dict[str, Any]:
         """The rule as a profile's YAML has it."""
@@ -54,7 +58,12 @@ class Gene:
         rule: dict[str, Any] = {"operator": self.operator, "severity": self.severity}
         if compose == ONE_OF and self.weight != 1:
             rule["weight"] = self.weight
-        more = {"when": when, "options": dict(self.options), "prompt": self.prompt}
+        more = {
+            "when": when,
+            "options": dict(self.options),
+            "prompt": self.prompt,
+            "entries": dict(self.entries),
+        }
         return rule | {name: value for name, value in more.items() if value}
 
 
@@ -71,6 +80,23 @@ class Candidate:
         unique = {gene.operator: gene for gene in genes}
         kept = sorted(list(unique.values())[-MOST:], key=lambda gene: gene.operator)
         return cls(compose if len(kept) > 1 else ALL_OF, tuple(kept))
+
+    @classmethod
+    def of_profile(cls, profile: Profile) -> Candidate:
+        """What of a profile is searched: its operators with severities, weights and options."""
+        genes = [
+            Gene(
+                rule.operator,
+                min(SEVERITIES, key=lambda one: abs(one - (rule.severity or profile.levels[-1]))),
+                weight=max(1, round(rule.weight)),
+                options=tuple(sorted(rule.options.items())),
+                prompt=rule.prompt,
+                entries=tuple(sorted(rule.entries.items())),
+            )
+            for rule in profile.rules
+            if registry.operators()[rule.operator].site in CONTENT
+        ]
+        return cls.of(ONE_OF if profile.compose is Compose.ONE_OF else ALL_OF, genes)
 
     def body(self) -> dict[str, Any]:
         """What a profile says of it."""
@@ -94,9 +120,13 @@ class Space:
     severity: float
     prompts: bool = False
     """Whether a model writes for the operators that have a written form."""
+    entries: EntryPool = field(default_factory=EntryPool)
+    """The pack entries that the operators draw."""
 
     @classmethod
-    def of(cls, patterns: Sequence[str], severity: float, prompts: bool = False) -> Space:
+    def of(
+        cls, patterns: Sequence[str], severity: float, prompts: bool = False, entries: EntryPool | None = None
+    ) -> Space:
         """All operators on content whose name matches a pattern. ValueError where none does."""
         found = tuple(
             name
@@ -108,7 +138,8 @@ class Space:
                 f"no operator on users' texts, tools or results matches {', '.join(patterns)!r}; "
                 "`crosswind noise list` names those there are"
             )
-        return cls(found, min(SEVERITIES, key=lambda one: abs(one - severity)), prompts)
+        nearest = min(SEVERITIES, key=lambda one: abs(one - severity))
+        return cls(found, nearest, prompts, entries or EntryPool())
 
     def gene(self, operator: str) -> Gene:
         """A gene of that operator as the search begins with it."""
@@ -162,26 +193,6 @@ def cross(one: Candidate, other: Candidate, rng: SeededRandom) -> Candidate:
     return Candidate.of(rng.choice((one.compose, other.compose)), kept)
 
 
-def thin(parent: Candidate, factor: float) -> Candidate:
-    """The parent acting more rarely: every rule's chance times the factor, rounded down to CHANCES."""
-
-    def rarer(gene: Gene) -> Gene:
-        below = [chance for chance in CHANCES if chance <= gene.chance * factor]
-        return replace(gene, chance=max(below, default=CHANCES[-1]))
-
-    return Candidate.of(parent.compose, map(rarer, parent.genes))
-
-
-def weaken(parent: Candidate, factor: float) -> Candidate:
-    """The parent acting as often and less hard: every severity times the factor, rounded down."""
-
-    def weaker(gene: Gene) -> Gene:
-        below = [severity for severity in SEVERITIES if severity <= gene.severity * factor]
-        return replace(gene, severity=max(below, default=SEVERITIES[0]))
-
-    return Candidate.of(parent.compose, map(weaker, parent.genes))
-
-
 def _replace_gene(parent: Candidate, gene: Gene, instead: Gene) -> Candidate:
     return Candidate.of(parent.compose, [instead if one is gene else one for one in parent.genes])
 
@@ -214,6 +225,18 @@ def _change_options(space: Space, parent: Candidate, rng: SeededRandom) -> Candi
     return _replace_gene(parent, gene, replace(gene, options=tuple(sorted(options.items()))))
 
 
+def _change_entries(space: Space, parent: Candidate, rng: SeededRandom) -> Candidate:
+    """Another choice of the entries of one part; where no rule draws any, a step of severity."""
+    open_to = [gene for gene in parent.genes if space.entries.parts(gene.operator)]
+    if not open_to:
+        return _change_severity(space, parent, rng)
+    gene = rng.choice(open_to)
+    names = rng.choice(space.entries.parts(gene.operator))
+    weights = {name: weight for name, weight in gene.entries if name not in names}
+    weights |= space.entries.choose(names, rng)
+    return _replace_gene(parent, gene, replace(gene, entries=tuple(sorted(weights.items()))))
+
+
 def _add_gene(space: Space, parent: Candidate, rng: SeededRandom) -> Candidate:
     if len(parent.genes) == MOST:
         return _exchange_gene(space, parent, rng)
@@ -244,6 +267,7 @@ STEPS: dict[Step, float] = {
     _change_chance: 3,
     _change_schedule: 2,
     _change_options: 1,
+    _change_entries: 3,
     _add_gene: 2,
     _drop_gene: 1,
     _exchange_gene: 1,

@@ -23,12 +23,12 @@ Examples:
     show_default=True,
     help="The agent that is to fail: a policy for the embedded engine, or a server's base URL.",
 )
-@click.option("--second", help="Another agent, on which the result is measured too.")
+@click.option("--second", help="An agent that the search never meets, on which the result is measured.")
 @click.option(
     "--against",
     default="agentnoisebench/all",
     show_default=True,
-    help="The profile whose dose is the cap, and which the result is held against.",
+    help="The profile whose dose is the result's, and which it is held against.",
 )
 @click.option(
     "--operators",
@@ -41,9 +41,30 @@ Examples:
     "--budget", type=click.IntRange(1), default=120, show_default=True, help="Candidates to evaluate."
 )
 @click.option("--tasks", type=click.IntRange(2), default=64, show_default=True, help="Of one evaluation.")
-@click.option("--held-out", type=click.IntRange(2), default=256, show_default=True, help="Held-out tasks.")
+@click.option("--held-out", type=click.IntRange(2), default=128, show_default=True, help="Held-out tasks.")
 @click.option(
-    "--samples", type=click.IntRange(1), default=2, show_default=True, help="Episodes per held-out task."
+    "--samples", type=click.IntRange(1), default=1, show_default=True, help="Episodes per held-out task."
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1),
+    default=4,
+    show_default=True,
+    help="Sets of held-out tasks and noise on which the second agent is measured.",
+)
+@click.option(
+    "--phrases",
+    type=click.FloatRange(0, 1),
+    default=0.4,
+    show_default=True,
+    help="The share of a candidate's texts that a list of five phrases may find.",
+)
+@click.option(
+    "--regression",
+    type=click.FloatRange(0, 1),
+    default=0.6,
+    show_default=True,
+    help="The share that a regression on words and pairs of words may find.",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--environment", default="retail", show_default=True, help="Where the tasks come from.")
@@ -65,9 +86,10 @@ Examples:
 def evolve(**given: Any) -> None:
     """Search for the noise that hurts an agent most at a given dose, and freeze it as a profile.
 
-    AgentNoiseBench, section 2.2.2. The dose is that of the profile `--against`: injections a session, their
-    severities and the characters that they add; the guard works as it does under any profile. What is found
-    is measured on held-out tasks, beside that profile, and written to OUT/profile.yaml with its lineage.
+    AgentNoiseBench, section 2.2.2. The dose is that of the profile `--against`: sessions exposed, injections,
+    their severities and the characters that they add; the guard works as it does under any profile. Noise
+    that detectors tell from the conversations is refused. What is found is measured on held-out tasks, beside
+    that profile, and written to OUT/profile.yaml with its lineage.
     """
     import asyncio
 

@@ -1,81 +1,172 @@
-"""How good a candidate is: how seldom the agent succeeds under it, and the dose of noise that it takes."""
+"""How good a candidate is: what it costs the agent at the dose of the hand-made profile."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from math import inf
 from statistics import fmean
 from typing import Any
 
-from crosswind.gateway.trajectory.record import Event
+from crosswind.gateway.trajectory.dose import describe_dose
+from crosswind.gateway.trajectory.record import Event, Session
 from crosswind.gateway.trajectory.store import iterate_sessions, open_store
+from crosswind.injectors.engine.plan import CLEAN
+from crosswind.injectors.packs.draw import without_version
+from crosswind.studies.evolve.detectability import LIMITS, Detectability
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredDose:
     """How much noise a session met, on average. Withheld injections don't count: nobody met them."""
 
+    exposed: float
+    """Whether it was exposed: it met noise of its type at least once."""
     injections: float
     severity: float
     """The severities of these injections, added up."""
     added: float
     """Characters that they added to what the agent read."""
 
-    def excess(self, cap: MeasuredDose) -> float:
-        """By which share of the cap the worst of the three lies above it; 0 where none does."""
+    def ratio(self, cap: MeasuredDose) -> float:
+        """How many times the cap it is, in the part in which that is the most."""
         caps = asdict(cap)
-        return max(_over(value, caps[name]) for name, value in asdict(self).items())
+        return max(_divide(value, caps[name]) for name, value in asdict(self).items())
+
+    @staticmethod
+    def mean(doses: Sequence[MeasuredDose], weights: Sequence[float] | None = None) -> MeasuredDose:
+        parts = zip(*(asdict(dose).values() for dose in doses), strict=True)
+        return MeasuredDose(*(fmean(values, weights) for values in parts))
 
 
-def _over(value: float, cap: float) -> float:
-    if value <= cap:
-        return 0.0
-    return value / cap - 1 if cap > 0 else inf
+def _divide(value: float, cap: float) -> float:
+    if cap > 0:
+        return value / cap
+    return inf if value > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedSession:
+    """What one session of a task came to."""
+
+    task: str
+    reward: float
+    dose: MeasuredDose
+    entries: frozenset[str] = frozenset()
+    """The pack entries that it met."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryCount:
+    """Of the sessions that met a pack entry: all, and those that failed."""
+
+    met: int = 0
+    failed: float = 0.0
+
+    def __add__(self, other: EntryCount) -> EntryCount:
+        return EntryCount(self.met + other.met, self.failed + other.failed)
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateFitness:
-    """What was measured of a candidate on so many sessions."""
+    """What was measured of a candidate on so many sessions: none where it was refused, since noise that is
+    told as easily isn't played."""
 
     success: float
     sessions: int
     dose: MeasuredDose
+    detected: Detectability | None = None
+    entries: Mapping[str, EntryCount] = field(default_factory=dict)
 
-    def rank(self, cap: MeasuredDose) -> tuple[float, float]:
-        """What is smaller is better: a dose within the cap first, then the agent's success (the constraint
-        and the objective of AgentNoiseBench's eq. 1; what is solvable the guard sees to)."""
-        return self.dose.excess(cap), self.success
+    @property
+    def refused(self) -> bool:
+        return self.sessions == 0
+
+    @staticmethod
+    def of(played: Sequence[PlayedSession], detected: Detectability | None = None) -> CandidateFitness:
+        entries: dict[str, EntryCount] = {}
+        for one in played:
+            for name in sorted(one.entries):
+                entries[name] = entries.get(name, EntryCount()) + EntryCount(1, 1 - one.reward)
+        dose = MeasuredDose.mean([one.dose for one in played])
+        return CandidateFitness(fmean(one.reward for one in played), len(played), dose, detected, entries)
+
+    @staticmethod
+    def refuse(detected: Detectability) -> CandidateFitness:
+        return CandidateFitness(1.0, 0, NO_DOSE, detected)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> CandidateFitness:
-        return CandidateFitness(data["success"], data["sessions"], MeasuredDose(**data["dose"]))
+        detected = data["detected"]
+        return CandidateFitness(
+            data["success"],
+            data["sessions"],
+            MeasuredDose(**data["dose"]),
+            None if detected is None else Detectability.from_json(detected),
+            {name: EntryCount(**one) for name, one in data["entries"].items()},
+        )
 
 
-def pool(parts: list[CandidateFitness]) -> CandidateFitness:
+NO_DOSE = MeasuredDose(0.0, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The agent without noise, and under the profile that candidates are held against."""
+
+    calm: float
+    hand_made: CandidateFitness
+    limits: Detectability = LIMITS
+
+    def coverage(self, one: CandidateFitness) -> float:
+        """The share of sessions that may get a candidate's noise, so that no part of its dose is above the
+        hand-made one."""
+        ratio = one.dose.ratio(self.hand_made.dose)
+        return 1.0 if ratio <= 1 else 1 / ratio
+
+    def success_at_dose(self, one: CandidateFitness) -> float:
+        """The agent's success where just that share gets it."""
+        return self.calm - (self.calm - one.success) * self.coverage(one)
+
+    def rank(self, one: CandidateFitness) -> tuple[bool, float]:
+        """What is smaller is better: the constraint and the objective of AgentNoiseBench's eq. 1; what is
+        solvable the guard sees to. Of what is refused, that which is told the least."""
+        if one.refused and one.detected is not None:
+            return True, one.detected.overshoot(self.limits)
+        return False, self.success_at_dose(one)
+
+
+def pool(parts: Sequence[CandidateFitness]) -> CandidateFitness:
     """Several measurements of one candidate as one, each by its number of sessions."""
     weights = [part.sessions for part in parts]
-    doses = zip(*(asdict(part.dose).values() for part in parts), strict=True)
-    dose = MeasuredDose(*(fmean(values, weights) for values in doses))
-    return CandidateFitness(fmean([part.success for part in parts], weights), sum(weights), dose)
+    success = fmean([part.success for part in parts], weights)
+    dose = MeasuredDose.mean([part.dose for part in parts], weights)
+    return CandidateFitness(success, sum(weights), dose, parts[0].detected)
 
 
-def read_doses(store_url: str, run: str) -> dict[str, MeasuredDose]:
-    """The mean dose of the run's noisy sessions, by their profile. `run` is their label of that name."""
-    doses: defaultdict[str, list[tuple[float, float, float]]] = defaultdict(list)
+def read_sessions(store_url: str, run: str) -> dict[str, list[PlayedSession]]:
+    """The run's sessions that have a reward, by their profile, `clean` without noise. `run` is their label of
+    that name."""
+    found: dict[str, list[PlayedSession]] = {}
     with closing(open_store(store_url)) as store:
         for session in iterate_sessions(store, label={"run": run}):
-            if session.arm == "noisy":
-                doses[str(session.plan["profile"])].append(_count_dose(store.events(session.id)))
-    return {profile: MeasuredDose(*map(fmean, zip(*met, strict=True))) for profile, met in doses.items()}
+            if session.reward is not None:
+                name = CLEAN if session.arm == CLEAN else str(session.plan["profile"])
+                found.setdefault(name, []).append(_read_session(session, store.events(session.id)))
+    return found
 
 
-def _count_dose(events: Iterable[Event]) -> tuple[float, float, float]:
+def _read_session(session: Session, events: Iterable[Event]) -> PlayedSession:
     shown = [event for event in events if event.after is not None]
-    added = sum(max(0, len(event.after or "") - len(event.before)) for event in shown)
-    return float(len(shown)), sum(event.severity for event in shown), float(added)
+    dose = MeasuredDose(
+        float(describe_dose(session, shown, None).exposed),
+        float(len(shown)),
+        sum(event.severity for event in shown),
+        float(sum(max(0, len(event.after or "") - len(event.before)) for event in shown)),
+    )
+    entries = {without_version(name) for event in shown for name in event.draw.get("phrases", ())}
+    return PlayedSession(session.task_id or session.id, session.reward or 0.0, dose, frozenset(entries))

@@ -1,10 +1,11 @@
-"""One search from top to bottom: the cap, the search, the choice, the held-out tasks, the second agent."""
+"""One search from top to bottom: the baseline, the search, the choice, the held-out tasks."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import floor
 from pathlib import Path
 from typing import Any
 
@@ -17,35 +18,51 @@ from crosswind.injectors.profiles import load as built_in
 from crosswind.injectors.profiles.load import Profile, ProfileError, parse
 from crosswind.studies.evolve.agents import Agent, check_agent
 from crosswind.studies.evolve.candidates import Candidate, Space
-from crosswind.studies.evolve.fitness import CandidateFitness, pool
+from crosswind.studies.evolve.detectability import Detectability
+from crosswind.studies.evolve.entries import list_entries
+from crosswind.studies.evolve.equal_dose import Comparison, Interval
+from crosswind.studies.evolve.fitness import Baseline, CandidateFitness, pool
 from crosswind.studies.evolve.frozen import describe_lineage, write_profile
 from crosswind.studies.evolve.journal import Journal
-from crosswind.studies.evolve.measurement import Measurements
+from crosswind.studies.evolve.measurement import Measurements, pool_baselines
 from crosswind.studies.evolve.prompts import ModelPrompts
 from crosswind.studies.evolve.search import Individual, Scored, Search
-from crosswind.studies.evolve.settings import FINALISTS, SearchSettings
+from crosswind.studies.evolve.settings import FINALISTS, SearchSettings, TaskSet
 from crosswind.studies.stack import Processes
 
 
 def describe_fitness(fitness: CandidateFitness) -> str:
     """A success with the dose that it took, a session."""
+    if fitness.refused:
+        return "refused: the detectors tell it"
     dose = fitness.dose
     return (
-        f"success {fitness.success:.1%} at {dose.injections:.2f} injections a session, severities "
-        f"{dose.severity:.2f}, {dose.added:.0f} characters"
+        f"success {fitness.success:.1%} at {dose.exposed:.2f} exposed, {dose.injections:.2f} injections a "
+        f"session, severities {dose.severity:.2f}, {dose.added:.0f} characters"
     )
 
 
-def describe_held_out(found: Mapping[str, Any]) -> str:
-    """An agent's figures on the held-out tasks."""
-    difference = found["difference"]
-    low, high = (f"{100 * difference[name]:+.1f}" for name in ("low", "high"))
+def describe_held_out(found: Mapping[str, Any], tasks: TaskSet) -> str:
+    """An agent's figures on one set of held-out tasks."""
+    comparison = Comparison.from_json(found["comparison"])
     hand_made, evolved = (CandidateFitness.from_json(found[name]) for name in ("hand_made", "evolved"))
     return (
         f"calm {found['calm']:.1%}; hand-made: {describe_fitness(hand_made)}; "
-        f"evolved: {describe_fitness(evolved)}; "
-        f"paired difference {100 * difference['difference']:+.1f} points, 95 % [{low}, {high}], "
-        f"{difference['n']} tasks"
+        f"evolved: {describe_fitness(evolved)}; paired difference "
+        f"{_describe_interval(comparison.as_played)}, "
+        f"at equal dose {_describe_interval(comparison.at_equal_dose)}, {comparison.tasks} "
+        f"of {tasks.count} tasks; {describe_detected(Detectability.from_json(found['detected']))}"
+    )
+
+
+def _describe_interval(found: Interval) -> str:
+    low, high = (f"{100 * one:+.1f}" for one in (found.low, found.high))
+    return f"{100 * found.difference:+.1f} points, 95 % [{low}, {high}]"
+
+
+def describe_detected(found: Detectability) -> str:
+    return (
+        f"five phrases find {found.phrases:.0%}, a regression {found.regression:.0%}, of {found.texts} texts"
     )
 
 
@@ -100,21 +117,33 @@ class Evolution:
         """Search, choose, measure on held-out tasks, freeze."""
         settings = self.settings
         reference = self._measure_on(settings.reference, "reference")
-        hand_made = await reference.measure_hand_made(settings.searched)
-        self.say(f"{self.against.name}: {describe_fitness(hand_made)}; this dose is the cap")
-        if not hand_made.dose.injections:
+        baseline = await reference.measure_baseline(settings.searched)
+        self.say(f"{self.against.name}: {describe_fitness(baseline.hand_made)}; calm {baseline.calm:.1%}")
+        if not baseline.hand_made.dose.injections:
             raise ConfigurationError(_NO_DOSE.format(settings.against))
-        survivors = await self._search(reference, hand_made)
-        hand_made = pool([hand_made, await reference.measure_hand_made(settings.confirmed)])
-        winner = await self._choose(survivors, hand_made, reference)
-        candidate = winner.individual.candidate
-        self.say(f"chosen: {candidate}")
-        found = {"reference": await self._measure_held_out("reference", reference, candidate)}
+        confirmed = await reference.measure_baseline(settings.confirmed)
+        self.say(f"{self.against.name}: {describe_detected(reference.detect(self.against))}")
+        survivors = await self._search(reference, baseline)
+        if survivors[0].fitness.refused:
+            raise ConfigurationError(_ALL_REFUSED)
+        baseline = pool_baselines([baseline, confirmed])
+        winner = await self._choose(survivors, baseline, reference)
+        frozen = Frozen(winner.individual.candidate, _round_down(baseline.coverage(winner.fitness)))
+        self.say(f"chosen: {frozen.candidate}, in {frozen.coverage:.0%} of the sessions")
+        found = {
+            "reference": [await self._measure_held_out("reference", reference, frozen, settings.apart[0])]
+        }
         if settings.second is not None:
             second = self._measure_on(settings.second, "second")
-            found["second"] = await self._measure_held_out("second", second, candidate)
-        lineage = describe_lineage(settings, self.journal, winner, hand_made, found)
-        settings.frozen.write_text(self._write_profile(candidate, lineage), encoding="utf-8")
+            found["second"] = [
+                await self._measure_held_out("second", second, frozen, tasks) for tasks in settings.apart
+            ]
+            hurts = sum(Comparison.from_json(one["comparison"]).hurts_more for one in found["second"])
+            self.say(
+                f"at equal dose it hurts the second agent more on {hurts} of {len(settings.apart)} seeds"
+            )
+        lineage = describe_lineage(settings, self.journal, winner, baseline, found)
+        settings.frozen.write_text(self._write_profile(frozen, lineage), encoding="utf-8")
         self.say(f"frozen: {settings.frozen}")
         return lineage
 
@@ -122,28 +151,39 @@ class Evolution:
         settings = self.settings
         served = Agent(agent, role, self.processes, settings.out, settings.config, self.profiles)
         options = ("--environment", settings.environment, *settings.bench)
-        return Measurements(served, settings.out, options, self.journal, self.against)
+        return Measurements(
+            served, settings.out, options, self.journal, self.against, settings.limits, settings.seed
+        )
 
-    async def _search(self, reference: Measurements, hand_made: CandidateFitness) -> list[Scored]:
-        settings, dose = self.settings, hand_made.dose
+    async def _search(self, reference: Measurements, baseline: Baseline) -> list[Scored]:
+        settings, dose = self.settings, baseline.hand_made.dose
         severity = dose.severity / dose.injections if dose.injections else 0.5
 
-        async def evaluate(individuals: Sequence[Individual]) -> list[CandidateFitness]:
-            return await reference.measure(individuals, settings.searched)
+        async def evaluate(individuals: Sequence[Individual], most: int) -> list[CandidateFitness]:
+            found = await reference.measure(individuals, settings.searched, most)
+            for one, fitness in zip(individuals, found, strict=False):
+                if fitness.refused and fitness.detected is not None:
+                    self.say(f"refused: {describe_detected(fitness.detected)}: {one.candidate}")
+            return found
 
         def progress(count: int, survivors: Sequence[Scored]) -> None:
             best = survivors[0]
-            counted = f"{count:4} of {settings.budget}"
-            self.say(f"{counted}  best: {describe_fitness(best.fitness)}  {best.individual.candidate}")
+            at_dose = f"{baseline.success_at_dose(best.fitness):.1%} at the dose"
+            self.say(
+                f"{count:4} of {settings.budget}  best: {at_dose}, {describe_fitness(best.fitness)}  "
+                f"{best.individual.candidate}"
+            )
 
         model = self.noise_model
+        entries = list_entries(reference.conversations, self.against.phrases)
         search = Search(
-            Space.of(settings.operators, severity, prompts=model is not None),
-            dose,
+            Space.of(settings.operators, severity, model is not None, entries),
+            baseline,
             settings.seed,
             settings.budget,
             evaluate,
             progress,
+            Candidate.of_profile(self.against),
         )
         if model is None:
             return await search.run()
@@ -152,33 +192,48 @@ class Evolution:
             return await search.run()
 
     async def _choose(
-        self, survivors: Sequence[Scored], hand_made: CandidateFitness, reference: Measurements
+        self, survivors: Sequence[Scored], baseline: Baseline, reference: Measurements
     ) -> Scored:
-        """The best of the finalists over both sets of tasks, with the hand-made profile's dose as the cap."""
-        finalists = survivors[:FINALISTS]
+        """The best of the finalists over both sets of tasks, at the hand-made profile's dose."""
+        finalists = [one for one in survivors if not one.fitness.refused][:FINALISTS]
         again = await reference.measure([one.individual for one in finalists], self.settings.confirmed)
         both = [
             Scored(one.individual, pool([one.fitness, more]))
             for one, more in zip(finalists, again, strict=True)
         ]
-        best = min(both, key=lambda one: (*one.fitness.rank(hand_made.dose), one.individual.id))
-        if best.fitness.dose.excess(hand_made.dose) > 0:
-            self.say("on the other tasks no finalist keeps within the dose; the one nearest to it is taken")
-        return best
+        return min(both, key=lambda one: (*baseline.rank(one.fitness), one.individual.id))
 
     async def _measure_held_out(
-        self, role: str, agent: Measurements, candidate: Candidate
+        self, role: str, agent: Measurements, frozen: Frozen, tasks: TaskSet
     ) -> Mapping[str, Any]:
-        settings = self.settings
-        found = await agent.measure_held_out(
-            role, settings.name, self._write_profile(candidate), settings.apart
-        )
-        self.say(f"{role}, on held-out tasks: {describe_held_out(found)}")
+        found = await agent.measure_held_out(role, self.settings.name, self._write_profile(frozen), tasks)
+        self.say(f"{role}, held-out seed {tasks.seed}: {describe_held_out(found, tasks)}")
         return found
 
-    def _write_profile(self, candidate: Candidate, lineage: Mapping[str, Any] | None = None) -> str:
+    def _write_profile(self, frozen: Frozen, lineage: Mapping[str, Any] | None = None) -> str:
         settings = self.settings
         summary = (
             f"Where {settings.reference} fails most at the dose of {self.against.name}: found by a search."
         )
-        return write_profile(settings.name, settings.version, candidate, self.against, summary, lineage)
+        return write_profile(
+            settings.name, settings.version, frozen.candidate, self.against, summary, lineage, frozen.coverage
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """What was chosen, and the share of noisy sessions that gets it: that is how its dose is the hand-made
+    one."""
+
+    candidate: Candidate
+    coverage: float
+
+
+def _round_down(coverage: float) -> float:
+    return floor(100 * coverage) / 100
+
+
+_ALL_REFUSED = (
+    "all candidates are told by the detectors: allow more with --phrases and --regression, or name other "
+    "--operators"
+)

@@ -1,4 +1,4 @@
-"""The search: a screening of single operators, then a (mu + lambda) evolution under a cap on the dose."""
+"""The search: a screening of single operators, then a (mu + lambda) evolution at the hand-made dose."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.studies.evolve.candidates import ALL_OF, Candidate, Space, cross, mutate, thin, weaken
-from crosswind.studies.evolve.fitness import CandidateFitness, MeasuredDose
+from crosswind.studies.evolve.candidates import ALL_OF, Candidate, Space, cross, mutate
+from crosswind.studies.evolve.fitness import Baseline, CandidateFitness
 
 TRIES = 50
 """To find a child that wasn't evaluated yet."""
+MOST_REFUSED = 6
+"""Candidates that are looked at, for each that may be played."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,8 @@ class Scored:
     fitness: CandidateFitness
 
 
-Evaluate = Callable[[Sequence[Individual]], Awaitable[list[CandidateFitness]]]
+Evaluate = Callable[[Sequence[Individual], int], Awaitable[list[CandidateFitness]]]
+"""The fitness of individuals, in their order, until so many were played."""
 Progress = Callable[[int, Sequence[Scored]], None]
 """Called after each generation with the number of evaluations so far and the survivors, the best first."""
 
@@ -55,11 +58,13 @@ class Search:
     """One run of the search. Its draws depend on the seed and on what was measured, on nothing else."""
 
     space: Space
-    cap: MeasuredDose
+    baseline: Baseline
     seed: int
     budget: int
     evaluate: Evaluate
     progress: Progress
+    first: Candidate | None = None
+    """Begins the screening: the hand-made profile."""
     change_prompt: ChangePrompt | None = None
     """For rules that a model writes for; None: there are none."""
     parents: int = 6
@@ -67,41 +72,46 @@ class Search:
     _known: dict[str, Scored] = field(default_factory=dict)
 
     async def run(self) -> list[Scored]:
-        """The survivors, the best first. At most `budget` candidates are evaluated."""
+        """The survivors, the best first. At most `budget` candidates are played; those that are refused
+        aren't."""
         generation, fresh = 0, list(self._list_single_operators())
         survivors: list[Scored] = []
         while fresh:
-            batch = fresh[: self.budget - len(self._known)]
-            scored = [
-                Scored(one, fitness) for one, fitness in zip(batch, await self.evaluate(batch), strict=True)
-            ]
+            room = self.budget if generation else max(1, self.budget // 2)
+            found = await self.evaluate(fresh, room - self._played)
+            scored = [Scored(one, fitness) for one, fitness in zip(fresh, found, strict=False)]
             self._known |= {one.individual.id: one for one in scored}
+            for one in scored:
+                self.space.entries.learn(one.fitness.entries)
             survivors = self._select([*survivors, *scored])
-            self.progress(len(self._known), survivors)
-            generation += 1
-            if len(self._known) >= self.budget:
+            self.progress(self._played, survivors)
+            fresh = fresh[len(scored) :] if self._played < room else []
+            if self._played >= self.budget or len(self._known) >= MOST_REFUSED * self.budget:
                 break
-            fresh = await self._breed(generation, survivors, scored)
+            if not fresh:
+                generation += 1
+                fresh = await self._breed(generation, survivors)
         return survivors
 
     def _list_single_operators(self) -> Iterator[Individual]:
-        """Single operators, in an order of the seed's, for half of the budget at most."""
-        names = SeededRandom(f"evolve|{self.seed}|screening").sample(
-            self.space.operators, max(1, self.budget // 2)
-        )
-        for name in names:
+        """The hand-made profile, then single operators, in an order of the seed's."""
+        if self.first is not None:
+            yield Individual(self.first, 0, "hand-made")
+        for name in SeededRandom(f"evolve|{self.seed}|screening").shuffled(self.space.operators):
             yield Individual(Candidate.of(ALL_OF, [self.space.gene(name)]), 0, "screening")
 
+    @property
+    def _played(self) -> int:
+        return sum(not one.fitness.refused for one in self._known.values())
+
     def _select(self, among: Sequence[Scored]) -> list[Scored]:
-        ranked = sorted(among, key=lambda one: (*one.fitness.rank(self.cap), one.individual.id))
+        ranked = sorted(among, key=lambda one: (*self.baseline.rank(one.fitness), one.individual.id))
         return ranked[: self.parents]
 
-    async def _breed(
-        self, generation: int, survivors: Sequence[Scored], last: Sequence[Scored]
-    ) -> list[Individual]:
-        """The next generation: milder forms of what hurt most at too high a dose, then children."""
-        found = self._make_milder(generation, survivors, last)[: self.offspring]
-        taken = {*self._known, *(one.id for one in found)}
+    async def _breed(self, generation: int, survivors: Sequence[Scored]) -> list[Individual]:
+        """The next generation."""
+        found: list[Individual] = []
+        taken = set(self._known)
         for number in range(TRIES):
             if len(found) == self.offspring:
                 break
@@ -111,23 +121,6 @@ class Search:
                 taken.add(child.id)
                 found.append(child)
         return found
-
-    def _make_milder(
-        self, generation: int, survivors: Sequence[Scored], last: Sequence[Scored]
-    ) -> list[Individual]:
-        best = min((one.fitness.success for one in survivors if self._within(one)), default=1.0)
-        strong = [one for one in last if not self._within(one) and one.fitness.success < best]
-        found: dict[str, Individual] = {}
-        for one in sorted(strong, key=lambda one: (one.fitness.success, one.individual.id)):
-            factor = 1 / (1 + one.fitness.dose.excess(self.cap))
-            for origin, milder in (("thinned", thin), ("weakened", weaken)):
-                child = milder(one.individual.candidate, factor)
-                if child.id not in self._known:
-                    found[child.id] = Individual(child, generation, origin, (one.individual.id,))
-        return list(found.values())
-
-    def _within(self, one: Scored) -> bool:
-        return one.fitness.dose.excess(self.cap) == 0
 
     async def _make_child(
         self, generation: int, survivors: Sequence[Scored], rng: SeededRandom

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from crosswind.injectors.identity import digest
+from crosswind.studies.evolve.detectability import Detectability
 
 FINALISTS = 4
 """Survivors that are measured again, on other tasks than those they were selected on."""
@@ -30,13 +31,18 @@ class SearchSettings:
     reference: str = "retail"
     second: str | None = None
     against: str = "agentnoisebench/all"
-    """The profile whose dose is the cap, and which the result is held against."""
+    """The profile whose dose is the result's, and which it is held against."""
     operators: tuple[str, ...] = ("user.*", "tool.*", "state.*")
     budget: int = 120
     """Candidates that are evaluated."""
     tasks: int = 64
-    held_out: int = 256
-    samples: int = 2
+    held_out: int = 128
+    samples: int = 1
+    seeds: int = 4
+    """Sets of held-out tasks and noise on which the second agent is measured."""
+    phrases: float = 0.4
+    regression: float = 0.6
+    """The highest recalls of the detectors at which a candidate is played."""
     seed: int = 0
     name: str = "evolved"
     version: int = 1
@@ -62,9 +68,17 @@ class SearchSettings:
         return TaskSet("confirm", "train", self.seed + 1, 2 * self.tasks)
 
     @property
-    def apart(self) -> TaskSet:
-        """The held-out tasks: another split, which no choice depends on."""
-        return TaskSet("held-out", "test", self.seed, self.held_out, self.samples)
+    def limits(self) -> Detectability:
+        return Detectability(self.phrases, self.regression, 0)
+
+    @property
+    def apart(self) -> list[TaskSet]:
+        """The sets of held-out tasks: of another split, which no choice depends on."""
+        first = self.seeds * self.seed
+        return [
+            TaskSet(f"held-out-{seed}", "test", seed, self.held_out, self.samples)
+            for seed in range(first, first + self.seeds)
+        ]
 
     @property
     def frozen(self) -> Path:

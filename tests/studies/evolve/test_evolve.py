@@ -20,7 +20,9 @@ from tests.gateway.noise_model.writer import configured, writer
 RETAIL = load("retail")
 OPERATORS = ("tool.timeout", "tool.rate_limit", "tool.redundant", "tool.auth_error", "user.typos")
 TASKS = 7
-SIZES = ("--tasks", str(TASKS), "--held-out", str(2 * TASKS), "--samples", "1")
+SIZES = ("--tasks", str(TASKS), "--held-out", str(2 * TASKS), "--seeds", "2")
+ANY = ("--phrases", "1", "--regression", "1")
+"""Whatever the detectors tell may be played."""
 
 
 def gives_up_at(text: str) -> DecideMessage:
@@ -49,7 +51,7 @@ async def test_the_weakness_is_found_frozen_measured_and_doesnt_transfer(tmp_pat
     weak = ScriptedProvider(answer_messages(gives_up_at("per-minute rate limit")), strict=False)
     sound = ScriptedProvider(answer_messages(RETAIL.oracle().decide), strict=False)
     async with weak, sound:
-        search = ("--reference", weak.base_url, "--second", sound.base_url, "--budget", "10", *SIZES)
+        search = ("--reference", weak.base_url, "--second", sound.base_url, "--budget", "10", *SIZES, *ANY)
         search += tuple(part for name in OPERATORS for part in ("--operators", name))
         code, said, erred = await evolve(out, *search)
         assert code == 0, said + erred
@@ -57,10 +59,14 @@ async def test_the_weakness_is_found_frozen_measured_and_doesnt_transfer(tmp_pat
         known = parse(frozen, "evolved")
         assert "tool.rate_limit" in {rule.operator for rule in known.rules}
         told = yaml.safe_load(frozen)["lineage"]
-        assert told["reference"]["difference"]["high"] < 0 and told["reference"]["calm"] == 1.0
-        assert told["second"]["evolved"]["success"] == told["second"]["calm"] == 1.0, "solvable all along"
+        (reference,) = told["reference"]
+        assert reference["at_equal_dose"]["high"] < 0 and reference["calm"] == 1.0
+        assert [one["seed"] for one in told["second"]] == [0, 1]
+        assert all(one["evolved"]["success"] == one["calm"] == 1.0 for one in told["second"]), "solvable"
+        assert "at equal dose the second agent fails more on 0 of 2 seeds" in said
         chosen, cap = told["chosen_by"]["evolved"], told["chosen_by"]["hand_made"]
-        assert all(chosen[name] <= cap[name] for name in ("injections", "severity", "added"))
+        parts = ("exposed", "injections", "severity", "added")
+        assert all(known.coverage * chosen[name] <= cap[name] + 0.05 for name in parts)
         assert told["evaluations"] == 10 and told["ancestors"][-1]["id"] == told["candidate"]
         lines = [json.loads(line) for line in (out / "evaluations.jsonl").read_text().splitlines()]
         assert sum("id" in line and line["key"].startswith("search") for line in lines) == 10
@@ -74,6 +80,20 @@ async def test_the_weakness_is_found_frozen_measured_and_doesnt_transfer(tmp_pat
 
         code, _, erred = await evolve(out, *search, "--seed", "1")
         assert code == 2 and "seed differ" in erred
+
+
+async def test_what_the_detectors_tell_is_refused_and_not_played(tmp_path: Path) -> None:
+    weak = ScriptedProvider(answer_messages(gives_up_at("per-minute rate limit")), strict=False)
+    async with weak:
+        named = ("--operators", "tool.rate_limit", "--operators", "tool.timeout")
+        code, said, erred = await evolve(
+            tmp_path, "--reference", weak.base_url, "--budget", "4", *SIZES, *named
+        )
+    assert code == 2 and "all candidates are told by the detectors" in erred, said + erred
+    assert "refused: five phrases find 100%" in said and "tool.rate_limit@" in said
+    lines = [json.loads(line) for line in (tmp_path / "evaluations.jsonl").read_text().splitlines()]
+    refused = [one for one in lines if "id" in one]
+    assert refused and all(one["fitness"]["sessions"] == 0 for one in refused)
 
 
 async def test_a_prompt_is_found_where_only_words_of_a_model_reach_the_weakness(tmp_path: Path) -> None:
@@ -107,13 +127,13 @@ async def test_a_prompt_is_found_where_only_words_of_a_model_reach_the_weakness(
             *("--reference", agent.base_url, "--config", str(config)),
             # The cap is the dose of the same operator in the packs' words, which are longer.
             *("--operators", "user.topic_drift", "--against", "agentnoisebench/topic_shift"),
-            *("--budget", "9", *SIZES),
+            *("--budget", "9", *SIZES, *ANY),
         )
         assert code == 0, said + erred
     told = yaml.safe_load((tmp_path / "run" / "profile.yaml").read_text())
     assert [rule["prompt"] for rule in told["rules"]] == ["Let it be about sea monsters."]
     assert "prompt" in {one["by"] for one in told["lineage"]["ancestors"]}
-    assert told["lineage"]["reference"]["difference"]["high"] < 0
+    assert told["lineage"]["reference"][0]["at_equal_dose"]["high"] < 0
 
 
 async def test_what_can_not_be_used_is_refused_before_anything_is_served(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Whatever steps lead to a candidate, it is a sound profile, and milder forms are milder."""
+"""Whatever steps lead to a candidate, it is a sound profile."""
 
 from __future__ import annotations
 
@@ -9,19 +9,17 @@ from crosswind.injectors.profiles import load as profile
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.studies.evolve.candidates import (
     ALL_OF,
-    CHANCES,
     MOST,
-    SEVERITIES,
     Candidate,
     Space,
     cross,
     mutate,
-    thin,
-    weaken,
 )
+from crosswind.studies.evolve.entries import EntryPool
 from crosswind.studies.evolve.frozen import write_profile
 
-SPACE = Space.of(["*"], 0.7)
+ENTRIES = EntryPool({"user.redundant": (tuple(f"en/shopping#chat-{at:03d}" for at in range(1, 21)),)})
+SPACE = Space.of(["*"], 0.7, entries=ENTRIES)
 AGAINST = profile.load("agentnoisebench/all")
 
 
@@ -49,17 +47,6 @@ def test_every_candidate_is_a_sound_profile_that_says_what_it_is(candidate: Cand
     assert [rule.when.probability for rule in known.rules] == [gene.chance for gene in candidate.genes]
 
 
-@settings(max_examples=80, deadline=None)
-@given(candidate=walks, factor=st.floats(0.05, 0.95))
-def test_milder_forms_act_more_rarely_or_less_hard_as_far_as_they_can(
-    candidate: Candidate, factor: float
-) -> None:
-    for was, now in zip(candidate.genes, thin(candidate, factor).genes, strict=True):
-        assert now.chance <= max(was.chance * factor, CHANCES[-1]) and now.severity == was.severity
-    for was, now in zip(candidate.genes, weaken(candidate, factor).genes, strict=True):
-        assert now.severity <= max(was.severity * factor, SEVERITIES[0]) and now.chance == was.chance
-
-
 def test_options_with_a_few_values_are_open_to_the_search() -> None:
     assert SPACE.choices("user.boundary_probing") == {"target": ("policy", "knowledge")}
     assert SPACE.choices("user.typos") == {}
@@ -70,6 +57,18 @@ def test_options_with_a_few_values_are_open_to_the_search() -> None:
         )
         seen |= {dict(gene.options).get("target", "unset") for gene in child.genes}
     assert {"policy", "knowledge"} <= seen
+
+
+def test_entries_are_open_to_the_search() -> None:
+    chosen = set()
+    for seed in range(60):
+        child = mutate(SPACE, Candidate.of(ALL_OF, [SPACE.gene("user.redundant")]), SeededRandom(str(seed)))
+        chosen |= {gene.entries for gene in child.genes}
+        known = profile.parse(write_profile("evolved", 1, child, AGAINST, "Found."), "evolved")
+        assert [tuple(sorted(rule.entries.items())) for rule in known.rules] == [
+            gene.entries for gene in child.genes
+        ]
+    assert len(chosen) > 3
 
 
 def test_links_and_answers_are_not_searched() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.noise_quality.detectors import Labelled, detect_by_phrases, detect_by_regression
+from crosswind.studies.detectors import Labelled, detect_by_phrases, detect_by_regression
 
 WORDS = ("red", "blue", "green", "grey", "white", "black", "brown", "pink")
 
