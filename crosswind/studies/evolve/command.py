@@ -86,10 +86,10 @@ Examples:
 def evolve(**given: Any) -> None:
     """Search for the noise that hurts an agent most at a given dose, and freeze it as a profile.
 
-    AgentNoiseBench, section 2.2.2. The dose is that of the profile `--against`: sessions exposed, injections,
-    their severities and the characters that they add; the guard works as it does under any profile. Noise
-    that detectors tell from the conversations is refused. What is found is measured on held-out tasks, beside
-    that profile, and written to OUT/profile.yaml with its lineage.
+    AgentNoiseBench, section 2.2.2. The dose is that of the profile `--against`, in sessions exposed and in
+    injections; the guard works as it does under any profile. Noise that detectors tell from the conversations
+    is refused. What is found is measured on held-out tasks, beside that profile, and written to
+    OUT/profile.yaml with its lineage.
     """
     import asyncio
 

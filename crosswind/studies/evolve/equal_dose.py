@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
@@ -31,7 +31,8 @@ class Comparison:
 
     tasks: int
     ratio: float
-    """How many times the hand-made dose the evolved one is, in the part in which that is the most."""
+    """How many times the hand-made dose the evolved one is, in exposed sessions or injections, whichever is
+    more."""
     as_played: Interval
     at_equal_dose: Interval
     """The cost of the profile with the greater dose counts as if so many fewer sessions had met its noise."""
@@ -100,4 +101,5 @@ def _mean_reward(played: Sequence[PlayedSession]) -> float:
 
 
 def _mean_dose(played: Sequence[PlayedSession]) -> tuple[float, ...]:
-    return astuple(MeasuredDose.mean([one.dose for one in played]))
+    dose = MeasuredDose.mean([one.dose for one in played])
+    return dose.exposed, dose.injections

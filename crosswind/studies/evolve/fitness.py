@@ -19,7 +19,8 @@ from crosswind.studies.evolve.detectability import LIMITS, Detectability
 
 @dataclass(frozen=True, slots=True)
 class MeasuredDose:
-    """How much noise a session met, on average. Withheld injections don't count: nobody met them."""
+    """How much noise a session met, on average. Withheld injections don't count: nobody met them. What is
+    compared are exposed sessions and injections; the rest is told beside."""
 
     exposed: float
     """Whether it was exposed: it met noise of its type at least once."""
@@ -30,9 +31,8 @@ class MeasuredDose:
     """Characters that they added to what the agent read."""
 
     def ratio(self, cap: MeasuredDose) -> float:
-        """How many times the cap it is, in the part in which that is the most."""
-        caps = asdict(cap)
-        return max(_divide(value, caps[name]) for name, value in asdict(self).items())
+        """How many times the cap it is, in exposed sessions or in injections, whichever is more."""
+        return max(_divide(self.exposed, cap.exposed), _divide(self.injections, cap.injections))
 
     @staticmethod
     def mean(doses: Sequence[MeasuredDose], weights: Sequence[float] | None = None) -> MeasuredDose:
@@ -123,8 +123,8 @@ class Baseline:
     limits: Detectability = LIMITS
 
     def coverage(self, one: CandidateFitness) -> float:
-        """The share of sessions that may get a candidate's noise, so that no part of its dose is above the
-        hand-made one."""
+        """The share of sessions that may get a candidate's noise, so that its dose isn't above the hand-made
+        one."""
         ratio = one.dose.ratio(self.hand_made.dose)
         return 1.0 if ratio <= 1 else 1 / ratio
 

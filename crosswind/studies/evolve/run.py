@@ -138,9 +138,11 @@ class Evolution:
             found["second"] = [
                 await self._measure_held_out("second", second, frozen, tasks) for tasks in settings.apart
             ]
-            hurts = sum(Comparison.from_json(one["comparison"]).hurts_more for one in found["second"])
+            compared = [Comparison.from_json(one["comparison"]) for one in found["second"]]
+            hurts = sum(one.at_equal_dose.difference < 0 for one in compared)
             self.say(
-                f"at equal dose it hurts the second agent more on {hurts} of {len(settings.apart)} seeds"
+                f"at equal dose it hurts the second agent more on {hurts} of {len(compared)} seeds, on "
+                f"{sum(one.hurts_more for one in compared)} with the whole interval"
             )
         lineage = describe_lineage(settings, self.journal, winner, baseline, found)
         settings.frozen.write_text(self._write_profile(frozen, lineage), encoding="utf-8")

@@ -63,13 +63,14 @@ async def test_the_weakness_is_found_frozen_measured_and_doesnt_transfer(tmp_pat
         assert reference["at_equal_dose"]["high"] < 0 and reference["calm"] == 1.0
         assert [one["seed"] for one in told["second"]] == [0, 1]
         assert all(one["evolved"]["success"] == one["calm"] == 1.0 for one in told["second"]), "solvable"
-        assert "at equal dose the second agent fails more on 0 of 2 seeds" in said
+        assert "at equal dose it hurts the second agent more on 0 of 2 seeds" in said
         chosen, cap = told["chosen_by"]["evolved"], told["chosen_by"]["hand_made"]
-        parts = ("exposed", "injections", "severity", "added")
-        assert all(known.coverage * chosen[name] <= cap[name] + 0.05 for name in parts)
+        parts = ("exposed", "injections")
+        assert all(known.coverage * chosen[name] <= cap[name] for name in parts)
         assert told["evaluations"] == 10 and told["ancestors"][-1]["id"] == told["candidate"]
         lines = [json.loads(line) for line in (out / "evaluations.jsonl").read_text().splitlines()]
-        assert sum("id" in line and line["key"].startswith("search") for line in lines) == 10
+        searched = [line for line in lines if "id" in line and line["key"].startswith("search")]
+        assert sum(line["fitness"]["sessions"] > 0 for line in searched) == 10
 
         # What was measured is not measured again, and leads to the same profile.
         before = len(weak.dialogues), len(sound.dialogues)
@@ -86,8 +87,9 @@ async def test_what_the_detectors_tell_is_refused_and_not_played(tmp_path: Path)
     weak = ScriptedProvider(answer_messages(gives_up_at("per-minute rate limit")), strict=False)
     async with weak:
         named = ("--operators", "tool.rate_limit", "--operators", "tool.timeout")
+        named += ("--phrases", "0.1", "--regression", "0.1")
         code, said, erred = await evolve(
-            tmp_path, "--reference", weak.base_url, "--budget", "4", *SIZES, *named
+            tmp_path, "--reference", weak.base_url, "--budget", "2", *SIZES, *named
         )
     assert code == 2 and "all candidates are told by the detectors" in erred, said + erred
     assert "refused: five phrases find 100%" in said and "tool.rate_limit@" in said

@@ -27,9 +27,8 @@ def landscape(individual: Individual) -> CandidateFitness:
     if TOLD in doses:
         return CandidateFitness.refuse(Detectability(1.0, 1.0, 50))
     hurt = doses.get(WEAKNESS, 0.0) + 2 * doses.get(TOO_MUCH, 0.0)
-    injections = sum(gene.chance for gene in individual.candidate.genes)
-    added = 10_000 * doses.get(TOO_MUCH, 0.0)
-    dose = MeasuredDose(min(0.8, injections), injections, sum(doses.values()), added)
+    injections = sum(gene.chance for gene in individual.candidate.genes) + 9 * doses.get(TOO_MUCH, 0.0)
+    dose = MeasuredDose(min(0.8, injections), injections, sum(doses.values()), 10.0)
     return CandidateFitness(max(0.0, 0.9 - hurt), 10, dose)
 
 
