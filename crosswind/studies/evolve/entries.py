@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from crosswind.injectors.conversation import ToolList, UserText
 from crosswind.injectors.packs.domains import detect_domain
 from crosswind.injectors.packs.load import load
-from crosswind.injectors.packs.parts import PARTS, Domain
-from crosswind. import LOGS
+from crosswind.injectors.packs.parts import LOGS, PARTS, Domain
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Half
 from crosswind.injectors.text.languages import Language, detect_language
