@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from crosswind.gateway.trajectory.record import Event
+from crosswind.gateway.trajectory.record import WIRE, Event
 from crosswind.injectors.engine.call_log import CallAttempt
 from crosswind.injectors.engine.decision import Injection
 from crosswind.injectors.identity import digest, normalise
@@ -20,8 +20,6 @@ OUTSIDE_TURNS = -1
 """The turn index of events of the tool leg: which turn they belong to follows from their time."""
 CALL = "call"
 """Stands for the operator in an event that says what became of a call."""
-ANCHOR = "wire:"
-"""Begins the anchors of the tool leg's events."""
 LONGEST_TEXT = 100_000
 """Characters of a text that an event keeps."""
 
@@ -102,7 +100,7 @@ def of_injection(
 
 def as_row(event: ToolEvent) -> Event:
     """The row of the record. Events of one id become the same row."""
-    anchor = event.anchor if event.anchor.startswith(ANCHOR) else f"{ANCHOR}{event.anchor}"
+    anchor = event.anchor if event.anchor.startswith(WIRE) else f"{WIRE}{event.anchor}"
     return Event(
         session_id=event.session,
         turn_index=OUTSIDE_TURNS,

@@ -99,6 +99,7 @@ class ToolLeg:
         self._spent = 0
         self._events: list[ToolEvent] = []
         self._numbered = 0
+        self._last_us = 0
         self._begun_us: dict[str, int] = {}
 
     @property
@@ -223,7 +224,7 @@ class ToolLeg:
             ToolEvent(
                 id=self._next_id(),
                 session=self.session,
-                at_us=now_us,
+                at_us=self._stamp(now_us),
                 link=call.link,
                 tool=call.tool,
                 anchor=call.anchor,
@@ -240,7 +241,7 @@ class ToolLeg:
     def add_injections(self, link: str, injections: Iterable[Injection], now_us: int) -> None:
         """Record what noise did to the list of tools."""
         for one in injections:
-            self._events.append(of_injection(self._next_id(), self.session, now_us, link, one))
+            self._events.append(of_injection(self._next_id(), self.session, self._stamp(now_us), link, one))
             self._noise.events += one.after is not None
 
     def _decide_link(
@@ -275,7 +276,14 @@ class ToolLeg:
             self._add(call, one, now_us)
 
     def _add(self, call: CallAttempt, one: Injection, now_us: int) -> None:
-        self._events.append(of_injection(self._next_id(), self.session, now_us, call.link, one, call))
+        self._events.append(
+            of_injection(self._next_id(), self.session, self._stamp(now_us), call.link, one, call)
+        )
+
+    def _stamp(self, now_us: int) -> int:
+        """The time of an event: later than all before it, since events are told in the order of time."""
+        self._last_us = max(now_us, self._last_us + 1)
+        return self._last_us
 
     def _next_id(self) -> str:
         self._numbered += 1

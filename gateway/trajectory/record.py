@@ -25,6 +25,8 @@ from crosswind.gateway.trajectory.ledger_rows import (
 )
 
 Json = Mapping[str, Any]
+WIRE = "wire:"
+"""Begins the anchors of events of tool legs. They belong to no turn: their turn index is -1."""
 
 
 class Arm(StrEnum):

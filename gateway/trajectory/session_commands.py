@@ -12,6 +12,7 @@ from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.dose import read_dose
 from crosswind.gateway.trajectory.record import Event, Session, Trajectory, Turn
 from crosswind.gateway.trajectory.store_option import open_named, store_option
+from crosswind.gateway.trajectory.timeline import describe_on_wire, is_on_wire, order_by_time
 from crosswind.injectors.engine.dose import SessionDose
 
 
@@ -75,11 +76,13 @@ def show(session_id: str, url: str, index: int | None, as_json: bool) -> None:
         problem = f"session {session_id!r} has no turn {index}; it has {len(found.turns)} turns"
         raise click.ClickException(problem)
     documents = [_turn(turn, found.events) for turn in turns]
+    calls = [describe_on_wire(one) for one in found.events if is_on_wire(one)] if index is None else []
     if as_json:
         dose = read_dose(found).to_json()
-        click.echo(json.dumps({"session": _session(found.session), "dose": dose, "turns": documents}))
+        document = {"session": _session(found.session), "dose": dose, "turns": documents, "tool_leg": calls}
+        click.echo(json.dumps(document))
         return
-    click.echo("\n".join(_lines(found, documents)))
+    click.echo("\n".join(_lines(found, documents, on_wire=index is None)))
 
 
 def _session(found: Session) -> dict[str, Any]:
@@ -143,18 +146,33 @@ _VIEWS = (
 """What is printed of a turn, and the view that it isn't repeated after."""
 
 
-def _lines(found: Trajectory, turns: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _lines(found: Trajectory, turns: Sequence[dict[str, Any]], *, on_wire: bool) -> Iterator[str]:
     yield f"session {found.session.id}: {_describe(found.session)}"
     yield from _dose_lines(read_dose(found))
-    for turn in turns:
-        attempt = f", attempt {turn['attempt']}" if turn["attempt"] else ""
-        error = f", failed: {turn['error']['source']} {turn['error']['type']}" if turn["error"] else ""
-        yield f"\nturn {turn['turn']}{attempt}: {turn['model']}, {turn['fitness']}{error}"
-        for title, name, other in _VIEWS:
-            same = other is not None and turn[name] == turn[other]
-            yield f"  {title}: {'the same' if same else _text(turn[name])}"
-        for event in turn["noise"]:
-            yield f"  {event['outcome']}: {event['operator']}: {event['note']}"
+    documents = {(turn["turn"], turn["attempt"]): turn for turn in turns}
+    for one in order_by_time(found):
+        if isinstance(one, Event):
+            if on_wire:
+                yield _wire_line(describe_on_wire(one))
+        elif (turn := documents.get((one.index, one.attempt))) is not None:
+            yield from _turn_lines(turn)
+
+
+def _wire_line(call: dict[str, Any]) -> str:
+    attempt = f", attempt {call['attempt']}" if call["attempt"] else ""
+    operator = f"{call['operator']}: " if call["operator"] != "call" else ""
+    return f"  on the wire to {call['link']}{attempt}: {call['outcome']}: {operator}{call['note']}"
+
+
+def _turn_lines(turn: dict[str, Any]) -> Iterator[str]:
+    attempt = f", attempt {turn['attempt']}" if turn["attempt"] else ""
+    error = f", failed: {turn['error']['source']} {turn['error']['type']}" if turn["error"] else ""
+    yield f"\nturn {turn['turn']}{attempt}: {turn['model']}, {turn['fitness']}{error}"
+    for title, name, other in _VIEWS:
+        same = other is not None and turn[name] == turn[other]
+        yield f"  {title}: {'the same' if same else _text(turn[name])}"
+    for event in turn["noise"]:
+        yield f"  {event['outcome']}: {event['operator']}: {event['note']}"
 
 
 def _dose_lines(dose: SessionDose) -> Iterator[str]:

@@ -16,6 +16,7 @@ from crosswind.gateway.recorder.redaction import MASK
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.record import Event, Session, Trajectory, Turn
+from crosswind.gateway.trajectory.timeline import is_on_wire
 from crosswind.injectors.conversation import Ref, Site, ToolResult
 from crosswind.injectors.engine.plan import Plan
 from crosswind.studies.stored_requests import read_stored_request
@@ -99,8 +100,10 @@ class AuditedSession:
 def read_session(trajectory: Trajectory) -> AuditedSession:
     """The session as it can be audited. ValueError where its plan can't be read."""
     session, plan = trajectory.session, Plan.from_json(trajectory.session.plan)
-    events = tuple(one for one in trajectory.events if one.after is not None)
-    withheld = tuple(one for one in trajectory.events if one.withheld)
+    # What tool legs did never stood in a request: there is nothing to compare it with.
+    on_model_leg = [one for one in trajectory.events if not is_on_wire(one)]
+    events = tuple(one for one in on_model_leg if one.after is not None)
+    withheld = tuple(one for one in on_model_leg if one.withheld)
     reader = _Reading(LiveSession(session, plan), _by_anchor(events))
     ordered = sorted(trajectory.turns, key=lambda turn: (turn.index, turn.attempt))
     turns = tuple(audited for turn in ordered if (audited := reader.take(turn)) is not None)

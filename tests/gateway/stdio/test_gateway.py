@@ -8,6 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from click.testing import CliRunner
+
+from crosswind.gateway.trajectory.session_commands import sessions
+from crosswind.studies.audit.command import audit
 from tests.gateway.servers import Running, answer, gateway, plain, upstream, wait_until
 from tests.gateway.stdio.play import answers, call, relayed, request
 
@@ -85,6 +89,27 @@ async def test_a_fault_on_the_wire_and_the_recovery_are_in_the_sessions_record(t
         dose = (await running.api("GET", f"/api/sessions/{session}/dose")).json()
         assert dose["exposure"] == "exposed"
         assert not list((tmp_path / "crosswind" / "tool-events").glob("*.jsonl"))
+
+
+async def test_a_session_is_shown_in_the_order_of_time(tmp_path: Path) -> None:
+    async with upstream() as provider, gateway(tmp_path, provider, noise=NOISE) as running:
+        await running.chat({"model": "tiny", "messages": HISTORY[:1]}, "mine")
+        await relay(tmp_path, running.control, LIST, *ORDER, flags=("--session", "mine"))
+        await running.chat({"model": "tiny", "messages": HISTORY}, "mine")
+        await running.flush()
+        store = f"sqlite:///{tmp_path}/store.db"
+        shown = await asyncio.to_thread(CliRunner().invoke, sessions, ["show", "mine", "--store", store])
+        heads = [line for line in shown.output.splitlines() if line.startswith(("turn", "  on the wire"))]
+        assert [line.partition(":")[0] for line in heads] == [
+            "turn 0",
+            *["  on the wire to shop"] * 2,
+            *["  on the wire to shop, attempt 1"] * (len(heads) - 4),
+            "turn 1",
+        ]
+        assert "tool.server_error" in heads[1]
+        assert "recovered" in heads[-2]
+        audited = await asyncio.to_thread(CliRunner().invoke, audit, ["--store", store])
+        assert audited.exit_code == 0, audited.output
 
 
 async def test_the_model_leg_leaves_alone_what_the_tool_leg_serves(tmp_path: Path) -> None:
