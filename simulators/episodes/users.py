@@ -64,7 +64,8 @@ class Users(Protocol):
 
 class AskedUser:
     """A scripted user who, when asked, gives back what the noise on the agent's session has made vague in
-    the user's messages: in the words that the gateway has drawn for it.
+    the user's messages: in the words that the gateway has drawn for it. Where these aren't on disk yet, since
+    the turn was released late, the user gives the own answer.
     """
 
     def __init__(self, user: User, control: AsyncClient, session_id: str) -> None:

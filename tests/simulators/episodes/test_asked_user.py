@@ -13,7 +13,8 @@ from crosswind.simulators.environment import Episode, Task, load
 from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
 from crosswind.simulators.episodes.record import Job, Record
 from crosswind.simulators.episodes.runner import EpisodeRunner
-from tests.simulators.commands.test_through_gateway import gateway
+from crosswind.testing import ScriptedProvider, answer_messages
+from tests.gateway.servers import gateway
 
 RETAIL = load("retail")
 VAGUE = "name: vague\nrules: [{operator: user.ambiguous, severity: 1.0}]\n"
@@ -39,12 +40,15 @@ class Silent:
 async def play(tmp_path: Path, environment: Any, count: int) -> tuple[list[Record], list[dict[str, Any]]]:
     """Episodes with the oracle under vague users: their records and trajectories."""
     records, told = [], []
-    async with gateway(tmp_path, RETAIL.oracle().decide) as control, AsyncClient(control) as client:
-        await client.put_profile("vague", VAGUE)
+    async with (
+        ScriptedProvider(answer_messages(RETAIL.oracle().decide), strict=False) as policy,
+        gateway(tmp_path, policy, noise=VAGUE) as running,
+        AsyncClient(running.control) as client,
+    ):
         agent = ToolAgent(RETAIL.instructions, RETAIL.tools, AgentSettings())
         runner = EpisodeRunner(environment, agent, client)
         for seed, task in zip(range(count), RETAIL.tasks("test", kinds="status", seed=5), strict=False):
-            job = Job(task, seed, ("asked", seed), {"arm": "noisy", "profile": "vague", "seed": seed})
+            job = Job(task, seed, ("asked", seed), {"arm": "noisy", "seed": seed})
             record = await runner.run(job)
             assert record.session_id is not None, record.error
             records.append(record)
