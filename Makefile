@@ -104,10 +104,10 @@ catalogue: $(READY)
 	$(BIN)/python -m tests.catalogue.table
 	$(BIN)/python -m tests.catalogue.examples
 
-# Makes the policy that the package ships anew: about two minutes on one core.
+# Makes the policy that the package ships anew: about four minutes on one core.
 warmup: $(READY)
 	rm -rf runs/warmup && mkdir -p runs/warmup
-	$(BIN)/crosswind rollout demonstrate --environment retail --split train --count 12000 --seed 0 \
+	$(BIN)/crosswind rollout demonstrate --environment retail --split train --count 16000 --seed 0 \
 	  --out runs/warmup/demonstrations.jsonl
 	OMP_NUM_THREADS=1 $(BIN)/crosswind train imitation --demonstrations runs/warmup/demonstrations.jsonl \
 	  --out runs/warmup/retail --seed 0

@@ -66,7 +66,7 @@ def _learn(children: Children, folder: Path, store: Path) -> None:
         *("--control", gateway.control, "--steps", str(MOST_STEPS), "--wait", "100"),
         *("--groups-per-step", str(GROUPS), "--group-size", str(SIZE), "--seed", "1"),
         *("--set", "curriculum.gap.warmup_steps=0", "--set", "curriculum.gap.start_level=4"),
-        *("--set", "curriculum.gap.rho_step=0.5"),
+        *("--set", "curriculum.gap.rho_start=0.5"),
     )
     trainer.until(lambda: "waiting for groups" in trainer.said)
     rollouts = children.start(

@@ -35,7 +35,7 @@ Example:
     default="",
     help="Shares of noisy variants that differ from the defaults: retry=…,give_up=…,user=…,ignore=…,follow=…",
 )
-@click.option("--steps", type=click.IntRange(1), default=1500, show_default=True, help="The cap.")
+@click.option("--steps", type=click.IntRange(1), default=2000, show_default=True, help="The cap.")
 @click.option(
     "--stop-loss",
     type=click.FloatRange(0),

@@ -36,14 +36,15 @@ _TRIES = 8
 class Shares:
     """Shares of all demonstrations; the rest stays clean. At most 1 in all.
 
-    Few show recovery, so that there is something left for reinforcement learning to find.
+    Few show recovery, so that there is something left for reinforcement learning to find. Many show noisy
+    users: reading them is found by no exploring, since a user never says it another way.
     """
 
     retry: float = 0.04
     """A result is destroyed; the call is repeated and the truth comes."""
     give_up: float = 0.06
     """A result is destroyed; the policy gives up."""
-    user: float = 0.04
+    user: float = 0.25
     """The user's messages are noisy; the policy does what it would have done."""
     ignore: float = 0.05
     """A misleading remark stands in a result; the policy takes no notice."""

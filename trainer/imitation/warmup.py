@@ -36,7 +36,7 @@ class Recipe:
     """How to learn. Small batches and a high rate: copying clicks after a number of steps, not of tokens."""
 
     batch: int = 8
-    steps: int = 1500
+    steps: int = 2000
     """The cap, and where the linear decay of the learning rate would end."""
     learning_rate: float = 2e-3
     floor: float = 0.05
