@@ -21,6 +21,8 @@ _FIXES = {
     "no_token_ids": "the gateway asked for no token ids: start it without --capture off",
     "other_temperature": "set the rollouts' --temperature and the trainer's --set temperature=... alike",
     "other_sampling": "leave top_p, top_k, penalties and biases out of the rollouts' requests",
+    "client_error": "agents hang up before answers end: raise their timeouts, have them read to the end",
+    "upstream_error": "the engine failed them: its log says why, and new rollouts train",
     "unknown_version": "they are of no version of this run: its --policy has to be what the engine served",
 }
 """What helps against the commonest reasons for which a group can't train."""
