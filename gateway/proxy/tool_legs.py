@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from secrets import token_hex
 
@@ -15,11 +16,12 @@ from crosswind.gateway.protocols.json_values import encode
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.session import LiveSession
+from crosswind.gateway.sessions.tool_legs import label_tools
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.tools.events import CALL, ToolEvent, as_row
 from crosswind.gateway.tools.leg import ToolLeg
 from crosswind.gateway.tools.mcp import McpLink
-from crosswind.gateway.trajectory.record import Durable, Event, Row
+from crosswind.gateway.trajectory.record import Durable, Event, Row, SessionMarked
 from crosswind.gateway.upstreams.tool_servers import NamedServer
 
 _log = structlog.get_logger("crosswind.tools")
@@ -31,6 +33,8 @@ class SessionTools:
 
     leg: ToolLeg
     links: dict[str, McpLink] = field(default_factory=dict)
+    served: dict[str, frozenset[str]] = field(default_factory=dict)
+    """By server, the tools that the model leg knows to leave alone."""
     exchanges: int = 0
     """Numbers those whose ids are no other's."""
 
@@ -83,7 +87,8 @@ class ToolLegs:
         sees it, as on the model leg.
         """
         events = tools.leg.drain()
-        if not events:
+        labels = self._label_tools(session, tools, events)
+        if not (events or labels):
             return
         masked = [_mask(event, redactor, trace) for event in events]
         self._metrics.count_events(masked)
@@ -93,6 +98,8 @@ class ToolLegs:
         if opens:
             session.unwritten = False
             rows.insert(0, session.record)
+        elif labels:
+            rows.append(SessionMarked(session.record.id, labels=labels))
         awaited = durability is not Durability.RELAXED and any(one.slot for one in events)
         session.rows = submission = self._recorder.submit(rows, awaited=awaited)
         if awaited:
@@ -100,6 +107,25 @@ class ToolLegs:
             session.unwritten |= opens and durable is Durable.LOST
             if durable is Durable.YES:
                 session.seen.stored = True
+
+    def _label_tools(
+        self, session: LiveSession, tools: SessionTools, events: Sequence[ToolEvent]
+    ) -> dict[str, str]:
+        """Tell the session of tools that are new here: the model leg leaves them alone. With several workers
+        that leg has to do their noise.
+        """
+        labels: dict[str, str] = {}
+        for name in tools.links.keys() | tools.leg.tools.keys() | {one.link for one in events}:
+            known = tools.served.get(name, frozenset())
+            link, listed = tools.links.get(name), tools.leg.tools_of(name)
+            names = link.names if link is not None else {one.name for one in listed}
+            called = {one.tool for one in events if one.link == name and one.operator == CALL}
+            if not self._shared and (found := known | names | called) != known:
+                tools.served[name] = found
+                labels |= label_tools(name, found)
+        if labels:
+            session.mark(labels={**session.record.labels, **labels})
+        return labels
 
 
 def _mask(event: ToolEvent, redactor: Redactor, trace: str | None) -> Event:

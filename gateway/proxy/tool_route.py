@@ -144,8 +144,7 @@ class ToolRoutes:
                 raise
             raise ClientGone from None
         finally:
-            if request.tools.leg.has_events:
-                await asyncio.shield(request.record())
+            await asyncio.shield(request.record())
 
     def _refuse_own(self, http: HttpRequest, server: NamedServer) -> None:
         if server.upstream.mark in http.first.get(VIA, b""):

@@ -9,6 +9,7 @@ from typing import Any
 
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.record import Event, Trajectory, Turn
+from crosswind.gateway.trajectory.timeline import describe_on_wire, order_by_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class ExampleTurn:
     answer: str
     versions: str
     events: Sequence[Event]
+    on_wire: Sequence[Mapping[str, Any]] = ()
+    """What tool legs did between the turn before and this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,11 @@ def lay_out(trajectory: Trajectory) -> ReportExample:
     session = trajectory.session
     turns: list[ExampleTurn] = []
     shown = 0
-    for turn in trajectory.turns:
+    on_wire: list[Mapping[str, Any]] = []
+    for turn in order_by_time(trajectory):
+        if isinstance(turn, Event):
+            on_wire.append(describe_on_wire(turn))
+            continue
         received, sent = _messages(turn.received), _messages(turn.sent)
         shown = min(shown, len(received) - 1) if received else 0
         new = [
@@ -61,7 +68,8 @@ def lay_out(trajectory: Trajectory) -> ReportExample:
         ]
         shown = len(received)
         events = [event for event in trajectory.events if event.turn_index == turn.index]
-        turns.append(ExampleTurn(turn.index, new, _answer(turn), _versions(turn), events))
+        turns.append(ExampleTurn(turn.index, new, _answer(turn), _versions(turn), events, on_wire))
+        on_wire = []
     reward = "pending" if session.reward is None else f"{session.reward:g}"
     return ReportExample(
         session.id, session.task_id or "–", str(session.plan.get("noise_type") or "–"), reward, turns
