@@ -49,7 +49,7 @@ def test_the_profiles_that_the_papers_and_everything_else_name_are_there() -> No
     needed |= {"state-augmentation/v1", "state-augmentation/v2"}
     needed |= {f"wildgrid/{name}" for name in ("noisy-signals", "drift", "shift")}
     needed |= {f"chaos/{name}" for name in ("brownout", "flaky-tools", "provider-outage", "confused-users")}
-    needed |= {"noisyagent/all", "noisyagent/interaction-pattern", "evolved/v1"}
+    needed |= {"noisyagent/all", "noisyagent/interaction-pattern", "evolved/v1", "evolved/v2"}
     assert needed <= set(profile.names())
     assert len(STATIC) == 16 and len(STATIC | TRANSITIONS) == 22
     assert profile.levels("noisyagent") == [f"noisyagent/level-{level}" for level in range(6)]
@@ -86,6 +86,19 @@ def test_an_evolved_profile_tells_where_it_comes_from() -> None:
         assert lineage[agent]["difference"]["high"] < 0, "it hurts more than the hand-made one"
         for measure in ("injections", "severity", "added"):
             assert lineage[agent]["evolved"][measure] <= lineage[agent]["hand_made"][measure]
+
+
+def test_the_second_hurts_an_agent_that_it_was_not_searched_on_and_is_not_easily_told() -> None:
+    """At equal dose and under the limits, on three of four seeds."""
+    lineage = load("evolved/v2").lineage
+    limits = lineage["detectability"]["limits"]
+    sound = [
+        one["at_equal_dose"]["high"] < 0
+        and all(one["detectability"][name] <= limit for name, limit in limits.items())
+        for one in lineage["second"]
+    ]
+    assert len(sound) == 4 and sum(sound) >= 3
+    assert limits == {"phrases": 0.4, "regression": 0.6}
 
 
 def test_off_has_no_rules_and_everything_has_every_operator_and_is_capped() -> None:
