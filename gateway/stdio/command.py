@@ -85,8 +85,9 @@ def mcp(
         wanted = Wanted(profile, seed, session, link, events, tools_read_only, may_repeat, dry_run, wait)
         return load_noise(wanted, control, key)
 
+    idle = control is None and events is None and profile in (None, "off")
     try:
-        status = Relay(command, load).run()
+        status = Relay(command, None if idle else load).run()
     except OSError as error:
         raise ConfigurationError(
             f"{command[0]}: {error.strerror}; give the server's command behind `--`"

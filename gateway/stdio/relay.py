@@ -21,6 +21,7 @@ from crosswind.gateway.tools.gate import may_cancel, may_concern_client
 if TYPE_CHECKING:
     from crosswind.gateway.tools.decision import Decision
 
+_SWITCH_S = 0.0005
 _LAST_WORDS_S = 1.0
 """How long a process that outlives the server may keep its standard output open."""
 
@@ -46,7 +47,8 @@ class MessageNoise(Protocol):
 class Relay:
     """One server between a client and its standard streams."""
 
-    def __init__(self, command: Sequence[str], load: Callable[[], MessageNoise]) -> None:
+    def __init__(self, command: Sequence[str], load: Callable[[], MessageNoise] | None) -> None:
+        """`load` makes the noise, while the server starts; None: there is none, and nothing is read."""
         self._command = command
         self._load = load
         self._noise: MessageNoise | None = None
@@ -69,7 +71,8 @@ class Relay:
         self._to_server = Sink(self._server.stdin)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._pass_signal)
-        threading.Thread(target=self._load_noise, daemon=True).start()
+        if self._load is not None:
+            threading.Thread(target=self._load_noise, args=(self._load,), daemon=True).start()
         threading.Thread(target=self._pass_up, daemon=True).start()
         down = threading.Thread(target=self._pass_down, daemon=True)
         down.start()
@@ -89,9 +92,10 @@ class Relay:
             raise self._failure
         return status
 
-    def _load_noise(self) -> None:
+    def _load_noise(self, load: Callable[[], MessageNoise]) -> None:
+        sys.setswitchinterval(_SWITCH_S)  # Messages go first.
         try:
-            noise = self._load()
+            noise = load()
         except Exception as error:
             self._failure = error
             self._loaded.set()
@@ -102,7 +106,7 @@ class Relay:
 
     def _pass_up(self) -> None:
         for line in read_lines(0):
-            if may_concern_client(line):
+            if self._load is not None and may_concern_client(line):
                 self._loaded.wait()
                 if self._noise is None:
                     return
