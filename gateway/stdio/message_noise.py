@@ -95,10 +95,7 @@ class LinkNoise:
         events = self._leg.drain()
         if not self._dry:
             return events
-        return [
-            msgspec.structs.replace(one, after=None, note=f"{DRY}{one.note}") if one.slot else one
-            for one in events
-        ]
+        return [msgspec.structs.replace(one, after=None, note=f"{DRY}{one.note}") for one in events]
 
 
 def _complain(error: Exception) -> None:

@@ -156,3 +156,18 @@ def test_a_call_that_is_given_up_gets_no_late_answer(tmp_path: Path) -> None:
         relayed(server(code), "--profile", str(profile)), call(1, "x"), given_up, call(2, "y"), call(3, "z")
     )
     assert sorted(answers(done.stdout)) == [2, 3]
+
+
+def test_a_dry_run_changes_nothing_and_says_what_it_would_have_done(tmp_path: Path) -> None:
+    events = tmp_path / "events.jsonl"
+    code = (
+        "for line in sys.stdin: print(json.dumps({'jsonrpc': '2.0', 'id': json.loads(line)['id'],"
+        " 'result': {'content': [{'type': 'text', 'text': 'placed'}]}}), flush=True)"
+    )
+    flags = ("--profile", "robustbench-tc/5xxErr", "--events", str(events), "--dry-run")
+    asked = call(1, "place_order")
+    assert feed(relayed(server(code), *flags), asked).stdout == feed(server(code), asked).stdout
+    said = [json.loads(line) for line in events.read_text().splitlines()]
+    assert said[0]["note"].startswith("Dry run")
+    assert "after" not in said[0]
+    assert events.stat().st_mode & 0o077 == 0
