@@ -97,8 +97,8 @@ async def walk(running: Running) -> Walk:
     [
         pytest.param({"record": "none"}, 22, 58, id="neither noise nor a record"),
         pytest.param({}, 45, 150, id="clean"),
-        pytest.param({"noise": NOISE}, 72, 216, id="text noise"),
-        pytest.param({"noise": profile(ABBREVIATED)}, 66, 262, id="renamed tools"),
+        pytest.param({"noise": NOISE}, 72, 210, id="text noise"),
+        pytest.param({"noise": profile(ABBREVIATED)}, 66, 259, id="renamed tools"),
     ],
 )
 async def test_a_streamed_request(tmp_path: Path, given: dict[str, Any], files: int, changes: int) -> None:
