@@ -109,7 +109,10 @@ class Adaptation:
 
 ADAPTATIONS: Mapping[str, Adaptation] = {
     "model.duplicated_call_id": Adaptation(
-        ("spending",), why="only there an agent that reads each fact once makes several calls at once"
+        ("spending",),
+        distance=True,
+        why="only there an agent that reads each fact once makes several calls at once; it answers in order, "
+        "and the policy gets its own ids back",
     ),
     "tool.misread": Adaptation(
         ("status", "track", "payment"), why="only there the answer is a word that can be misread"
