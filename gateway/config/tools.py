@@ -12,7 +12,13 @@ from pydantic import AfterValidator, Field, model_validator
 from crosswind.gateway.config.internal_addresses import find_internal_address
 from crosswind.gateway.config.provider_presets import AuthStyle
 from crosswind.gateway.config.sections import Seconds, Section, ServerKey
-from crosswind.gateway.config.upstream import BaseUrl, HeaderRules, UpstreamSettings, UpstreamTimeouts
+from crosswind.gateway.config.upstream import (
+    BaseUrl,
+    HeaderRules,
+    Retries,
+    UpstreamSettings,
+    UpstreamTimeouts,
+)
 
 
 def _check_reachable(url: str) -> str:
@@ -52,6 +58,8 @@ class ToolServer(ServerKey):
             models=(),
             join="",
             protocols=(),
+            # A call that a server refused may have been carried out all the same.
+            retries=Retries(on_status=()),
             **{field: getattr(self, field) for field in ("key", "key_env", "auth", "headers", "timeouts")},
         )
 

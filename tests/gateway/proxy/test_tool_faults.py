@@ -1,0 +1,155 @@
+"""Servers of tools that misbehave, and faults of the link: what clients see, and what is on record."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from mcp import Client
+
+from crosswind.testing import ScriptedProvider
+from tests.gateway.proxy.test_tool_mcp import events_of, messages, text_of
+from tests.gateway.servers import Running, gateway
+from tests.gateway.tools.shop import OPENAPI, api_shop, mcp_shop
+
+ANSWER = {"jsonrpc": "2.0", "id": "a\u2028", "result": {"content": [{"type": "text", "text": "x"}]}}
+RAW = json.dumps(ANSWER).encode()
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: %b\r\n%b\r\n"
+PLAIN, STREAM = b"application/json", b"text/event-stream"
+QUIET = "name: n\nrules: [{operator: tool.misleading, severity: 0.0, when: {}}]\n"
+
+
+@contextlib.asynccontextmanager
+async def raw_server(answer: bytes, *, hangs: bool = False) -> AsyncIterator[str]:
+    """A server that reads a request, writes these bytes, and closes the connection or hangs."""
+    over = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        length = head.partition(b"content-length:")[2].split()
+        await reader.readexactly(int(length[0]) if length else 0)
+        writer.write(answer)
+        with contextlib.suppress(OSError):
+            await writer.drain()
+            if hangs:
+                await over.wait()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+        over.set()
+
+
+async def call_through(running: Running) -> tuple[int | str, bytes]:
+    """Call a tool with a raw request; gives the status, or the client's error, and the bytes."""
+    got = b""
+    url, headers = f"{running.data}/s/s1/mcp/shop", {"accept": "application/json, text/event-stream"}
+    try:
+        async with running.http.stream("POST", url, content=messages()[1], headers=headers) as answer:
+            async for part in answer.aiter_raw():
+                got += part
+    except httpx.RemoteProtocolError:
+        return "cut", got
+    return answer.status_code, got
+
+
+def plain(body: bytes) -> bytes:
+    return HEAD % (PLAIN, b"content-length: %d\r\n" % len(body)) + body
+
+
+def stream(*events: bytes) -> bytes:
+    return HEAD % (STREAM, b"connection: close\r\n") + b"".join(b"data: %b\n\n" % one for one in events)
+
+
+LARGE = json.dumps({**ANSWER, "result": {"content": [{"type": "text", "text": "x" * 20_000_000}]}}).encode()
+CASES: dict[str, tuple[bytes, int | str, Callable[[bytes], bool], str]] = {
+    "dies at once": (b"", 502, lambda got: json.loads(got)["jsonrpc"] == "2.0", "unanswered"),
+    "no HTTP": (b"garbage\r\n\r\n", 502, lambda got: json.loads(got)["jsonrpc"] == "2.0", "unanswered"),
+    "dies in the body": (plain(RAW)[:-5], 502, lambda got: json.loads(got)["jsonrpc"] == "2.0", "unanswered"),
+    "garbage": (plain(b"no json"), 200, lambda got: got == b"no json", "unanswered"),
+    "another id": (plain(RAW.replace(b"a\\u2028", b"b")), 200, lambda got: b'"b"' in got, "unanswered"),
+    "answers twice": (stream(RAW, RAW), 200, lambda got: got.count(RAW) == 2, "answered"),
+    "ends without an answer": (stream(b"{}"), 200, lambda got: got == b"data: {}\n\n", "unanswered"),
+    "an error": (
+        plain(RAW).replace(b"200 OK", b"500 Oops"),
+        500,
+        lambda got: got == RAW,
+        "answered",
+    ),
+    "20 MB": (plain(LARGE), 200, lambda got: got == LARGE, "answered"),
+    "20 MB in an event": (stream(LARGE), 200, lambda got: got == b"data: %b\n\n" % LARGE, "unanswered"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("noise", [None, QUIET])
+async def test_a_client_sees_what_it_would_have_seen(
+    tmp_path: Path, app: ScriptedProvider, case: str, noise: str | None
+) -> None:
+    sent, status, expected, outcome = CASES[case]
+    async with (
+        raw_server(sent) as url,
+        gateway(tmp_path, app, noise=noise, tools={"mcp": {"shop": {"url": url}}}) as running,
+    ):
+        answered, got = await call_through(running)
+        assert answered == status
+        assert expected(got)
+        calls = [one for one in await events_of(running, "s1") if one.operator == "call"]
+        assert [one.draw["outcome"] for one in calls] == [outcome]
+
+
+async def test_a_server_that_never_answers_is_given_up_after_its_time_out(
+    tmp_path: Path, app: ScriptedProvider
+) -> None:
+    async with raw_server(b"", hangs=True) as url:
+        shop = {"url": url, "timeouts": {"first_byte": 0.2}}
+        async with gateway(tmp_path, app, tools={"mcp": {"shop": shop}}) as running:
+            status, got = await call_through(running)
+            assert status == 504
+            assert "first_byte" in json.loads(got)["error"]["message"]
+
+
+async def test_a_renamed_tool_is_called_by_its_own_name_in_the_header_too(
+    tmp_path: Path, app: ScriptedProvider
+) -> None:
+    noise = "name: n\nrules: [{operator: schema.duplicate_swapped, severity: 1.0, when: {}}]\n"
+    async with (
+        mcp_shop() as shop,
+        gateway(tmp_path, app, noise=noise, tools={"mcp": {"shop": {"url": shop.url}}}) as running,
+    ):
+        async with Client(f"{running.data}/s/s1/mcp/shop", mode="2026-07-28") as client:
+            names = [one.name for one in (await client.list_tools()).tools]
+            renamed = [one for one in names if one.startswith("get_order") and one != "get_order"]
+            answers = [text_of(await client.call_tool(one, {"order_id": 7})) for one in renamed]
+        assert answers
+        sent = [one for one in shop.seen if b"tools/call" in one.body]
+        assert all(one.headers["mcp-name"] == json.loads(one.body)["params"]["name"] for one in sent)
+
+
+@pytest.mark.parametrize("operator", ["transport.reset", "transport.hang", "transport.latency"])
+async def test_no_order_is_lost_or_doubled_by_faults_of_the_link(
+    tmp_path: Path, app: ScriptedProvider, operator: str
+) -> None:
+    noise = f"name: n\nrules: [{{operator: {operator}, severity: 0.01, when: {{}}}}]\n"
+    async with api_shop() as shop:
+        tools = {"apis": {"orders": {"url": shop.url, "document": OPENAPI}}}
+        async with gateway(tmp_path, app, noise=noise, tools=tools) as running:
+            told = []
+            for item in [*"abcdefgh"]:
+                for _ in range(3):
+                    try:
+                        answer = await running.http.post(
+                            f"{running.data}/s/s1/tools/orders/orders", json={"item": item}, timeout=5
+                        )
+                    except httpx.HTTPError:
+                        continue
+                    if answer.status_code == 201:
+                        told.append(item)
+                        break
+            assert shop.orders == told == [*"abcdefgh"]
