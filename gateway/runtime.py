@@ -129,7 +129,7 @@ class Gateway:
         self._confinement = _build_confinement(settings, self.metrics)
         _use_packs(settings)
         LIMIT.seconds, LIMIT.tell = settings.timeouts.expression, _tell_late_search
-        self._tool_legs = ToolLegs(self.recorder, self.metrics, switch, shared=peers is not None)
+        self._tool_legs = ToolLegs(store, self.recorder, self.metrics, switch, shared=peers is not None)
         self.data = DataPlane(self._build_proxy(settings, None))
         self._file_watch = FileWatch(store, self.sessions.forget_all)
         self._probes: list[asyncio.Task[None]] = []

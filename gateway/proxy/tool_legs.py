@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,9 +23,12 @@ from crosswind.gateway.tools.events import CALL, ToolEvent, as_row
 from crosswind.gateway.tools.leg import ToolLeg
 from crosswind.gateway.tools.mcp import McpLink
 from crosswind.gateway.trajectory.record import Durable, Event, Row, SessionMarked
+from crosswind.gateway.trajectory.store import Store, StoreError
 from crosswind.gateway.upstreams.tool_servers import NamedServer
 
 _log = structlog.get_logger("crosswind.tools")
+_FLUSH_S = 5.0
+"""How long a leg that goes on waits until what was queued of it is in the store."""
 
 
 @dataclass(slots=True, eq=False)
@@ -32,6 +36,8 @@ class SessionTools:
     """The tool traffic of one session in this process."""
 
     leg: ToolLeg
+    known: bool = True
+    """Whether its earlier calls are known."""
     links: dict[str, McpLink] = field(default_factory=dict)
     served: dict[str, frozenset[str]] = field(default_factory=dict)
     """By server, the tools that the model leg knows to leave alone."""
@@ -42,26 +48,47 @@ class SessionTools:
 class ToolLegs:
     """The legs of the sessions in memory. They outlive a reload of the configuration."""
 
-    def __init__(self, recorder: Recorder, metrics: Metrics, switch: KillSwitch, *, shared: bool) -> None:
+    def __init__(
+        self, store: Store, recorder: Recorder, metrics: Metrics, switch: KillSwitch, *, shared: bool
+    ) -> None:
         """`shared`: other processes serve the same sessions, and none knows the others' calls."""
-        self._recorder, self._metrics, self._switch = recorder, metrics, switch
+        self._store, self._recorder, self._metrics, self._switch = store, recorder, metrics, switch
         self._shared = shared
         self._tools: OrderedDict[str, SessionTools] = OrderedDict()
 
-    def of(self, session: LiveSession, most: int) -> SessionTools:
-        """The session's leg. At most so many are kept: those that were used last."""
+    async def find(self, session: LiveSession, most: int) -> SessionTools:
+        """The session's leg, which goes on from its record. At most so many are kept: those used last."""
         name = session.record.id
-        tools = self._tools.get(name)
-        if tools is None or (tools.leg.plan is not session.plan and tools.leg.plan != session.plan):
+        tools = self._find_known(session)
+        if tools is None:
             session.type_choice = None  # The plan is frozen now.
             leg = ToolLeg(session.plan, name, token_hex(6))
-            tools = self._tools[name] = SessionTools(leg)
+            known = await self._resume(leg, session)
+            if (tools := self._find_known(session)) is None:
+                tools = self._tools[name] = SessionTools(leg, known)
             if self._shared and session.plan.rules:
                 _log.warning("tool traffic gets no noise with several workers", session=name)
         self._tools.move_to_end(name)
         if len(self._tools) > most:
             self._tools.popitem(last=False)
         return tools
+
+    def _find_known(self, session: LiveSession) -> SessionTools | None:
+        tools = self._tools.get(session.record.id)
+        same = tools is not None and (tools.leg.plan is session.plan or tools.leg.plan == session.plan)
+        return tools if same else None
+
+    async def _resume(self, leg: ToolLeg, session: LiveSession) -> bool:
+        """Go on from what the store has of the leg; False if that can't be known."""
+        if session.unwritten or not session.plan.rules:
+            return True
+        await self._recorder.submit([]).outcome(_FLUSH_S)
+        try:
+            leg.resume(await asyncio.to_thread(self._store.events, session.record.id))
+        except StoreError as error:
+            _log.error("a tool leg's calls can't be read: it gets no noise", error=str(error))
+            return False
+        return True
 
     def link(self, tools: SessionTools, server: NamedServer) -> McpLink:
         link = tools.links.get(server.name)
@@ -71,7 +98,7 @@ class ToolLegs:
 
     def allow_noise(self, tools: SessionTools, session: LiveSession, *, spared: bool) -> None:
         """Say whether what comes next may get new noise."""
-        known = session.ledger.complete and not session.stands_in
+        known = tools.known and session.ledger.complete and not session.stands_in
         stopped = session.record.noise_stopped or not self._switch.enabled
         tools.leg.enabled = known and not (stopped or spared or self._shared)
 

@@ -107,7 +107,7 @@ class ToolRoutes:
         redactor = self.redactor.of_turn(entry.secrets, session.remains)
         session.busy += 1
         try:
-            tools = self.legs.of(session, self.settings.limits.live_sessions)
+            tools = await self.legs.find(session, self.settings.limits.live_sessions)
             tools.leg.may_repeat[name] = server.settings.may_repeat
             request = ToolRequest(
                 http=http,

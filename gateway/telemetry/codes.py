@@ -35,6 +35,7 @@ CODES = {
     "a third party's operator failed: clean": "operator_failed",
     "a third party's operator is switched off": "operator_switched_off",
     "a WebSocket was refused": "websocket_refused",
+    "a tool leg's calls can't be read: it gets no noise": "tool_leg_unreadable",
     "a transcript can't be read": "transcript_unreadable",
     "alone: to accept that effects are doubled, run with --assume-replayable": "replayable_not_assumed",
     "an answer can't be edited": "answer_not_edited",

@@ -10,9 +10,11 @@ from typing import Literal
 
 import msgspec
 
-from crosswind.gateway.tools.events import CALL, Outcome, ToolEvent, of_injection
+from crosswind.gateway.tools.events import CALL, OUTSIDE_TURNS, Outcome, ToolEvent, of_injection
 from crosswind.gateway.tools.safety import METHODS, Safety, assess
-from crosswind.injectors.conversation import ToolList
+from crosswind.gateway.trajectory.record import WIRE, Event
+from crosswind.injectors import registry
+from crosswind.injectors.conversation import Site, ToolList
 from crosswind.injectors.engine.call_log import CallAttempt, CallLog
 from crosswind.injectors.engine.calls import CallNoise, NoisyText
 from crosswind.injectors.engine.decision import Decision, Injection
@@ -122,6 +124,28 @@ class ToolLeg:
         """The events since the last time."""
         events, self._events = self._events, []
         return events
+
+    def resume(self, record: Iterable[Event]) -> None:
+        """Go on from the session's record, by its events in the order of time: a call made again after a
+        restart is another attempt, and what noise may still do is less by what it did.
+        """
+        known = registry.operators()
+        for one in record:
+            if one.turn_index != OUTSIDE_TURNS or not one.anchor.startswith(WIRE):
+                continue
+            tool, link = one.tool or "", str(one.draw.get("link", ""))
+            if one.operator == CALL and one.logical_call is not None:
+                order = int(one.draw.get("order", 0))
+                answered = one.draw.get("outcome") in (Outcome.ANSWERED, Outcome.INSIDE)
+                self._log.resume(link, tool, one.logical_call, order, one.attempt, answered=answered)
+            elif one.after is not None:
+                fault = one.operator in known and known[one.operator].fault
+                if one.site == Site.TRANSPORT.value:
+                    self._met += 1
+                    self._spent += fault
+                    self._noise.faults[one.logical_call or ""] += fault
+                else:
+                    self._noise.resume(one.operator, tool, one.logical_call, fault=fault)
 
     def begin(
         self,

@@ -54,7 +54,8 @@ class CallLog:
             before = failed.popleft()
             if not failed:
                 del self._failed[logical]
-            return msgspec.structs.replace(before, attempt=before.attempt + 1)
+            given = canonical_arguments(arguments)
+            return msgspec.structs.replace(before, arguments=given, attempt=before.attempt + 1)
         call = CallAttempt(
             link,
             tool,
@@ -68,6 +69,21 @@ class CallLog:
         self._orders[logical] += 1
         self._numbers[link] += 1
         self.calls += 1
+        return call
+
+    def resume(
+        self, link: str, tool: str, logical: str, order: int, attempt: int, *, answered: bool
+    ) -> CallAttempt:
+        """Take note of an attempt that an earlier process settled. They come in the order of time."""
+        before = [one for one in self._failed.pop(logical, ()) if one.order != order]
+        if before:
+            self._failed[logical] = deque(before)
+        call = CallAttempt(link, tool, "", logical, order, attempt, self.calls, self._numbers[link])
+        if attempt == 0:
+            self._orders[logical] = max(self._orders[logical], order + 1)
+            self._numbers[link] += 1
+            self.calls += 1
+        self.end(call, answered=answered)
         return call
 
     def end(self, call: CallAttempt, *, answered: bool) -> None:

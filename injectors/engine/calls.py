@@ -130,6 +130,17 @@ class CallNoise:
             if decision.fault:
                 self.faults[call.logical_call] += 1
 
+    def resume(self, operator: str, tool: str, logical_call: str | None, *, fault: bool) -> None:
+        """Count an injection of an earlier process."""
+        self.events += 1
+        self._by_tool[tool] += 1
+        for active in self._rules():
+            if active.rule.operator == operator:
+                injected, _ = self._acted.get(active.rule.name, (0, 0))
+                self._acted[active.rule.name] = injected + 1, 0
+        if fault and logical_call is not None:
+            self.faults[logical_call] += 1
+
     def learn(self, call: CallAttempt, text: str, tools: ToolList) -> None:
         """Take note of a true result: what later noise may draw from, and what it shows of its tool."""
         self._called |= {call.tool}

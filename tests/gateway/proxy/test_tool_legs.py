@@ -79,6 +79,24 @@ async def test_the_model_leg_leaves_an_apis_tools_alone_after_a_restart_too(
         assert json.loads(app.requests[-1].body)["messages"][-1]["content"] == shown
 
 
+async def test_a_call_made_again_after_a_restart_is_another_attempt(
+    tmp_path: Path, app: ScriptedProvider
+) -> None:
+    async with api_shop() as shop:
+        tools = {"apis": {"orders": {"url": shop.url, "document": OPENAPI}}}
+        statuses = []
+        for _ in range(2):
+            async with gateway(tmp_path, app, noise=FAIL, tools=tools) as running:
+                url = f"{running.data}/s/s1/tools/orders/orders"
+                statuses.append((await running.http.post(url, json={"item": "tea"})).status_code)
+                calls = [one for one in await events_of(running, "s1") if one.operator == "call"]
+        assert statuses[0] >= 400
+        assert statuses[1] == 201
+        assert [(one.draw["order"], one.attempt) for one in calls] == [(0, 0), (0, 1)]
+        assert calls[-1].draw["recovered"]
+        assert shop.orders == ["tea"]
+
+
 async def test_a_description_is_perturbed_on_one_leg_only(tmp_path: Path, app: ScriptedProvider) -> None:
     function = {"name": "get_order", "description": "Look an order up.", "parameters": PARAMETERS}
     tools = [{"type": "function", "function": {**function, "name": name}} for name in ("get_order", "other")]
