@@ -11,6 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent
+MADE = (".venv-mcp/.ready", "tests/gateway/stdio/node/node_modules/.package-lock.json")
+"""What `make tool-servers` makes, and these tests use."""
 MODERN_SERVER = HERE / "modern_server.py"
 
 
@@ -19,9 +21,7 @@ def sdk() -> str:
     """The Python of the environment with the official SDK; made by `make tool-servers` on first use."""
     with (ROOT / ".venv-mcp.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        made = subprocess.run(
-            ["make", "-s", "tool-servers"], cwd=ROOT, capture_output=True, text=True, check=False
-        )
+        made = subprocess.run(["make", "-s", *MADE], cwd=ROOT, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
     return str(ROOT / ".venv-mcp" / "bin" / "python")
 
