@@ -52,15 +52,16 @@ PRESETS: dict[str, dict[str, Any]] = {
         "curriculum": {
             "kind": "gap",
             "profile": "noisyagent",
-            # A step has some eight noisy rollouts of a type: the upper bound of Δ is wide, and θ with it. ρ
-            # begins where tools' noise is learnt from at once, and comes to its cap late in 15 steps.
+            # A step has some ten noisy rollouts of a type: the upper bound of Δ is wide, and θ with it. Levels
+            # and ρ begin where tools' noise is learnt from at once; ρ comes to its cap late in 15 steps.
             "gap": {
                 "theta": 0.25,
                 "decay": 0.7,
                 "minimum_rollouts": 12,
-                "rho_start": 0.35,
-                "rho_step": 0.03,
-                "share_step": 0.01,
+                "rho_start": 0.4,
+                "rho_step": 0.02,
+                "share_step": 0.005,
+                "start_level": 3,
                 "warmup_steps": 0,
                 "plateau_window": 2,
             },
