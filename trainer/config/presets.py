@@ -52,8 +52,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "curriculum": {
             "kind": "gap",
             "profile": "noisyagent",
-            # A step has some ten noisy rollouts of a type: the upper bound of Δ is wide, and θ with it. Levels
-            # and ρ begin where tools' noise is learnt from at once; ρ comes to its cap late in 15 steps.
+            # A step has some ten noisy rollouts of a type: the upper bound of Δ is wide, and θ with it.
+            # Levels and ρ begin where tools' noise is learnt from at once; ρ comes to its cap late.
             "gap": {
                 "theta": 0.25,
                 "decay": 0.7,
