@@ -19,7 +19,7 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Branch, ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text.entities import find_protected_spans
 from crosswind.injectors.text.graphemes import find_boundary, shorten
-from crosswind.injectors.text.languages import UNABLE, detect_language, is_foreign
+from crosswind.injectors.text.languages import UNABLE, Language, detect_language, is_foreign
 from crosswind.injectors.wording import Prompt, WrittenText
 from crosswind.studies.conversations import RecordedConversation
 from crosswind.studies.preview.events import preview_events
@@ -108,6 +108,44 @@ def test_english_and_what_tells_no_language_is_not_taken_for_another(text: str) 
 def test_other_languages_are_told_from_english(name: str) -> None:
     emoji = not any(letter.isalpha() for letter in TEXTS[name])
     assert is_foreign(TEXTS[name]) or emoji
+
+
+SPOKEN = {
+    None: (
+        *("Reserve um quarto para duas pessoas em Lisboa de 3 a 5 de maio.", "Apague o arquivo notas.txt"),
+        *("Quero cancelar o meu pedido 4821 e receber o dinheiro de volta.", "Liga a luz da sala"),
+        *("Prenota un tavolo per quattro persone stasera.", "Cancella il file note.txt"),
+        *("Verwijder het bestand notities.txt", "Ik wil mijn bestelling annuleren."),
+        *(
+            "Usuń plik notatki.txt",
+            "Tänd lampan i köket",
+            "notlar.txt dosyasını sil",
+            "Hapus file catatan.txt",
+        ),
+    ),
+    Language.ES: (
+        "Borra el archivo notas.txt",
+        "Abre notas.txt",
+        "Enciende la luz",
+        "Reserva hotel en Sevilla",
+    ),
+    Language.FR: ("Supprime le fichier notes.txt", "Ouvre notes.txt", "Appelle Pierre", "Affiche le prix"),
+    Language.DE: ("Lösche die Datei notizen.txt", "Mach das Licht an", "Storniere Bestellung 4821"),
+    Language.EN: (
+        *("Delete the file notes.txt", "docker start web", "Play Despacito by Luis Fonsi", "ls -la /var/log"),
+        *("Reserve a room at Hotel de la Paix for Maria do Carmo", "Translate 'Wie geht es dir' to French"),
+        *("Book Café Zoë tomorrow", "Search for Casa de Papel", "Order die cast model cars"),
+    ),
+}
+
+
+@pytest.mark.parametrize("language", SPOKEN, ids=str)
+def test_short_commands_have_their_language_and_those_without_a_pack_have_none(
+    language: Language | None,
+) -> None:
+    for text in SPOKEN[language]:
+        assert detect_language(text) is language, text
+        assert is_foreign(text) == (language is not Language.EN), text
 
 
 @given(st.text(sorted({one for text in TEXTS.values() for one in text}), max_size=40), st.integers(0, 40))

@@ -1,0 +1,185 @@
+"""The words by which a language is told: those that put its sentences together, and those by which it asks.
+
+Languages without a phrase pack have lists, too: their texts must not be taken for a neighbour's. The lists
+are of the commonest words. A name's words are left out, and so is a word that commands of a shell have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__CERTAINTY = 2.0
+_CERTAIN = frozenset(
+    """
+    could don't hello how i'm it's need please should thank thanks that the these they this those what when
+    where which why with would you your
+    """.split()
+)
+"""English words that hardly any other language has, so that one says as much as two others."""
+
+_LISTS: Mapping[str, str] = {
+    "en": """
+        a about after again all am an and any are as at be been before but by can check did do does every for
+        from get give had has have he her his i if in into is it its me my no not now of on one or our out she
+        so some than them then there to up us was we were who will
+        add book buy call change close create delete explain find help let list look make move open order pay
+        play put rename reserve search send set show start stop switch tell translate turn update write
+        """,
+    "de": """
+        aber alle als am an auch auf aus bei bis bitte dann das dass dein deine dem den der des die diese
+        diesen dieser dieses dir doch du durch ein eine einem einen einer eines er es für geht gibt guten habe
+        haben hallo hat heute ich ihm ihn ihr ihre im in ist ja kann kannst können könntest man mein meine
+        meinem meinen meiner mich mir mit morgen möchte nach nicht noch nur oder schon sein seine sich sie
+        sind so um und uns unser vom von vor wann war was welche wenn werden wer wie will wir wird wo
+        wurde würde zu zum zur zwei über
+        buche füge lade lies lösche löschen mach nenne nimm öffne öffnen plane prüfe ruf sage schalte schalten
+        schick schicke schicken schließ schließe schreib schreibe sende speichere spiel spiele starte stell
+        stelle storniere stornieren such suche suchen trage überprüfe übersetze überweise vergleiche
+        verschiebe zeig zeige zeigen
+        """,
+    "es": """
+        a al algo algún alguna buenas buenos como con cuando cuál cuáles cuánto cuánta cuántos cuántas cómo de
+        del desde dos donde dónde e el ella ellos en entre eres es esa ese eso esta estaba estar este esto
+        estos está están estoy favor fue gracias ha hace hasta hay he hola hoy la las le les lo los mañana me
+        mi mis muy más necesito ni no nos nuestra nuestro nuevo nueva o para pero por porque pueda puede
+        puedes podrías podría que quiero quisiera qué quién se ser si sin sobre son soy su sus sí también te
+        tengo tiene tu tus un una uno unos usted y ya yo
+        abre abrir activa actualiza añade apaga apagar borra borrar busca buscar cambia cambiar cancela
+        cancelar cierra compra comprar comprueba crea crear dame descarga dime elimina eliminar enciende
+        encender encuentra envía enviar envíame escribe guarda haz lee llama llamar lista manda muestra
+        muéstrame mostrar mueve pide pon ponme poner renombra reproduce reserva reservar revisa sube traduce
+        transfiere
+        """,
+    "fr": """
+        a ai alors as au aujourd'hui aussi aux avec avez avoir besoin bien bonjour c'est ce ces cet cette
+        combien comme dans de demain depuis des deux donne du elle en entre est et être faire fait faut il
+        ils j'ai j'aimerais je jusqu'à la le les leur lui ma mais me merci mes moi mon ne non nos notre nous
+        on ont ou où par pas peux peut plus pour pourrais pourriez pourquoi pouvez qu'est-ce qu'il quand que
+        quel quelle quelles quels qui quoi sa sans se ses si son sont suis sur ta te tes ton tout toutes tous
+        tu un une veux voudrais votre vos vous y à
+        achète affiche ajoute allume annule appelle calcule cherche commande crée déplace dis donne-moi écris
+        efface envoie envoyer envoyez éteins exécute ferme joue lance lis mets montre montre-moi ouvre passe
+        recherche renomme réserve réserver supprime supprimer télécharge traduis transfère trouve vérifie
+        """,
+    "pt": """
+        a agora algum alguma ao aos as até boa bom com como da das de depois do dois dos duas e ela ele em
+        entre esse essa este esta está estou eu existe favor foi há hoje isso isto já lá mais mas me meu meus
+        minha minhas muito na nas no nos nossa nosso não o obrigada obrigado onde os ou para pela pelo pode
+        poderia por porque posso precisa preciso qual quais quando quanto quantos que quem quero queria se sem
+        ser seu seus sim sobre sua suas são também te tem tenho ter tudo um uma umas uns vai vocês você à às é
+        abra adicione adiciona altere apaga apagar apague arquivo busque cancele cancelar compre crie diga
+        envie enviar exclua encontre faça fecha feche ficheiro leia liga ligar ligue liste marque mostra
+        mostrar mostre mova procure reproduza renomeie reserve reservar salve toque traduza transfira ver
+        verifique
+        """,
+    "it": """
+        a ad agli ai al alla alle allo anche aperto buongiorno c'è che chi ci ciao come con cosa cui da dal
+        dalla dai dalle degli dei del della delle dello di domani dopo dove due e è ed fa favore fino fra gli
+        grazie ha hai ho i il in io l'ordine la le lei lo loro ma mi miei mio molto ne nei nel nella nelle
+        noi non nostra nostro o oggi ogni per perché più poi posso potresti prima può puoi qual quale quali
+        quando quanto quanti quella quello questa queste questi questo se sei senza si sono sta stasera su sua
+        sul sulla suo ti tra tu tutti tutto un un'altra una uno vorrei
+        accendi aggiungi annulla apri aumenta blocca cambia cancella cerca chiama chiudi compra controlla crea
+        dammi dimmi elimina fammi imposta invia leggi manda metti mostra mostrami prenota rinomina riproduci
+        salva scarica scrivi spegni spegnere sposta suona traduci trasferisci trova verifica
+        """,
+    "nl": """
+        aan al alle als bedankt ben bij dag dan dat de deze die dit door dus een en er geen goed graag had
+        heb hebben heeft het hij hoe hoeveel ik in is ja je jij jou jouw kan kun kunnen kunt maar mag me meer
+        met mij mijn moet morgen na naar niet nieuwe nog nu of om onder ons onze ook op over te toe tot twee
+        u uit uw van vandaag vanaf veel voor waar waarom wanneer wat we wel welke wie wij wil word worden
+        wordt zal ze zich zijn zo zonder zou
+        annuleer bestand bewaar boek doe draai geef haal koop laat lees maak open reserveer schakel
+        schrijf sluit speel stel stuur toon verander vertaal verplaats verwijder vind zet zoek
+        """,
+    "pl": """
+        a aby bardzo czy dla do dwa dwie dwóch dzień dziękuję gdzie go i ile ja jak jaka jaki jakie jest
+        jestem już kiedy kto który która może mam mi mnie moja moje mojego mój na nie o od oraz po pod proszę
+        przez się są ta tak te tego tej ten to tym w we z za ze że żeby chcę chciałbym chciałabym jutro
+        dodaj kup napisz odtwórz otwórz pokaż przenieś rezerwuj sprawdź usuń utwórz włącz wyłącz wyślij
+        wyszukaj zamknij zarezerwuj zmień znajdź
+        """,
+    "sv": """
+        alla att av bara behöver bort de den denna det din du eller en ett från för ha hade har hej hur här i
+        idag imorgon inte jag kan kunna man med men mig min mina mitt mycket måste ni nu när och om på sig
+        sin ska skulle som till två under upp ut vad var vara vi vid vilka vill är
+        avbeställ avboka avsluta betala boka flytta hitta köp lägg läs mata ring sök skapa skicka skriv slå
+        spela stäng ta tänd visa ändra öppna översätt
+        """,
+    "da": """
+        af alle at dag de den der det dig din du efter eller en er et for fra fremover gerne ham har have hej
+        hvad hvem hvilken hvor hvordan hvornår i ikke ind jeg jer kan kunne lige man med meg men mig min mine
+        mit mitt morgen må ned ny når og også om op oss på skal skulle som takk tak til to under ut vi vil
+        ville være været at
+        bestil bestill find flyt flytt hent køb kjøp luk lukk opret opprett send slet slett sluk slå
+        spil spill sett tænd vis åbn åpne ændr
+        """,
+    "tr": """
+        ama bana bir biraz bu bugün çok da daha de değil gibi hangi için ile iki istiyorum kadar ki lütfen
+        mı mi mu mü nasıl ne nerede o olan olarak sonra şu teşekkürler var ve veya ya yarın yok
+        aç ara ayırt ayır bul çal çevir ekle et gönder göster iptal kapat oku oluştur sil söyle taşı yap yaz
+        """,
+    "id": """
+        ada adalah akan apa atau bagaimana berapa besok bisa dan dapat dari dengan di dua hari ini itu juga
+        kami ke kita kapan mana mohon pada saya sebuah seorang sudah tentang terima tidak tolong untuk yang
+        batalkan bayar beli buat buka cari hapus hidupkan kirim kirimkan matikan nyalakan pesan
+        pindahkan putar tampilkan terjemahkan tutup ubah
+        """,
+    "ro": """
+        acest această am ar care ce cu da de din este eu fi în îmi la mai mea meu mi nu o pe pentru puteți
+        sau să sunt și un unei unui vreau două mâine
+        adaugă anulează arată caută creează deschide găsește închide rezervă șterge trimite
+        """,
+    "ca": """
+        a al als amb aquest aquesta avui de del dels demà dues el els em en és està gràcies ha i la les li
+        meu meva més mil molt no o on per però perquè pots puc que què quan s'ha si sense sobre són també
+        tinc un una unes uns vull
+        afegeix cancel·la encén envia esborra mou obre obrir tanca troba
+        """,
+    "cs": """
+        a aby ale bych by co chci dnes do dobrý děkuji jak jaké jaký je jsem jsou k kde kdy který která mi mně
+        moje můj na ne nebo není o od po pro prosím se si s ten to tu už v ve z za ze že zítra dva dvě
+        najdi napiš otevři pošli přidej přesuň rezervuj smaž ukaž vypni vytvoř zapni zavři změň zobraz zruš
+        """,
+    "hu": """
+        a az be egy el és ez ezt fel hogy ha hol holnap is ki kérem két kettő köszönöm le lehet meg mennyi
+        mikor milyen nem szeretnék szerint van vagy hány
+        foglalj foglaljon keress küldd küldj mutasd nyisd töröld töröl vegyél zárd
+        """,
+    "fi": """
+        ei että haluan huomenna ja jos kanssa kaikki kaksi kiitos kun kuinka minun minulle missä miten mikä
+        minä mitä mutta myös nyt näytä on ole olen onko paljonko se sekä tai tämä voisitko voitko
+        avaa etsi hae kirjoita lähetä luo osta peru poista siirrä soita sulje sytytä tallenna tilaa varaa
+        """,
+}
+"""By language. Danish and Norwegian are one."""
+
+LETTERS: Mapping[str, str] = {
+    "de": "ß",
+    "es": "ñ¿¡",
+    "fr": "œ",
+    "pt": "ãõ",
+    "pl": "łąęśżźń",
+    "da": "æø",
+    "tr": "ğışİ",
+    "ro": "ățșţ",
+    "cs": "ěřůčď",
+    "hu": "őű",
+}
+"""Letters that hardly any other of these languages has."""
+
+
+def _weigh() -> dict[str, tuple[tuple[str, float], ...]]:
+    """For each word what it says for each of its languages: less, the more it has."""
+    speakers: dict[str, list[str]] = {}
+    for language, words in _LISTS.items():
+        for word in set(words.split()):
+            speakers.setdefault(word, []).append(language)
+    weights = {
+        word: tuple((language, 1 / len(languages)) for language in languages)
+        for word, languages in speakers.items()
+    }
+    return weights | dict.fromkeys(_CERTAIN, (("en", __CERTAINTY),))
+
+
+WEIGHTS = _weigh()
