@@ -251,6 +251,21 @@ _LEAD_STEMS = (
 )
 """One of these is in every match of `_LEADS`: most texts have none, and a search for them is much cheaper."""
 
+_LEADS_ABROAD = re.compile(
+    r"""\b(?:
+        (?:schreib|schick|sag|notier|antwort|erinner|nachricht|notiz|betreff|poste|text
+          |mensaje|nota|escrib|escríb|dile|diles|decirle|manda|mánda|env[ií]a|publica|apunta|anota|recordatorio
+          |recuérda|responde|asunto|texto|correo
+          |message|écri|envoie|envoye|dis|dites|publie|répond|rappel|objet|texte)[\w'’-]*
+        (?:[ ]+[\w'’@.-]+){0,6}?[ ]?:(?=\s)
+      | (?:diciendo|que[ ]dig[ae]|con[ ]el[ ]texto|disant|qui[ ]dit|avec[ ]le[ ]texte|mit[ ]dem[ ]text)(?=\s)
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""The same in German, Spanish and French."""
+
+_SAID_ABROAD = ("diciendo", "que dig", " texto ", "disant", "qui dit", " texte ", "dem text")
+
 _QUOTED = re.compile(r"""[\s,]*(?:$|[\"'“‘„«‹「『`])""")
 """What follows where it is a quotation, or nothing."""
 
@@ -277,6 +292,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*(?=\s)|(?<=[。！？])
 def find_passed_on(text: str) -> Iterator[Quotation]:
     """What stands without quotation marks and is to be passed on word for word: behind a colon to the end of
     the paragraph, else to the end of the sentence."""
+    if ": " in text or _mentions(text, _SAID_ABROAD):
+        yield from _find_passed_on_abroad(text)
     if not _mentions(text, _LEAD_STEMS):
         return
     paragraphs, written, end = None, len(text.rstrip()), -1
@@ -295,6 +312,20 @@ def find_passed_on(text: str) -> Iterator[Quotation]:
             continue
         body = text[at:end].strip()
         if body:
+            start = text.index(body, at)
+            yield Quotation(start, start + len(body), closed=start + len(body) < written)
+
+
+def _find_passed_on_abroad(text: str) -> Iterator[Quotation]:
+    paragraphs, written, end = _Paragraphs(text), len(text.rstrip()), -1
+    for match in _LEADS_ABROAD.finditer(text):
+        at = match.end()
+        if at < end or _QUOTED.match(text, at):
+            continue
+        end = paragraphs.end_of(at)
+        if match[0][-1] != ":" and (found := _SENTENCE_END.search(text, at + 1)) is not None:
+            end = min(end, found.start())
+        if body := text[at:end].strip():
             start = text.index(body, at)
             yield Quotation(start, start + len(body), closed=start + len(body) < written)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,6 +33,10 @@ NOMINAL = 0.4
 """How often a request's verb becomes a noun, where one says the same."""
 GREETED, THANKED = 0.15, 0.22
 """How often a message that does neither comes to greet, and to thank."""
+_ABBREVIATED = re.compile(
+    r"(?:\b[^\W\d_]\.|\b(?:bros|co|corp|etc|inc|jr|ltd|no|sr|st|vs)\.)\s*\Z", re.IGNORECASE
+)
+"""A sentence that ends so may go on behind it, and its stop is the word's own: `Washington D.C.`"""
 NO_FORM = "no sentence has a form that can surely be said in another one"
 
 
@@ -124,6 +129,8 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
             said = rng.choice(forms) if forms else None
         else:
             said = None
+        if _ABBREVIATED.search(sentence):
+            continue
         if said is None or said == sentence or find_lost(sentence, said, target.tools) is not None:
             continue
         if text[stop:].strip() and "\n" not in text[stop : stop + 1]:

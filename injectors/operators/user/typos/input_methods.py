@@ -66,8 +66,11 @@ def _find(text: str, language: Language, protected: Sequence[Span]) -> Iterator[
                 yield PlainWord(*match.span())
 
 
-def draw_conversion(word: str, language: Language, rng: SeededRandom) -> tuple[str, str] | None:
+def draw_conversion(
+    text: str, one: PlainWord, language: Language, rng: SeededRandom
+) -> tuple[str, str] | None:
     """The kind of slip, and what comes out in the word's place."""
+    word = text[one.start : one.end]
     kinds = _KINDS[language]
     kind = rng.weighted(tuple(kinds), tuple(kinds.values()))
     other = rng.choice(read_variants(f"homophones.{language.value}")[word])
@@ -76,13 +79,19 @@ def draw_conversion(word: str, language: Language, rng: SeededRandom) -> tuple[s
     match kind:
         case "key":
             typed = _mistype_kana(word, rng)
-        case "unconverted" if word[at] in read_variants("pinyin"):
+        # Letters beside a value would look like a part of it.
+        case "unconverted" if word[at] in read_variants("pinyin") and _stands_apart(text, one, at):
             typed = word[:at] + read_variants("pinyin")[word[at]][0] + word[at + 1 :]
         case "twice":
             typed = word[: at + 1] + word[at:]
         case "omission" if len(word) > 2 and at > 0:
             typed = word[:at] + word[at + 1 :]
     return (kind, typed) if typed and typed != word else ("conversion", other)
+
+
+def _stands_apart(text: str, one: PlainWord, at: int) -> bool:
+    """Whether no other word touches the letter of the word at that place."""
+    return at < one.end - one.start - 1 and (at > 0 or not text[one.start - 1 : one.start].isalnum())
 
 
 def _mistype_kana(word: str, rng: SeededRandom) -> str | None:

@@ -75,11 +75,17 @@ _SPEAKERS = frozenset(
 )
 LATEST_VERB = 5
 """The latest place of a request's verb in its sentence, behind plain words only."""
+_GREETING = re.compile(
+    r"\W*(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|hallo|guten|hola|buen[oa]s|bonjour|salut"
+    r"|مرحب)",
+    re.IGNORECASE,
+)
 _LISTING = re.compile(r":[ \t]*\n")
 _BULLET = re.compile(r"\s*(?:[-*•>#|]|\d{1,3}[.)])\s")
 _COLON = re.compile(r":(?!\d)")
 _COMMANDS = frozenset().union(*(read_words(f"commands.{one}") for one in ("de", "es", "fr", "ar")))
-_VERBS = "|".join(sorted(SURE | AMBIGUOUS | _COMMANDS))
+_ALL_VERBS = SURE | AMBIGUOUS | _COMMANDS
+_VERBS = "|".join(sorted(_ALL_VERBS))
 _REQUESTS = CaselessPattern(
     rf"""\W*(?:(?:hi|hello|hey|ok(?:ay)?|so|and|then|now|also|well|please|kindly|thanks?|thank\ you|great
     |next|first
@@ -145,8 +151,14 @@ class _Kept(NamedTuple):
 
 def _find_listed(text: str, language: Language, kept: _Kept) -> Iterator[PlainWord]:
     joining = read_words(f"connectives.{language.value}")
-    for start, end in _select_sentences(text, kept):
-        words = _mark_verbs(_read_sentence(text, start, end, language, kept), language, kept)
+    sentences = [
+        (start, end, _read_sentence(text, start, end, language, kept))
+        for start, end in _select_sentences(text, kept)
+    ]
+    if _GREETING.match(text) and not any(_asks(one) for _, _, words in sentences for one in words):
+        return  # Small talk may be a value as a whole.
+    for start, end, read in sentences:
+        words = _mark_verbs(read, language, kept)
         ends = _cut_at_text(text, start, end, kept)
         runs = _split_runs(words)
         for at, run in enumerate(runs):
@@ -156,6 +168,8 @@ def _find_listed(text: str, language: Language, kept: _Kept) -> Iterator[PlainWo
                 continue
             left = before[-1] if before else None
             right = behind[0] if behind else None
+            if left and right and _joins_title(text, left, run, right, joining):
+                continue
             apart = _is_apart(left, right), _is_apart(right, left)
             inner = _strip(run, joining, before=apart[0], behind=apart[1])
             places = [(one.start, one.end) for one in inner]
@@ -195,6 +209,17 @@ def _is_frame(before: _Run | None, run: _Run, behind: _Run | None, kept: _Kept) 
         return True
     named = (before[-1].named, behind is None or behind[0].named)
     return all(named) if kept.tools.takes_text else any(named)
+
+
+def _asks(one: _Token) -> bool:
+    """Whether the word is of a request: of what is asked for, or of the asking."""
+    return one.named or one.word in _SPEAKERS or one.word in _ALL_VERBS
+
+
+def _joins_title(text: str, left: _Token, run: _Run, right: _Token, joining: frozenset[str]) -> bool:
+    """Whether a run joins words with capitals: `Two Towers and the King` may be one value."""
+    ends = text[left.start].isupper() and text[right.start].isupper()
+    return ends and all(one.word in joining for one in run)
 
 
 def _mark_verbs(words: list[_Token], language: Language, kept: _Kept) -> list[_Token]:

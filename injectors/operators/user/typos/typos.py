@@ -130,7 +130,7 @@ def _draw_edit(
 ) -> dict[str, Any] | None:
     word = text[one.start : one.end]
     if language in LANGUAGES:
-        conversion = draw_conversion(word, language, rng)
+        conversion = draw_conversion(text, one, language, rng)
         return make_edit(one.start, word, conversion[1]) | {"kind": conversion[0]} if conversion else None
     spacing = rng.uniform()
     if one.joins and spacing < RUN_ON:

@@ -12,6 +12,7 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting
 from crosswind.injectors.operators.user.values.spoken_values import find_spoken, was_said
+from crosswind.injectors.operators.user.values.things import draw_thing
 from crosswind.injectors.operators.user.values.vague_english import find_container
 from crosswind.injectors.operators.user.values.vague_languages import find_place
 from crosswind.injectors.operators.user.values.vague_place import Place
@@ -170,7 +171,8 @@ def _draw_edit(
         edit = _replace(text, place.start, place.end, place.join(form, form))
         return None if edit is None else (edit, "", form)
     if accept is not None and not (drops and left_out):
-        slots = {"thing": one.thing} if one.thing and setting.language is Language.EN else {}
+        thing = draw_thing(one, rng) if setting.language is Language.EN else None
+        slots = {} if thing is None else {"thing": thing}
         if form is not None:
             slots["coarse"] = form
         phrase = draw_phrase(

@@ -77,7 +77,7 @@ _ADVERBS = re.compile(r"(?:some ?time|somewhere|when|where|who)", re.IGNORECASE)
 _PERSONS = _words(
     """
     person user username recipient contact author artist sender receiver patient doctor customer
-    employee assignee player friend name guest attendee member owner
+    employee assignee player friend name guest attendee member owner payee beneficiary doctor
     """
 )
 _PART_OF_DAY = re.compile(r" (?:morning|afternoon|evening|night)\b")
@@ -161,6 +161,10 @@ def _qualify(text: str, one: Mention, end: int, before: str, after: str) -> Plac
         return Place(start, end + 1 + len(after), _fits_thing)
     free = option and before and before not in _BOUND | {"for", "between", "per", "using"}
     named = one.type in (ValueType.NAME, ValueType.PLACE) and before and before not in _BEFORE_PLACE
+    if before in _DETERMINERS - {"a", "an"} and after in (one.thing or "").split():
+        head = start - len(before) - 1
+        whole = Place(head, end + 1 + len(after), _fits_thing)
+        return whole.or_dropped(Place(start, end + 1, dropped=""))
     return Place(start, end + 1, dropped="") if before in _DETERMINERS or free or named else None
 
 
@@ -198,7 +202,7 @@ def _find_date(text: str, one: Mention, start: int, end: int, before: str) -> Pl
         return Place(start - 3, end, accept_all, _join_date)
     if before in _BEFORE_DATE:
         return Place(start, end, lambda entry: not entry.text.startswith("some point"))
-    if in_words:
+    if in_words or before.endswith("ing"):
         return Place(start, end, accept_all, _join_date)
     return Place(start, end, lambda entry: entry.text.startswith("{coarse}")) if before.isalpha() else None
 
@@ -212,7 +216,15 @@ def _join_date(phrase: str, coarse: str | None) -> str:
 
 
 def _join_time(phrase: str, coarse: str | None) -> str:
-    return phrase if _ADVERBS.match(phrase) or (coarse and phrase.startswith(coarse)) else f"at {phrase}"
+    if _ADVERBS.match(phrase):
+        return phrase
+    if coarse and phrase.startswith(coarse):
+        if phrase.startswith("mid-"):
+            return f"sometime {phrase}"
+        if phrase.startswith("midday"):
+            return f"around {phrase}"
+        return f"in {phrase}" if phrase.startswith("the ") else f"in the {phrase}"
+    return f"at {phrase}"
 
 
 def _find_time(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
@@ -226,6 +238,8 @@ def _find_time(text: str, one: Mention, start: int, end: int, before: str) -> Pl
 def _find_number(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     if _NUMBERED_THING.fullmatch(one.text) and before.isalpha() and not is_small_word(before):
         return _find_id(text, one, start, end, before)
+    if text.startswith(" of ", end):
+        return Place(start, end, _fits_measure)
     if before in _AFTER_NUMBER:
         return Place(start, end, lambda entry: not _is_count(entry))
     named = before in (one.thing or "").split() or (before.isalpha() and not _NUMBERED.search(before))
@@ -316,7 +330,7 @@ def _fits_stretch(entry: Entry) -> bool:
 
 def _fits_person(entry: Entry) -> bool:
     return entry.text not in _BARE and not entry.text.startswith(
-        ("what ", "whatever ", "that product", "my subject")
+        ("what ", "whatever ", "that product", "my subject", "the thing", "the usual", "the one I always")
     )
 
 

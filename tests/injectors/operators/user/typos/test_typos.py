@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.operators.user.typos.input_methods import draw_conversion
 from crosswind.injectors.operators.user.typos.keyboards import find_keyboard
+from crosswind.injectors.operators.user.typos.plain_words import PlainWord
 from crosswind.injectors.operators.user.typos.romaji import convert, spell
 from crosswind.injectors.operators.user.typos.slips import draw_slip
 from crosswind.injectors.operators.user.typos.typos import Typos
@@ -99,3 +102,28 @@ def test_japanese_slips_are_slips_of_keys() -> None:
 def test_what_is_typed_in_an_unknown_language_is_left_and_the_event_says_why() -> None:
     draw = drawn(target_of("Помогите мне, пожалуйста, найти билет", MESSAGES[0]), 0)
     assert draw is not None and draw[UNABLE]
+
+
+def test_small_talk_may_be_what_a_tool_takes_as_a_whole() -> None:
+    chat = ToolSchema("talk", "", {"type": "object", "properties": {"userSaid": {"type": "string"}}})
+    text = "Hi there, How are you feeling"
+    assert texts(target_of(text, Gold(chat, text, (text,)))) <= {text}
+
+
+def test_a_word_between_capitals_is_a_part_of_what_they_name() -> None:
+    menu = ToolSchema("order_soup", "", {"type": "object", "properties": {"soup": {"type": "string"}}})
+    text = "Could you please order me 2 Soup of the Day and Order Bread"
+    for shown in texts(target_of(text, Gold(menu, text, ()))):
+        assert "Soup of the Day and Order Bread" in shown
+
+
+@pytest.mark.parametrize("word", ["帮我", "可以", "能不能"])
+def test_letters_that_an_input_method_left_stand_beside_no_other_word(word: str) -> None:
+    text, found = f"请把订单{word}", set()
+    for seed in range(200):
+        conversion = draw_conversion(text, PlainWord(4, len(text)), Language.ZH, SeededRandom(str(seed)))
+        assert conversion is not None
+        kind, typed = conversion
+        found.add(kind)
+        assert not (typed[0].isascii() or typed[-1].isascii()), typed
+    assert "conversion" in found
