@@ -38,14 +38,14 @@ _LISTS: Mapping[str, str] = {
         verschiebe zeig zeige zeigen
         """,
     "es": """
-        a al algo algún alguna buenas buenos como con cuando cuál cuáles cuánto cuánta cuántos cuántas cómo de
-        del desde dos donde dónde e el ella ellos en entre eres es esa ese eso esta estaba estar este esto
-        estos está están estoy favor fue gracias ha hace hasta hay he hola hoy la las le les lo los mañana me
-        mi mis muy más necesito ni no nos nuestra nuestro nuevo nueva o para pero por porque pueda puede
-        puedes podrías podría que quiero quisiera qué quién se ser si sin sobre son soy su sus sí también te
-        tengo tiene tu tus un una uno unos usted y ya yo
-        abre abrir activa actualiza añade apaga apagar borra borrar busca buscar cambia cambiar cancela
-        cancelar cierra compra comprar comprueba crea crear dame descarga dime elimina eliminar enciende
+        a al algo algún alguna buenas buenos como con cuando cuál cuáles cuánto cuánta cuántos cuántas cómo
+        de del desde dos donde dónde e el ella ellos en entre eres es esa ese eso esta estaba estar este
+        esto estos está están estoy favor fue gracias ha hace hasta hay he hola hoy la las le les lo los
+        mañana me mi mis muy más necesito ni no nos nuestra nuestro nuevo nueva o para pero por porque pueda
+        puede puedes podrías podría que quería quiero quisiera qué quién se ser si sin sobre son soy su sus
+        sí también te tengo tiene tu tus un una uno unos usted y ya yo abra abre abrir activa anota apunta
+        actualiza añade apaga apagar borra borrar busca buscar cambia cambiar cancela cancelar cierra compra
+        comprar comprueba crea crear dame descarga dime elija escriba envíe elimina eliminar enciende
         encender encuentra envía enviar envíame escribe guarda haz lee llama llamar lista manda muestra
         muéstrame mostrar mueve pide pon ponme poner renombra reproduce reserva reservar revisa sube traduce
         transfiere

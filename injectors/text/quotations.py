@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from crosswind.injectors.text.languages import Language, detect_language
+
 REMEMBERED = 16_384
 """Characters of the longest text whose literals are cached."""
 
@@ -264,6 +266,7 @@ _LEADS_ABROAD = re.compile(
 )
 """The same in German, Spanish and French."""
 
+_ABROAD = (Language.DE, Language.ES, Language.FR)
 _SAID_ABROAD = ("diciendo", "que dig", " texto ", "disant", "qui dit", " texte ", "dem text")
 
 _QUOTED = re.compile(r"""[\s,]*(?:$|[\"'“‘„«‹「『`])""")
@@ -292,7 +295,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*(?=\s)|(?<=[。！？])
 def find_passed_on(text: str) -> Iterator[Quotation]:
     """What stands without quotation marks and is to be passed on word for word: behind a colon to the end of
     the paragraph, else to the end of the sentence."""
-    if ": " in text or _mentions(text, _SAID_ABROAD):
+    if (": " in text or _mentions(text, _SAID_ABROAD)) and detect_language(text) in _ABROAD:
         yield from _find_passed_on_abroad(text)
     if not _mentions(text, _LEAD_STEMS):
         return

@@ -10,7 +10,7 @@ from crosswind.injectors.conversation import Site, ToolList
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.phrases import NO_PACK, PhraseDraw, find_setting
-from crosswind.injectors.operators.user.paraphrase import frames, rewrites
+from crosswind.injectors.operators.user.paraphrase import foreign_rewrites, frames, rewrites
 from crosswind.injectors.operators.user.requests.extraction import Request, find_requests
 from crosswind.injectors.operators.user.typos.named_words import read_named_words
 from crosswind.injectors.packs.draw import Setting
@@ -55,8 +55,8 @@ class Paraphrase:
 
     Severity: the share of the sentences that can be said in another construction which are. Protected
     entities stay, in their order. English by construction and by frames; German, Spanish, French, Chinese,
-    Japanese and Arabic by frames where the request can be read off surely. Where no sentence has such a form,
-    the event is withheld and says so, unless a model writes.
+    Japanese and Arabic by fewer constructions, and by frames where the request can be read off surely.
+    Where no sentence has such a form, the event is withheld and says so, unless a model writes.
     """
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -127,6 +127,10 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
         ):
             forms = [one for one in rewrites.rewrite_sentence(sentence) if one != sentence]
             said = rng.choice(forms) if forms else None
+        elif language is not Language.EN and (
+            not named.takes_question or foreign_rewrites.is_own_affair(sentence, language)
+        ):
+            said = _draw_foreign(sentence, language, rng)
         else:
             said = None
         if _ABBREVIATED.search(sentence):
@@ -139,6 +143,11 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
             said = _draw_courtesy(said, text, begin, stop, rng)
         edit = make_edit(begin, sentence, said)
         yield edit if phrase is None else edit | {"phrase": phrase}
+
+
+def _draw_foreign(sentence: str, language: Language, rng: SeededRandom) -> str | None:
+    forms = foreign_rewrites.rewrite_sentence(sentence, language)
+    return rng.choice(forms) if forms else None
 
 
 def _draw_courtesy(said: str, text: str, begin: int, stop: int, rng: SeededRandom) -> str:

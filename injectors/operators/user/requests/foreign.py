@@ -54,11 +54,12 @@ _COMMANDS_DE = {
         "buch", "such", "zeig", "stell", "schick", "lösch", "prüf", "setz", "bestell", "reservier",
         "stornier",
         "kauf", "hol", "bring", "mach", "spiel", "speicher", "sag", "zahl", "teil", "leg", "pack",
-        "dreh", "frag",
+        "dreh", "frag", "schalt", "sperr", "ruf",
     )},
     **{f"{stem}{end}": f"{stem}en" for end in ("e", "en") for stem in (
         "find", "send", "start", "überweis", "berechn", "öffn", "schreib", "erstell", "vergleich",
-        "verschieb", "übersetz", "überprüf", "such", "plan", "lad", "schließ", "trag", "füg",
+        "verschieb", "übersetz", "überprüf", "such", "plan", "lad", "schließ", "trag", "füg", "nenn",
+        "schalt", "notier", "aktivier", "kopier",
     )},
     **{"nimm": "nehmen", "lies": "lesen", "gib": "geben", "ändere": "ändern", "ändern": "ändern"},
 }  # fmt: skip
@@ -89,8 +90,8 @@ def _read_german_command(sentence: str) -> str | None:
 
 _ASKED_ES = re.compile(
     r"(?:(?:hola|buenos días|buenas tardes|buenas|ok|vale|y|entonces)[,!.]? )*[¿¡]?"
-    r"(?:(?:me )?(?:puedes|puede|podrías|podría)(?: usted)?|quiero|quisiera|necesito|me gustaría|querría"
-    r"|deseo)"
+    r"(?:(?:me )?(?:puedes|puede|podrías|podría)(?: usted)?|quiero|quisiera|quería|necesito|me gustaría"
+    r"|querría|deseo)"
     r"(?:,? por favor,?)? (?P<asked>[a-zñáéíóú]+(?:ar|er|ir|ír)(?:me|nos)?(?: [^¿?¡!;:]+)?)"
     r"(?:,? por favor)?[ .?!]*",
     re.IGNORECASE,
@@ -98,7 +99,7 @@ _ASKED_ES = re.compile(
 
 
 _COMMAND = re.compile(
-    r"(?:(?:hola|ok|vale|bonjour|salut"
+    r"(?:(?:hola|ok|vale|por favor|bonjour|salut|s['’]il (?:te|vous) pla[iî]t"
     r"|d['’]accord)[,!.]? )*(?P<verb>[a-zàâçéèêëîïôûùáíóúñ-]+) (?P<rest>[^¿?!;:]{3,160}?)"
     r"(?:,? (?:por favor|gracias|s['’]il (?:te|vous) pla[iî]t|merci|stp|svp))?[ .!]*",
     re.IGNORECASE,
@@ -108,8 +109,11 @@ _COMMANDS_ES = {
         "busc", "reserv", "cancel", "cambi", "compr", "orden", "apag", "borr", "elimin", "confirm",
         "consult", "cre",
         "activ", "desactiv", "llam", "pag", "revis", "calcul", "compar", "guard", "agreg", "actualiz",
-        "apunt",
+        "apunt", "renombr", "instal", "descarg", "program", "anot", "list",
     )},
+    **{"pasa": "pasar", "manda": "mandar", "elige": "elegir", "comprueba": "comprobar"},
+    **{"imprime": "imprimir", "comparte": "compartir", "busque": "buscar", "escriba": "escribir"},
+    **{"envíe": "enviar", "reserve": "reservar", "cancele": "cancelar", "borre": "borrar", "abra": "abrir"},
     **{"mándame": "mandarme", "cómprame": "comprarme"},
     **{"envía": "enviar", "envíame": "enviarme", "muestra": "mostrar", "muéstrame": "mostrarme",
     "dame": "darme"},
@@ -159,7 +163,7 @@ _COMMANDS_FR = {
         "compar",
         "donn", "list", "modifi", "not", "pass", "propos", "confirm", "command", "programm", "vérifi",
         "transfér",
-        "envoy", "recherch", "regard", "indiqu", "plac", "recommand",
+        "envoy", "renomm", "copi", "ferm", "télécharg", "recherch", "regard", "indiqu", "plac", "recommand",
     )},
     **{"envoie": "envoyer", "achète": "acheter", "achetez": "acheter", "ouvre": "ouvrir",
     "ouvrez": "ouvrir"},
@@ -167,6 +171,7 @@ _COMMANDS_FR = {
     "lisez": "lire"},
     **{"écris": "écrire", "écrivez": "écrire", "dis": "dire", "dites": "dire", "prends": "prendre",
     "fais": "faire"},
+    **{"appelle": "appeler", "appelez": "appeler", "éteignez": "éteindre", "allume": "allumer"},
     **{"transfère": "transférer", "déplace": "déplacer", "déplacez": "déplacer", "éteins": "éteindre"},
 }  # fmt: skip
 """Imperatives to their infinitives."""
@@ -196,21 +201,21 @@ def _read_french(sentence: str) -> str | None:
 _ASKED_ZH = re.compile(
     r"(?:(?:你好|您好|嗨|哈喽|那么|那|然后|另外|好的)[，,！!。]?)*"
     r"(?:(?:请问)?(?:能不能|可不可以|能否|可以|能)(?:请)?(?:您|你)?|(?:你|您)(?:能不能|可不可以|能否|可以|能)"
-    r"|请(?:您|你)?|麻烦(?:您|你)?|劳烦您?|我想要?|我要|我需要|我希望)(?:先|再)?"
+    r"|请(?:您|你)?|(?=帮|替我)|麻烦(?:您|你)?|劳烦您?|我想要?|我要|我需要|我希望)(?:先|再)?"
     r"(?P<for>帮忙|帮我们?|替我|给我)?(?:一下)?"
     r"(?P<asked>[^，。？！?!；;：:\n]{2,80}?)(?:[，,](?:谢谢|可以|好)[吗你您]{0,2})?(?:吗|吧|呢|么"
     r"|谢谢)?[。？！?!～~ ]*"
 )
 _COMMAND_ZH = re.compile(
     r"(?:(?:你好|您好|好的|那么|那|然后"
-    r"|另外)[，,！!。]?)*(?P<asked>[^，。？！?!；;：:\n我你您这那]{4,80}?)(?:，?谢谢|吧)?[。！!～~ ]*"
+    r"|另外)[，,！!。]?)*(?P<asked>(?![我你您这那])[^，。？！?!；;：:\n]{4,80}?)(?:，?谢谢|吧)?[。！!～~ ]*"
 )
 _ZH_VERBS = re.compile(
     r"(?:查询|查看|查找|查一下|查|预订|预定|订购|订|买|购买|取消|修改|更改|更新|改|退|换|发送|发|转账|转"
     r"|打开|关闭|关掉|设置"
     r"|设定|调到|调|创建|新建|添加|加入|删除|搜索|搜|找|推荐|列出|显示|计算|算|翻译|安排|预约|提醒|播放|写"
     r"|读取|读|下载|上传|整理"
-    r"|统计|比较|确认|申请|开通|注销|续订|缴纳|支付|联系|通知|导出|生成|解释|总结|记录|把|将)"
+    r"|给(?=[^我你您]{1,12}(?:转|发|打|寄|订|买))|统计|比较|确认|申请|开通|注销|续订|缴纳|支付|联系|通知|导出|生成|解释|总结|记录|把|将)"
 )
 _ZH_VAGUE = frozenset({"查一下", "看一下", "帮忙", "问一下"})
 
@@ -260,6 +265,23 @@ _JA_ENDS = (
             ("出して", "出す"),
             ("伝えて", "伝える"),
             ("移して", "移す"),
+            ("かけて", "かける"),
+            ("下げて", "下げる"),
+            ("上げて", "上げる"),
+            ("付けて", "付ける"),
+            ("届けて", "届ける"),
+            ("並べて", "並べる"),
+        )
+    ),
+    *(
+        (rf"{wish}(?:です|のですが|んですが|んだけど)?", plain)
+        for wish, plain in (
+            ("取りたい", "取る"),
+            ("買いたい", "買う"),
+            ("送りたい", "送る"),
+            ("見たい", "見る"),
+            ("変えたい", "変える"),
+            ("借りたい", "借りる"),
         )
     ),
     (r"知りたい(?:です|のですが|んですが)?", "調べる"),
@@ -281,10 +303,10 @@ def _read_japanese(sentence: str) -> str | None:
             continue
         asked = match["asked"]
         # A verb in its continuing form would have to change: `話して` is `話す`, not `話する`.
-        if plain == "する" and not re.search(r"[一-龠ァ-ヶー]\Z|[一-龠ァ-ヶー]を\Z", asked):
-            return None
+        if plain == "する" and not re.search(r"(?:[一-龠ァ-ヶー]|[一-龠ァ-ヶー]を|おすすめ)\Z", asked):
+            continue
         if plain == "する" and re.search(r"[をにへがで][一-龠]\Z", asked):
-            return None
+            continue
         return asked + plain
     return None
 
@@ -305,8 +327,8 @@ _AR_NOUNS = re.compile(
 
 _COMMAND_AR = re.compile(
     r"(?:(?:مرحبا|من فضلك|لو سمحت|حسنا)[،,!.]? )*(?:(?:أريد|اريد|أود|هل يمكنك"
-    r"|ممكن) أن )?(?P<verb>[\u0621-\u064a]+) "
-    r"(?P<rest>[^،؛؟.!:]{3,120}?)(?:،? (?:من فضلك|لو سمحت|رجاء|شكرا))?[ ؟.!]*"
+    r"|ممكن) أن )?(?P<verb>[\u0621-\u0652]+) "
+    r"(?P<rest>(?:[^،؛؟.!:]|\.(?=\w)){3,120}?)(?:،? (?:من فضلك|لو سمحت|رجاء|شكرا))?[ ؟.!]*"
 )
 _COMMANDS_AR = {
     **dict.fromkeys(("احجز", "أحجز", "تحجز"), "حجز"),
@@ -326,6 +348,11 @@ _COMMANDS_AR = {
     **dict.fromkeys(("أعرف", "اعرف"), "معرفة"),
     **dict.fromkeys(("احسب", "أحسب", "تحسب"), "حساب"),
     **dict.fromkeys(("حول", "حوّل", "أحول", "تحول"), "تحويل"),
+    **dict.fromkeys(("أطفئ", "اطفئ", "تطفئ"), "إطفاء"),
+    **dict.fromkeys(("اضبط", "أضبط", "تضبط"), "ضبط"),
+    **dict.fromkeys(("اتصل", "أتصل", "تتصل"), "الاتصال"),
+    **dict.fromkeys(("أخبرني", "اخبرني", "تخبرني"), "إخباري"),
+    **dict.fromkeys(("انقل", "أنقل", "تنقل"), "نقل"),
     **dict.fromkeys(("تحقق", "أتحقق", "تتحقق"), "التحقق"),
 }
 """Verbs to their verbal nouns."""
@@ -337,7 +364,14 @@ def _read_arabic(sentence: str) -> str | None:
         return match["asked"].strip()
     command = _COMMAND_AR.fullmatch(sentence)
     noun = _COMMANDS_AR.get(command["verb"]) if command else None
-    return f"{noun} {command['rest']}" if command and noun else None
+    if command is None or noun is None:
+        return None
+    # Behind the noun, what the verb governed loses the ending of an object.
+    return f"{noun} {_OBJECT_AR.sub('', command['rest'], count=1)}"
+
+
+_OBJECT_AR = re.compile(r"(?<=\w)(?:\u064b\u0627|\u0627\u064b)(?= |\Z)")
+"""The ending of an indefinite object."""
 
 
 _READERS: dict[Language, Callable[[str], str | None]] = {

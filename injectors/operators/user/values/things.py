@@ -24,11 +24,8 @@ _NOUNS: Mapping[ValueType, tuple[str, ...]] = {
 _OWN: Mapping[ValueType, frozenset[str]] = {
     kind: frozenset(words.split())
     for kind, words in (
-        (
-            ValueType.DATE,
-            "appointment birthday checkin checkout date day deadline departure due return start",
-        ),
-        (ValueType.TIME, "hour start time"),
+        (ValueType.DATE, "birthday date day deadline"),
+        (ValueType.TIME, "hour time"),
         (
             ValueType.NUMBER,
             """
@@ -39,7 +36,7 @@ _OWN: Mapping[ValueType, frozenset[str]] = {
         ),
         (
             ValueType.MONEY,
-            "amount balance budget cost deposit fare fee limit payment price rent salary total",
+            "amount balance budget cost deposit fare fee limit payment price salary total",
         ),
         (ValueType.DURATION, "duration length period stay term time"),
         (
@@ -57,7 +54,13 @@ _OWN: Mapping[ValueType, frozenset[str]] = {
 }
 """Nouns of parameters that name a value of the type. `flight` names no place, though one flies to it."""
 
-_NO_NOUNS = frozenset("by enabled from in is like mode on per sort type to with".split())
+_NO_NOUNS = frozenset("people by enabled from in is like mode on per sort type to with".split())
+PERSONS = frozenset(
+    """
+    artist assignee attendee author beneficiary contact customer doctor employee friend guest member name
+    owner patient payee person player receiver recipient sender user username
+    """.split()
+)
 _ANY = (ValueType.NAME, ValueType.OPTION, ValueType.WORD)
 """Types whose values have no noun but their parameter's."""
 
@@ -76,8 +79,10 @@ def _find_own(one: Mention) -> str | None:
     """The parameter's own noun, where it names a value of this type: one thing, not several."""
     if one.thing is None:
         return None
-    head = one.thing.rpartition(" ")[2]
+    before, _, head = one.thing.rpartition(" ")
+    if head == "name" and before in PERSONS:
+        return before
     several = head.endswith("s") and not head.endswith(("ss", "us", "is"))
-    if several or head in _NO_NOUNS or "number of" in one.thing or head == "people":
+    if several or head in _NO_NOUNS or "number of" in one.thing:
         return None
     return one.thing if one.type in _ANY or head in _OWN.get(one.type, ()) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from crosswind.injectors.operators.user.values.things import PERSONS
 from crosswind.injectors.operators.user.values.vague_place import (
     Place,
     accept_all,
@@ -74,12 +75,6 @@ _BEFORE_TIME = _BEFORE_DATE | {"around", "about"}
 _BEFORE_PLACE = _words("a an and are as at from in is near or to was")
 _SERIES = _words("first last next past previous top")
 _ADVERBS = re.compile(r"(?:some ?time|somewhere|when|where|who)", re.IGNORECASE)
-_PERSONS = _words(
-    """
-    person user username recipient contact author artist sender receiver patient doctor customer
-    employee assignee player friend name guest attendee member owner payee beneficiary doctor
-    """
-)
 _PART_OF_DAY = re.compile(r" (?:morning|afternoon|evening|night)\b")
 _COUNTED = re.compile(r" (?:[a-z]+ ){0,2}([a-z]+s)\b")
 _NUMBERED = re.compile(r"(?:page|step|room|gate|line|version|chapter|number|no|port|day|week|level|floor)$")
@@ -311,7 +306,7 @@ _FINDERS: Mapping[ValueType, Callable[[str, Mention, int, int, str], Place | Non
 
 def _is_person(one: Mention) -> bool:
     known = one.text.partition(" ")[0] in GIVEN_NAMES or one.text.startswith(("Dr", "Mr", "Ms"))
-    return known or not _PERSONS.isdisjoint((one.thing or "").split())
+    return known or not PERSONS.isdisjoint((one.thing or "").split())
 
 
 def _is_count(entry: Entry) -> bool:

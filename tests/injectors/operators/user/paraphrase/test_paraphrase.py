@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from crosswind.injectors.operators.user.paraphrase import frames
+from crosswind.injectors.operators.user.paraphrase.foreign_rewrites import rewrite_sentence as rewrite_foreign
 from crosswind.injectors.operators.user.paraphrase.paraphrase import Paraphrase
 from crosswind.injectors.operators.user.paraphrase.rewrites import rewrite_sentence
 from crosswind.injectors.operators.user.requests.extraction import Doer
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, UserTarget
-from crosswind.injectors.text.languages import UNABLE
+from crosswind.injectors.text.languages import UNABLE, Language
 from tests.injectors.operators.user.gold import FOREIGN, MESSAGES, Gold, target_of
 
 LETTER = "Could you book a table for four on Friday? I need a room with a view. Thanks for your help!"
@@ -120,3 +121,23 @@ def test_where_nothing_can_be_said_otherwise_the_event_says_why() -> None:
 def test_other_languages_are_framed(text: str, held: str) -> None:
     found = texts(target_of(text), 40)
     assert len(found) >= 3 and all(held in one for one in found)
+
+
+@pytest.mark.parametrize(
+    ("language", "asked", "said"),
+    [
+        (Language.DE, "Wo ist mein Paket 4821?", "Ich wüsste gern, wo mein Paket 4821 ist."),
+        (Language.ES, "¿Hay habitaciones en Lima?", "Quisiera saber si hay habitaciones en Lima."),
+        (Language.FR, "Où est mon colis ?", "Je voudrais savoir où est mon colis."),
+        (Language.ZH, "我的包裹在哪里？", "我想知道我的包裹在哪里。"),
+        (Language.JA, "荷物はどこですか？", "荷物はどこか教えてください。"),
+        (Language.AR, "أين حسابي الجديد؟", "أود أن أعرف أين حسابي الجديد."),
+    ],
+)
+def test_a_question_is_asked_indirectly(language: Language, asked: str, said: str) -> None:
+    assert said in rewrite_foreign(asked, language)
+
+
+def test_a_sentence_that_ends_with_an_abbreviation_is_left() -> None:
+    target = target_of("Find hotels in Washington D.C.")
+    assert texts(target, 20) <= {target.text}
