@@ -151,6 +151,6 @@ def test_nothing_is_withheld_from_who_can_not_ask(text: str, seed: int) -> None:
 
 
 def test_what_is_vague_is_called_by_a_noun_of_its_type() -> None:
-    tools = (tool("find", flight_destination=TEXT, people={"type": "integer"}, card_number=TEXT),)
+    tools = (tool("find", to_flight=TEXT, people={"type": "integer"}, card_number=TEXT),)
     for _, after in drawn(user_target("Fly from Lisbon to Oslo. There will be 4 of us.", tools=tools), 200):
         assert not any(noun in after for noun in (" flight", " people", " card"))
