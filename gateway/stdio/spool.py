@@ -13,6 +13,7 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,8 @@ class Spool:
         self._sent = threading.Event()
         self._thread = threading.Thread(target=self._send, args=(session,), daemon=True)
         self._thread.start()
-        threading.Thread(target=_send_leftovers, args=(folder, control), daemon=True).start()
+        self._old = threading.Thread(target=_send_leftovers, args=(folder, control), daemon=True)
+        self._old.start()
 
     def add(self, events: Sequence[ToolEvent]) -> None:
         """Write events to the file. They are sent at once, or as soon as the gateway is there."""
@@ -79,7 +81,9 @@ class Spool:
         with self._news:
             self._ended = True
             self._news.notify()
+        until = time.monotonic() + wait_s
         self._sent.wait(wait_s)
+        self._old.join(max(0.0, until - time.monotonic()))
 
     def _send(self, session: str) -> None:
         at = len(_head(self._control.url, session))

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from crosswind.gateway.trajectory.session_commands import sessions
 from crosswind.studies.audit.command import audit
-from tests.gateway.servers import Running, answer, gateway, plain, upstream, wait_until
+from tests.gateway.servers import Running, answer, gateway, plain, upstream
 from tests.gateway.stdio.play import answers, call, relayed, request
 
 SERVER = [
@@ -147,8 +147,8 @@ async def test_events_of_a_gateway_that_is_down_wait_and_come_once(tmp_path: Pat
             kept = left.read_bytes().replace(control.encode(), running.control.encode())
             for _ in range(2):
                 left.write_bytes(kept)
-                await relay(tmp_path, running.control, LIST, flags=("--session", "other"))
-                await wait_until(lambda: not list(spool.glob("*.jsonl")))
+                while list(spool.glob("*.jsonl")):  # On a busy machine one relay may not get through with it.
+                    await relay(tmp_path, running.control, LIST, flags=("--session", "other"))
                 assert outcomes(await stored(running, "mine")) == [(0, "answered"), (0, "answered")]
 
 
