@@ -26,7 +26,7 @@ _LAST_REQUEST_S = 0.2
 """When the server drains, an idle connection stays so long for a request that is on its way,"""
 _FIRST_REQUEST_S = 1.0
 """and a new one so long, for its first."""
-_MOST_RESERVED = 128
+_MOST_RESERVED = 1024
 CUT_S = 2.0
 """How long requests that are cut when the server ends may take to answer: a client may read nothing."""
 

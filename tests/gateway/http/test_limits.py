@@ -195,6 +195,18 @@ def test_clients_leave_files_for_upstreams_and_for_the_control_plane(monkeypatch
     assert table().find_refusal("", 299) is None and table().find_refusal("", 300) == "too_few_files"
 
 
+def test_the_control_plane_takes_hundreds_of_clients_where_files_allow_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import resource
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (20_000, 20_000))
+    control = table(Plane.CONTROL)
+    for number in range(500):
+        assert control.find_refusal("", number) is None
+        control.add(Wire(), "")  # type: ignore[arg-type]
+
+
 async def test_bodies_share_one_budget_and_new_sessions_are_refused_first(tmp_path: Path) -> None:
     filled = body(user("x" * 850_000))
     async with running(tmp_path, limits={"bodies": 1_000_000}) as one:
