@@ -24,6 +24,7 @@ from mitmproxy import ctx, http, tls
 from mitmproxy.proxy import mode_specs
 
 from crosswind.gateway.forward.calls import Calls, CallUnderWay
+from crosswind.gateway.forward.legs import freeze_heap
 from crosswind.gateway.forward.settings import CANARY_HOST, ProxySettings, Status, Tally
 from crosswind.gateway.http.sse import EventSplitter, SseEvent
 from crosswind.gateway.tools.events import Outcome
@@ -66,6 +67,7 @@ class CrosswindAddon:
     # The process
 
     def running(self) -> None:
+        freeze_heap()
         asyncio.get_running_loop().add_reader(self._settings.lifeline_fd, self._lose_parent)
         servers = ctx.master.addons.get("proxyserver").servers
         self._say(Status(ports=tuple(server.listen_addrs[0][1] for server in servers)))
@@ -79,6 +81,7 @@ class CrosswindAddon:
         for call in self._under_way.values():
             call.end(Outcome.UNANSWERED)
         self._under_way.clear()
+        self._calls.close()
         self._say(Status(tally=self._tally))
 
     def _say(self, status: Status) -> None:
@@ -93,7 +96,7 @@ class CrosswindAddon:
         address = data.context.server.address
         name, port = data.client_hello.sni or (address and address[0]) or "", address[1] if address else 443
         host = name if port == 443 else f"{name}:{port}"
-        if not self._calls.rules.rules.concern(host) or host in self._tally.distrusted:
+        if not self._calls.rules.concern(host) or host in self._tally.distrusted:
             self._tally.unopened[host] = self._tally.unopened.get(host, 0) + 1
             data.ignore_connection = True
 
@@ -146,7 +149,7 @@ class CrosswindAddon:
         found = None
         with _Care(self._tally):
             upgrade = "upgrade" in flow.request.headers
-            found = None if upgrade else self._calls.rules.rules.find(flow.request.method, flow.request.url)
+            found = None if upgrade else self._calls.rules.find(flow.request.method, flow.request.url)
         if found is None:
             flow.request.stream = True
         else:
@@ -159,7 +162,7 @@ class CrosswindAddon:
         call = None
         with _Care(self._tally):
             request = flow.request
-            call = self._calls.begin(
+            call = await self._calls.begin(
                 session,
                 request.pretty_host if request.port in (80, 443) else f"{request.pretty_host}:{request.port}",
                 found,

@@ -5,26 +5,16 @@ It knows nothing of mitmproxy.
 
 from __future__ import annotations
 
-import os
-import secrets
-from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-
-import msgspec
 
 from crosswind.gateway.clock import now_us
+from crosswind.gateway.forward.legs import Legs, SessionLeg
 from crosswind.gateway.forward.settings import Api, ProxySettings, Tally
 from crosswind.gateway.http.sse import SseEvent
-from crosswind.gateway.tools.events import Outcome, ToolEvent
+from crosswind.gateway.tools.events import Outcome
 from crosswind.gateway.tools.http_results import LARGEST_RESULT, HttpResult, is_readable
 from crosswind.gateway.tools.leg import Begun, Failure, Finished, ToolLeg
-from crosswind.gateway.tools.rules import Found, HttpCall
-
-MOST_SESSIONS = 1000
-DRY = "Dry run, nothing was done: "
-_NEW_LINE = b"\n"
+from crosswind.gateway.tools.rules import Found, HttpCall, HttpRules
 
 
 class Calls:
@@ -32,75 +22,57 @@ class Calls:
 
     def __init__(self, settings: ProxySettings, tally: Tally) -> None:
         """Raises ValueError, ProfileError or OSError."""
-        self._settings = settings
         self._tally = tally
         self._api: Api = settings.read_rules()
-        self._profile = settings.read_profile()
-        self._legs: OrderedDict[str, ToolLeg] = OrderedDict()
-        self._events = EventFile(Path(settings.events)) if settings.events else None
+        self._legs = Legs(settings, self._api.rules.tools)
 
     @property
-    def rules(self) -> Api:
-        return self._api
+    def rules(self) -> HttpRules:
+        return self._api.rules
 
-    def begin(
+    async def begin(
         self, session: str, host: str, found: Found, method: str, content_type: str, body: bytes
     ) -> CallUnderWay | None:
         """The call that a request is; None where it is none after all."""
         call = found.read(content_type, body)
         if call is None:
             return None
-        leg = self._leg(session)
-        leg.tools.setdefault(host, self._api.tools)
-        begun = leg.begin(host, call.tool, call.arguments, now_us(), method=method)
+        joined = await self._legs.join(session, call.tool)
+        joined.leg.tools.setdefault(host, self._api.tools)
+        begun = joined.leg.begin(host, call.tool, call.arguments, now_us(), method=method)
         self._tally.calls[call.tool] = self._tally.calls.get(call.tool, 0) + 1
-        under_way = CallUnderWay(
-            leg,
-            begun,
-            call,
-            self._api.outputs.get(call.tool),
-            lambda: self._record(leg),
-            dry=self._settings.dry_run,
-            settled=begun.failure is not None,
-        )
-        self._record(leg)
+        under_way = CallUnderWay(joined, begun, call, self._api.outputs.get(call.tool), self._tally)
+        under_way.settled = begun.failure is not None
+        under_way.record()
         return under_way
 
-    def _leg(self, session: str) -> ToolLeg:
-        leg = self._legs.get(session)
-        if leg is None:
-            settings = self._settings
-            plan = settings.make_plan(self._profile, session)
-            leg = ToolLeg(plan, session, secrets.token_hex(6), may_repeat=settings.may_repeat)
-            self._legs[session] = leg
-            if len(self._legs) > MOST_SESSIONS:
-                self._legs.popitem(last=False)
-        self._legs.move_to_end(session)
-        return leg
-
-    def _record(self, leg: ToolLeg) -> None:
-        events = leg.drain()
-        if self._settings.dry_run:
-            events = [
-                msgspec.structs.replace(one, after=None, note=f"{DRY}{one.note}") if one.slot else one
-                for one in events
-            ]
-        self._tally.noisy += sum(one.after is not None for one in events)
-        if events and self._events is not None:
-            self._events.add(events)
+    def close(self) -> None:
+        """Send the last events."""
+        self._legs.close()
 
 
 @dataclass(slots=True, eq=False)
 class CallUnderWay:
     """A call that was begun."""
 
-    leg: ToolLeg
+    joined: SessionLeg
     begun: Begun
     call: HttpCall
     schema: object
-    record: Callable[[], None]
-    dry: bool
-    settled: bool
+    """The JSON schema of its answer, if that is known."""
+    tally: Tally
+    settled: bool = False
+
+    @property
+    def leg(self) -> ToolLeg:
+        return self.joined.leg
+
+    @property
+    def dry(self) -> bool:
+        return self.joined.dry
+
+    def record(self) -> None:
+        self.tally.noisy += self.joined.record()
 
     @property
     def failure(self) -> Failure | None:
@@ -170,18 +142,5 @@ def _with_data(raw: bytes, data: bytes) -> bytes:
     lines = raw.strip(b"\r\n").splitlines()
     at = next(number for number, line in enumerate(lines) if line.startswith(b"data"))
     kept = [line for line in lines if not line.startswith(b"data")]
-    kept[at:at] = [b"data: " + line for line in data.split(_NEW_LINE)]
+    kept[at:at] = [b"data: " + line for line in data.split(b"\n")]
     return line_end.join((*kept, b"", b""))
-
-
-class EventFile:
-    """Events as JSON lines. Only the owner may read the file: events quote what tools say."""
-
-    def __init__(self, path: Path) -> None:
-        """Raises OSError."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        self._encode = msgspec.json.Encoder().encode
-
-    def add(self, events: list[ToolEvent]) -> None:
-        os.write(self._fd, b"".join(self._encode(one) + b"\n" for one in events))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,8 @@ from crosswind.gateway.errors import ConfigurationError
 if TYPE_CHECKING:
     from crosswind.gateway.forward.settings import ProxySettings, Tally
 
+DEFAULT_SESSION = "session"
+
 
 @click.group(short_help="Put noise on HTTP tools, by a forward proxy.")
 def http() -> None:
@@ -26,11 +29,33 @@ def http() -> None:
 
 def _with_options(command: Callable[..., None]) -> Callable[..., None]:
     options = (
-        click.option("--profile", default="off", show_default=True, help="A profile's name, or a YAML file."),
+        click.option(
+            "--profile",
+            default="off",
+            show_default=True,
+            help="A profile's name, or a YAML file. With --control, one that the gateway has.",
+        ),
         click.option(
             "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seeds the noise."
         ),
-        click.option("--session", default="session", show_default=True, help="The session's name."),
+        click.option("--session", help="The session's name; what its draws are seeded with, too."),
+        click.option(
+            "--control",
+            envvar="CROSSWIND_CONTROL_URL",
+            metavar="URL",
+            help="The control plane of the session's gateway.",
+        ),
+        click.option(
+            "--key", envvar="CROSSWIND_CONTROL_KEY", help="A key of the control plane, of the role `operate`."
+        ),
+        click.option(
+            "--wait",
+            type=click.FloatRange(min=0),
+            default=10.0,
+            show_default=True,
+            metavar="SECONDS",
+            help="How long calls wait for a gateway that doesn't answer; then they go on without noise.",
+        ),
         click.option(
             "--rules",
             type=click.Path(dir_okay=False, path_type=Path),
@@ -103,6 +128,7 @@ def run(command: tuple[str, ...], canary: bool, **flags: Any) -> None:
         )
         with proxy:
             variables = client_environment(os.environ, f"http://127.0.0.1:{proxy.ports[0]}", folder)
+            variables["CROSSWIND_SESSION"] = proxy.session
             canaries = Canaries(proxy, command[0], variables, _say)
             if canary:
                 canaries.start()
@@ -185,7 +211,10 @@ def _read_flags(
     *,
     profile: str,
     seed: int,
-    session: str,
+    session: str | None,
+    control: str | None,
+    key: str | None,
+    wait: float,
     rules: Path | None,
     openapi: Path | None,
     events: Path | None,
@@ -198,11 +227,12 @@ def _read_flags(
     from crosswind.gateway.forward.settings import ProxySettings, read_openapi_file, read_rule_file
 
     path = Path(profile)
-    if path.suffix in (".yaml", ".yml") or path.is_file():
+    if control is None and (path.suffix in (".yaml", ".yml") or path.is_file()):
         try:
             profile = path.read_text(encoding="utf-8") + "\n"
         except OSError as error:
             raise ConfigurationError(f"{profile}: {error.strerror}: name a file that can be read") from error
+    name = session or (DEFAULT_SESSION if control is None else f"http-{secrets.token_hex(8)}")
     ruled = () if rules is None else read_rule_file(rules)
     document = None if openapi is None else read_openapi_file(openapi)
 
@@ -211,7 +241,10 @@ def _read_flags(
             folder=str(folder),
             status_fd=pipes[0],
             lifeline_fd=pipes[1],
-            session=session,
+            session=name,
+            control=control,
+            key=key,
+            patience_s=wait,
             profile=profile,
             seed=seed,
             rules=ruled,
@@ -225,7 +258,9 @@ def _read_flags(
 
     checked = make(Path(), (0, 0))
     try:
-        checked.make_plan(checked.read_profile(), session)
+        checked.read_rules()
+        if control is None:
+            checked.make_plan(checked.read_profile(), name)
     except ValueError as error:
         raise ConfigurationError(str(error)) from error
     return make

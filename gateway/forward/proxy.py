@@ -20,7 +20,7 @@ from crosswind.gateway.forward.client_environment import child_paths, trusted, w
 from crosswind.gateway.forward.environment import MitmproxyEnvironment
 from crosswind.gateway.forward.settings import ProxySettings, Status, Tally
 
-GRACE_S = 5.0
+GRACE_S = 10.0
 """How long mitmproxy may take to end when it is asked to."""
 _MAIN = "import sys; from mitmproxy.tools.main import mitmdump; sys.exit(mitmdump())"
 _OPTIONS = ("onboarding=false", "flow_detail=0", "validate_inbound_headers=false")
@@ -77,14 +77,17 @@ class MitmProxy:
         return (self._folder / "authority" / "mitmproxy-ca-cert.pem").read_bytes()
 
     @property
-    def running(self) -> bool:
-        return self._process.poll() is None
+    def pid(self) -> int:
+        return self._process.pid
 
     def __enter__(self) -> MitmProxy:
         status_out, status_in = os.pipe()
         lifeline_out, self._lifeline = os.pipe()
+        given = self._make_settings(status_in, lifeline_out)
+        self.session = given.session
         settings = self._folder / "settings.json"
-        settings.write_bytes(msgspec.json.encode(self._make_settings(status_in, lifeline_out)))
+        settings.touch(mode=0o600)
+        settings.write_bytes(msgspec.json.encode(given))
         upstream_trust = self._folder / "upstream.pem"
         upstream_trust.write_bytes(trusted(os.environ))
         self._log = (self._folder / "mitmproxy.log").open("w+b")

@@ -43,6 +43,11 @@ class ProxySettings(msgspec.Struct, frozen=True, kw_only=True):
     may_repeat: tuple[str, ...] = ()
     read_only: tuple[str, ...] = ()
     dry_run: bool = False
+    control: str | None = None
+    """The control plane of the sessions' gateway, and a key for it."""
+    key: str | None = None
+    patience_s: float = 10.0
+    """How long calls wait for a gateway that doesn't answer; then they go on without noise."""
     require_session: bool = False
     """Whether clients of the forward proxy must name a session by its credentials."""
 

@@ -29,7 +29,7 @@ class Attachment:
         given = self._open(session, profile, patience_s)
         if given is None:
             print(
-                f"crosswind mcp: {control.url} doesn't answer: no noise in this session; events wait",
+                f"crosswind: {control.url} doesn't answer: no noise in this session; events wait",
                 file=sys.stderr,
             )
             self.session = session or f"mcp-{secrets.token_hex(8)}"
@@ -45,7 +45,7 @@ class Attachment:
         try:
             self.noise = bool(self._control.attach(self.session, body, _REQUEST_S)["noise"])
         except (Unreachable, ValueError) as error:
-            print(f"crosswind mcp: the gateway doesn't know of these tools: {error}", file=sys.stderr)
+            print(f"crosswind: the gateway doesn't know of these tools: {error}", file=sys.stderr)
 
     def _open(self, session: str | None, profile: str | None, patience_s: float) -> dict[str, Any] | None:
         """What the gateway says of the session; None: it doesn't answer."""

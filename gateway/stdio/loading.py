@@ -45,7 +45,7 @@ def load_noise(wanted: Wanted, control_url: str | None, key: str | None) -> Link
     return _make_attached(wanted, file, ControlPlane(control_url, key))
 
 
-def _warm(plan: Plan) -> None:
+def warm(plan: Plan) -> None:
     """Read the words and patterns that the plan's rules need, before a call waits for them."""
     if plan.rules:
         leg = ToolLeg(plan, "warm", "warm")
@@ -58,7 +58,7 @@ def _warm(plan: Plan) -> None:
 def _make_alone(wanted: Wanted, file: EventFile | None) -> LinkNoise:
     session = wanted.session or "session"
     plan = _make_plan(wanted, session)
-    _warm(plan)
+    warm(plan)
     leg = ToolLeg(plan, session, secrets.token_hex(6), may_repeat=wanted.may_repeat)
 
     def record(events: Sequence[ToolEvent]) -> None:
@@ -70,7 +70,7 @@ def _make_alone(wanted: Wanted, file: EventFile | None) -> LinkNoise:
 
 def _make_attached(wanted: Wanted, file: EventFile | None, control: ControlPlane) -> LinkNoise:
     joined = Attachment(control, wanted.link, wanted.session, wanted.profile, wanted.patience_s)
-    _warm(joined.plan)
+    warm(joined.plan)
     leg_id = secrets.token_hex(6)
     leg = ToolLeg(joined.plan, joined.session, leg_id, may_repeat=wanted.may_repeat, enabled=joined.noise)
 

@@ -70,7 +70,7 @@ class Spool:
             return
         if self._size + len(lines) > MOST_BYTES:
             self.full = True
-            print(f"crosswind mcp: {self._path} is full; no more noise, no more events", file=sys.stderr)
+            print(f"crosswind: {self._path} is full; no more noise, no more events", file=sys.stderr)
             return
         with self._news:
             self._size += os.write(self._fd, lines)
@@ -99,9 +99,7 @@ class Spool:
                 with self._news:
                     self._news.wait(RETRY_S)
             except Refused as error:
-                print(
-                    f"crosswind mcp: events aren't stored: {error}; they are in {self._path}", file=sys.stderr
-                )
+                print(f"crosswind: events aren't stored: {error}; they are in {self._path}", file=sys.stderr)
                 self._sent.set()
                 return
         self._path.unlink(missing_ok=True)

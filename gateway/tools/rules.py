@@ -115,6 +115,11 @@ class HttpRules:
     def __bool__(self) -> bool:
         return bool(self._rules) or self.infer
 
+    @property
+    def tools(self) -> frozenset[str]:
+        """The tools that rules name."""
+        return frozenset(rule.tool for _, _, rule in self._rules if rule.tool)
+
     def concern(self, host: str) -> bool:
         """Whether a request to this host may be a call; the port is with it where that isn't the scheme's."""
         hosts = {rule.host for _, _, rule in self._rules}

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
+import threading
 from typing import Any
 
 import brotli
 import zstandard
 
 ENCODERS = {
-    "gzip": gzip.compress,
+    "gzip": lambda body: gzip.compress(body, mtime=0),
     "br": brotli.compress,
     "zstd": lambda body: zstandard.ZstdCompressor().compress(body),
 }
@@ -21,6 +23,9 @@ ITEMS = {"items": [{"id": f"A-{number}", "title": f"Blue lamp number {number}"} 
 class Api:
     def __init__(self) -> None:
         self.orders: list[Any] = []
+        self.release = threading.Event()
+        self.arrived = threading.Event()
+        """A request that hangs has come."""
         self.seen: list[tuple[str, str, dict[str, str], bytes]] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -28,7 +33,12 @@ class Api:
             body = await _read_body(receive)
             headers = {name.decode(): value.decode() for name, value in scope["headers"]}
             self.seen.append((scope["method"], scope["path"], headers, body))
-            await self._respond(scope["method"], scope["path"], body, send)
+            if scope["path"] == "/hang":
+                self.arrived.set()
+                while (await receive())["type"] != "http.disconnect":
+                    pass
+            else:
+                await self._respond(scope["method"], scope["path"], body, send)
 
     async def _respond(self, method: str, path: str, body: bytes, send: Any) -> None:
         match path.split("/")[1:]:
@@ -44,10 +54,20 @@ class Api:
                 await _send_pieces(send, "text/event-stream", b"".join(map(_event, range(5))), 37)
             case ["large"]:
                 await _answer(send, LARGE, kind="application/octet-stream")
+            case ["drip"]:
+                await self._drip(send)
             case ["missing"]:
                 await _answer(send, b'{"detail": "no such thing"}', status=404)
             case _:
                 await _answer(send, json.dumps(ITEMS | {"path": path}).encode(), ("etag", '"1"'))
+
+    async def _drip(self, send: Any) -> None:
+        """Two pieces; the second comes when the first was received."""
+        self.release.clear()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"first", "more_body": True})
+        await asyncio.to_thread(self.release.wait)
+        await send({"type": "http.response.body", "body": b"second"})
 
 
 def _event(number: int) -> bytes:

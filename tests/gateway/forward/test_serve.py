@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
 import ssl
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -188,3 +190,50 @@ def test_a_dry_run_changes_nothing_and_says_what_it_would_have(
     with client(proxy) as through:
         assert through.get(f"{api.url}/a").status_code == 200
     assert proxy.read_events()[0]["note"].startswith("Dry run, nothing was done")
+
+
+def test_noise_that_fails_passes_everything_on(serve: Serve, api: Served, tmp_path: Path) -> None:
+    """The events' folder is gone under the proxy: whatever fails inside, the client sees the API."""
+    profile = write_profile(tmp_path, {"operator": "tool.redundant", "severity": 1.0})
+    proxy = serve("--profile", profile, "--events", "/dev/full")
+    with client(proxy) as through:
+        for path in ("/a", "/events", "/chunked", "/missing", "/large"):
+            assert through.get(api.url + path).status_code == (404 if path == "/missing" else 200)
+        assert through.post(f"{api.secure_url}/orders", json={"sum": 1}).json()["state"] == "paid"
+    assert len(api.api.orders) == 1
+    assert "the noise failed" in proxy.said()
+
+
+def test_a_client_that_refuses_the_certificate_gets_the_host_unopened_from_then_on(
+    serve: Serve, api: Served
+) -> None:
+    proxy = serve()
+    trust = ssl.create_default_context(cafile=str(api.certificate))  # It pins the API's own.
+    with httpx.Client(proxy=proxy.url, verify=trust, trust_env=False) as pinning:
+        with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+            pinning.get(f"{api.secure_url}/a")
+        assert pinning.get(f"{api.secure_url}/a").json()["path"] == "/a"
+    assert "a client refused the proxy's certificate 1 times" in proxy.said()
+
+
+def test_a_client_that_leaves_settles_its_call(serve: Serve, api: Served) -> None:
+    proxy = serve()
+    port = int(proxy.reverse.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port)) as leaving:
+        leaving.sendall(b"GET /hang HTTP/1.1\r\nhost: api\r\n\r\n")
+        assert api.api.arrived.wait(60)
+    with proxy.events.open() as events:
+        while not (line := events.readline()):
+            time.sleep(0.02)
+    assert json.loads(line)["draw"]["outcome"] == "cancelled"
+
+
+def test_what_no_rule_is_for_is_passed_on_piece_by_piece(serve: Serve, api: Served, tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("- {tool: order, method: POST, path: /orders}\n")
+    proxy = serve("--rules", rules)
+    with client(proxy) as through, through.stream("GET", f"{api.url}/drip") as answer:
+        pieces = answer.iter_bytes()
+        assert next(pieces) == b"first"
+        api.api.release.set()
+        assert next(pieces) == b"second"
