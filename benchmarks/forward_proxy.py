@@ -81,7 +81,7 @@ def _await_port(port: int) -> None:
 
 @contextlib.contextmanager
 def _process(command: list[str], folder: Path) -> Iterator[int]:
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, start_new_session=True)
     try:
         yield process.pid
     finally:

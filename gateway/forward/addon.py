@@ -44,6 +44,13 @@ _OF_THE_BODY = (
     "accept-ranges",
 )
 """Headers that say something about a body's bytes: not of a changed one."""
+_UNUSED = (
+    *("anticache", "anticomp", "blocklist", "browser", "commandhistory", "comment", "cut", "dumper"),
+    *("export", "maplocal", "mapremote", "modifybody", "modifyheaders", "onboarding", "proxyauth", "save"),
+    *("savehar", "serverplayback", "stickyauth", "stickycookie"),
+)
+"""mitmproxy's own addons whose options nobody gave. It asks each of them at each step of each request, which
+takes longer than all that we do."""
 _LINGER_NOT = struct.pack("ii", 1, 0)
 
 
@@ -67,6 +74,9 @@ class CrosswindAddon:
     # The process
 
     def running(self) -> None:
+        for name in _UNUSED:
+            if (unused := ctx.master.addons.get(name)) is not None:
+                ctx.master.addons.remove(unused)
         freeze_heap()
         asyncio.get_running_loop().add_reader(self._settings.lifeline_fd, self._lose_parent)
         servers = ctx.master.addons.get("proxyserver").servers
