@@ -25,7 +25,7 @@ CHECKED := tests/injectors tests/public tests/differential tests/gateway/noise t
   tests/gateway/sessions tests/gateway/turn tests/gateway/trajectory/test_recorded_stores.py tests/gateway/trajectory/test_store.py tests/gateway/trajectory/contract
 NODE   := tests/clients/node/node_modules/.package-lock.json
 
-.PHONY: demo check test test-all lint format warmup bench-store bench-gateway bench-engine bench-soak attack clients clients-elsewhere vllm catalogue bench-noise noise-quality tool-servers mitmproxy clean
+.PHONY: demo check test test-all lint format warmup bench-store bench-gateway bench-engine bench-soak attack clients clients-elsewhere vllm catalogue bench-noise noise-quality bench-tools tool-servers mitmproxy clean
 
 # With ENGINE=vllm real vLLM serves the policy, in the environment that `make vllm` makes.
 demo: $(READY) $(if $(filter vllm,$(ENGINE)),vllm)
@@ -63,6 +63,10 @@ bench-store: $(READY)
 # What noise costs a turn, beside one JSON decode of the same body: a few seconds.
 bench-noise: $(READY)
 	$(BIN)/python -m benchmarks.noise
+
+# HTTP tools through the forward proxy beside bare mitmproxy: under a minute, after mitmproxy's installation.
+bench-tools: $(READY) mitmproxy
+	$(BIN)/python -m benchmarks.forward_proxy
 
 # The gateway beside nginx, a bare relay and LiteLLM, on an idle machine: about 12 minutes, after LiteLLM's installation into
 # an environment of its own; then in pairs with an earlier commit, which gets one, too. With QUICK=1 under 5 minutes, and

@@ -89,9 +89,10 @@ class CrosswindAddon:
 
     def done(self) -> None:
         for call in self._under_way.values():
-            call.end(Outcome.UNANSWERED)
+            self._end(call, Outcome.UNANSWERED)
         self._under_way.clear()
-        self._calls.close()
+        with _Care(self._tally):
+            self._calls.close()
         self._say(Status(tally=self._tally))
 
     def _say(self, status: Status) -> None:
@@ -220,14 +221,14 @@ class CrosswindAddon:
         if call is None or answer is None:
             return
         if answer.stream:
-            call.end(Outcome.TOOL_ERROR if answer.status_code >= 400 else Outcome.ANSWERED)
+            self._end(call, Outcome.TOOL_ERROR if answer.status_code >= 400 else Outcome.ANSWERED)
             return
         finished = body = None
         with _Care(self._tally):
-            content = answer.get_content(strict=True)
-            finished, body = call.finish(answer.headers.get("content-type", ""), content or b"")
+            content, raw = answer.get_content(strict=True) or b"", answer.raw_content or b""
+            finished, body = call.finish(answer.headers.get("content-type", ""), content, raw)
         if finished is None:
-            call.end(Outcome.ANSWERED)
+            self._end(call, Outcome.ANSWERED)
             return
         await asyncio.sleep(finished.wait_s)
         if finished.failure is not None:
@@ -241,7 +242,11 @@ class CrosswindAddon:
         self._found.pop(flow.id, None)
         if (call := self._under_way.pop(flow.id, None)) is not None:
             left = flow.error is not None and flow.error.msg.startswith("Client")
-            call.end(Outcome.CANCELLED if left else Outcome.UNANSWERED)
+            self._end(call, Outcome.CANCELLED if left else Outcome.UNANSWERED)
+
+    def _end(self, call: CallUnderWay, outcome: Outcome) -> None:
+        with _Care(self._tally):
+            call.end(outcome)
 
     def _cut(self, flow: http.HTTPFlow, answer: http.Response, how: str, sent: bytes) -> None:
         """Send a part of the answer, and close the connection in the middle of it."""
@@ -250,8 +255,7 @@ class CrosswindAddon:
             self._close(flow, how)
             flow.kill()
             return
-        plain = "content-encoding" not in answer.headers
-        answer.raw_content = sent if plain else raw[: max(1, len(raw) * len(sent) // max(1, len(sent) + 1))]
+        answer.raw_content = sent
         if how == "end":
             answer.headers["content-length"] = str(len(answer.raw_content))
             return

@@ -95,15 +95,17 @@ class CallUnderWay:
             return False
         return bool(self.begun.later) or is_readable(content_type)
 
-    def finish(self, content_type: str, body: bytes) -> tuple[Finished, bytes | None]:
-        """The answer has come whole. Gives what happens to it, and its new body; None: as it was."""
-        result = HttpResult.read(content_type, body, self.call.result_at, self.schema)
+    def finish(self, content_type: str, content: bytes, raw: bytes) -> tuple[Finished, bytes | None]:
+        """The answer has come whole: its body, decoded and as it was sent. Gives what happens to it, and its
+        new content; None: as it was.
+        """
+        result = HttpResult.read(content_type, content, self.call.result_at, self.schema)
         self.settled = True
         finished = self.leg.finish(
             self.begun,
             () if result is None else result.texts,
             now_us(),
-            body=body,
+            body=raw,
             accept=_accept_any if result is None else result.accept,
         )
         self.record()
