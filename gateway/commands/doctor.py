@@ -14,6 +14,7 @@ import click
 from crosswind.gateway.commands.findings import Finding, Mark, format_finding
 from crosswind.gateway.commands.serve import with_options
 from crosswind.gateway.errors import ConfigurationError
+from crosswind.injectors.targets import ToolClass
 
 SHORTEST_KEY = 20
 """Characters. A shorter key could be guessed from its digest."""
@@ -25,6 +26,7 @@ SHORTEST_KEY = 20
 Examples:
   crosswind doctor --config crosswind.yaml
   crosswind doctor --upstream http://127.0.0.1:8000/v1 --check
+  crosswind doctor --mcp http://127.0.0.1:3001/mcp --write-profile shop.yaml
   openssl rand -base64 24 | crosswind doctor --hash-key
 """,
 )
@@ -35,8 +37,22 @@ Examples:
 @click.option(
     "--hash-key", is_flag=True, help="Read a key from standard input and print it as `keys` may hold it."
 )
+@click.option("--mcp", metavar="URL", help="List this MCP server's tools, with class and proposed noise.")
+@click.option("--http", metavar="FILE|URL", help="The same for the API of this OpenAPI document.")
+@click.option(
+    "--write-profile", type=click.Path(path_type=Path), help="Write a profile for these tools to begin with."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def doctor(config: Path | None, hash_key: bool, check: bool, as_json: bool, **flags: Any) -> None:
+def doctor(
+    config: Path | None,
+    hash_key: bool,
+    check: bool,
+    mcp: str | None,
+    http: str | None,
+    write_profile: Path | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
     """Check whether `crosswind serve` could serve with these options, and print a line for each finding.
     Without --check no upstream is asked.
 
@@ -45,6 +61,8 @@ def doctor(config: Path | None, hash_key: bool, check: bool, as_json: bool, **fl
     """
     if hash_key:
         return click.echo(f"key_sha256: {_digest_of_input()}")
+    if mcp is not None or http is not None:
+        return _list_tools(mcp, http, write_profile, flags, as_json=as_json)
     found: list[Finding] = []
     for finding in _examine(config, flags, check=check):
         found.append(finding)
@@ -70,6 +88,37 @@ def _examine(config: Path | None, flags: Mapping[str, Any], *, check: bool) -> I
     yield from diagnose(settings)
     if check:
         yield from diagnose_training(settings)
+
+
+def _list_tools(
+    mcp: str | None, http: str | None, profile: Path | None, flags: Mapping[str, Any], *, as_json: bool
+) -> None:
+    """List the tools of a server or an API, with what they do to the world and the noise that this allows."""
+    from crosswind.gateway.commands import tool_diagnosis
+
+    if mcp is not None and http is not None:
+        raise click.UsageError("give either --mcp or --http")
+    reads = dict.fromkeys(flags.get("tools_read_only") or (), ToolClass.READ_ONLY)
+    try:
+        tools = (
+            tool_diagnosis.diagnose_mcp(mcp, (reads,))
+            if mcp is not None
+            else tool_diagnosis.diagnose_http(str(http), (reads,))
+        )
+    except tool_diagnosis.NoToolsError as error:
+        raise click.ClickException(str(error)) from None
+    if profile is not None:
+        profile.write_text(tool_diagnosis.write_profile(profile.stem, tools), "utf-8")
+    if as_json:
+        safety = [(one, one.safety) for one in tools]
+        listed = [
+            {"name": one.name, "class": of.tool_class, "origin": of.origin, "operators": one.operators}
+            for one, of in safety
+        ]
+        return click.echo(json.dumps({"tools": listed}))
+    for one in tools:
+        click.echo(one.describe())
+    return None
 
 
 def _digest_of_input() -> str:
