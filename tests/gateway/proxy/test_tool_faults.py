@@ -153,3 +153,33 @@ async def test_no_order_is_lost_or_doubled_by_faults_of_the_link(
                         told.append(item)
                         break
             assert shop.orders == told == [*"abcdefgh"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_no_order_is_lost_or_doubled_side_by_side(
+    tmp_path: Path, app: ScriptedProvider, seed: int
+) -> None:
+    operators = (
+        "tool.execution_failure",
+        "transport.reset",
+        "transport.duplicated_delivery",
+        "tool.incomplete",
+    )
+    rules = "".join(f"  - {{operator: {one}, severity: 0.4}}\n" for one in operators)
+    noise = f"name: n\nbounds: {{faults_per_session: 1000, events_per_session: 1000}}\nrules:\n{rules}"
+    async with api_shop() as shop:
+        tools = {"apis": {"orders": {"url": shop.url, "document": OPENAPI}}}
+        async with gateway(tmp_path, app, noise=noise, seed=seed, tools=tools) as running:
+
+            async def order(item: str) -> str | None:
+                for _ in range(4):
+                    url = f"{running.data}/s/s1/tools/orders/orders"
+                    with contextlib.suppress(httpx.HTTPError):
+                        if (await running.http.post(url, json={"item": item})).status_code == 201:
+                            return item
+                return None
+
+            told = await asyncio.gather(*(order(f"item-{number}") for number in range(60)))
+            calls = [one for one in await events_of(running, "s1") if one.operator == "call"]
+    assert sorted(shop.orders) == sorted(told) == sorted({f"item-{number}" for number in range(60)})
+    assert any(one.draw["outcome"] == "injected" for one in calls)
