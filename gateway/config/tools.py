@@ -43,8 +43,9 @@ class ToolServer(ServerKey):
     """What MCP servers and HTTP APIs have in common."""
 
     url: ToolUrl
-    auth: AuthStyle = "passthrough"
-    """The key's header. `passthrough`: the client's own credential is preferred; `none`: no credential."""
+    auth: AuthStyle = "bearer"
+    """The key's header; without a key the client's own credential is forwarded. `passthrough`: that is
+    preferred to the key; `none`: no credential."""
     headers: HeaderRules = HeaderRules()
     timeouts: ToolTimeouts = ToolTimeouts()
     may_repeat: tuple[ToolName, ...] = ()

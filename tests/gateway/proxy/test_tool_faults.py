@@ -183,3 +183,35 @@ async def test_no_order_is_lost_or_doubled_side_by_side(
             calls = [one for one in await events_of(running, "s1") if one.operator == "call"]
     assert sorted(shop.orders) == sorted(told) == sorted({f"item-{number}" for number in range(60)})
     assert any(one.draw["outcome"] == "injected" for one in calls)
+
+
+async def test_pages_of_other_origins_cannot_use_the_key_of_a_server(
+    tmp_path: Path, app: ScriptedProvider
+) -> None:
+    async with api_shop() as shop:
+        tools = {"apis": {"orders": {"url": shop.url, "document": OPENAPI, "key": "sk-the-shops-own-key"}}}
+        async with gateway(tmp_path, app, tools=tools) as running:
+            url = f"{running.data}/s/s1/tools/orders/orders/7"
+            page = {"origin": "https://evil.example", "sec-fetch-site": "cross-site"}
+            assert (await running.http.get(url, headers=page)).status_code == 403
+            assert shop.seen == []
+            assert (await running.http.get(url)).status_code == 200
+            assert shop.seen[0].headers["authorization"] == "Bearer sk-the-shops-own-key"
+
+
+async def test_secrets_of_calls_and_results_are_not_on_record(tmp_path: Path, app: ScriptedProvider) -> None:
+    secret = "sk-proj-" + "Zq7x" * 12
+    body = json.dumps({"city": "Lisbon", "note": f"the key is {secret}", "total": 7}).encode()
+    noise = "name: n\nrules: [{operator: tool.misleading, severity: 1.0, when: {}}]\n"
+    rules = [{"tool": "get_order", "path": "/mcp/{order}"}]
+    async with raw_server(plain(body)) as url:
+        tools = {"apis": {"orders": {"url": url.removesuffix("/mcp"), "rules": rules}}}
+        async with gateway(tmp_path, app, noise=noise, tools=tools) as running:
+            got = await running.http.get(
+                f"{running.data}/s/s1/tools/orders/mcp/7",
+                headers={"authorization": "Bearer tok-0123456789ab"},
+            )
+            assert secret in got.text
+            events = await events_of(running, "s1")
+            assert any(one.after for one in events)
+            assert not any(secret in repr(one) or "tok-0123456789ab" in repr(one) for one in events)
