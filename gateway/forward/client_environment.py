@@ -52,6 +52,12 @@ def client_environment(environment: Mapping[str, str], proxy: str, folder: Path)
     return out
 
 
+def find_proxy(environment: Mapping[str, str]) -> str | None:
+    """The variable of this environment that names another proxy, if one does."""
+    names = (name for upper in _PROXY for name in (upper, upper.lower()))
+    return next((name for name in names if environment.get(name)), None)
+
+
 def _read(path: str | None) -> bytes:
     try:
         return (Path(path).read_bytes().rstrip() + b"\n") if path else b""

@@ -111,13 +111,15 @@ def run(command: tuple[str, ...], canary: bool, **flags: Any) -> None:
     this run and removed after it.
     """
     from crosswind.gateway.forward.canary import Canaries
-    from crosswind.gateway.forward.client_environment import client_environment
+    from crosswind.gateway.forward.client_environment import client_environment, find_proxy
     from crosswind.gateway.forward.client_process import run_client
     from crosswind.gateway.forward.proxy import MitmProxy, run_folder
 
     within = flags.pop("ready_within")
     make = _read_flags(**flags)
     environment = _install()
+    if other := find_proxy(os.environ):
+        _say(f"{other} is not used: the proxy connects to APIs itself")
     with run_folder() as folder:
         proxy = MitmProxy(
             environment,
@@ -285,9 +287,8 @@ def _report(tally: Tally | None, command: str | None, past: list[str]) -> None:
         _say(f"no request of {command} came through the proxy{unopened}")
     else:
         clients = ", ".join(f"{client} {count}" for client, count in sorted(tally.requests.items()))
-        _say(
-            f"{requests} requests came through ({clients}): {calls} calls of tools, {tally.noisy} with noise"
-        )
+        by = f" ({clients})" if clients else ""
+        _say(f"{requests} requests came through{by}: {calls} calls of tools, {tally.noisy} with noise")
     for host, count in sorted(tally.distrusted.items()):
         _say(
             f"{host}: a client refused the proxy's certificate {count} times; it is passed on unopened since"

@@ -53,7 +53,8 @@ def test_the_authority_is_for_its_owner_only(run_command: Run) -> None:
 
 
 def test_canaries_tell_what_bypasses_the_proxy(run_command: Run, api: Served) -> None:
-    ended = run_command("--", sys.executable, "-c", "pass")
+    ended = run_command("--", sys.executable, "-c", "pass", HTTP_PROXY="http://127.0.0.1:9")
+    assert "HTTP_PROXY is not used: the proxy connects to APIs itself" in ended.stderr
     assert "aiohttp bypasses the proxy: make its sessions with ClientSession(trust_env=True)" in ended.stderr
     assert "traffic of these never comes through: aiohttp\n" in ended.stderr
     assert "no request of" in ended.stderr
