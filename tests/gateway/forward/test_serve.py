@@ -64,6 +64,32 @@ def test_a_call_fails_before_it_is_delivered_and_the_same_call_made_again_passes
     assert {one["session"] for one in ended} == {"s1"}
 
 
+@pytest.mark.parametrize(
+    ("operator", "status", "header"),
+    [("tool.rate_limit", 429, "retry-after"), ("tool.auth_error", 401, "www-authenticate")],
+)
+def test_a_call_that_openapi_describes_is_refused_as_apis_do(
+    serve: Serve, api: Served, tmp_path: Path, operator: str, status: int, header: str
+) -> None:
+    parameter = {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}
+    document = {
+        "openapi": "3.1.0",
+        "servers": [{"url": api.secure_url}],
+        "paths": {"/items/{id}": {"get": {"operationId": "getItem", "parameters": [parameter]}}},
+    }
+    (tmp_path / "openapi.json").write_text(json.dumps(document))
+    profile = write_profile(tmp_path, {"operator": operator, "severity": 1.0})
+    proxy = serve("--profile", profile, "--openapi", tmp_path / "openapi.json")
+    with client(proxy) as through:
+        refused = through.get(f"{api.secure_url}/items/17")
+        assert refused.status_code == status and header in refused.headers
+        assert through.get(f"{api.secure_url}/items/17").status_code == 200
+        assert through.get(f"{api.url}/items/17").status_code == 200
+    assert {(one["tool"], one["link"]) for one in proxy.read_events()} == {
+        ("getItem", api.secure_url.removeprefix("https://"))
+    }
+
+
 @pytest.mark.parametrize("path", ["/a", *(f"/encoded/{one}" for one in ENCODERS), "/chunked"])
 def test_a_result_is_changed_in_whatever_encoding_it_comes(
     serve: Serve, api: Served, tmp_path: Path, path: str
