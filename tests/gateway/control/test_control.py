@@ -170,8 +170,8 @@ async def test_a_session_can_be_deleted_with_all_that_hangs_on_it(running: Runni
     assert running.gateway.store.counts()["turns"] == 0
     for path in ("", "/trajectory", "/events"):
         assert (await running.api("GET", f"/api/sessions/{opened}{path}")).status_code == 404
-    for path in ("/close", "/reward"):
-        gone = await running.api("POST", f"/api/sessions/{opened}{path}", {"reward": 1})
+    for path, content in (("/close", {}), ("/reward", {"reward": 1})):
+        gone = await running.api("POST", f"/api/sessions/{opened}{path}", content)
         assert (gone.status_code, gone.json()["error"]["code"]) == (404, "session_not_found")
 
 

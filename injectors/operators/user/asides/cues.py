@@ -8,6 +8,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import Registered, register
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
+from crosswind.injectors.text.languages import mark_unable
 from crosswind.injectors.text.sentences import append_sentences, is_prose
 
 COST_CUES = (
@@ -34,9 +35,13 @@ class Cue:
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
         present, wording = rng.chance(severity), rng.choice(self.wordings)
-        return {"cue": wording} if present and is_prose(target.text) else None
+        if not present or not is_prose(target.text):
+            return None
+        return mark_unable(target.own, {}) or {"cue": wording}
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
+        if "cue" not in draw:
+            return Result(target.text, "Nothing was added.")
         note = f"A preference for {self.preference} was added to the user's message."
         return Result(append_sentences(target.text, (draw["cue"],)), note)
 

@@ -310,3 +310,13 @@ def test_the_users_own_bytes_are_left_as_they_are(text: str, joint: str) -> None
     (after,) = shown("user.cost_cue", user_target(text), seeds=1)
     assert after.startswith(text + joint)
     assert after[len(text + joint)].isupper()
+
+
+@pytest.mark.parametrize("name", sorted(CUES))
+@pytest.mark.parametrize("text", ["Ich suche bitte eine Jacke für den Regen.", "أريد حجز تذكرة إلى القاهرة غدا"])
+def test_a_cue_is_not_said_in_english_to_who_writes_in_another_language(name: str, text: str) -> None:
+    one = user_target(text)
+    entry = registry.resolve(name)
+    draw = entry.draw({}, one, SeededRandom("1"), 1.0)
+    assert draw is not None and "another language" in draw[UNABLE]
+    assert entry.apply(one, draw).payload == text
