@@ -3,7 +3,7 @@
 python -m benchmarks.noise_quality --out docs/noise-quality.md --check   # exit 1 where an aim is missed
 python -m benchmarks.noise_quality --only user.typos --multi-turn 40 --single-turn 100
 python -m benchmarks.noise_quality --only user.typos sheets --out runs/sheets --key runs/key.jsonl
-python -m benchmarks.noise_quality score --key runs/key.jsonl --keep runs/reader-a runs/reader-b   # ours: benchmarks/noise_quality/readings
+python -m benchmarks.noise_quality score --key runs/key.jsonl --keep runs/reader-a runs/reader-b
 python -m benchmarks.noise_quality solve          # exit 1 where an entry isn't solved
 python -m benchmarks.noise_quality page --out docs/noise-quality.md
 """
