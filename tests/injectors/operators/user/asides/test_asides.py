@@ -313,7 +313,7 @@ def test_the_users_own_bytes_are_left_as_they_are(text: str, joint: str) -> None
 
 
 @pytest.mark.parametrize("name", sorted(CUES))
-@pytest.mark.parametrize("text", ["Ich suche bitte eine Jacke für den Regen.", "أريد حجز تذكرة إلى القاهرة"])
+@pytest.mark.parametrize("text", ["Ich suche eine Jacke für den Regen.", "أريد حجز تذكرة إلى القاهرة"])
 def test_a_cue_is_not_said_in_english_to_who_writes_in_another_language(name: str, text: str) -> None:
     one = user_target(text)
     entry = registry.resolve(name)
