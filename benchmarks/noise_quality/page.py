@@ -58,7 +58,7 @@ def write_page(stored: Mapping[str, Measurement], scored: Sequence[Scored] = ())
             "\n## What the decision lists learned\n",
             *_write_learned(now),
             "\n## Blind readers\n",
-            "The sheets and grades are in `benchmarks/noise_quality/readings`, their date is their commit's.\n",
+            "The sheets and grades are in `benchmarks/noise_quality/readings`.\n",
             write_section(scored) or "No sheets have been scored.",
             "",
         ]
