@@ -15,6 +15,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from crosswind.simulators.draws import stable_seed
 from crosswind.simulators.environment import Episode, Message
 from crosswind.simulators.episodes.record import Playthrough
+from crosswind.simulators.episodes.tools import OwnTools, ToolObject, Tools
 from crosswind.simulators.episodes.users import EpisodeUser, User
 
 CONTEXT_FULL = "context_length_exceeded"
@@ -60,13 +61,19 @@ class ToolAgent:
         self._settings = settings
 
     async def play(
-        self, client: AsyncOpenAI, episode: Episode, seed_key: tuple[object, ...], user: User | None = None
+        self,
+        client: AsyncOpenAI,
+        episode: Episode,
+        seed_key: tuple[object, ...],
+        user: User | None = None,
+        tools: Tools | None = None,
     ) -> Playthrough:
-        """Play the episode to its end, with its own user or with another one.
+        """Play the episode to its end, with its own user and tools or with others.
 
         Each turn's seed is a digest of the key and the turn's number.
         """
         user = user or EpisodeUser(episode)
+        tools = tools or OwnTools(episode, self._tools)
         turns = tool_calls = output_tokens = 0
 
         def end(error: str | None = None) -> Playthrough:
@@ -76,13 +83,17 @@ class ToolAgent:
             opening = await user.opening()
         except openai.APIError as error:
             return end(f"user: {describe(error)}")
+        try:
+            shown = list(await tools.list_tools())
+        except httpx.HTTPError as error:
+            return end(f"tools: {describe(error)}")
         messages: list[Message] = [
             {"role": "system", "content": self._instructions},
             {"role": "user", "content": opening},
         ]
         while turns < self._settings.max_turns:
             try:
-                answer = await self._answer(client, messages, stable_seed(*seed_key, turns))
+                answer = await self._answer(client, messages, shown, stable_seed(*seed_key, turns))
             except (openai.APIError, httpx.HTTPError) as error:
                 full = isinstance(error, openai.APIError) and error.code == CONTEXT_FULL
                 return end(None if full else describe(error))
@@ -91,7 +102,7 @@ class ToolAgent:
             output_tokens += answer.output_tokens
             messages.append(_assistant_message(answer))
             if answer.calls:
-                messages.extend(_execute(episode, answer.calls))
+                messages.extend([await _execute(tools, call) for call in answer.calls])
                 continue
             try:
                 reply = await user.reply(answer.text)
@@ -102,32 +113,24 @@ class ToolAgent:
             messages.append({"role": "user", "content": reply})
         return end()
 
-    async def _answer(self, client: AsyncOpenAI, messages: list[Message], seed: int) -> AgentAnswer:
+    async def _answer(
+        self, client: AsyncOpenAI, messages: list[Message], tools: list[ToolObject], seed: int
+    ) -> AgentAnswer:
         """Ask the model, and again while patience lasts. The last answer is taken even if it isn't usable."""
         for left in range(self._settings.patience, -1, -1):
             try:
-                answer = await self._ask(client, messages, seed)
+                answer = await self._ask(client, messages, tools, seed)
             except (openai.APIError, httpx.HTTPError):
                 if left == 0:
                     raise
                 continue
-            if left == 0 or self._is_usable(answer):
+            if left == 0 or _is_usable(answer, tools):
                 return answer
         raise AssertionError("the last round returns or raises")
 
-    def _is_usable(self, answer: AgentAnswer) -> bool:
-        """Whether the answer is whole and its calls can be executed."""
-        known = {tool["function"]["name"] for tool in self._tools}
-        calls = answer.calls
-        return (
-            answer.finish_reason in ("stop", "tool_calls")
-            and bool(calls or answer.text.strip())
-            and len({call["id"] for call in calls}) == len(calls)
-            and all(call["function"]["name"] in known for call in calls)
-            and all(_is_object(call["function"]["arguments"]) for call in calls)
-        )
-
-    async def _ask(self, client: AsyncOpenAI, messages: list[Message], seed: int) -> AgentAnswer:
+    async def _ask(
+        self, client: AsyncOpenAI, messages: list[Message], tools: list[ToolObject], seed: int
+    ) -> AgentAnswer:
         settings = self._settings
         request: dict[str, Any] = {
             "model": settings.model,
@@ -137,7 +140,7 @@ class ToolAgent:
             "seed": seed,
             # As named arguments, messages and tools would be validated against their types at every turn,
             # which is half of a request's CPU. What is sent is the same.
-            "extra_body": {"messages": messages, "tools": self._tools},
+            "extra_body": {"messages": messages, "tools": tools},
             "timeout": settings.timeout_s,
         }
         create = client.chat.completions.create
@@ -149,6 +152,19 @@ class ToolAgent:
             async for chunk in chunks:
                 _add_chunk(gathered, chunk)
         return gathered
+
+
+def _is_usable(answer: AgentAnswer, tools: list[ToolObject]) -> bool:
+    """Whether the answer is whole and its calls can be executed."""
+    known = {tool["function"]["name"] for tool in tools}
+    calls = answer.calls
+    return (
+        answer.finish_reason in ("stop", "tool_calls")
+        and bool(calls or answer.text.strip())
+        and len({call["id"] for call in calls}) == len(calls)
+        and all(call["function"]["name"] in known for call in calls)
+        and all(_is_object(call["function"]["arguments"]) for call in calls)
+    )
 
 
 def describe(error: Exception) -> str:
@@ -203,12 +219,7 @@ def _assistant_message(answer: AgentAnswer) -> Message:
     return {"role": "assistant", "content": answer.text}
 
 
-def _execute(episode: Episode, calls: list[dict[str, Any]]) -> list[Message]:
-    return [
-        {
-            "role": "tool",
-            "tool_call_id": call["id"],
-            "content": episode.call(call["function"]["name"], call["function"]["arguments"]),
-        }
-        for call in calls
-    ]
+async def _execute(tools: Tools, call: dict[str, Any]) -> Message:
+    function = call["function"]
+    content = await tools.call(function["name"], function["arguments"])
+    return {"role": "tool", "tool_call_id": call["id"], "content": content}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
 from openai import AsyncOpenAI
 
-from crosswind.gateway.client import AsyncClient, GatewayError
+from crosswind.gateway.client import AsyncClient, GatewayError, OpenedSession
 from crosswind.simulators.environment import Environment, Episode, Verdict, declare_tools
 from crosswind.simulators.episodes.agent import ToolAgent
 from crosswind.simulators.episodes.record import Job, Playthrough, Record
+from crosswind.simulators.episodes.tools import Tools
 from crosswind.simulators.episodes.users import ScriptedUsers, Users
 
 REWARD_SOURCE = "verifier"
@@ -23,11 +25,16 @@ def model_client(**settings: Any) -> AsyncOpenAI:
     return AsyncOpenAI(base_url="http://127.0.0.1/v1", api_key="given-per-session", **settings)
 
 
+OpenTools = Callable[[OpenedSession, Episode], AbstractAsyncContextManager[Tools]]
+"""Gives a session's agent the tools of its episode, for as long as it plays."""
+
+
 class EpisodeRunner:
     """Plays jobs in sessions of the gateway. It owns the pooled model client, but not the control client.
 
     `model` overrides the SDK's default client; `users` says who plays the users of the episodes, by default
-    their own. With `count_noise` the records say what noise the sessions met.
+    their own; `tools` where their tools are, by default in this process. With `count_noise` the records say
+    what noise the sessions met.
     """
 
     def __init__(
@@ -38,9 +45,11 @@ class EpisodeRunner:
         *,
         model: AsyncOpenAI | None = None,
         users: Users | None = None,
+        tools: OpenTools | None = None,
         count_noise: bool = False,
     ) -> None:
         self._users = users or ScriptedUsers()
+        self._tools = tools
         self._count_noise = count_noise
         self._environment = environment
         self._tool_classes = declare_tools(environment)
@@ -64,7 +73,7 @@ class EpisodeRunner:
         client = self._model.with_options(base_url=opened.base_url, api_key=opened.api_key)
         episode = self._environment.reset(job.task, job.episode_seed)
         try:
-            played = await self._play(client, job, episode, opened.id)
+            played = await self._play(client, job, episode, opened)
             verdict = episode.verify() if played.error is None else None
             lost = await self._settle(opened.id, verdict, void=played.error)
         except asyncio.CancelledError:
@@ -85,10 +94,15 @@ class EpisodeRunner:
         except GatewayError as error:
             return replace(record, verdict=None, error=f"dose: {_describe(error)}")
 
-    async def _play(self, client: AsyncOpenAI, job: Job, episode: Episode, session_id: str) -> Playthrough:
+    async def _play(
+        self, client: AsyncOpenAI, job: Job, episode: Episode, session: OpenedSession
+    ) -> Playthrough:
         try:
-            async with self._users.open_user(self._control, client, job, episode, session_id) as user:
-                return await self._agent.play(client, episode, job.seed_key, user)
+            async with (
+                self._users.open_user(self._control, client, job, episode, session.id) as user,
+                self._tools(session, episode) if self._tools else nullcontext() as tools,
+            ):
+                return await self._agent.play(client, episode, job.seed_key, user, tools)
         except GatewayError as error:
             _raise_if_refused(error)
             return Playthrough(0, 0, 0, f"user's session: {_describe(error)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -12,6 +13,27 @@ import httpx
 import yaml
 
 from crosswind.gateway.client import authorization
+
+
+class Leg(StrEnum):
+    """Where the agent's calls meet noise."""
+
+    MODEL = "model"
+    """Where the agent reports results: the tools are in its own process."""
+    MCP = "mcp"
+    """Between the agent and an MCP server."""
+    HTTP = "http"
+    """Between the agent and an HTTP API."""
+
+
+SITES: Mapping[Leg, frozenset[str]] = {
+    Leg.MCP: frozenset(("tool_schema", "tool_result", "transport")),
+    Leg.HTTP: frozenset(("tool_result", "transport")),
+}
+"""By tool leg, the sites of the operators that act there: an API lists no tools."""
+
+NOWHERE_ON_TOOL_LEGS = frozenset({"transport.first_token_delay", "transport.sse_cut", "transport.sse_stall"})
+"""Operators that act on streams only: the practice domain's tools answer with plain bodies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +52,23 @@ class Catalogue:
 
     profiles: Mapping[str, Mapping[str, Any]]
     operators: Mapping[str, ListedOperator]
+
+    def on_leg(self, leg: Leg) -> Catalogue:
+        """What of it acts on that leg."""
+        sites = SITES.get(leg)
+        if sites is None:
+            return self
+        operators = {
+            name: one
+            for name, one in self.operators.items()
+            if one.site in sites and name not in NOWHERE_ON_TOOL_LEGS
+        }
+        profiles = {
+            name: profile
+            for name, profile in self.profiles.items()
+            if any(_matches(name, [rule["operator"]]) for rule in profile["rules"] for name in operators)
+        }
+        return Catalogue(profiles, operators)
 
     def match_profiles(self, globs: Sequence[str]) -> list[tuple[str, Mapping[str, Any]]]:
         """The profiles whose names match one of the globs."""

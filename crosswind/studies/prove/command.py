@@ -10,7 +10,7 @@ import click
 
 from crosswind.simulators.commands.options import find_environment
 from crosswind.simulators.errors import UsageError, require_extra
-from crosswind.studies.prove.cases import TURNS, cases_alone, cases_as_written, cases_varied
+from crosswind.studies.prove.cases import TURNS, Leg, cases_alone, cases_as_written, cases_varied
 from crosswind.studies.prove.options import (
     check_patterns,
     command_line,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 Examples:
   crosswind noise prove --profiles 'chaos/*' --tasks 4 1 1
   crosswind noise prove --out solvability.md
+  crosswind noise prove --leg mcp --tasks 4 1 2
 """,
 )
 @study_options
@@ -48,6 +49,13 @@ Examples:
     show_default=True,
     metavar="WRITTEN VARIED ALONE",
     help="Held-out tasks for each profile, each profile's severity and stage, each operator's severity.",
+)
+@click.option(
+    "--leg",
+    type=click.Choice([one.value for one in Leg]),
+    default=Leg.MODEL.value,
+    show_default=True,
+    help="Where tools are called: in the agent, or through the gateway, as an MCP server or an HTTP API.",
 )
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the tables here, as Markdown."
@@ -79,6 +87,8 @@ def prove(**given: Any) -> None:
         ]
         return assignments, Proof(catalogue)
 
-    proof, seconds = run(environment, plan, recovers=True, **run_settings(given))
-    text = write_page(proof, tasks=tasks, turns=TURNS, seconds=seconds, command=command_line("prove", given))
+    leg = Leg(given["leg"])
+    proof, seconds = run(environment, plan, recovers=True, leg=leg, **run_settings(given))
+    command = command_line("prove", given)
+    text = write_page(proof, tasks=tasks, turns=TURNS, seconds=seconds, command=command, leg=leg)
     finish(text, given["out"], [*proof.find_problems()])

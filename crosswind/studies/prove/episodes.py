@@ -22,7 +22,8 @@ from crosswind.simulators.environment import Environment, Task
 from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
 from crosswind.simulators.episodes.record import Job, Record
 from crosswind.simulators.episodes.runner import EpisodeRunner, model_client
-from crosswind.studies.prove.cases import Case, Catalogue, fetch_catalogue
+from crosswind.studies.prove.cases import Case, Catalogue, Leg, fetch_catalogue
+from crosswind.studies.prove.tool_legs import ToolLeg, injections_on_wire, open_leg
 from crosswind.studies.stack import Processes, start_gateway
 from crosswind.testing import ScriptedProvider, answer_messages
 
@@ -90,17 +91,22 @@ async def play(
     recovers: bool,
     concurrency: int,
     on_outcome: Callable[[EpisodeOutcome], None],
+    tools: ToolLeg | None = None,
 ) -> None:
     """Play all of them, every other episode streamed unless its case says. GatewayError where the gateway is
     lost.
 
     An agent that recovers asks again for answers that it can't use; one that doesn't takes what comes, and an
-    answer that doesn't come ends its episode.
+    answer that doesn't come ends its episode. With `tools` its calls travel over a tool leg, and only what
+    happened there counts.
     """
     async with AsyncClient(control) as client:
         texts = {case.profile: case.yaml for case, _ in assignments if case.yaml is not None}
         await _work_off(iter(texts.items()), lambda one: client.put_profile(*one), concurrency)
-        stages = [_stage(environment, client, stream=stream, recovers=recovers) for stream in (False, True)]
+        stages = [
+            _stage(environment, client, stream=stream, recovers=recovers, tools=tools)
+            for stream in (False, True)
+        ]
         # Mixed, so that those that wait on slow links don't come together.
         jobs = sorted(enumerate(assignments), key=lambda one: stable_seed("order", one[0]))
 
@@ -110,7 +116,8 @@ async def play(
             record = await stages[stream].run(_make_job(case, task, seed))
             if record.session_id is None:
                 raise RuntimeError(f"no session under {case.profile}: {record.error}")
-            on_outcome(EpisodeOutcome(case, record, await client.events(record.session_id)))
+            events = await client.events(record.session_id)
+            on_outcome(EpisodeOutcome(case, record, events if tools is None else injections_on_wire(events)))
 
         try:
             await _work_off(iter(jobs), play_one, concurrency)
@@ -131,12 +138,14 @@ async def _work_off(waiting: Iterator[T], act: Callable[[T], Awaitable[object]],
             workers.create_task(work())
 
 
-def _stage(environment: Environment, client: AsyncClient, *, stream: bool, recovers: bool) -> EpisodeRunner:
+def _stage(
+    environment: Environment, client: AsyncClient, *, stream: bool, recovers: bool, tools: ToolLeg | None
+) -> EpisodeRunner:
     settings = AgentSettings(max_turns=MAX_TURNS, stream=stream, patience=PATIENCE if recovers else 0)
     agent = ToolAgent(environment.instructions, environment.tools, settings)
     strict = DefaultAsyncHttpxClient(trust_env=False, event_hooks={"response": [_refuse_other_types]})
     model = model_client(max_retries=2 if recovers else 0, http_client=strict)
-    return EpisodeRunner(environment, agent, client, model=model)
+    return EpisodeRunner(environment, agent, client, model=model, tools=tools.open if tools else None)
 
 
 async def _refuse_other_types(response: httpx.Response) -> None:
@@ -179,11 +188,13 @@ def run(
     recovers: bool,
     concurrency: int,
     store: Path | None,
+    leg: Leg = Leg.MODEL,
 ) -> tuple[C, float]:
     """Play what the plan says, with the environment's oracle as the model; gives the counts, and the CPU time
     in seconds: how long it takes depends on what else the machine does.
 
-    The gateway's store is left in the folder `store`, where one is given.
+    The gateway's store is left in the folder `store`, where one is given. `leg`: where the calls travel, and
+    whose noise the plan is for.
     """
 
     async def main() -> C:
@@ -196,22 +207,25 @@ def run(
                 gateway = await start_gateway(
                     processes, provider.base_url, folder / "crosswind.db", "--profile", "off", wait_s=START_S
                 )
-                assignments, counts = plan(await fetch_catalogue(gateway.control))
+                catalogue = await fetch_catalogue(gateway.control)
+                assignments, counts = plan(catalogue.on_leg(leg))
                 bar = progress.add_task("episodes", total=len(assignments))
 
                 def count_outcome(outcome: EpisodeOutcome) -> None:
                     counts.count(outcome)
                     progress.advance(bar)
 
-                await play(
-                    environment,
-                    gateway.control,
-                    assignments,
-                    seed=seed,
-                    recovers=recovers,
-                    concurrency=concurrency,
-                    on_outcome=count_outcome,
-                )
+                async with open_leg(leg, environment, gateway) as tools:
+                    await play(
+                        environment,
+                        gateway.control,
+                        assignments,
+                        seed=seed,
+                        recovers=recovers,
+                        concurrency=concurrency,
+                        on_outcome=count_outcome,
+                        tools=tools,
+                    )
         return counts
 
     begun = _cpu_seconds()

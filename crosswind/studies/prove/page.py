@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from crosswind.studies.prove.cases import ADAPTATIONS, SEVERITIES, STAGES
+from crosswind.studies.prove.cases import ADAPTATIONS, SEVERITIES, STAGES, Leg
 from crosswind.studies.prove.proof import BOUNDED, LEFT_CLEAN, MOST_WITHHELD, TOOK_PLACE, Proof, Row
 
 _LEAD = """# The proof of solvability
@@ -24,6 +24,18 @@ What follows was written by
 
 {played:,} episodes, {solved:,} solved, in {seconds:,.0f} s of CPU time.{problems}
 """
+
+_LEGS = {
+    Leg.MODEL: "",
+    Leg.MCP: """
+The tools are an MCP server's, called through the gateway. Profiles and operators are those that act there,
+and only injections there are counted: into calls, results, the list of tools, and the link.
+""",
+    Leg.HTTP: """
+The tools are an HTTP API's, called through the gateway. Profiles and operators are those that act there,
+and only injections there are counted: into calls, results, and the link.
+""",
+}
 
 _PROFILES = """
 ## Profiles
@@ -48,7 +60,9 @@ that was decided with the request: without a call or a text to damage, or stream
 """
 
 
-def write_page(proof: Proof, *, tasks: Sequence[int], turns: int, seconds: float, command: str) -> str:
+def write_page(
+    proof: Proof, *, tasks: Sequence[int], turns: int, seconds: float, command: str, leg: Leg
+) -> str:
     """The page. `tasks` are those of each profile as written, of each varied one, and of each operator."""
     problems = list(proof.find_problems())
     rows = [*proof.profiles.values(), *proof.operators.values()]
@@ -64,7 +78,7 @@ def write_page(proof: Proof, *, tasks: Sequence[int], turns: int, seconds: float
     profiles = _PROFILES.format(written=tasks[0], varied=tasks[1], severities=severities, turns=turns)
     operators = _OPERATORS.format(alone=tasks[2], severities=severities)
     parts = (profiles, *_profile_rows(proof), operators, *_operator_rows(proof), *_adaptation_lines(proof))
-    return lead + "".join(parts)
+    return lead + _LEGS[leg] + "".join(parts)
 
 
 def _profile_rows(proof: Proof) -> Iterator[str]:
