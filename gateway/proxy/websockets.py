@@ -30,7 +30,7 @@ from crosswind.gateway.http.websocket import WebSocketConnection
 from crosswind.gateway.protocols.json_values import decode, encode
 from crosswind.gateway.proxy.provider_objects import find_item_id
 from crosswind.gateway.proxy.provider_ownership import ProviderOwnership
-from crosswind.gateway.proxy.routes import Route, find_route, read_claim
+from crosswind.gateway.proxy.routes import MCP, TOOLS, Route, find_route, read_claim
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.inference import SessionHints
@@ -99,6 +99,13 @@ class WebSockets:
         client = WebSocketConnection(http.head, self.settings.limits.body)
         if route.path is None:
             raise ServiceError(404, "no such route; the API is under /v1", code="not_found")
+        if route.kind in (MCP, TOOLS):
+            raise ServiceError(
+                426,
+                "servers of tools aren't reached by WebSocket; use HTTP",
+                code="websockets_refused",
+                headers=[(b"upgrade", b"HTTP/1.1")],
+            )
         if self.settings.websockets == "refuse":
             raise ServiceError(
                 426,

@@ -19,6 +19,13 @@ class Refused(ValueError):
     """The control plane refused a request; to send it again would not help."""
 
 
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect is an error: another server may not get the key."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
 class ControlPlane:
     """The control plane of one gateway."""
 
@@ -28,7 +35,7 @@ class ControlPlane:
         if key:
             self._headers["authorization"] = f"Bearer {key}"
         # A proxy for the world outside has no business with the gateway.
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
 
     def attach(self, session: str, body: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
         return self.post(f"/api/sessions/{quote(session, safe='')}/tool-leg", body, timeout_s)
@@ -43,18 +50,25 @@ class ControlPlane:
         request = urllib.request.Request(self.url + path, data, self._headers, method="POST")
         try:
             with self._opener.open(request, timeout=timeout_s) as answer:
-                return dict(json.load(answer))
+                said = json.load(answer)
         except urllib.error.HTTPError as error:
-            said = _read_message(error.read())
+            said = _read_message(error)
             if error.code >= 500 or error.code == 429:
                 raise Unreachable(f"{self.url} answered {error.code}: {said}") from error
             raise Refused(f"{self.url} refused {path}: {said}") from error
-        except (OSError, http.client.HTTPException, ValueError) as error:
+        except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
             raise Unreachable(f"{self.url}: {error}") from error
+        if not isinstance(said, dict):
+            raise Unreachable(f"{self.url} answered {path} with no JSON object; give the control plane's URL")
+        return said
 
 
-def _read_message(body: bytes) -> str:
+def _read_message(error: urllib.error.HTTPError) -> str:
+    try:
+        body = error.read()
+    except (OSError, http.client.HTTPException):
+        return "its answer broke off"
     try:
         return str(json.loads(body)["error"]["message"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return body[:200].decode("utf-8", "replace")

@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 
+KEY_VARIABLE = "CROSSWIND_CONTROL_KEY"
 GRACE_S = 2.0
 """How long the server may take to end when it is asked to."""
 
@@ -27,8 +28,15 @@ class ServerProcess:
 
     def __init__(self, command: Sequence[str]) -> None:
         """Raises OSError where the command can't be started."""
+        # Our key for the gateway is none of the server's business.
+        environment = {name: value for name, value in os.environ.items() if name != KEY_VARIABLE}
         self._process = subprocess.Popen(
-            list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, process_group=0
+            list(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            process_group=0,
+            env=environment,
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None

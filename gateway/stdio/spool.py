@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -130,16 +130,23 @@ def _send_leftovers(folder: Path, control: ControlPlane) -> None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             head = json.loads(file.readline())
             if head["control"] == control.url:
-                for events in _batches(file.read().splitlines()):
+                for events in _batches(file):
                     control.deliver(head["session"], events, REQUEST_S)
                 path.unlink()
 
 
-def _batches(lines: Sequence[bytes]) -> Iterator[list[Any]]:
-    """The events of a file; its last line may have been cut by the end of its relay."""
-    whole = []
+def _batches(lines: Iterable[bytes]) -> Iterator[list[Any]]:
+    """The events of a file, in requests that the control plane takes; the last line may have been cut by the
+    end of its relay."""
+    batch: list[Any] = []
+    size = 0
     for line in lines:
         with contextlib.suppress(ValueError):
-            whole.append(json.loads(line))
-    for at in range(0, len(whole), BATCH_EVENTS // 4):
-        yield whole[at : at + BATCH_EVENTS // 4]
+            event = json.loads(line)
+            if batch and (len(batch) == BATCH_EVENTS // 4 or size + len(line) > BATCH_BYTES):
+                yield batch
+                batch, size = [], 0
+            batch.append(event)
+            size += len(line)
+    if batch:
+        yield batch

@@ -47,10 +47,10 @@ class UpstreamRequest(msgspec.Struct, frozen=True):
         if "\r" in self.path or "\n" in self.path:
             raise ValueError("the path contains a line end; the request was not sent")
         lines = write_lines(self.headers) if self.lines is None else self.lines
-        head = b"%b %b%b HTTP/1.1\r\nHost: %b%b" % (
-            *(self.method.encode(), address.path, self.path.encode("latin-1"), address.host),
-            lines,
-        )
+        target = address.path + self.path.encode("latin-1")
+        if not target.startswith(b"/"):
+            target = b"/" + target  # A base without a path, and nothing behind it.
+        head = b"%b %b HTTP/1.1\r\nHost: %b%b" % (self.method.encode(), target, address.host, lines)
         if isinstance(self.body, bytes) and self.lines is not None:
             return b"%b%b%d\r\n\r\n" % (head, _LENGTH, len(self.body))
         return b"%b%b\r\n\r\n" % (head, b"" if _LENGTH in lines else self._format_framing())

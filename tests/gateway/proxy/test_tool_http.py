@@ -149,3 +149,28 @@ async def test_a_client_that_leaves_cancels_the_request(tmp_path: Path, app: Scr
         while not (events := await events_of(running, "s1")):
             pass
         assert [one.draw["outcome"] for one in events] == ["cancelled"]
+
+
+@pytest.mark.parametrize("behind", ["", "?page=2"])
+async def test_an_address_without_a_path_is_asked_for_its_root(
+    tmp_path: Path, app: ScriptedProvider, behind: str
+) -> None:
+    async with served(tmp_path, app) as (running, shop, url):
+        assert (await running.http.get(url + behind)).status_code == 404
+        assert shop.seen[-1].path == "/"
+
+
+@pytest.mark.parametrize("root", ["tools/orders/live", "mcp/orders"])
+async def test_a_websocket_to_tools_is_refused_and_never_goes_to_a_model(
+    tmp_path: Path, app: ScriptedProvider, root: str
+) -> None:
+    async with served(tmp_path, app) as (running, _, _):
+        handshake = {
+            "connection": "Upgrade",
+            "upgrade": "websocket",
+            "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+            "sec-websocket-version": "13",
+        }
+        answer = await running.http.get(f"{running.data}/s/s1/{root}", headers=handshake)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (426, "websockets_refused")
+        assert app.requests == []
