@@ -20,6 +20,7 @@ SECTIONS = {
         "http": "Put noise on HTTP tools, by a forward proxy.",
         "doctor": "Check configuration, store and upstreams.",
         "mcp": "Put noise between a client and an MCP server.",
+        "tools": "Say which tools are safe to re-issue.",
         "demo": "Play the whole loop: serve, train, report.",
     },
     "Noise": {
