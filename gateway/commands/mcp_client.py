@@ -175,6 +175,7 @@ class StdioTransport:
         self._process.end()
         self._process.wait()
         self._process.release()
+        os.close(self._process.stdout)
 
     def _refuse(self, members: Members) -> None:
         """Answer a request of the server's: this client only calls tools."""

@@ -40,10 +40,12 @@ class ServerProcess:
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        # Sinks close descriptors by themselves: no file object may do so, too.
-        self.stdin = os.dup(self._process.stdin.fileno())
+        # Their users close descriptors by themselves: no file object may do so, too.
+        self.stdin, self.stdout = (
+            os.dup(one.fileno()) for one in (self._process.stdin, self._process.stdout)
+        )
         self._process.stdin.close()
-        self.stdout = self._process.stdout.fileno()
+        self._process.stdout.close()
         self._guard = subprocess.Popen(
             ["/bin/sh", "-c", _GUARD, str(self._process.pid)],
             stdin=subprocess.PIPE,
