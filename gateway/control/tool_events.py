@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -119,8 +120,9 @@ async def _find(gateway: Gateway, session_id: str, visitor: Visitor, profile: st
 
 def _read(data: Mapping[str, Any], session_id: str) -> ToolEvent:
     try:
+        json.dumps(data, allow_nan=False)
         event = msgspec.convert({**data, "session": session_id}, ToolEvent)
-    except msgspec.ValidationError as error:
+    except ValueError as error:  # msgspec's are such, too
         raise ServiceError(
             400, f"events: {error}; send them as the relay wrote them", code="invalid"
         ) from None
@@ -132,9 +134,13 @@ def _mask(row: Event, redactor: Redactor) -> Event:
     raw = msgspec.json.encode(row.draw)
     return replace(
         row,
+        slot=redactor.mask_name(row.slot),
+        anchor=redactor.mask_name(row.anchor),
         before=mask(row.before),
         after=None if row.after is None else mask(row.after),
         note=mask(row.note),
-        draw=row.draw if redactor.mask(raw) is raw else {"redacted": True, "link": row.draw["link"]},
+        draw=row.draw
+        if redactor.mask(raw) is raw
+        else {"redacted": True, "link": redactor.mask_name(row.draw["link"])},
         tool=None if row.tool is None else redactor.mask_name(row.tool),
     )

@@ -27,6 +27,8 @@ from crosswind.gateway.trajectory.store import Store, StoreError
 from crosswind.gateway.upstreams.tool_servers import NamedServer
 
 _log = structlog.get_logger("crosswind.tools")
+_MOST_UNLISTED = 1000
+"""Tools of a server that were called, in its list or not, after which only those in its list are added."""
 _FLUSH_S = 5.0
 """How long a leg that goes on waits until what was queued of it is in the store."""
 
@@ -147,6 +149,8 @@ class ToolLegs:
             link, listed = tools.links.get(name), tools.leg.tools_of(name)
             names = link.names if link is not None else {one.name for one in listed}
             called = {one.tool for one in events if one.link == name and one.operator == CALL}
+            if len(known) >= _MOST_UNLISTED:
+                called &= names  # Clients make up names, and each writes the label anew.
             if not self._shared and (found := known | names | called) != known:
                 tools.served[name] = found
                 labels |= label_tools(name, found)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -41,12 +41,16 @@ class Outcome(StrEnum):
     """Noise on the list of tools answered it: no tool of the server was meant."""
 
 
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+"""A number that the store and every JSON reader keep."""
+
+
 class ToolEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     """One event. Without a slot it says what became of a call."""
 
     id: str
     session: str
-    at_us: int
+    at_us: Count
     link: str
     """The server's or the API's name."""
     tool: str
@@ -56,16 +60,16 @@ class ToolEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     site: str = "tool_result"
     tool_class: str | None = None
     logical_call: str | None = None
-    order: int = 0
-    attempt: int = 0
+    order: Count = 0
+    attempt: Count = 0
     slot: str = ""
-    severity: float = 0.0
+    severity: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.0
     draw: Mapping[str, Any] = {}
     clean_hash: str = ""
     before: str = ""
     after: str | None = None
     recovery: str = ""
-    version: int = 1
+    version: Count = 1
 
 
 def of_injection(

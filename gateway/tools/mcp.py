@@ -73,6 +73,8 @@ class _Copy(msgspec.Struct):
     """A call that was delivered once more: nobody waits for its answer."""
 
 
+LONGEST_NAME = 200
+"""Characters of a tool's name; MCP recommends 128. A call of a longer one is passed on: names are stored."""
 _read_request = msgspec.json.Decoder(_Request).decode
 _read_response = msgspec.json.Decoder(_Response).decode
 _read = msgspec.json.Decoder().decode
@@ -182,7 +184,7 @@ class McpLink:
     def _call(self, raw: bytes, request: _Request, key: Id, now_us: int, streaming: bool) -> Decision:
         params = request.params or {}
         shown, arguments = _read(params["name"]), bytes(params.get("arguments", b"{}")).decode()
-        if not isinstance(shown, str):
+        if not isinstance(shown, str) or len(shown) > LONGEST_NAME:
             return PASS
         modern = MODERN.encode() in bytes(params.get("_meta", b""))
         tool = self._names.declared_of.get(shown, shown)

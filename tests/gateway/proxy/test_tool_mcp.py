@@ -191,6 +191,21 @@ async def test_errors_have_the_protocols_form(tmp_path: Path, app: ScriptedProvi
         assert event.draw["outcome"] == "unanswered"
 
 
+async def test_names_that_a_client_makes_up_do_not_fill_the_record(
+    tmp_path: Path, app: ScriptedProvider
+) -> None:
+    async with served(tmp_path, app) as (running, _):
+        for name in ("n" * 1_000_000, *(f"made-up-{number}" for number in range(1010))):
+            params = {"name": name, "arguments": {}}
+            body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            await running.http.post(f"{running.data}/s/s1/mcp/shop", json=body)
+        session = await running.gateway.sessions.get("s1")
+        assert session is not None
+        served_here = session.record.labels["crosswind.tools.shop"].split(",")
+        assert len(served_here) == 1000
+        assert max(len(event.tool or "") for event in await events_of(running, "s1")) < 200
+
+
 async def test_the_session_comes_by_header_or_by_key(tmp_path: Path, app: ScriptedProvider) -> None:
     async with served(tmp_path, app) as (running, shop):
         opened = (await running.api("POST", "/api/sessions", {})).json()

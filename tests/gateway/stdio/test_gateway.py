@@ -152,6 +152,24 @@ async def test_events_of_a_gateway_that_is_down_wait_and_come_once(tmp_path: Pat
                 assert outcomes(await stored(running, "mine")) == [(0, "answered"), (0, "answered")]
 
 
+async def test_events_that_cannot_be_stored_are_refused_and_secrets_are_masked(tmp_path: Path) -> None:
+    secret = "sk-proj-" + "a1B2c3D4e5" * 5
+    good = {"id": "1", "at_us": 1, "link": secret, "tool": "t", "anchor": secret, "slot": secret}
+    good |= {"operator": "tool.timeout", "note": ""}
+    json_type = {"content-type": "application/json"}
+    async with upstream() as provider, gateway(tmp_path, provider, noise=NOISE) as running:
+        for wrong in ("at_us", "attempt", "version", "order", "severity"):
+            for value in (2**70, -1, float("inf"), float("nan")):
+                body = json.dumps({"events": [{**good, wrong: value}]})
+                url = f"{running.control}/api/sessions/mine/tool-events"
+                refused = await running.http.post(url, content=body, headers=json_type)
+                assert refused.status_code == 400, (wrong, value)
+                assert "as the relay wrote them" in refused.text
+        assert (await running.api("POST", "/api/sessions/mine/tool-events", {"events": [good]})).is_success
+        (event,) = await stored(running, "mine")
+        assert secret not in json.dumps(event)
+
+
 async def test_what_the_control_plane_refuses_is_told(tmp_path: Path) -> None:
     async with upstream() as provider, gateway(tmp_path, provider, noise=NOISE) as running:
         wrong = {"events": [{"id": 5}]}
