@@ -12,7 +12,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol, TypeVar
 
-import httpx
 from openai import DefaultAsyncHttpxClient
 from rich.progress import Progress
 
@@ -23,6 +22,7 @@ from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
 from crosswind.simulators.episodes.record import Job, Record
 from crosswind.simulators.episodes.runner import EpisodeRunner, model_client
 from crosswind.studies.prove.cases import Case, Catalogue, Leg, fetch_catalogue
+from crosswind.studies.prove.content_types import refuse_other_types
 from crosswind.studies.prove.tool_legs import ToolLeg, injections_on_wire, open_leg
 from crosswind.studies.stack import Processes, start_gateway
 from crosswind.testing import ScriptedProvider, answer_messages
@@ -32,8 +32,6 @@ START_S = 60.0
 """How long the gateway may take to start."""
 PATIENCE = 6
 """Answers that a recovering agent requests again before it continues with what it has."""
-
-_TYPES = ("application/json", "text/event-stream")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +141,9 @@ def _stage(
 ) -> EpisodeRunner:
     settings = AgentSettings(max_turns=MAX_TURNS, stream=stream, patience=PATIENCE if recovers else 0)
     agent = ToolAgent(environment.instructions, environment.tools, settings)
-    strict = DefaultAsyncHttpxClient(trust_env=False, event_hooks={"response": [_refuse_other_types]})
+    strict = DefaultAsyncHttpxClient(trust_env=False, event_hooks={"response": [refuse_other_types]})
     model = model_client(max_retries=2 if recovers else 0, http_client=strict)
     return EpisodeRunner(environment, agent, client, model=model, tools=tools.open if tools else None)
-
-
-async def _refuse_other_types(response: httpx.Response) -> None:
-    """The SDK reads a body of any type; stricter clients don't."""
-    kind = response.headers.get("content-type", "").partition(";")[0]
-    if response.is_success and kind not in _TYPES:
-        raise httpx.RemoteProtocolError(f"the answer's type is {kind!r}")
 
 
 def _make_job(case: Case, task: Task, seed: int) -> Job:

@@ -17,6 +17,7 @@ from crosswind.simulators.episodes.tools import ApiTools, McpTools, Tools
 from crosswind.simulators.tool_servers import api
 from crosswind.simulators.tool_servers.application import EPISODE, ToolServer
 from crosswind.studies.prove.cases import Leg
+from crosswind.studies.prove.content_types import refuse_other_types
 from crosswind.studies.stack import RunningGateway
 from crosswind.testing.server import listen, make_server, run_server
 
@@ -40,7 +41,11 @@ class ToolLeg:
         url = f"{self.gateway.data}/s/{session.id}/{kind}/{_NAME}"
         with self.server.serve(episode) as key:
             async with httpx.AsyncClient(
-                base_url=url, headers={EPISODE: key}, trust_env=False, timeout=TIMEOUT_S
+                base_url=url,
+                headers={EPISODE: key},
+                trust_env=False,
+                timeout=TIMEOUT_S,
+                event_hooks={"response": [refuse_other_types]},
             ) as http:
                 yield McpTools(http, url) if self.leg is Leg.MCP else self._api_tools(http)
 

@@ -52,6 +52,13 @@ def test_noise_that_acts_elsewhere_is_refused_by_name() -> None:
     assert "--operators: 'user.typos' matches none" in done.output
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("leg", ["mcp", "http"])
+def test_the_whole_proof_over_a_tool_leg(leg: str) -> None:
+    done = CliRunner().invoke(prove, ["--leg", leg, "--tasks", "4", "1", "2"])
+    assert done.exit_code == 0, done.output
+
+
 def test_the_page_says_the_leg(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     given = ["--leg", "mcp", "--profiles", "robustbench-tc/Timeout", "--tasks", "1", "0", "0"]
