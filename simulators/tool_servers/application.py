@@ -1,18 +1,18 @@
-"""The ASGI application that serves an environment's tools: MCP at /mcp, the API under /api.
+"""The ASGI application that serves an environment's tools: MCP at /mcp, the API under /api, episodes at
+/episodes.
 
-Each request says in a header which episode it is of: it has its own world.
+Each call says in a header which episode it is of: each has its own world.
 """
 
 from __future__ import annotations
 
 import json
-import secrets
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from crosswind.simulators.environment import Environment, Episode
+from crosswind.simulators.environment import Environment
 from crosswind.simulators.tool_servers import api, mcp
+from crosswind.simulators.tool_servers.episodes import EpisodesInPlay
 
 EPISODE = "x-episode"
 """The header that names the episode."""
@@ -29,17 +29,7 @@ class ToolServer:
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
-        self._episodes: dict[str, Episode] = {}
-
-    @contextmanager
-    def serve(self, episode: Episode) -> Iterator[str]:
-        """Serve an episode's tools within the block; gives the header's value."""
-        key = secrets.token_hex(8)
-        self._episodes[key] = episode
-        try:
-            yield key
-        finally:
-            del self._episodes[key]
+        self.episodes = EpisodesInPlay(environment)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         body, more = b"", True
@@ -57,8 +47,15 @@ class ToolServer:
         method, path = scope["method"], scope["path"]
         if path == DOCUMENT:
             return 200, json.dumps(api.describe(self.environment))
+        if path == "/episodes" or path.startswith("/episodes/"):
+            status, value = self.episodes.answer(method, path.removeprefix("/episodes").strip("/"), body)
+            return status, json.dumps(value)
+        return self._answer_call(scope, body)
+
+    def _answer_call(self, scope: Scope, body: bytes) -> tuple[int, str]:
+        method, path = scope["method"], scope["path"]
         key = dict(scope["headers"]).get(EPISODE.encode(), b"").decode("latin-1")
-        episode = self._episodes.get(key)
+        episode = self.episodes.find(key)
         if episode is None:
             return _refuse(404, f"{EPISODE}: there is no episode {key!r}; send the header of one in play")
         if path == "/mcp":

@@ -39,7 +39,7 @@ class ToolLeg:
         """A session's tools, in the world of its episode."""
         kind = "mcp" if self.leg is Leg.MCP else "tools"
         url = f"{self.gateway.data}/s/{session.id}/{kind}/{_NAME}"
-        with self.server.serve(episode) as key:
+        with self.server.episodes.serve(episode) as key:
             async with httpx.AsyncClient(
                 base_url=url,
                 headers={EPISODE: key},

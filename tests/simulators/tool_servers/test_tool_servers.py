@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import AsyncIterator, Iterator
 
 import httpx
@@ -35,7 +36,7 @@ async def served(*episodes: Episode) -> AsyncIterator[list[httpx.AsyncClient]]:
         url = await stack.enter_async_context(run_server(make_server(server), listen()))
         clients = []
         for episode in episodes:
-            key = stack.enter_context(server.serve(episode))
+            key = stack.enter_context(server.episodes.serve(episode))
             client = httpx.AsyncClient(base_url=url, headers={EPISODE: key}, trust_env=False)
             clients.append(await stack.enter_async_context(client))
         yield clients
@@ -104,3 +105,31 @@ async def test_bad_requests_get_their_protocols_own_errors(episode: Episode) -> 
         stranger = await http.post("/mcp", json={}, headers={EPISODE: "other"})
         assert (stranger.status_code, EPISODE in stranger.json()["error"]) == (404, True)
         assert (await http.post("/api/get_user", content=b"x" * (2 << 20))).status_code == 413
+
+
+async def test_an_episode_is_begun_played_judged_and_ended_over_http(episode: Episode) -> None:
+    async with served(episode) as [http]:
+        task = next(task for task in RETAIL.tasks("test", kinds="all", seed=0) if task.kind == "amount")
+        begun = (await http.post("/episodes", json={"task": task.id})).json()
+        assert begun["task"] == task.id
+        [order] = re.findall(r"#W\d{4}", begun["opening"])
+        call = {"name": "get_order", "arguments": {"order_id": order}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+        said = (await http.post("/mcp", json=message, headers={EPISODE: begun["episode"]})).json()
+        total = json.loads(said["result"]["content"][0]["text"])["total"]
+        url = f"/episodes/{begun['episode']}"
+        assert (await http.get(url)).json()["reward"] == 0.0
+        answer = await http.post(url, json={"text": f"Order {order} costs {total}."})
+        assert answer.json() == {"reply": None}
+        assert (await http.get(url)).json()["reward"] == 1.0
+        assert (await http.delete(url)).status_code == 200
+        assert (await http.get(url)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "body,words", [("[]", "JSON object"), ('{"seed": "x"}', "seed"), ('{"task": "none-1"}', "none-1")]
+)
+async def test_a_bad_episode_is_refused_with_the_fix(episode: Episode, body: str, words: str) -> None:
+    async with served(episode) as [http]:
+        refused = await http.post("/episodes", content=body)
+        assert refused.status_code == 400 and words in refused.json()["error"]
