@@ -14,6 +14,8 @@ LITELLM := $(VENV)-litellm
 # The official MCP SDK and the reference servers, for the tests of the tool leg: pinned, with hashes.
 MCP    := $(VENV)-mcp
 MCP_SERVERS := tests/gateway/stdio/node/node_modules/.package-lock.json
+# FastMCP, for the benchmark of tools only.
+FASTMCP := $(VENV)-fastmcp
 # vLLM has an environment of its own too: the CPU build, or upstream's with make vllm VLLM_BUILD=cuda
 VLLM   := $(VENV)-vllm
 VLLM_BUILD ?= cpu
@@ -64,9 +66,11 @@ bench-store: $(READY)
 bench-noise: $(READY)
 	$(BIN)/python -m benchmarks.noise
 
-# HTTP tools through the forward proxy beside bare mitmproxy: under a minute, after mitmproxy's installation.
-bench-tools: $(READY) mitmproxy
-	$(BIN)/python -m benchmarks.forward_proxy
+# A tool call on each way: direct, our relay, our routes, FastMCP's proxy, mitmproxy without and with our addon. On an idle
+# machine about two minutes, after FastMCP's installation into an environment of its own. With QUICK=1 under one, and
+# docs/benchmarks.md stays as it is.
+bench-tools: $(READY) $(FASTMCP)/.ready $(MCP_SERVERS) mitmproxy
+	$(BIN)/python -m benchmarks.tools --fastmcp $(FASTMCP)/bin/python $(if $(QUICK),--calls 200,--out docs/benchmarks.md)
 
 # The gateway beside nginx, a bare relay and LiteLLM, on an idle machine: about 12 minutes, after LiteLLM's installation into
 # an environment of its own; then in pairs with an earlier commit, which gets one, too. With QUICK=1 under 5 minutes, and
@@ -122,7 +126,7 @@ vllm:
 	@"$(PYTHON)" -m crosswind.policies.vllm.environment --into $(VLLM) --build $(VLLM_BUILD)
 
 clean:
-	rm -rf $(VENV) $(LITELLM) $(VLLM) $(MCP) tests/clients/node/node_modules tests/gateway/stdio/node/node_modules build dist runs
+	rm -rf $(VENV) $(LITELLM) $(VLLM) $(MCP) $(FASTMCP) tests/clients/node/node_modules tests/gateway/stdio/node/node_modules build dist runs
 
 $(READY): pyproject.toml constraints.txt
 	@echo "Installing into $(VENV): about 0.5 GB is downloaded with CPU torch, 1.5 GB on disk (about 3 GB and 7 GB with CUDA)."
@@ -139,6 +143,11 @@ $(LITELLM)/.ready:
 	@echo "Installing LiteLLM into $(LITELLM): about 0.75 GB on disk."
 	"$(PYTHON)" -m venv $(LITELLM)
 	$(LITELLM)/bin/python -m pip install --quiet "litellm[proxy]==1.106.2"
+	@touch $@
+
+$(FASTMCP)/.ready:
+	"$(PYTHON)" -m venv $(FASTMCP)
+	$(FASTMCP)/bin/python -m pip install --quiet "fastmcp==4.1.2"
 	@touch $@
 
 tool-servers: $(MCP)/.ready $(MCP_SERVERS) mitmproxy
