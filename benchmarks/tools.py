@@ -211,13 +211,14 @@ def main(calls: int, fastmcp: Path, out: Path | None) -> None:
     about, server = machine(), [node, str(ROOT / EVERYTHING)]
     with tempfile.TemporaryDirectory() as folder:
         tables = asyncio.run(_measure(Path(folder), calls, server, fastmcp.absolute()))
+    sdk = importlib.metadata.version("mcp")
     head = textwrap.fill(
-        f"By `make bench-tools`: {calls} calls on each way, one by one, the ways of a table in turns of "
-        f"{TURN} calls. Machine: {about['cores']} cores ({about['processor']}), {about['memory_gb']} GB; load "
-        f"{about['load_before']} before the start, {os.getloadavg()[0]:.1f} at the end. MCP: the client of the "
-        f"SDK for Python {importlib.metadata.version('mcp')}, and the server `server-everything`. CPU: of the "
-        "processes between client and server; in the first row, the server's. Start: until the list of tools "
-        "is there; over HTTP, until it listens.",
+        f"By `make bench-tools`: {calls} calls on each way, one by one, a table's ways in turns of {TURN}. "
+        f"Machine: {about['cores']} cores ({about['processor']}), {about['memory_gb']} GB; load "
+        f"{about['load_before']} before the start, {os.getloadavg()[0]:.1f} at the end. "
+        f"MCP: the client of the SDK for Python {sdk}, and the server `server-everything`. "
+        "CPU: of the processes between client and server; in the first row, the server's. "
+        "Start: until the list of tools is there; over HTTP, until it listens.",
         width=110,
     )
     text = "\n\n".join(["## Tool calls", head, *tables])
