@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from crosswind.gateway.http.control_characters import CONTROL_CHARACTERS
+from crosswind.gateway.control_characters import CONTROL_CHARACTERS
 from crosswind.gateway.recorder.redaction import Redactor, holds_secret
 from crosswind.injectors.targets import Half, ToolClass
 

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Body
 
 from crosswind.gateway.clock import now_us
 from crosswind.gateway.control.models import Acknowledged, NoiseState, NoiseSwitch, ProfileText
+from crosswind.gateway.control_characters import has_control_characters
 from crosswind.gateway.errors import ServiceError
-from crosswind.gateway.http.control_characters import has_control_characters
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH
 from crosswind.gateway.sessions.curricula import Curricula
 from crosswind.gateway.sessions.profiles import PROFILE, read_text

@@ -11,10 +11,10 @@ import msgspec
 import structlog
 
 from crosswind.gateway.config.settings import Settings
+from crosswind.gateway.control_characters import has_control_characters
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.auth import Caller, find_secrets
 from crosswind.gateway.http.body import RequestBody
-from crosswind.gateway.http.control_characters import has_control_characters
 from crosswind.gateway.http.request import HttpRequest
 from crosswind.gateway.noise.kill_switch import may_ask_for
 from crosswind.gateway.protocols.codec import Codec, api_roots, codec_of_client, find_codec

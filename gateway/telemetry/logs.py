@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import structlog
 
 from crosswind.gateway.config.sections import Logging
-from crosswind.gateway.http.control_characters import escape_control_characters
+from crosswind.gateway.control_characters import escape_control_characters
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.telemetry.codes import code_of
 from crosswind.gateway.telemetry.repeats import RepeatFilter

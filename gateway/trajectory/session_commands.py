@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from crosswind.gateway.control_characters import escape_control_characters
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.dose import read_dose
 from crosswind.gateway.trajectory.record import Event, Session, Trajectory, Turn
@@ -82,7 +83,8 @@ def show(session_id: str, url: str, index: int | None, as_json: bool) -> None:
         document = {"session": _session(found.session), "dose": dose, "turns": documents, "tool_leg": calls}
         click.echo(json.dumps(document))
         return
-    click.echo("\n".join(_lines(found, documents, on_wire=index is None)))
+    for line in _lines(found, documents, on_wire=index is None):
+        click.echo(escape_control_characters(line))
 
 
 def _session(found: Session) -> dict[str, Any]:
@@ -167,7 +169,8 @@ def _wire_line(call: dict[str, Any]) -> str:
 def _turn_lines(turn: dict[str, Any]) -> Iterator[str]:
     attempt = f", attempt {turn['attempt']}" if turn["attempt"] else ""
     error = f", failed: {turn['error']['source']} {turn['error']['type']}" if turn["error"] else ""
-    yield f"\nturn {turn['turn']}{attempt}: {turn['model']}, {turn['fitness']}{error}"
+    yield ""
+    yield f"turn {turn['turn']}{attempt}: {turn['model']}, {turn['fitness']}{error}"
     for title, name, other in _VIEWS:
         same = other is not None and turn[name] == turn[other]
         yield f"  {title}: {'the same' if same else _text(turn[name])}"

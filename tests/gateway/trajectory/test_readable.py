@@ -121,3 +121,10 @@ def test_a_session_or_turn_that_is_not_there_is_named(store: SqliteStore) -> Non
     for arguments, complaint in ((["x"], "no session 'x'"), (["s", "--turn", "7"], "no turn 7")):
         result = CliRunner().invoke(root, ["sessions", "show", *arguments, "--store", str(store.path)])
         assert result.exit_code == 1 and complaint in result.stderr
+
+
+def test_a_note_cannot_steer_the_terminal(store: SqliteStore) -> None:
+    store.write([rows.session(), rows.turn(), rows.event(note="of \x1b]0;mine\x07\r\nturn 9")])
+    shown = CliRunner().invoke(root, ["sessions", "show", "s", "--store", str(store.path)], color=True).stdout
+    assert "\x1b" not in shown and "\r" not in shown and "\nturn 9" not in shown
+    assert r"of \x1b]0;mine\x07\r\nturn 9" in shown
