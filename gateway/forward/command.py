@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 DEFAULT_SESSION = "session"
 
 
-@click.group(short_help="Put noise on HTTP tools, by a forward proxy.")
+@click.group(
+    short_help="Put noise on HTTP tools, by a forward proxy.",
+    epilog="""\b
+Examples:
+  crosswind http run --profile chaos/flaky-tools -- python agent.py
+  crosswind http serve --profile chaos/flaky-tools --openapi orders.yaml
+""",
+)
 def http() -> None:
     """Put noise between clients and the HTTP APIs that are their tools, by a forward proxy (mitmproxy).
 
