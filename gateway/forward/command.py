@@ -183,12 +183,17 @@ def serve(listen: str, reverse: tuple[str, ...], authority: Path | None, **flags
     """
     import signal
 
+    from crosswind.gateway.config.settings import is_loopback
     from crosswind.gateway.forward.proxy import MitmProxy, run_folder
 
     host, _, port = listen.rpartition(":")
     if not port.isdecimal() or not host:
         raise ConfigurationError(f"--listen {listen}: give HOST:PORT, such as 127.0.0.1:8899")
     modes = [f"regular@{host}:{port}", *(_reverse_mode(host, one) for one in reverse)]
+    if not is_loopback(host.strip("[]")):
+        _say(
+            f"other machines can reach the proxy on {host}, and what this machine reaches: it asks for no key"
+        )
     within = flags.pop("ready_within")
     make = _read_flags(**flags, require_session=True)
     environment = _install()

@@ -147,6 +147,10 @@ class ToolRoutes:
             await asyncio.shield(request.record())
 
     def _refuse_own(self, http: HttpRequest, server: NamedServer) -> None:
+        """Refuse what goes in a circle, and what would show the client the server's key."""
+        if http.method == "TRACE":
+            told = "TRACE isn't passed on: its answer would show the server's key"
+            raise ServiceError(405, told, code="method_not_allowed")
         if server.upstream.mark in http.first.get(VIA, b""):
             raise ServiceError(
                 508,

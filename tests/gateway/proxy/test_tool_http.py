@@ -174,3 +174,9 @@ async def test_a_websocket_to_tools_is_refused_and_never_goes_to_a_model(
         answer = await running.http.get(f"{running.data}/s/s1/{root}", headers=handshake)
         assert (answer.status_code, answer.json()["error"]["code"]) == (426, "websockets_refused")
         assert app.requests == []
+
+
+async def test_an_api_is_not_asked_to_repeat_what_it_was_sent(tmp_path: Path, app: ScriptedProvider) -> None:
+    async with served(tmp_path, app, key="the-servers-own") as (running, shop, url):
+        refused = await running.http.request("TRACE", f"{url}/orders")
+        assert refused.status_code == 405 and not shop.seen
