@@ -131,7 +131,8 @@ async def test_noise_costs_the_prefix_cache_nothing(
             first = f"What is the status of order #{'WX'[arm == 'noisy']}{at:04d}, please?"
             answers = await lead(running, session, first, ROUNDS, seed=100 * at)
             recorded = await turns(running, session)
-            assert any(turn["sent"] != turn["received"] for turn in recorded) == (arm == "noisy")
+            views = [[json.loads(one[name])["messages"] for name in ("received", "sent")] for one in recorded]
+            assert any(sent != received for received, sent in views) == (arm == "noisy")
             for answer, (before, turn) in zip(answers[1:], pairwise(recorded), strict=True):
                 known = before["prompt_ids"]
                 assert turn["prompt_ids"][: len(known)] == known
