@@ -23,7 +23,7 @@ def test_a_missed_aim_is_an_error_where_it_is_asked_for(tmp_path: Path) -> None:
     assert ended.returncode == 1, ended.stderr
     assert "MISSED" in ended.stdout
     text = page.read_text()
-    assert "| `tool.redundant` | `agentnoisebench/all` |" in text and "No sheets have been scored." in text
+    assert "| `tool.redundant` | `agentnoisebench/all` |" in text and "## Blind readers" in text
 
 
 def _fill(folder: Path, into: Path, key: Path, noisy: int, clean: int) -> None:
