@@ -141,8 +141,6 @@ class Gateway:
     def _build_proxy(self, settings: Settings, known: Proxy | None) -> Proxy:
         """Build the parts that depend on the configuration, with those upstreams of the `known` that stay."""
         upstreams = build_upstreams(settings, None if known is None else known.upstreams, self._run)
-        kept = None if known is None else known.tools.servers
-        servers = ToolServers(settings, self.store, self._run, kept)
         authenticator = Authenticator(settings)
         sessions, recorder, metrics = self.sessions, self.recorder, self.metrics
         ownership = _build_ownership(settings, self.store, recorder)
@@ -186,18 +184,17 @@ class Gateway:
             websockets=WebSockets(
                 settings, upstreams, sessions, authenticator, redactor, recorder, metrics, ownership
             ),
-            tools=ToolRoutes(
-                settings,
-                servers,
-                sessions,
-                redactor,
-                metrics,
-                self._tool_legs,
-                {ServerKind.MCP: McpOverHttp(), ServerKind.API: ToolsOverHttp()},
-            ),
+            tools=self._build_tool_routes(settings, redactor, known),
             transparent=TransparentTurns(settings, recording) if settings.record is Detail.NONE else None,
             ownership=ownership,
             preparation=self._preparation,
+        )
+
+    def _build_tool_routes(self, settings: Settings, redactor: Redactor, known: Proxy | None) -> ToolRoutes:
+        servers = ToolServers(settings, self.store, self._run, None if known is None else known.tools.servers)
+        protocols = {ServerKind.MCP: McpOverHttp(), ServerKind.API: ToolsOverHttp()}
+        return ToolRoutes(
+            settings, servers, self.sessions, redactor, self.metrics, self._tool_legs, protocols
         )
 
     @property

@@ -128,7 +128,7 @@ def write_table(audited: Sequence[AuditedTool]) -> str:
 
 
 def audit(calls: Sequence[AuditedCall], connect: Callable[[], McpClient]) -> Iterator[AuditedTool]:
-    """Audit each call over a connection of its own: a server over stdio is started anew for each.
+    """Audit each call over a connection of its own: a server over stdio is restarted for each.
 
     Nothing is called unless the server has all tools that are named. Raises CallsError and McpError.
     """

@@ -28,13 +28,13 @@ def is_internal(address: str) -> bool:
     except ValueError:
         return False
     if isinstance(found, IPv6Address):
-        found = _embedded(found) or found
+        found = _find_ipv4(found) or found
     if found.is_link_local or found.is_multicast or found.is_unspecified:
         return True
     return any(found.version == network.version and found in network for network in _METADATA)
 
 
-def _embedded(address: IPv6Address) -> IPv4Address | None:
+def _find_ipv4(address: IPv6Address) -> IPv4Address | None:
     """The IPv4 address that an IPv6 address stands for."""
     if address in _NAT64:
         return IPv4Address(int(address) & 0xFFFFFFFF)

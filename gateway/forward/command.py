@@ -34,65 +34,66 @@ def http() -> None:
     """
 
 
+_OPTIONS = (
+    click.option(
+        "--profile",
+        default="off",
+        show_default=True,
+        help="A profile's name, or a YAML file. With --control, one that the gateway has.",
+    ),
+    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seeds the noise."),
+    click.option("--session", help="The session's name; what its draws are seeded with, too."),
+    click.option(
+        "--control",
+        envvar="CROSSWIND_CONTROL_URL",
+        metavar="URL",
+        help="The control plane of the session's gateway.",
+    ),
+    click.option(
+        "--key", envvar="CROSSWIND_CONTROL_KEY", help="A key of the control plane, of the role `operate`."
+    ),
+    click.option(
+        "--wait",
+        type=click.FloatRange(min=0),
+        default=10.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long calls wait for a gateway that doesn't answer; then they go on without noise.",
+    ),
+    click.option(
+        "--rules",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="A file with rules that say which requests are calls of tools.",
+    ),
+    click.option(
+        "--openapi",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="An OpenAPI document: each operation is a tool, on the document's servers.",
+    ),
+    click.option(
+        "--events", type=click.Path(dir_okay=False, path_type=Path), help="Append events to this file."
+    ),
+    click.option("--tools-read-only", multiple=True, metavar="GLOB", help="Tools that only read."),
+    click.option(
+        "--may-repeat",
+        multiple=True,
+        metavar="GLOB",
+        help="Tools whose calls may be delivered twice, and cut after they were carried out.",
+    ),
+    click.option("--dry-run", is_flag=True, help="Change nothing; events say what would have been done."),
+    click.option(
+        "--ready-within",
+        type=click.FloatRange(min=1),
+        default=60.0,
+        show_default=True,
+        help="Seconds that mitmproxy may take to start.",
+    ),
+)
+"""Of both commands."""
+
+
 def _with_options(command: Callable[..., None]) -> Callable[..., None]:
-    options = (
-        click.option(
-            "--profile",
-            default="off",
-            show_default=True,
-            help="A profile's name, or a YAML file. With --control, one that the gateway has.",
-        ),
-        click.option(
-            "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seeds the noise."
-        ),
-        click.option("--session", help="The session's name; what its draws are seeded with, too."),
-        click.option(
-            "--control",
-            envvar="CROSSWIND_CONTROL_URL",
-            metavar="URL",
-            help="The control plane of the session's gateway.",
-        ),
-        click.option(
-            "--key", envvar="CROSSWIND_CONTROL_KEY", help="A key of the control plane, of the role `operate`."
-        ),
-        click.option(
-            "--wait",
-            type=click.FloatRange(min=0),
-            default=10.0,
-            show_default=True,
-            metavar="SECONDS",
-            help="How long calls wait for a gateway that doesn't answer; then they go on without noise.",
-        ),
-        click.option(
-            "--rules",
-            type=click.Path(dir_okay=False, path_type=Path),
-            help="A file with rules that say which requests are calls of tools.",
-        ),
-        click.option(
-            "--openapi",
-            type=click.Path(dir_okay=False, path_type=Path),
-            help="An OpenAPI document: each operation is a tool, on the document's servers.",
-        ),
-        click.option(
-            "--events", type=click.Path(dir_okay=False, path_type=Path), help="Append events to this file."
-        ),
-        click.option("--tools-read-only", multiple=True, metavar="GLOB", help="Tools that only read."),
-        click.option(
-            "--may-repeat",
-            multiple=True,
-            metavar="GLOB",
-            help="Tools whose calls may be delivered twice, and cut after they were carried out.",
-        ),
-        click.option("--dry-run", is_flag=True, help="Change nothing; events say what would have been done."),
-        click.option(
-            "--ready-within",
-            type=click.FloatRange(min=1),
-            default=60.0,
-            show_default=True,
-            help="Seconds that mitmproxy may take to start.",
-        ),
-    )
-    for option in reversed(options):
+    for option in reversed(_OPTIONS):
         command = option(command)
     return command
 

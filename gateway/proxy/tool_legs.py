@@ -150,7 +150,7 @@ class ToolLegs:
             names = link.names if link is not None else {one.name for one in listed}
             called = {one.tool for one in events if one.link == name and one.operator == CALL}
             if len(known) >= _MOST_UNLISTED:
-                called &= names  # Clients make up names, and each writes the label anew.
+                called &= names  # Clients make up names, and each one rewrites the label.
             if not self._shared and (found := known | names | called) != known:
                 tools.served[name] = found
                 labels |= label_tools(name, found)

@@ -1,8 +1,8 @@
 """MCP over HTTP: a request, or a stream of the server's messages, between a client and a server.
 
-Bytes are passed on as they came. Only calls of tools and lists of tools are read, and only what noise changes
-is written anew: a message of a stream, or a plain body. Closing the connection is how a client gives a
-request up, so the upstream's is closed at once.
+Bytes pass as they came. Only tool calls and tool lists are read, and only what noise changes is rewritten: a
+message of a stream, or a plain body. A client cancels a request by closing its connection, so the
+upstream's connection is closed at once.
 """
 
 from __future__ import annotations

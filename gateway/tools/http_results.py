@@ -1,6 +1,6 @@
 """A tool's result in an HTTP answer, and the answer to a call that fails: bodies without their encoding.
 
-Only what changes is written anew.
+Only what changes is rewritten.
 """
 
 from __future__ import annotations

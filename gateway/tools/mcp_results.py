@@ -1,6 +1,6 @@
 """A tool's result in MCP: its texts and its structured content, as one value.
 
-Only what changes is written anew; the rest keeps its bytes.
+Only what changes is rewritten; the rest keeps its bytes.
 """
 
 from __future__ import annotations

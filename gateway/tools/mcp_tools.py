@@ -108,7 +108,7 @@ class ToolNames:
 
 
 def merge_pages(known: ToolList, page: Sequence[ToolSchema], *, first: bool) -> ToolList:
-    """The server's tools with those of a page; the first page begins them anew."""
+    """The server's tools with those of a page; the first page replaces them."""
     if first:
         return ToolList(page)
     names = {tool.name for tool in page}

@@ -108,9 +108,12 @@ def perturb_messages(
     end = None
     if items and certain:
         end = WalkEnd(plan, known, items, tuple(new), shown_texts, counters, turn, part)
-    # What the upstream holds can't be replaced; the walk keeps it, and the caller gets a copy to change.
-    ours = {ref: text for ref, text in shown_texts.items() if ref.message >= held} if held else None
-    return MessageNoise(shown_texts.copy() if ours is None else ours, new, end)
+    return MessageNoise(_select_replaceable(shown_texts, held), new, end)
+
+
+def _select_replaceable(shown: Mapping[Ref, str], held: int) -> dict[Ref, str]:
+    """A copy for the caller to change, without what the upstream holds: the walk keeps that."""
+    return {ref: text for ref, text in shown.items() if ref.message >= held} if held else dict(shown)
 
 
 def perturb_instructions(

@@ -124,4 +124,4 @@ class PhraseDraw:
 
 
 _AGAIN = 0.5
-"""How often a general entry is drawn anew, so that more are of the conversation's own domain."""
+"""How often a general entry is drawn again, so that more come from the conversation's own domain."""

@@ -28,12 +28,13 @@ What follows was written by
 _LEGS = {
     Leg.MODEL: "",
     Leg.MCP: """
-The tools are an MCP server's, called through the gateway. Profiles and operators are those that act there,
-and only injections there are counted: into calls, results, the list of tools, and the link.
+An MCP server provides the tools, and the agent calls them through the gateway. The table has the profiles and
+operators that act on this leg. It counts injections on this leg only: calls, results, the tool list and the
+link.
 """,
     Leg.HTTP: """
-The tools are an HTTP API's, called through the gateway. Profiles and operators are those that act there,
-and only injections there are counted: into calls, results, and the link.
+An HTTP API provides the tools, and the agent calls them through the gateway. The table has the profiles and
+operators that act on this leg. It counts injections on this leg only: calls, results, the link.
 """,
 }
 
