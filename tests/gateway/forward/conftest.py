@@ -95,6 +95,8 @@ class Proxy:
     events: Path
 
     def read_events(self) -> list[dict[str, Any]]:
+        """All events of the proxy, which ends: an event may be written after its call's last byte."""
+        self.said()
         return [json.loads(line) for line in self.events.read_text().splitlines()]
 
 

@@ -64,5 +64,5 @@ def test_the_page_says_the_leg(tmp_path: Path) -> None:
     given = ["--leg", "mcp", "--profiles", "robustbench-tc/Timeout", "--tasks", "1", "0", "0"]
     assert CliRunner().invoke(prove, [*given, "--out", str(page)]).exit_code == 0
     text = page.read_text()
-    assert "The tools are an MCP server's" in text
+    assert "An MCP server provides the tools" in text
     assert "| `robustbench-tc/Timeout` | 1/1 | 1 |" in text
