@@ -170,6 +170,10 @@ class HashedKey(Section):
         return str(self.key_sha256)
 
 
+DEFAULT_TENANT = "default"
+"""The tenant of keys that name none."""
+
+
 class Key(HashedKey):
     """A key that the data plane accepts (`auth: keys`)."""
 

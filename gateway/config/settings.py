@@ -11,6 +11,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from crosswind.gateway.config.noise_model import NoiseModel
 from crosswind.gateway.config.sections import (
+    DEFAULT_TENANT,
     Abort,
     ControlKey,
     Detail,
@@ -37,8 +38,6 @@ StoreUrl = Annotated[str, AfterValidator(lambda place: place if "://" in place e
 """A store's URL; a path names an SQLite store."""
 ToolName = Annotated[str, Field(min_length=1, max_length=200)]
 ENVIRONMENT_PREFIX = "CROSSWIND_"
-DEFAULT_TENANT = "default"
-"""The tenant of keys that name none."""
 
 
 class Settings(BaseSettings):

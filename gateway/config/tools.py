@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from crosswind.gateway.config.internal_addresses import find_internal_address
 from crosswind.gateway.config.provider_presets import AuthStyle
-from crosswind.gateway.config.sections import Seconds, Section, ServerKey
+from crosswind.gateway.config.sections import DEFAULT_TENANT, Seconds, Section, ServerKey
 from crosswind.gateway.config.upstream import (
     BaseUrl,
     HeaderRules,
@@ -50,6 +50,13 @@ class ToolServer(ServerKey):
     timeouts: ToolTimeouts = ToolTimeouts()
     may_repeat: tuple[ToolName, ...] = ()
     """Names or globs of tools whose calls may be delivered twice, and cut after they took effect."""
+
+    tenants: tuple[str, ...] | None = None
+    """The tenants whose keys and sessions may use it; None: all."""
+
+    def serves(self, tenant: str | None) -> bool:
+        """Whether callers of this tenant may use it."""
+        return self.tenants is None or (tenant or DEFAULT_TENANT) in self.tenants
 
     def as_upstream(self, name: str) -> UpstreamSettings:
         """The settings of the upstream that it is."""

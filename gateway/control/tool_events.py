@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -20,14 +20,18 @@ from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.inference import SessionHints
 from crosswind.gateway.sessions.session import LiveSession, SessionClaim
 from crosswind.gateway.sessions.tool_legs import label_tools
-from crosswind.gateway.tools.events import ToolEvent, as_row
+from crosswind.gateway.tools.events import CALL, Outcome, ToolEvent, as_row
 from crosswind.gateway.trajectory.record import Event, SessionMarked
+from crosswind.injectors import registry
+from crosswind.injectors.conversation import Site
 
 if TYPE_CHECKING:
     from crosswind.gateway.runtime import Gateway
 
 MOST_EVENTS = 1000
 """In one request."""
+_SITES = frozenset((Site.TOOL_RESULT, Site.TOOL_SCHEMA, Site.TRANSPORT))
+"""Where noise acts on a tool leg."""
 
 
 class AttachLeg(Body):
@@ -86,13 +90,15 @@ def router(gateway: Gateway) -> APIRouter:
         """Store events of a tool leg: calls, faults on the wire, attempts and recoveries."""
         session = await _find(gateway, session_id, visitor, None)
         redactor = gateway.data.proxy.redactor
-        rows = [_mask(as_row(_read(one, session_id)), redactor) for one in body.events]
+        operators = registry.operators().keys() | {rule.operator for rule in session.plan.rules} | {CALL}
+        rows = [_mask(as_row(_read(one, session_id, operators)), redactor) for one in body.events]
         known = {
             (one.attempt, one.ordinal)
             for one in await asyncio.to_thread(gateway.store.events, session_id)
             if one.turn_index < 0
         }
-        new = [row for row in rows if (row.attempt, row.ordinal) not in known]
+        given = {(row.attempt, row.ordinal): row for row in reversed(rows)}
+        new = [given[key] for key in reversed(given) if key not in known]
         await gateway.acknowledge([session.record, *new])
         session.unwritten = False
         noise = gateway.switch.enabled and not session.record.noise_stopped
@@ -105,7 +111,7 @@ async def _find(gateway: Gateway, session_id: str, visitor: Visitor, profile: st
     """The session; one that nobody has opened yet is opened, if the configuration allows it."""
     session = await gateway.sessions.get(session_id)
     if session is None:
-        caller = Caller(tenant=visitor.tenant)
+        caller = Caller(tenant=visitor.tenant or gateway.settings.default_tenant)
         claim = SessionClaim(session_id, "path", caller, profile=profile)
         session = (await gateway.sessions.find(claim, SessionHints())).session
         session.type_choice = None  # Its plan is frozen here, before its first request is known.
@@ -118,15 +124,26 @@ async def _find(gateway: Gateway, session_id: str, visitor: Visitor, profile: st
     return session
 
 
-def _read(data: Mapping[str, Any], session_id: str) -> ToolEvent:
+def _read(data: Mapping[str, Any], session_id: str, operators: Collection[str]) -> ToolEvent:
     try:
         json.dumps(data, allow_nan=False)
         event = msgspec.convert({**data, "session": session_id}, ToolEvent)
+        _check(event, operators)
     except ValueError as error:  # msgspec's are such, too
         raise ServiceError(
             400, f"events: {error}; send them as the relay wrote them", code="invalid"
         ) from None
     return event
+
+
+def _check(event: ToolEvent, operators: Collection[str]) -> None:
+    """Raise ValueError for what no leg of this session writes: reports and metrics go by these names."""
+    if event.operator not in operators:
+        raise ValueError(f"no operator is named {event.operator[:100]!r}")
+    if event.site not in _SITES:
+        raise ValueError(f"site: {event.site[:100]!r} is none of a tool leg ({', '.join(sorted(_SITES))})")
+    if event.operator == CALL and str(event.draw.get("outcome")) not in frozenset(Outcome):
+        raise ValueError(f"draw.outcome of a call is none of {', '.join(Outcome)}")
 
 
 def _mask(row: Event, redactor: Redactor) -> Event:

@@ -33,6 +33,8 @@ class GiveServer(Body):
     kind: Literal["mcp", "api"]
     url: ToolUrl
     may_repeat: tuple[ToolName, ...] = ()
+    tenants: tuple[str, ...] | None = None
+    """The tenants whose keys and sessions may use it; leave it out for all."""
     rules: Annotated[tuple[Mapping[str, Any], ...], Field(max_length=1000)] = ()
     document: Mapping[str, Any] | None = None
     """An OpenAPI document."""
@@ -47,6 +49,7 @@ class ServerOfTools(BaseModel):
     path: str
     source: Literal["configuration", "given"]
     may_repeat: list[str]
+    tenants: list[str] | None
     tools: list[dict[str, Any]]
     """Those of an API's document, with what they do by their methods or words."""
 
@@ -138,5 +141,6 @@ def _describe(server: NamedServer, source: Any) -> ServerOfTools:
         path=f"/s/SESSION/{server.kind.value}/{server.name}",
         source=source,
         may_repeat=list(server.settings.may_repeat),
+        tenants=None if server.settings.tenants is None else list(server.settings.tenants),
         tools=[{"name": one.name, "description": one.description} for one in server.api.tools],
     )

@@ -55,7 +55,9 @@ _LINGER_NOT = struct.pack("ii", 1, 0)
 
 
 def load_addon(settings_file: str) -> CrosswindAddon:
-    settings = msgspec.json.decode(Path(settings_file).read_bytes(), type=ProxySettings)
+    path = Path(settings_file)
+    settings = msgspec.json.decode(path.read_bytes(), type=ProxySettings)
+    path.unlink()  # It has the key for the gateway, and the client's variables lead to its folder.
     return CrosswindAddon(settings)
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import certifi
 
+from crosswind.gateway.stdio.server_process import KEY_VARIABLE
+
 PRELOAD = Path(__file__).with_name("node_env_proxy.cjs")
 
 _PROXY = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
@@ -37,7 +39,8 @@ def trusted(environment: Mapping[str, str]) -> bytes:
 
 def client_environment(environment: Mapping[str, str], proxy: str, folder: Path) -> dict[str, str]:
     """The environment of the client's command, with the proxy at this URL and the files in this folder."""
-    out = dict(environment)
+    # Our key for the gateway is none of the client's business.
+    out = {name: value for name, value in environment.items() if name != KEY_VARIABLE}
     for name in _PROXY:
         out[name] = out[name.lower()] = proxy
     for name in _NO_PROXY:

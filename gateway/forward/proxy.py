@@ -19,6 +19,7 @@ from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.forward.client_environment import child_paths, trusted, write_bundles
 from crosswind.gateway.forward.environment import MitmproxyEnvironment
 from crosswind.gateway.forward.settings import ProxySettings, Status, Tally
+from crosswind.gateway.stdio.server_process import KEY_VARIABLE
 
 GRACE_S = 10.0
 """How long mitmproxy may take to end when it is asked to."""
@@ -187,7 +188,11 @@ class MitmProxy:
 
 
 def _environment(settings: Path) -> dict[str, str]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("PYTHON") and name != KEY_VARIABLE
+    }
     environment["CROSSWIND_FORWARD_PATHS"] = child_paths(sys.path)
     environment["CROSSWIND_FORWARD_SETTINGS"] = str(settings)
     return environment

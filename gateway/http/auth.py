@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl, unquote_plus, urlsplit
 
 import msgspec
 
-from crosswind.gateway.config.sections import Key
-from crosswind.gateway.config.settings import DEFAULT_TENANT, Settings
+from crosswind.gateway.config.sections import DEFAULT_TENANT, Key
+from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.headers import CREDENTIALS, OWN_PREFIX
 from crosswind.gateway.http.pages import PageGuard, is_of_browser

@@ -99,8 +99,9 @@ class ToolRoutes:
         try:
             caller = admit(http, entry)
             name, slash, path = str(entry.route.path).removeprefix("/").partition("/")
-            server = self.servers.find(kind, name)
+            server = self.servers.find(kind, name, await self.sessions.tenant_of(caller))
             self._refuse_own(http, server)
+            path = self._check_path(kind, name, path)
             session = await self._find_session(http, entry.route, caller)
         except ServiceError as error:
             return await self._answer_error(http, kind, error, self.redactor.of_turn(entry.secrets))
@@ -112,7 +113,7 @@ class ToolRoutes:
             request = ToolRequest(
                 http=http,
                 server=server,
-                path=f"/{path}" if slash else "",
+                path=f"/{path}" if slash and (path or kind is ServerKind.API) else "",
                 caller=caller,
                 session=session,
                 tools=tools,
@@ -157,6 +158,19 @@ class ToolRoutes:
                 f"{server.name!r} ({server.settings.url}) leads back to this gateway; give its own URL",
                 code="upstream_loop",
             )
+
+    @staticmethod
+    def _check_path(kind: ServerKind, name: str, path: str) -> str:
+        """The path behind the server's own. An MCP server is one address: what lies below it would be reached
+        with the server's key, and nobody named it. ServiceError 404 for that.
+        """
+        if kind is ServerKind.MCP and path:
+            raise ServiceError(
+                404,
+                f"an MCP server is one address, /mcp/{name}; leave out what follows it",
+                code="not_found",
+            )
+        return path
 
     async def _find_session(self, http: HttpRequest, route: Route, caller: Caller) -> LiveSession:
         claim = read_claim(http, route, caller, self.settings)

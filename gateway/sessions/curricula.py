@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import structlog
 
 from crosswind.gateway.clock import now_us
-from crosswind.gateway.config.settings import DEFAULT_TENANT
+from crosswind.gateway.config.sections import DEFAULT_TENANT
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.gateway.trajectory.store import Store
 from crosswind.injectors.engine.curriculum import Curriculum

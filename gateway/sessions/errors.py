@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crosswind.gateway.config.settings import DEFAULT_TENANT
+from crosswind.gateway.config.sections import DEFAULT_TENANT
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.trajectory.record import Session, SessionStatus
 from crosswind.gateway.trajectory.store import StoreError

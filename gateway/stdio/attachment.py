@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import sys
 import time
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
-from crosswind.gateway.stdio.control_plane import ControlPlane, Unreachable
+from crosswind.gateway.stdio.control_plane import ControlPlane, Refused, Unreachable
 from crosswind.injectors.engine.plan import Assignment, Plan, Seed, make_plan
 from crosswind.injectors.profiles.load import load
 
 _REQUEST_S, _RETRY_S = 2.0, 0.2
+
+
+class _Attached(NamedTuple):
+    """What a gateway says of a session."""
+
+    session: str
+    plan: Plan
+    noise: bool
 
 
 class Attachment:
@@ -35,28 +44,47 @@ class Attachment:
             self.session = session or f"mcp-{secrets.token_hex(8)}"
             self.plan = make_plan(load("off"), Seed(0, self.session), Assignment("clean"))
         else:
-            self.session = str(given["session"])
-            self.plan = Plan.from_json(given["plan"])
-            self.noise = bool(given["noise"])
+            self.session, self.plan, self.noise = given
 
     def serve(self, tools: Iterable[str]) -> None:
         """Tell the gateway which tools are served here: the model leg leaves them alone from now on."""
         body = {"link": self._link, "tools": sorted(tools)}
         try:
-            self.noise = bool(self._control.attach(self.session, body, _REQUEST_S)["noise"])
+            self.noise = self._attach(self.session, body).noise
         except (Unreachable, ValueError) as error:
             print(f"crosswind: the gateway doesn't know of these tools: {error}", file=sys.stderr)
 
-    def _open(self, session: str | None, profile: str | None, patience_s: float) -> dict[str, Any] | None:
+    def _open(self, session: str | None, profile: str | None, patience_s: float) -> _Attached | None:
         """What the gateway says of the session; None: it doesn't answer."""
         named = {} if profile is None else {"profile": profile}
         until = time.monotonic() + patience_s
         while True:
             try:
                 if session is None:
-                    session = str(self._control.post("/api/sessions", named, _REQUEST_S)["id"])
-                return self._control.attach(session, {"link": self._link, **named}, _REQUEST_S)
+                    with _reading():
+                        session = str(self._control.post("/api/sessions", named, _REQUEST_S)["id"])
+                return self._attach(session, {"link": self._link, **named})
             except Unreachable:
                 if time.monotonic() > until:
                     return None
                 time.sleep(_RETRY_S)
+
+    def _attach(self, session: str, body: Mapping[str, Any]) -> _Attached:
+        """Raises Unreachable or Refused."""
+        said = self._control.attach(session, body, _REQUEST_S)
+        with _reading():
+            return _Attached(str(said["session"]), Plan.from_json(said["plan"]), bool(said["noise"]))
+
+
+@contextlib.contextmanager
+def _reading() -> Iterator[None]:
+    """What can't be read of an answer makes it none of a control plane: Refused."""
+    try:
+        yield
+    except Refused:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise Refused(
+            f"the answer is none of a control plane ({type(error).__name__}: {error!s:.100}); "
+            "give the control plane's URL"
+        ) from error

@@ -11,12 +11,13 @@ import contextlib
 import fcntl
 import json
 import os
+import stat
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -48,11 +49,14 @@ class Spool:
     ) -> None:
         """`on_noise` is told whether noise is switched on in the gateway. Raises OSError."""
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if folder.stat().st_uid != os.getuid():
+            raise OSError(f"{folder} belongs to another user; name a folder of yours in XDG_STATE_HOME")
         self.full = False
         self._path = folder / f"{leg}.jsonl"
         self._control = control
         self._on_noise = on_noise
-        self._fd = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        # A file of that name, or a link, is none of ours: ids are drawn anew for each leg.
+        self._fd = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._fd, fcntl.LOCK_EX)
         self._size = os.write(self._fd, _head(control.url, session))
         self._news = threading.Condition()
@@ -124,8 +128,8 @@ def _send_leftovers(folder: Path, control: ControlPlane) -> None:
     """Send what relays that have ended left for this gateway."""
     for path in sorted(folder.glob("*.jsonl")):
         with (
-            contextlib.suppress(OSError, ValueError, KeyError, Unreachable, Refused),
-            path.open("rb") as file,
+            contextlib.suppress(OSError, ValueError, KeyError, TypeError, Unreachable, Refused),
+            _open_own(path) as file,
         ):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             head = json.loads(file.readline())
@@ -133,6 +137,18 @@ def _send_leftovers(folder: Path, control: ControlPlane) -> None:
                 for events in _batches(file):
                     control.deliver(head["session"], events, REQUEST_S)
                 path.unlink()
+
+
+def _open_own(path: Path) -> BinaryIO:
+    """A file that a relay of this user wrote. Raises OSError for a link, a pipe, and what others put there:
+    its events would be told to the gateway as ours.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    found = os.fstat(fd)
+    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
+        os.close(fd)
+        raise OSError(f"{path} is no spool of this user's")
+    return os.fdopen(fd, "rb")
 
 
 def _batches(lines: Iterable[bytes]) -> Iterator[list[Any]]:

@@ -78,13 +78,17 @@ class ToolServers:
         rules = HttpRules((*parse_rules(given.rules), *api.rules))
         return NamedServer(kind, name, given, upstream, rules, api)
 
-    def find(self, kind: ServerKind, name: str) -> NamedServer:
-        """The server of this name. ServiceError 404 if there is none."""
+    def find(self, kind: ServerKind, name: str, tenant: str | None) -> NamedServer:
+        """The server of this name that a caller of the tenant may use. ServiceError 404 if there is none."""
         found = self.configured.get(name) or self._find_given(name)
-        if found is None or found.kind is not kind:
+        if found is None or found.kind is not kind or not found.settings.serves(tenant):
             what = "MCP server" if kind is ServerKind.MCP else "API"
             table = "mcp" if kind is ServerKind.MCP else "apis"
-            known = [one.name for one in self.configured.values() if one.kind is kind]
+            known = [
+                one.name
+                for one in self.configured.values()
+                if one.kind is kind and one.settings.serves(tenant)
+            ]
             raise ServiceError(
                 404,
                 f"no {what} is named {name!r} ({nearest(name, known)}); name it under `tools.{table}`, "

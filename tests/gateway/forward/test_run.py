@@ -52,6 +52,17 @@ def test_the_authority_is_for_its_owner_only(run_command: Run) -> None:
     assert run_command("--no-canary", "--", sys.executable, "-c", script).stdout.split() == ["0o700", "0o600"]
 
 
+def test_the_command_does_not_get_the_key(run_command: Run) -> None:
+    script = (
+        "import os, pathlib; folder = pathlib.Path(os.environ['SSL_CERT_FILE']).parent;"
+        "held = [path for path in folder.rglob('*') if path.is_file() and b'the-key' in path.read_bytes()];"
+        "print(os.environ.get('CROSSWIND_CONTROL_KEY'), held)"
+    )
+    flags = ("--no-canary", "--control", "http://127.0.0.1:9", "--wait", "0")
+    ended = run_command(*flags, "--", sys.executable, "-c", script, CROSSWIND_CONTROL_KEY="the-key")
+    assert ended.stdout.strip() == "None []", ended.stderr
+
+
 def test_canaries_tell_what_bypasses_the_proxy(run_command: Run, api: Served) -> None:
     ended = run_command("--", sys.executable, "-c", "pass", HTTP_PROXY="http://127.0.0.1:9")
     assert "HTTP_PROXY is not used: the proxy connects to APIs itself" in ended.stderr

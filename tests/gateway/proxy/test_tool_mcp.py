@@ -227,3 +227,49 @@ async def test_the_session_comes_by_header_or_by_key(tmp_path: Path, app: Script
         assert not any(
             "authorization" in one.headers or "x-crosswind-session" in one.headers for one in shop.seen
         )
+
+
+async def test_what_lies_below_a_servers_address_is_not_reached(
+    tmp_path: Path, app: ScriptedProvider
+) -> None:
+    async with served(tmp_path, app, server={"key": "the-servers-own-key"}) as (running, shop):
+        for below in ("admin", "admin/keys?all=1", "%61dmin", "//admin"):
+            refused = await running.http.post(
+                f"{running.data}/s/s1/mcp/shop/{below}", content=b"{}", headers={"accept": "*/*"}
+            )
+            assert refused.status_code == 404
+            assert "one address, /mcp/shop" in refused.json()["error"]["message"]
+        assert shop.seen == []
+        await running.http.post(f"{running.data}/s/s1/mcp/shop/", content=b"{}")
+        assert [one.path for one in shop.seen] == ["/mcp"]
+
+
+async def test_a_tenants_key_reaches_neither_sessions_nor_servers_of_others(
+    tmp_path: Path, app: ScriptedProvider
+) -> None:
+    keys = [{"key": "key-of-a", "tenant": "a"}, {"key": "key-of-b", "tenant": "b"}]
+    async with mcp_shop() as shop:
+        tools = {"mcp": {"for-a": {"url": shop.url, "tenants": ["a"]}, "of-all": {"url": shop.url}}}
+        async with gateway(tmp_path, app, auth="keys", keys=keys, tools=tools) as running:
+
+            async def ask(path: str, key: str) -> httpx.Response:
+                headers = {"authorization": f"Bearer {key}"}
+                return await running.http.post(running.data + path, content=messages()[0], headers=headers)
+
+            await ask("/s/sa/mcp/for-a", "key-of-a")
+            before = len(shop.seen)
+            assert before == 1
+            opened = (await running.api("POST", "/api/sessions", {"tenant": "b"})).json()
+            for key in ("key-of-b", opened["api_key"]):
+                refused = await ask("/mcp/for-a" if key != "key-of-b" else "/s/sb/mcp/for-a", key)
+                assert refused.status_code == 404
+                assert "no MCP server is named 'for-a'" in refused.text
+                near = await ask("/s/sb/mcp/for-b", "key-of-b")
+                assert "for-a" not in near.text
+            for path in ("/s/sa/mcp/of-all", "/s/sa/mcp/for-a"):
+                assert (await ask(path, "key-of-b")).status_code == 404
+            assert len(shop.seen) == before
+            assert not await events_of(running, "sb")
+            await ask("/mcp/of-all", opened["api_key"])
+            await ask("/s/sb/mcp/of-all", "key-of-b")
+            assert len(shop.seen) == before + 2

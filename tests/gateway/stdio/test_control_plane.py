@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from crosswind.gateway.stdio.control_plane import ControlPlane, Unreachable
+from crosswind.gateway.stdio.attachment import Attachment
+from crosswind.gateway.stdio.control_plane import ControlPlane, Refused, Unreachable
 from crosswind.gateway.stdio.spool import Spool
 from tests.gateway.stdio.play import call, play, relayed
 
@@ -62,6 +64,35 @@ def ok(body: bytes) -> bytes:
 def test_an_answer_that_makes_no_sense_is_one_of_no_gateway(answer: bytes) -> None:
     with answering(answer) as (url, _), pytest.raises(Unreachable):
         ControlPlane(url, None).post("/api/sessions", {}, 10)
+
+
+@pytest.mark.parametrize("body", [b"{}", b'{"session": "s"}', b'{"session": "s", "plan": {}, "noise": true}'])
+@pytest.mark.parametrize("session", [None, "s"])
+def test_an_answer_without_what_a_control_plane_says_is_told(body: bytes, session: str | None) -> None:
+    with (
+        answering(ok(body)) as (url, _),
+        pytest.raises(Refused, match=r"none of a control plane.*give the control plane's URL"),
+    ):
+        Attachment(ControlPlane(url, None), "shop", session, None, 10)
+
+
+def test_a_file_that_no_relay_of_this_user_wrote_is_left_alone(tmp_path: Path) -> None:
+    spool, secret = tmp_path / "spool", tmp_path / "secret"
+    spool.mkdir()
+    with answering(ok(b"{}")) as (url, seen):
+        head = json.dumps({"control": url, "session": "s"})
+        secret.write_text(f"{head}\n{json.dumps(EVENT)}\n")
+        (spool / "a.jsonl").symlink_to(secret)
+        os.mkfifo(spool / "b.jsonl")
+        (spool / "c.jsonl").write_text("[]\n")
+        (spool / "d.jsonl").write_text(f"{head}\n{json.dumps(EVENT)}\n")
+        Spool(spool, "new", ControlPlane(url, None), "s").close(60)
+        assert sorted(path.name for path in spool.iterdir()) == ["a.jsonl", "b.jsonl", "c.jsonl"]
+        assert len(seen) == 1
+    for taken in ("a", "c"):
+        with pytest.raises(FileExistsError):
+            Spool(spool, taken, ControlPlane("http://127.0.0.1:9", None), "s")
+    assert secret.read_text().count("\n") == 2
 
 
 def test_the_key_goes_to_no_other_server() -> None:

@@ -170,6 +170,32 @@ async def test_events_that_cannot_be_stored_are_refused_and_secrets_are_masked(t
         assert secret not in json.dumps(event)
 
 
+async def test_only_what_a_leg_writes_is_stored_and_each_event_is_counted_once(tmp_path: Path) -> None:
+    good: dict[str, Any] = {"id": "1", "at_us": 1, "link": "l", "tool": "t", "anchor": "a", "note": ""}
+    good |= {"operator": "tool.timeout", "slot": "s", "after": "late"}
+    call_end = {**good, "id": "2", "operator": "call", "slot": ""}
+    wrong: list[dict[str, Any]] = [
+        {**good, "operator": "tool.nobody_knows"},
+        {**good, "site": "nowhere"},
+        {**good, "site": "user_text"},
+        call_end,
+        {**call_end, "draw": {"outcome": "splendid"}},
+        {**call_end, "draw": {"outcome": ["answered"]}},
+    ]
+    async with upstream() as provider, gateway(tmp_path, provider, noise=NOISE) as running:
+        url = "/api/sessions/mine/tool-events"
+        for one in wrong:
+            refused = await running.api("POST", url, {"events": [one]})
+            assert (refused.status_code, refused.json()["error"]["code"]) == (400, "invalid"), one
+        ended = {**call_end, "draw": {"outcome": "answered"}}
+        told = [
+            (await running.api("POST", url, {"events": batch})).json()["stored"]
+            for batch in ([good, good], [good, ended, ended], [ended])
+        ]
+        assert told == [1, 1, 0]
+        assert len(await stored(running, "mine")) == 2
+
+
 async def test_what_the_control_plane_refuses_is_told(tmp_path: Path) -> None:
     async with upstream() as provider, gateway(tmp_path, provider, noise=NOISE) as running:
         wrong = {"events": [{"id": 5}]}
