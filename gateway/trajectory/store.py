@@ -152,6 +152,9 @@ class TrainingRecord(Protocol):
         grows with these groups, not with the store.
         """
 
+    def sessions_since(self, after: int) -> list[GroupProgress]:
+        """The same of sessions that are in no group, each as a group of its own."""
+
     def group(self, group_id: str) -> list[Trajectory]:
         """The trajectories of the group with this name, by rollout index. They are all of one tenant."""
 

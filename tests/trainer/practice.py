@@ -140,15 +140,17 @@ def play(
     tokens: int = 3,
     version: str = FIRST,
     noisy: int = 0,
+    alone: bool = False,
 ) -> None:
     """Play a group: the policy samples every rollout, the last `noisy` of them in the noisy arm; close and
-    reward it, by the first token that was sampled unless told otherwise.
+    reward it, by the first token that was sampled unless told otherwise. `alone`: they are in no group.
     """
     rng = random.Random(f"{seed}-{group}")
     question = [rng.randrange(10, 200) for _ in range(6)]
     for index in range(size):
         arm = Arm.NOISY if index >= size - noisy else Arm.CLEAN
-        opened = session(group, index, size, arm=arm)
+        nowhere = {"group_id": None, "group_size": None, "rollout_index": None} if alone else {}
+        opened = session(group, index, size, arm=arm, **nowhere)
         rows: list[Row] = [opened]
         completions: list[Completion] = []
         prompt = list(question)

@@ -102,6 +102,25 @@ PRESETS: dict[str, dict[str, Any]] = {
         "group_size": 16,
         "refill": "groups",
     },
+    # Ahmadian et al. 2024 (RLOO, eq. 8): each rollout against the mean of the others; no ratio, no clip.
+    "reinforce": _CLEAN_ONLY
+    | {
+        "objective": "reinforce",
+        "baseline": "leave_one_out",
+        "optimiser": {"learning_rate": 1e-6},
+        "groups_per_step": 16,
+        "group_size": 8,
+    },
+    # Ours, for sessions of live traffic that are in no group.
+    "live": {
+        "curriculum": {"kind": "off"},
+        "objective": "reinforce",
+        "advantages": "per_arm",
+        "baseline": "running",
+        "train_on": "sessions",
+        "optimiser": {"learning_rate": 1e-6},
+        "groups_per_step": 64,
+    },
     "noisyagent/grpo": _TABLE_5
     | _TABLE_7
     | {

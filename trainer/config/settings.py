@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from crosswind.trainer.config.presets import PRESETS
 from crosswind.trainer.errors import RunRefused
@@ -14,6 +14,7 @@ from crosswind.trainer.objectives.objective import ObjectiveSettings
 
 SeedScope = Literal["session", "group", "task"]
 AdvantageScope = Literal["per_arm", "group"]
+Baseline = Literal["normalised", "group", "leave_one_out", "running"]
 
 
 class SettingsError(RunRefused):
@@ -116,6 +117,18 @@ class CurriculumSettings(_Settings):
     gap: GapSettings = GapSettings()
 
 
+class RunningSettings(_Settings):
+    """The baseline of `baseline: running`."""
+
+    label: str = "task"
+    """The session's label whose every value has a mean of its own, in each arm. Sessions without it share
+    one."""
+    minimum: int = Field(default=16, ge=1)
+    """Rewards before a mean counts; rollouts that come sooner raise it and don't train."""
+    decay: float = Field(default=0.99, gt=0, le=1)
+    """Weight of the rewards so far after each further one."""
+
+
 class TrainConfig(_Settings):
     """All settings of a training run, but for where it reads and writes."""
 
@@ -129,6 +142,13 @@ class TrainConfig(_Settings):
     whitening: Literal["none", "batch", "buffer"] = "none"
     """Normalise the advantages once more, over an optimiser step's groups or over the whole training step's.
     """
+    baseline: Baseline = "normalised"
+    """What a reward is compared with, within its arm or group. `normalised`: (r - μ)/σ. `group`: r - μ.
+    `leave_one_out`: r less the mean of the others. `running`: r less the mean so far of its label and arm.
+    """
+    running: RunningSettings = RunningSettings()
+    train_on: Literal["groups", "sessions"] = "groups"
+    """`sessions`: live traffic, of sessions that are in no group; `groups_per_step` counts sessions then."""
     temperature: float = Field(default=1.0, gt=0)
     """What the rollouts are sampled at, and so what log-probabilities are taken at."""
     steps: int = Field(default=100, ge=0)
@@ -152,6 +172,10 @@ class TrainConfig(_Settings):
     """How far the engine's log-probabilities may be from ours, on average and at the 99th percentile.
     float32: 1e-3 is ample; bfloat16: 0.1.
     """
+    minimum_effective_share: float = Field(default=0.2, ge=0, lt=1)
+    """A step whose effective sample size is a smaller share of its tokens moves no weight: a few tokens with
+    large importance weights would decide it.
+    """
     probe_rollouts: int = Field(default=8, ge=1)
     """How many of a step's rollouts a new version is confirmed with."""
     seed: int = 0
@@ -168,6 +192,19 @@ class TrainConfig(_Settings):
     """Run `crosswind bench` after every so many steps; 0: never."""
     evaluate_arguments: tuple[str, ...] = ()
     """What the bench command is given besides `--json`."""
+
+    @model_validator(mode="after")
+    def _check_baseline(self) -> TrainConfig:
+        if self.train_on == "sessions" and self.baseline != "running":
+            raise ValueError(f"sessions without a group need baseline=running, not {self.baseline!r}")
+        if self.whitening != "none" and self.baseline != "normalised":
+            raise ValueError(
+                f"whitening={self.whitening} is a normalisation over more than a group: it takes "
+                f"baseline=normalised, not {self.baseline!r}"
+            )
+        if self.baseline == "running" and self.refill == "groups":
+            raise ValueError("refill=groups is for groups that are compared within: take refill=off")
+        return self
 
     @property
     def most_groups(self) -> int:
@@ -197,6 +234,8 @@ def configure(preset: str, changes: Mapping[str, Any]) -> TrainConfig:
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"]))
+        if not name:  # It is about several settings, and names them.
+            raise SettingsError(first["msg"].removeprefix("Value error, ")) from None
         raise SettingsError(f"{name}: {first['input']!r} can't be used: {first['msg'].lower()}") from None
 
 

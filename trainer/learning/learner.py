@@ -48,6 +48,10 @@ class Measurement:
     """|log π_old - log π_engine| over tokens that the newest version sampled; None: there were none."""
     drift: float
     """Mean of log π_engine - log π_old over all tokens: how far off-policy they are."""
+    effective_share: float = 1.0
+    """Effective sample size over the tokens' importance weights, (Σ w)² / Σ w² (Kong 1992), as a share of
+    the tokens.
+    """
 
 
 @dataclass(slots=True)
@@ -81,6 +85,7 @@ class Learner:
     def measure(self, material: TrainingBatch) -> Measurement:
         """Score everything with the weights as they are."""
         before = Measurement([], entropy=0.0, tokens=0, engine_gap=None, drift=0.0)
+        weights: list[Tensor] = []
         for mini_batch in material.mini_batches:
             measured = []
             for batch in micro_batches(
@@ -92,11 +97,21 @@ class Learner:
                 before.entropy += float(entropy.sum())
                 before.drift += float((batch.engine - old).sum())
                 before.tokens += batch.targets.shape[0]
+                weights += self._weigh(batch, old, mini_batch.scale)
             before.mini_batches.append((measured, mini_batch.scale))
         before.entropy /= max(before.tokens, 1)
         before.drift /= max(before.tokens, 1)
         before.engine_gap = _measure_engine_gap(before)
+        before.effective_share = _effective_share(weights)
         return before
+
+    def _weigh(self, batch: MicroBatch, old: Tensor, scale: LossScale) -> list[Tensor]:
+        """The importance weights of a micro-batch's tokens before the first update; none where the objective
+        has no such weights.
+        """
+        tokens = SampledTokens(old, old, batch.engine, batch.rollout, batch.advantages)
+        weights = self.objective(tokens, self.config.loss, scale).weights
+        return [] if weights is None else [weights]
 
     def update(self, before: Measurement, step: int) -> UpdateResult:
         """Take one optimiser step per mini-batch, `data_reuse` times over. `step` counts training steps from
@@ -187,6 +202,14 @@ class Learner:
     def _score(self, policy: Policy, batch: MicroBatch) -> tuple[Tensor, Tensor]:
         with torch.no_grad():
             return policy.score(batch, self.config.temperature)
+
+
+def _effective_share(weights: Sequence[Tensor]) -> float:
+    if not weights:
+        return 1.0
+    flat = torch.cat(list(weights)).double()
+    squares = float(flat.square().sum()) * flat.shape[0]
+    return float(flat.sum()) ** 2 / squares if squares else 0.0
 
 
 def _measure_engine_gap(before: Measurement) -> Difference | None:

@@ -12,10 +12,10 @@ from crosswind.trainer.objectives.objective import (
 from crosswind.trainer.objectives.terms import (
     aggregate,
     divergence,
+    importance_weights,
     rollout_lengths,
     rollout_sum,
     surrogate,
-    truncate_weight,
 )
 
 
@@ -26,14 +26,17 @@ def grpo(tokens: SampledTokens, settings: ObjectiveSettings, scale: LossScale) -
         ρ_{i,t} = π_θ/π_old,   loss = -mean_i 1/L_i Σ_t [min(ρ_{i,t} Â_i, clip(ρ_{i,t}) Â_i) - β KL_{i,t}]
 
     With aggregation `token` the mean runs over all tokens of the step (NoisyAgent's table 7; DeepSeekMath
-    prints the one above). Each token is weighted by min(π_old/π_engine, cap).
+    prints the one above). Each token is weighted by min(π_old/π_engine, cap), unless `importance` says
+    otherwise.
     """
     rollouts = tokens.advantages.shape[0]
     lengths = rollout_lengths(tokens.rollout, rollouts, tokens.logprobs).clamp(min=1.0)
     ratio = (tokens.logprobs - tokens.old).exp()
     value, clipped = surrogate(ratio, tokens.advantages[tokens.rollout], settings)
-    value = value * truncate_weight(tokens.old - tokens.engine, settings.importance_cap)
+    weights = importance_weights(tokens, settings, "token")
+    value = value * weights
     if tokens.reference is not None:
         value = value - settings.kl * divergence(tokens.logprobs, tokens.reference)
     value = rollout_sum(value, tokens.rollout, rollouts) / lengths
-    return ObjectiveResult(-aggregate(value, lengths, settings, scale), int(clipped.sum()), clipped.numel())
+    loss = -aggregate(value, lengths, settings, scale)
+    return ObjectiveResult(loss, int(clipped.sum()), clipped.numel(), weights)

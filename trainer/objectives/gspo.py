@@ -14,10 +14,10 @@ from crosswind.trainer.objectives.objective import (
 from crosswind.trainer.objectives.terms import (
     aggregate,
     divergence,
+    importance_weights,
     rollout_lengths,
     rollout_sum,
     surrogate,
-    truncate_weight,
 )
 
 
@@ -30,8 +30,8 @@ def gspo(tokens: SampledTokens, settings: ObjectiveSettings, scale: LossScale) -
     y_i is *all* that the policy sampled in rollout i, over all its turns, whether they merged into one
     sequence or not. NoisyAgent's own method puts s_i in the place of ρ_{k,t} in its eq. 8 and keeps the
     aggregation of its eq. 7; since s_i is the same for each token of a rollout, that mean over tokens is
-    s_i's own term. Tokens of an older policy are weighted by min(exp(1/|y_i| Σ_t log π_old/π_engine), cap),
-    normalised as s_i is.
+    s_i's own term. Rollouts of an older policy are weighted by min(exp(1/|y_i| Σ_t log π_old/π_engine), cap),
+    normalised as s_i is, which is nearly 1 whatever the drift; `importance: sequence` is the product.
     """
     rollouts = tokens.advantages.shape[0]
     lengths = rollout_lengths(tokens.rollout, rollouts, tokens.logprobs).clamp(min=1.0)
@@ -41,7 +41,9 @@ def gspo(tokens: SampledTokens, settings: ObjectiveSettings, scale: LossScale) -
 
     ratio = mean(tokens.logprobs - tokens.old).exp()
     value, clipped = surrogate(ratio, tokens.advantages, settings)
-    value = value * truncate_weight(mean(tokens.old - tokens.engine), settings.importance_cap)
+    weights = importance_weights(tokens, settings, "mean")
+    value = value * mean(weights)
     if tokens.reference is not None:
         value = value - settings.kl * mean(divergence(tokens.logprobs, tokens.reference))
-    return ObjectiveResult(-aggregate(value, lengths, settings, scale), int(clipped.sum()), clipped.numel())
+    loss = -aggregate(value, lengths, settings, scale)
+    return ObjectiveResult(loss, int(clipped.sum()), clipped.numel(), weights)

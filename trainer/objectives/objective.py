@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 ENTRY_POINTS = "crosswind.objectives"
+Importance = Literal["token", "sequence", "mean"]
 
 
 class UnknownObjective(RunRefused):
@@ -75,6 +76,11 @@ class ObjectiveSettings(BaseModel):
     """c > 1: where the advantage is negative, the surrogate is at least c times the advantage; None: off."""
     importance_cap: float | None = Field(default=2.0, gt=0)
     """Truncation of the weight π_old / π_engine; None: no such weight."""
+    importance: Importance | None = None
+    """What that weight is taken over. `token`: each token has its own. `sequence`: the product over a
+    rollout's tokens. `mean`: their geometric mean. None: the objective's own, `token` for GRPO, DAPO and
+    REINFORCE, `mean` for GSPO.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +94,9 @@ class ObjectiveResult:
     clipped: int
     """How many ratios had no gradient since they were clipped."""
     ratios: int
-    """How many ratios there were."""
+    """How many ratios there were; 0: the objective has none."""
+    weights: Tensor | None = None
+    """[N], without gradient: each token's importance weight as it was used; None: the objective has none."""
 
 
 Objective = Callable[[SampledTokens, ObjectiveSettings, LossScale], ObjectiveResult]

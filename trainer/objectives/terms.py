@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from crosswind.trainer.objectives.objective import LossScale, ObjectiveSettings
+from crosswind.trainer.objectives.objective import Importance, LossScale, ObjectiveSettings, SampledTokens
 
 
 def surrogate(ratio: Tensor, advantage: Tensor, settings: ObjectiveSettings) -> tuple[Tensor, Tensor]:
@@ -36,15 +36,25 @@ def divergence(logprobs: Tensor, reference: Tensor) -> Tensor:
     return gap.exp() - gap - 1.0
 
 
-def truncate_weight(log_weight: Tensor, cap: float | None) -> Tensor:
-    """min(exp(log_weight), cap) without gradient: what corrects for tokens that another policy sampled.
+def importance_weights(tokens: SampledTokens, settings: ObjectiveSettings, own: Importance) -> Tensor:
+    """min(π_old/π_engine, cap) for each token, without gradient: what corrects for tokens that another policy
+    sampled. [N]. `own` is what the objective takes the weight over where the settings don't say.
 
     Truncated importance sampling (Ionides 2008), here between the engine that sampled and the trainer's
-    π_old.
+    π_old. By `sequence` the weight is unbiased and spreads with the length; `mean` and `token` are biased and
+    stay near 1.
     """
-    if cap is None:
+    log_weight = (tokens.old - tokens.engine).detach()
+    over = settings.importance or own
+    if over != "token":
+        rollouts = tokens.advantages.shape[0]
+        total = rollout_sum(log_weight, tokens.rollout, rollouts)
+        if over == "mean":
+            total = total / rollout_lengths(tokens.rollout, rollouts, total).clamp(min=1.0)
+        log_weight = total[tokens.rollout]
+    if settings.importance_cap is None:
         return torch.ones_like(log_weight)
-    return log_weight.detach().exp().clamp(max=cap)
+    return log_weight.exp().clamp(max=settings.importance_cap)
 
 
 def rollout_sum(values: Tensor, rollout: Tensor, rollouts: int) -> Tensor:

@@ -43,6 +43,14 @@ def centre(rewards: Sequence[float]) -> list[float]:
     return [reward - mean for reward in rewards]
 
 
+def leave_one_out(rewards: Sequence[float]) -> list[float]:
+    """Each reward less the mean of the others: n/(n - 1) times what is centred (RLOO, Ahmadian et al. 2024,
+    eq. 8; Kool et al. 2019). A reward alone has nothing to be compared with: 0.
+    """
+    factor = len(rewards) / max(len(rewards) - 1, 1)
+    return [factor * value for value in centre(rewards)]
+
+
 def normalise_per_arm(
     rewards: Sequence[float],
     arms: Sequence[Hashable],

@@ -14,6 +14,7 @@ from crosswind.trainer.objectives.objective import LossScale
 from crosswind.trainer.rollouts import advantages
 from crosswind.trainer.rollouts.batches import Sample
 from crosswind.trainer.rollouts.groups import Group
+from crosswind.trainer.rollouts.running_mean import RunningMeans
 from crosswind.trainer.rollouts.sequences import build_sequences
 
 
@@ -38,6 +39,8 @@ class TrainingBatch:
     """Turns that began a new sequence, since they didn't extend what came before."""
     too_long: int = 0
     """Rollouts with a sequence above `max_sequence`."""
+    no_baseline: int = 0
+    """Rollouts whose running mean was made by too few rewards."""
 
     @property
     def samples(self) -> list[Sample]:
@@ -45,20 +48,26 @@ class TrainingBatch:
 
 
 def assemble_batch(
-    groups: Sequence[Group], config: TrainConfig, newest_version: str, shuffle_seed: str
+    groups: Sequence[Group],
+    config: TrainConfig,
+    newest_version: str,
+    shuffle_seed: str,
+    means: RunningMeans | None = None,
 ) -> TrainingBatch:
     """Filter, weigh and divide a training step's groups. Which group goes where is drawn from the seed.
+    `means` are the baselines before the step, where `baseline` is `running`.
 
     A filtered group stays in the mean that the loss is, as the zero that it is: so a step with few groups to
     learn from is a small step, and not one of full size in a direction that a single group decides. Where
     others were taken for filtered groups, these are in the mean instead.
     """
-    kept = [group for group in groups if not group.uniform]
+    kept = [group for group in groups if means is not None or not group.uniform]
     counted = kept if config.refill == "groups" else groups
     batch = TrainingBatch(
-        filtered_groups=len(groups) - len(kept), flat_arms=sum(group.flat_arms for group in kept)
+        filtered_groups=len(groups) - len(kept),
+        flat_arms=0 if means is not None else sum(group.flat_arms for group in kept),
     )
-    weights = {group.id: _advantages(group, config) for group in groups}
+    weights = {group.id: _advantages(group, config, means, batch) for group in groups}
     if config.whitening == "buffer":
         weights |= advantages.whiten({group.id: weights[group.id] for group in kept})
     for part in divide(SeededRandom(shuffle_seed).shuffled(counted), config.optimiser.mini_batches):
@@ -86,14 +95,28 @@ def count_refusals(groups: Sequence[Group], batch: TrainingBatch) -> dict[str, i
     for group in groups:
         counted.update(group.left_out)
         counted.update(rollout.refused for rollout in group.rollouts if rollout.refused)
-    if batch.too_long:
-        counted["too_long"] = batch.too_long
-    return dict(sorted(counted.items()))
+    counted.update({"too_long": batch.too_long, "no_baseline": batch.no_baseline})
+    return {reason: count for reason, count in sorted(counted.items()) if count}
 
 
-def _advantages(group: Group, config: TrainConfig) -> list[float]:
-    """Of each rollout, within its arm or its group; only centred where they are whitened afterwards."""
-    within = advantages.normalise if config.whitening == "none" else advantages.centre
+_WITHIN = {
+    "normalised": advantages.normalise,
+    "group": advantages.centre,
+    "leave_one_out": advantages.leave_one_out,
+}
+
+
+def _advantages(
+    group: Group, config: TrainConfig, means: RunningMeans | None, batch: TrainingBatch
+) -> list[float]:
+    """Of each rollout, within its arm or its group; only centred where they are whitened afterwards. Against
+    a running mean, 0 where it doesn't count yet.
+    """
+    if means is not None:
+        compared = [means.compare(rollout) for rollout in group.rollouts]
+        batch.no_baseline += compared.count(None)
+        return [value or 0.0 for value in compared]
+    within = _WITHIN[config.baseline] if config.whitening == "none" else advantages.centre
     if config.advantages == "group":
         return within(group.rewards)
     return advantages.normalise_per_arm(group.rewards, _arms(group, config), within)

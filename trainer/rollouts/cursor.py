@@ -35,9 +35,9 @@ class GroupCursor:
         waiting = [asdict(one) for one in self.waiting.values()]
         return {"position": self.position, "waiting": waiting, "consumed": sorted(self.consumed)}
 
-    def poll(self, store: TrainingRecord) -> None:
-        """See what has happened since the position."""
-        changed = store.groups_since(self.position)
+    def poll(self, store: TrainingRecord, *, alone: bool = False) -> None:
+        """See what has happened since the position: in groups, or in sessions that are in none (`alone`)."""
+        changed = store.sessions_since(self.position) if alone else store.groups_since(self.position)
         for group in changed:
             waited = self.waiting.pop(group.key, None) is not None
             # One that was opened before the position and doesn't wait has been dealt with.

@@ -63,17 +63,20 @@ class GroupSource:
         labels: Mapping[str, str],
         cursor: GroupCursor | None = None,
         *,
+        alone: bool = False,
         poll_seconds: float = 0.2,
         group_deadline: float = 3600.0,
         say: Callable[[str], None] = lambda said: None,
     ) -> None:
-        """Go on from the cursor, or from the store's beginning.
+        """Go on from the cursor, or from the store's beginning. `alone`: with sessions that are in no group,
+        each as a group of its own.
 
         `say` is told, in words, when groups come that can't train, once for each reason. A group in which
         nothing has happened for `group_deadline` seconds is taken as it is."""
         self.cursor = cursor or GroupCursor()
         self._store = store
         self._labels = labels
+        self._alone = alone
         self._poll_seconds = poll_seconds
         self._group_deadline = group_deadline
         self._say = say
@@ -98,7 +101,7 @@ class GroupSource:
         deadline = _deadline(wait_seconds)
         while not stop.is_set():
             before = len(taken.groups)
-            self.cursor.poll(self._store)
+            self.cursor.poll(self._store, alone=self._alone)
             for group in self.cursor.find_ready(int((time.time() - self._group_deadline) * 1e6)):
                 if taken.is_enough(wanted, most):
                     break
@@ -112,7 +115,7 @@ class GroupSource:
             if len(taken.groups) > before:
                 deadline = _deadline(wait_seconds)
             elif time.monotonic() > deadline:
-                raise NoGroups(_describe_shortage(taken, wanted, wait_seconds))
+                raise NoGroups(self._describe_shortage(taken, wanted, wait_seconds))
             stop.wait(self._poll_seconds)
         return None
 
@@ -129,6 +132,16 @@ class GroupSource:
             self._said.add(_FOREIGN)
             labels = ", ".join(f"{key}={value}" for key, value in self._labels.items())
             self._say(f"passed over: groups whose sessions don't carry {labels}, or are evaluations")
+
+    def _describe_shortage(self, taken: TakenGroups, wanted: int, wait_seconds: float | None) -> str:
+        """Describe the shortage, with what was wrong with the groups that did come."""
+        what = "session without a group" if self._alone else "group"
+        said = f"no {what} completed for {wait_seconds:g} s ({len(taken.groups)} of {wanted} are there)"
+        if taken.reasons:
+            return f"{said}; of those that came, these can't train: {_describe_reasons(taken)}"
+        if self._alone:
+            return f"{said}: are sessions closed and rewarded, and without a group id?"
+        return f"{said}: are rollouts running, with the group ids and group sizes of their sessions set?"
 
     def _admit(self, group_id: str, admission: Admission, taken: TakenGroups) -> None:
         trajectories = self._store.group(group_id)
@@ -149,14 +162,6 @@ def _as_planned(trajectory: Trajectory, rewards: Mapping[str, float]) -> Traject
     state = RewardState.PENDING if reward is None else RewardState.GIVEN
     session = structs.replace(trajectory.session, reward=reward, reward_state=state)
     return replace(trajectory, session=session)
-
-
-def _describe_shortage(taken: TakenGroups, wanted: int, wait_seconds: float | None) -> str:
-    """Describe the shortage, with what was wrong with the groups that did come."""
-    said = f"no group completed for {wait_seconds:g} s ({len(taken.groups)} of {wanted} are there)"
-    if not taken.reasons:
-        return f"{said}: are rollouts running, with the group ids and group sizes of their sessions set?"
-    return f"{said}; of those that came, these can't train: {_describe_reasons(taken)}"
 
 
 def _describe_reasons(taken: TakenGroups) -> str:

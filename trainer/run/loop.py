@@ -20,7 +20,7 @@ import torch
 from crosswind.gateway.trajectory.record import TrainStep
 from crosswind.trainer.curriculum.driver import CurriculumDriver
 from crosswind.trainer.errors import RunFailed
-from crosswind.trainer.learning.learner import Learner, Measurement
+from crosswind.trainer.learning.learner import Learner, Measurement, UpdateResult
 from crosswind.trainer.rollouts.assembly import assemble_batch
 from crosswind.trainer.rollouts.batches import Sample
 from crosswind.trainer.rollouts.source import GroupSource, TakenGroups
@@ -47,6 +47,7 @@ class _Learned:
     samples: Sequence[Sample]
     moved: bool
     figures: Mapping[str, Any]
+    running_means: Mapping[str, Any]
 
 
 def train(run: Run) -> RunState:
@@ -96,6 +97,7 @@ def train(run: Run) -> RunState:
             step=number,
             cursor=source.cursor.to_json(),
             curriculum=driver.to_json(),
+            running_means=learned.running_means,
             metrics=figures,
         )
         checkpoint.save(run.checkpoints, learner.policy, learner.optimiser, state)
@@ -141,17 +143,29 @@ def _learn(run: Run, learner: Learner, state: RunState, taken: TakenGroups, plan
     """Sequences and advantages, scored by the weights as they are; then the optimiser's steps on them."""
     config = run.config
     torch.manual_seed(planned.seeds["torch"])
-    batch = assemble_batch(taken.groups, config, state.version, planned.seeds["mini_batches"])
+    means = run.running_means(state)
+    batch = assemble_batch(taken.groups, config, state.version, planned.seeds["mini_batches"], means)
     before = learner.measure(batch)
     _compare_with_engine(run, state, before)
-    learned = learner.update(before, planned.step)
+    if before.effective_share >= config.minimum_effective_share:
+        learned = learner.update(before, planned.step)
+    else:
+        learned = UpdateResult()
+        run.progress.note(
+            f"step {planned.step} moved no weight: its effective sample size is "
+            f"{100 * before.effective_share:.0f} % of {before.tokens} tokens, and minimum_effective_share is "
+            f"{config.minimum_effective_share:g}; lower `staleness`, or take loss.importance=mean"
+        )
     divergence = learner.divergence(before) if learned.optimiser_steps else 0.0
     figures = {
         **intake_figures(taken, batch, before, config),
         **success_rates(taken.groups, config.curriculum.gap.success_at),
         **update_figures(learned, before, divergence),
     }
-    return _Learned(batch.samples, bool(learned.optimiser_steps), figures)
+    if means is not None:
+        means.add([rollout for group in taken.groups for rollout in group.rollouts])
+    kept = means.to_json() if means is not None else {}
+    return _Learned(batch.samples, bool(learned.optimiser_steps), figures, kept)
 
 
 def _finish(run: Run, driver: CurriculumDriver, figures: dict[str, Any], changes: Sequence[str]) -> None:

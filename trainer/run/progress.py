@@ -129,6 +129,7 @@ def update_figures(learned: UpdateResult, before: Measurement, moved: float) -> 
         "entropy": before.entropy,
         **_engine_gap_figures(before.engine_gap),
         "drift": before.drift,
+        "effective_share": before.effective_share,
     }
 
 

@@ -37,6 +37,7 @@ from crosswind.trainer.rollouts.assembly import assemble_batch
 from crosswind.trainer.rollouts.batches import Sample
 from crosswind.trainer.rollouts.cursor import GroupCursor
 from crosswind.trainer.rollouts.groups import Admission, Group
+from crosswind.trainer.rollouts.running_mean import RunningMeans
 from crosswind.trainer.rollouts.source import GroupSource
 from crosswind.trainer.run import checkpoint
 from crosswind.trainer.run.checkpoint import RunState
@@ -82,10 +83,17 @@ class Run:
             self.store,
             self.labels,
             None if state.cursor is None else GroupCursor.from_json(state.cursor),
+            alone=self.config.train_on == "sessions",
             poll_seconds=self.config.poll_seconds,
             group_deadline=self.config.group_deadline,
             say=self.progress.note,
         )
+
+    def running_means(self, state: RunState) -> RunningMeans | None:
+        """The baselines as they stand; None where advantages come from groups."""
+        if self.config.baseline != "running":
+            return None
+        return RunningMeans.from_json(self.config.running, state.running_means)
 
     def admission(self, state: RunState) -> Admission:
         """What rollouts must meet to train on top of this state."""
@@ -188,7 +196,9 @@ def finish_interrupted(run: Run, learner: Learner, state: RunState) -> None:
     if last is not None:
         admission = replace(run.admission(state), staleness=state.older + len(state.versions))
         groups = run.source(state).reload(last, admission).groups
-        samples = assemble_batch(groups, run.config, state.version, last.seeds["mini_batches"]).samples
+        means = run.running_means(state)
+        seed = last.seeds["mini_batches"]
+        samples = assemble_batch(groups, run.config, state.version, seed, means).samples
     publication = deploy_version(run, learner, state, samples)
     if last is not None and last.completed_us is None:
         run.complete_step(last, state, {**state.metrics, **publication_figures(publication)})

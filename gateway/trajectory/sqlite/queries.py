@@ -301,8 +301,10 @@ that the groups of stores that were written before keep their names.
 """
 
 
+_ALONE = "\x1e"
+"""Comes before the id of a session without a group where it stands among groups; no id holds it."""
 _TOUCHED = "max(arrival, coalesce(closed_arrival, 0), coalesce(rewarded_arrival, 0))"
-"""As the index `session_touched` has it."""
+"""As the indices `session_touched` and `session_alone` have it."""
 _GROUPS_SINCE = f"""
 WITH changed AS MATERIALIZED (
   SELECT DISTINCT group_id AS id, {_OWNER} AS owner FROM session INDEXED BY session_touched
@@ -322,6 +324,22 @@ SELECT id, owner, owner = ({_FIRST_OWNER.replace("?", "rollout.id")}),
 FROM rollout GROUP BY id, owner ORDER BY touched, id"""
 
 
+_SESSIONS_SINCE = f"""
+SELECT id, arrival, {_TOUCHED} AS touched, max(coalesce(closed_arrival, 0), coalesce(rewarded_arrival, 0)),
+  status = 'closed' AND reward_state <> 'pending', status = 'closed' AND reward_state = 'given'
+FROM session INDEXED BY session_alone WHERE group_id IS NULL AND {_TOUCHED} > ? ORDER BY touched, id"""
+
+
+def sessions_since(connection: sqlite3.Connection, after: int) -> list[GroupProgress]:
+    found = []
+    for session_id, opened, touched, completed, settled, rewarded in connection.execute(
+        _SESSIONS_SINCE, (after,)
+    ):
+        name = f"{_ALONE}{session_id}"
+        found.append(GroupProgress(name, name, opened, touched, completed, bool(settled), bool(rewarded)))
+    return found
+
+
 def groups_since(connection: sqlite3.Connection, after: int) -> list[GroupProgress]:
     found = []
     for group_id, owner, first, opened, touched, completed, settled, rewarded in connection.execute(
@@ -335,6 +353,9 @@ def groups_since(connection: sqlite3.Connection, after: int) -> list[GroupProgre
 
 
 def group(connection: sqlite3.Connection, group_id: str) -> list[Trajectory]:
+    if group_id.startswith(_ALONE):
+        alone = select(connection, SESSION, "WHERE id = ? AND group_id IS NULL", group_id[len(_ALONE) :])
+        return [_read_trajectory(connection, one) for one in alone]
     group_id, _, owner = group_id.partition(_OF_TENANT)
     owner = owner or _first_owner(connection, group_id)
     rest = f"WHERE group_id = ? AND {_OWNER} = ? ORDER BY rollout_index IS NULL, rollout_index, number"

@@ -18,7 +18,7 @@ VERSION = 11
 _NAME = "flat"
 _LATER = {("event", "version"): "INTEGER", ("train_step", "rewards_json"): "TEXT"}
 """Columns that the first stores of this version had not, with their types."""
-_LATER_INDEX = "session_touched"
+_LATER_INDICES = ("session_touched", "session_alone")
 
 
 def prepare(connection: sqlite3.Connection, path: str) -> None:
@@ -47,8 +47,9 @@ def _list_missing(connection: sqlite3.Connection) -> list[str]:
         if column not in {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")}
     ]
     indices = {name for _, name, *_ in connection.execute("PRAGMA index_list(session)")}
-    if _LATER_INDEX not in indices:
-        found += [one for one in split_statements(_read_script()) if f"CREATE INDEX {_LATER_INDEX} " in one]
+    for later in _LATER_INDICES:
+        if later not in indices:
+            found += [one for one in split_statements(_read_script()) if f"CREATE INDEX {later} " in one]
     return found
 
 

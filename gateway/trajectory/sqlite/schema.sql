@@ -53,6 +53,8 @@ CREATE INDEX session_pending ON session (reward_state) WHERE reward_state = 'pen
 CREATE INDEX session_closed ON session (closed_arrival) WHERE closed_arrival IS NOT NULL;
 CREATE INDEX session_touched ON session (max(arrival, coalesce(closed_arrival, 0), coalesce(rewarded_arrival, 0)))
   WHERE group_id IS NOT NULL;
+CREATE INDEX session_alone ON session (max(arrival, coalesce(closed_arrival, 0), coalesce(rewarded_arrival, 0)))
+  WHERE group_id IS NULL;
 
 -- The highest number of a deleted session.
 CREATE TABLE numbering (last INTEGER NOT NULL);

@@ -199,6 +199,7 @@ class SqliteStore(Store):
     settings_as_they_came = _snapshot(queries.settings_as_they_came)
     is_unknown = _look(is_unknown)
     groups_since = _look(queries.groups_since)
+    sessions_since = _look(queries.sessions_since)
     group = _snapshot(queries.group)
     prunable_sessions = _snapshot(maintenance.prunable_sessions)
     used_bytes = _snapshot(maintenance.used_bytes)

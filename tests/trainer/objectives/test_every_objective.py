@@ -17,6 +17,7 @@ from crosswind.trainer.objectives.objective import (
 )
 
 NAMES = sorted(objectives())
+CLIPPED = [name for name in NAMES if name != "reinforce"]
 SETTINGS = ObjectiveSettings(clip_low=0.2, clip_high=0.28)
 
 
@@ -125,7 +126,7 @@ def test_micro_batches_add_up_to_the_whole(name: str, aggregation: str) -> None:
     assert sum(outcome.ratios for outcome in outcomes) == together.ratios
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", CLIPPED)
 def test_all_clipped_means_no_gradient(name: str) -> None:
     one = tokens()
     far = torch.where(one.advantages[one.rollout] > 0, 1.0, -1.0)

@@ -34,6 +34,7 @@ settings = st.builds(
     kl=st.sampled_from([0.0, 0.04]),
     dual_clip=st.sampled_from([None, 3.0]),
     importance_cap=st.sampled_from([None, 2.0]),
+    importance=st.sampled_from([None, "token", "sequence", "mean"]),
 )
 
 
@@ -46,8 +47,18 @@ def clipped_surrogate(ratio: float, advantage: float, chosen: ObjectiveSettings)
     return value
 
 
-def weight(log_ratio: float, chosen: ObjectiveSettings) -> float:
-    return 1.0 if chosen.importance_cap is None else min(exp(log_ratio), chosen.importance_cap)
+def weigh(
+    tokens: list[tuple[float, float, float, float]], over: str, chosen: ObjectiveSettings
+) -> list[float]:
+    """Each token's weight min(π_old/π_engine, cap): its own, its rollout's product or geometric mean."""
+    if chosen.importance_cap is None:
+        return [1.0] * len(tokens)
+    drift = [old - engine for _, old, engine, _ in tokens]
+    if (chosen.importance or over) == "sequence":
+        drift = [sum(drift)] * len(drift)
+    elif (chosen.importance or over) == "mean":
+        drift = [sum(drift) / len(drift)] * len(drift)
+    return [min(exp(each), chosen.importance_cap) for each in drift]
 
 
 def k3(new: float, reference: float) -> float:
@@ -58,9 +69,8 @@ def slow_grpo(drawn: list[Rollout], chosen: ObjectiveSettings) -> float:
     per_rollout, total, count = [], 0.0, 0
     for advantage, tokens in drawn:
         values = [
-            clipped_surrogate(exp(new - old), advantage, chosen) * weight(old - engine, chosen)
-            - chosen.kl * k3(new, reference)
-            for new, old, engine, reference in tokens
+            clipped_surrogate(exp(new - old), advantage, chosen) * weight - chosen.kl * k3(new, reference)
+            for (new, old, _, reference), weight in zip(tokens, weigh(tokens, "token", chosen), strict=True)
         ]
         per_rollout.append(sum(values) / len(values))
         total, count = total + sum(values), count + len(values)
@@ -73,11 +83,23 @@ def slow_gspo(drawn: list[Rollout], chosen: ObjectiveSettings) -> float:
         length = len(tokens)
         ratio = exp(sum(new - old for new, old, _, _ in tokens) / length)
         value = clipped_surrogate(ratio, advantage, chosen)
-        value *= weight(sum(old - engine for _, old, engine, _ in tokens) / length, chosen)
+        value *= sum(weigh(tokens, "mean", chosen)) / length
         value -= chosen.kl * sum(k3(new, reference) for new, _, _, reference in tokens) / length
         share = 1.0 if chosen.aggregation == "rollout" else length
         total, weights = total + share * value, weights + share
     return -total / weights
+
+
+def slow_reinforce(drawn: list[Rollout], chosen: ObjectiveSettings) -> float:
+    per_rollout, total, count = [], 0.0, 0
+    for advantage, tokens in drawn:
+        values = [
+            new * advantage * weight - chosen.kl * k3(new, reference)
+            for (new, _, _, reference), weight in zip(tokens, weigh(tokens, "token", chosen), strict=True)
+        ]
+        per_rollout.append(sum(values) / len(values))
+        total, count = total + sum(values), count + len(values)
+    return -sum(per_rollout) / len(per_rollout) if chosen.aggregation == "rollout" else -total / count
 
 
 def as_tokens(drawn: list[Rollout], chosen: ObjectiveSettings) -> tuple[SampledTokens, LossScale]:
@@ -92,7 +114,9 @@ def as_tokens(drawn: list[Rollout], chosen: ObjectiveSettings) -> tuple[SampledT
     )
 
 
-@pytest.mark.parametrize(("name", "slow"), [("grpo", slow_grpo), ("gspo", slow_gspo)])
+@pytest.mark.parametrize(
+    ("name", "slow"), [("grpo", slow_grpo), ("gspo", slow_gspo), ("reinforce", slow_reinforce)]
+)
 @given(drawn=rollouts, chosen=settings)
 def test_the_loss_is_the_equations(
     name: str, slow: object, drawn: list[Rollout], chosen: ObjectiveSettings

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.trainer.rollouts.advantages import centre, normalise, normalise_per_arm, whiten
+from crosswind.trainer.rollouts.advantages import centre, leave_one_out, normalise, normalise_per_arm, whiten
 
 rewards = st.floats(-10, 10).map(lambda value: round(value, 3))
 rollouts = st.lists(st.tuples(st.sampled_from(["clean", "noisy"]), rewards), max_size=24)
@@ -57,6 +57,17 @@ def test_centring_takes_the_mean_away_and_nothing_else(values: list[float]) -> N
     assert isclose(sum(out), 0.0, abs_tol=1e-6)
     for one, other in pairwise(range(len(values))):
         assert isclose(out[one] - out[other], values[one] - values[other], abs_tol=1e-9)
+
+
+@given(st.lists(rewards, min_size=2, max_size=12).filter(lambda values: max(values) - min(values) > 1e-3))
+def test_leaving_one_out_compares_each_with_the_mean_of_the_others(values: list[float]) -> None:
+    for index, value in enumerate(leave_one_out(values)):
+        others = values[:index] + values[index + 1 :]
+        assert isclose(value, values[index] - sum(others) / len(others), abs_tol=1e-9)
+
+
+def test_a_reward_alone_is_compared_with_nothing() -> None:
+    assert leave_one_out([3.0]) == [0.0]
 
 
 @given(st.dictionaries(st.text(max_size=3), st.lists(rewards, max_size=5), max_size=6))

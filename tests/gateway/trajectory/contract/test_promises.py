@@ -137,6 +137,21 @@ def test_what_happened_since_is_told_by_group(store: Store) -> None:
     assert third.settled and third.completed == third.touched > second.touched
 
 
+def test_sessions_without_a_group_are_told_as_groups_of_one(store: Store) -> None:
+    store.write([*rows.rollout("a0", "a", 0, 1, at=50), rows.session("alone"), rows.session("later")])
+    first = store.sessions_since(0)
+    assert [one.settled for one in first] == [False, False]
+    store.write([Reward("alone", 60, 0.5), SessionClosed("alone", 61)])
+    [done] = store.sessions_since(first[-1].touched)
+    assert done.settled and done.rewarded and done.opened < done.completed == done.touched
+    assert [one.session.id for one in store.group(done.name)] == ["alone"]
+    store.write([Reward("alone", 99, 0.0), rows.turn("later")])
+    assert store.sessions_since(done.touched) == [], "a correction and a turn tell nothing"
+    store.write([SessionMarked("later", reward_state=RewardState.NOT_APPLICABLE), SessionClosed("later", 99)])
+    [void] = store.sessions_since(done.touched)
+    assert void.settled and not void.rewarded
+
+
 def test_groups_complete_when_all_their_rollouts_are_closed_and_rewarded(store: Store) -> None:
     store.write([*rows.rollout("a0", "a", 0, 2, at=50), *rows.rollout("b0", "b", 0, 2, at=10)])
     assert complete(store) == []
