@@ -12,8 +12,8 @@ from hashlib import sha256
 from benchmarks.noise_quality.application import Offer, Outcome, perturb
 from benchmarks.noise_quality.doses import plan_of
 from benchmarks.noise_quality.eligibility import is_eligible, occurs
+from crosswind.figures.intervals import wilson
 from crosswind.injectors.conversation import Site
-from crosswind.simulators.benchmark.metrics import wilson
 from crosswind.studies.detectors import (
     Detection,
     Labelled,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from crosswind.simulators.benchmark.metrics import PairedDifference, compare_paired, mean_by_key
+from crosswind.figures.paired import PairedDifference, compare_paired, mean_by_key
 from crosswind.simulators.benchmark.suites import CLEAN, NOISY
 
 OVERALL = "overall"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
 import click
+import msgspec
 
+from crosswind.figures.intervals import wilson
+from crosswind.figures.paired import mean_by_key, measure_cost
 from crosswind.gateway.client import Client
-from crosswind.simulators.benchmark.metrics import mean_by_key, measure_cost, wilson
 from crosswind.simulators.benchmark.suites import CLEAN, NOISY
 from crosswind.simulators.environment import Environment
 from crosswind.simulators.episodes.campaign import CampaignSettings, play_campaign, run_loop
@@ -68,7 +70,7 @@ def arms(records: Sequence[Record]) -> dict[str, dict[str, Any]]:
     for name in found.keys() - {CLEAN} if CLEAN in found else ():
         exposed = mean_by_key([(one.job.task.id, _exposed(one)) for one in gathered[name] if one.verdict])
         cost = measure_cost(found[CLEAN]["by_task"], found[name]["by_task"], exposed)
-        found[name]["cost"] = None if cost is None else asdict(cost)
+        found[name]["cost"] = None if cost is None else msgspec.structs.asdict(cost)
     return found
 
 

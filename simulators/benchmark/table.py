@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from crosswind.simulators.benchmark.metrics import PairedDifference
+from crosswind.figures.paired import PairedDifference
 from crosswind.simulators.benchmark.suites import CLEAN
 
 

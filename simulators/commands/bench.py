@@ -6,12 +6,12 @@ import json
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import structs
 
 from crosswind.simulators.benchmark.suites import NoiseArm, Suite, jobs, parse_noise
 from crosswind.simulators.commands.options import (
@@ -199,7 +199,7 @@ def _compare(before: Path, after: Path, out: Path | None) -> None:
     _print(differences_table(found))
     for name in find_asleep(old, new):
         click.echo(f"{name}: no noise acted, so it has no success to compare")
-    _save({"arms": {name: asdict(difference) for name, difference in found.items()}}, out)
+    _save({"arms": {name: structs.asdict(difference) for name, difference in found.items()}}, out)
 
 
 def _print(table: object) -> None:

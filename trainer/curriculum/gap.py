@@ -20,12 +20,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from crosswind.figures.intervals import Z_95
 from crosswind.gateway.trajectory.record import Arm
 from crosswind.injectors.engine.curriculum import Curriculum, TypeState
 from crosswind.trainer.config.settings import AdvantageScope, CurriculumSettings, GapSettings
 from crosswind.trainer.rollouts.groups import Group
 
-Z_95 = 1.959963984540054
 Count = Literal["assigned", "exposed"]
 """Which rollouts are a type's: those that were assigned it, or those that met it."""
 

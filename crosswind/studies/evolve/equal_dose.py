@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crosswind.simulators.benchmark.metrics import RESAMPLES
+from crosswind.figures.intervals import RESAMPLES
 from crosswind.studies.evolve.fitness import MeasuredDose, PlayedSession
 
 Floats = NDArray[np.float64]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from crosswind.figures.intervals import wilson
 from crosswind.gateway.trajectory.prefixes import CAUSES, SESSIONS_READ, Prefixes
 from crosswind.gateway.trajectory.store import Store, iterate_sessions
 from crosswind.gateway.trajectory.summary import QUANTILES, Summary
 from crosswind.injectors.engine.dose import CALM, OperatorDose, SessionDose
-from crosswind.simulators.benchmark.metrics import wilson
 from crosswind.studies.report.report_table import ReportTable
 
 SUCCESS_AT = 1.0

@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.console import Console
 
+from crosswind.figures.paired import NoiseCost, measure_cost
 from crosswind.simulators.benchmark.compare import compare_benchmarks, find_asleep
-from crosswind.simulators.benchmark.metrics import NoiseCost, measure_cost
 from crosswind.simulators.benchmark.results import arms
 from crosswind.simulators.benchmark.table import dose_table, results_table
 from crosswind.simulators.environment import Task, Verdict, declare_tools, load

@@ -1,0 +1,174 @@
+"""A gate: whether an agent is good enough under noise, with a stated error rate, or whether that isn't known.
+
+Its unit is the task: the mean success of its noisy attempts, or their paired difference to its clean ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from hashlib import sha256
+from statistics import fmean
+
+import msgspec
+
+from crosswind.figures.attempts import Attempt
+from crosswind.figures.drop import split_arms
+from crosswind.figures.exposure import explain_no_noise
+from crosswind.figures.sequential import Claim, SequentialTest, Verdict, run_test
+from crosswind.figures.success import success_by_task
+
+ERROR_RATE = 0.05
+EXIT_STATUS: Mapping[Verdict, int] = {Verdict.PASSED: 0, Verdict.FAILED: 4, Verdict.INCONCLUSIVE: 3}
+"""The statuses that commands with a gate end with. 1 is left to work that failed, 2 to usage."""
+
+
+class Measure(StrEnum):
+    """What a gate looks at."""
+
+    SUCCESS = "success"
+    """Noisy success: `--fail-below`."""
+    DROP = "drop"
+    """Clean − noisy success, paired: `--max-drop`."""
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """What an agent has to reach. The error rate is shared out evenly among the goals."""
+
+    fail_below: float | None = None
+    """The least noisy success, from 0 to 1."""
+    max_drop: float | None = None
+    """The greatest drop of success, from 0 to 1."""
+    error_rate: float = ERROR_RATE
+
+    def __post_init__(self) -> None:
+        for name, value in (("fail_below", self.fail_below), ("max_drop", self.max_drop)):
+            if value is not None and not 0.0 <= value < 1.0:
+                raise ValueError(f"{name}: {value:g} isn't a share from 0 up to, but not, 1")
+        if self.fail_below == 0.0:
+            raise ValueError("fail_below: 0 holds for every agent; name a share above 0")
+        if not 0.0 < self.error_rate < 0.5:
+            raise ValueError(f"error_rate: {self.error_rate:g} isn't a share between 0 and 0.5")
+
+    @property
+    def claims(self) -> dict[Measure, Claim]:
+        goals = [
+            (Measure.SUCCESS, self.fail_below, 0.0, 1.0),
+            (Measure.DROP, None if self.max_drop is None else -self.max_drop, -1.0, 1.0),
+        ]
+        given = [goal for goal in goals if goal[1] is not None]
+        rate = self.error_rate / max(1, len(given))
+        return {
+            measure: Claim(goal, low, high, rate) for measure, goal, low, high in given if goal is not None
+        }
+
+
+class GoalResult(msgspec.Struct, frozen=True):
+    """What became of one goal."""
+
+    measure: Measure
+    threshold: float
+    verdict: Verdict
+    value: float | None
+    """The measure over the tasks that it looked at."""
+    tasks: int
+    """Tasks that it looked at before it stopped."""
+    of: int
+    """Tasks that there were."""
+    tasks_left: int | None
+    """About how many more tasks would settle it, if they went as these did. None: they wouldn't."""
+    text: str
+
+
+class GateResult(msgspec.Struct, frozen=True):
+    """What became of a gate: failed if a goal is, passed if all are."""
+
+    verdict: Verdict
+    error_rate: float
+    goals: tuple[GoalResult, ...]
+
+    @property
+    def exit_status(self) -> int:
+        return EXIT_STATUS[self.verdict]
+
+    @property
+    def text(self) -> str:
+        """One sentence for each goal."""
+        return " ".join(one.text for one in self.goals)
+
+
+def order_tasks(tasks: Iterable[str], seed: int = 0) -> list[str]:
+    """The tasks in the order in which a gate looks at them: mixed, and the same wherever it is computed."""
+    return sorted(set(tasks), key=lambda task: (sha256(f"{seed}/{task}".encode()).digest(), task))
+
+
+def judge(
+    attempts: Sequence[Attempt], gate: Gate, *, order: Sequence[str] | None = None, seed: int = 0
+) -> GateResult:
+    """Judge the attempts.
+
+    `order` names the tasks in the order in which they are looked at; by default `order_tasks` of all. A
+    caller that stops early plays tasks in this order and gives those that are finished, without a gap: the
+    order in which tasks happen to finish is not independent of how they end.
+    """
+    clean, noisy = split_arms(attempts)
+    tasks = order_tasks((one.task for one in attempts), seed) if order is None else order
+    after, before = success_by_task(noisy), success_by_task(clean)
+    units = {
+        Measure.SUCCESS: after,
+        Measure.DROP: {task: after[task] - before[task] for task in after.keys() & before.keys()},
+    }
+    asleep = bool(noisy) and not any(one.exposed for one in noisy)
+    goals = []
+    for measure, claim in gate.claims.items():
+        values = [round(units[measure][task], 12) for task in tasks if task in units[measure]]
+        test = run_test(claim, () if asleep else values)
+        goals.append(_describe(measure, claim, test, values, noisy, asleep=asleep))
+    verdicts = {goal.verdict for goal in goals}
+    verdict = next(
+        one for one in (Verdict.FAILED, Verdict.INCONCLUSIVE, Verdict.PASSED) if one in verdicts or not goals
+    )
+    return GateResult(verdict if goals else Verdict.PASSED, gate.error_rate, tuple(goals))
+
+
+def _describe(
+    measure: Measure,
+    claim: Claim,
+    test: SequentialTest,
+    values: Sequence[float],
+    noisy: Sequence[Attempt],
+    *,
+    asleep: bool,
+) -> GoalResult:
+    mean = fmean(values[: test.units]) if test.units else None
+    if measure is Measure.SUCCESS:
+        threshold, value = claim.threshold, mean
+        goal = f"success under noise of at least {threshold:.1%}"
+        seen = "" if value is None else f"{value:.1%}"
+    else:
+        threshold, value = -claim.threshold, None if mean is None else -mean
+        goal = f"a drop of at most {100 * threshold:.1f} points"
+        seen = "" if value is None else f"{100 * value:+.1f} points"
+    left = test.units_left() if values and not asleep else None
+    if asleep:
+        rest = explain_no_noise(noisy)
+    elif not values:
+        rest = "no task has an attempt that counts" + (" in both arms" if measure is Measure.DROP else "")
+    else:
+        rest = f"{seen} over {test.units:,} of {len(values):,} tasks"
+        if test.verdict is Verdict.INCONCLUSIVE:
+            rest += ", too few to tell"
+            rest += (
+                f"; about {left:,} more such tasks would" if left else "; more such tasks wouldn't, either"
+            )
+        rest += f" (error rate {claim.error_rate:.2g})"
+    return GoalResult(
+        measure,
+        threshold,
+        test.verdict,
+        value,
+        test.units,
+        len(values),
+        left,
+        f"{test.verdict.value.capitalize()}: {goal}: {rest}.",
+    )

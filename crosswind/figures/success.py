@@ -1,0 +1,127 @@
+"""Success of an arm: its share with an interval, Avg@k, Pass@k and pass^k, and what it took."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
+
+import msgspec
+
+from crosswind.figures.attempts import Attempt
+from crosswind.figures.intervals import wilson
+from crosswind.figures.paired import mean_by_key
+
+SOLVED = 1.0
+"""The least success that counts as solved, where a figure asks for yes or no."""
+
+
+class SamplesSuccess(msgspec.Struct, frozen=True):
+    """Of k attempts at each task; means over the tasks with at least k attempts."""
+
+    k: int
+    tasks: int
+    avg: float
+    """Avg@k: the mean success."""
+    any: float
+    """Pass@k: at least one of k solves the task."""
+    all: float
+    """pass^k: all of k solve it."""
+
+
+class ArmSuccess(msgspec.Struct, frozen=True):
+    """An arm. Figures on success are None where none of its attempts counts."""
+
+    attempts: int
+    counted: int
+    tasks: int
+    success: float | None
+    low: float | None
+    high: float | None
+    samples: tuple[SamplesSuccess, ...]
+    exposed: int
+    """Counted attempts that met noise."""
+    void: Mapping[str, int]
+    """Attempts that don't count, by reason."""
+    pending: int
+    """Attempts without an outcome yet."""
+    turns: float | None
+    tool_calls: float | None
+    tokens_in: float | None
+    tokens_out: float | None
+    seconds: float | None
+    cost: float | None
+    """These are means over the counted attempts; None where they aren't known of all."""
+
+
+def success_by_task(attempts: Iterable[Attempt]) -> dict[str, float]:
+    """The mean success of each task's counted attempts."""
+    return mean_by_key(
+        (one.task, one.success) for one in attempts if one.void is None and one.success is not None
+    )
+
+
+def measure_success(attempts: Sequence[Attempt]) -> ArmSuccess:
+    """The figures of one arm's attempts."""
+    counted = [one for one in attempts if one.counts]
+    by_task = success_by_task(counted)
+    success = fmean(by_task.values()) if by_task else None
+    low, high = wilson(success, len(by_task)) if success is not None else (None, None)
+    return ArmSuccess(
+        attempts=len(attempts),
+        counted=len(counted),
+        tasks=len(by_task),
+        success=success,
+        low=low,
+        high=high,
+        samples=measure_samples(counted),
+        exposed=sum(one.exposed for one in counted),
+        void=dict(sorted(Counter(one.void.value for one in attempts if one.void is not None).items())),
+        pending=sum(one.void is None and one.success is None for one in attempts),
+        turns=_mean([one.turns for one in counted]),
+        tool_calls=_mean([one.tool_calls for one in counted]),
+        tokens_in=_mean([one.tokens_in for one in counted]),
+        tokens_out=_mean([one.tokens_out for one in counted]),
+        seconds=_mean([one.seconds for one in counted]),
+        cost=_mean([one.cost for one in counted]),
+    )
+
+
+def measure_samples(counted: Sequence[Attempt]) -> tuple[SamplesSuccess, ...]:
+    """For k = 1, 2, 4, … and the greatest k that every task has."""
+    gathered: dict[str, list[float]] = {}
+    for one in counted:
+        gathered.setdefault(one.task, []).append(one.success or 0.0)
+    if not gathered:
+        return ()
+    most = min(map(len, gathered.values()))
+    ks = sorted({most, *(2**power for power in range(most.bit_length()))})
+    # Tasks with as many attempts and as many successes share their figures.
+    kinds = Counter((len(found), sum(value >= SOLVED for value in found)) for found in gathered.values())
+    tasks, avg = len(gathered), fmean(fmean(found) for found in gathered.values())
+    return tuple(
+        SamplesSuccess(
+            k,
+            tasks,
+            avg,
+            math.fsum(times * pass_at_k(n, solved, k) for (n, solved), times in kinds.items()) / tasks,
+            math.fsum(times * pass_hat_k(n, solved, k) for (n, solved), times in kinds.items()) / tasks,
+        )
+        for k in ks
+    )
+
+
+def pass_at_k(n: int, solved: int, k: int) -> float:
+    """The chance that at least one of k attempts, drawn from n of which some solved the task, solved it."""
+    return 1.0 - math.comb(n - solved, k) / math.comb(n, k)
+
+
+def pass_hat_k(n: int, solved: int, k: int) -> float:
+    """The chance that all of k attempts, drawn from n of which some solved the task, solved it."""
+    return math.comb(solved, k) / math.comb(n, k)
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known and len(known) == len(values) else None

@@ -1,0 +1,71 @@
+"""The gate passes, fails, or says that it can't tell; what isn't the agent's never counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from crosswind.figures.attempts import Void, Withheld
+from crosswind.figures.gate import Gate, judge, order_tasks
+from crosswind.figures.sequential import Verdict
+from tests.figures.attempts import calm, noisy
+
+TASKS = [f"t{number}" for number in range(100)]
+
+
+@pytest.mark.parametrize(
+    ("succeeds", "verdict", "status"),
+    [(1.0, Verdict.PASSED, 0), (0.0, Verdict.FAILED, 4)],
+)
+def test_success_below_the_least_fails(succeeds: float, verdict: Verdict, status: int) -> None:
+    found = judge([noisy(task, succeeds, "tool.timeout") for task in TASKS], Gate(fail_below=0.9))
+    assert (found.verdict, found.exit_status) == (verdict, status)
+    assert found.goals[0].tasks < len(TASKS)
+
+
+def test_few_tasks_are_inconclusive_and_the_text_says_how_many_more_it_takes() -> None:
+    found = judge([noisy(task, 1.0, "tool.timeout") for task in TASKS[:10]], Gate(fail_below=0.9))
+    assert (found.verdict, found.exit_status) == (Verdict.INCONCLUSIVE, 3)
+    assert found.text.startswith(
+        "Inconclusive: success under noise of at least 90.0%: 100.0% over 10 of 10 tasks"
+    )
+    assert f"about {found.goals[0].tasks_left} more such tasks would" in found.text
+
+
+def test_a_drop_is_paired_and_void_attempts_are_left_out() -> None:
+    attempts = [calm(task, 1.0) for task in TASKS]
+    attempts += [noisy(task, 1.0, "tool.timeout") for task in TASKS[:80]]
+    attempts += [noisy(task, 0.0, "tool.timeout", void=Void.UPSTREAM) for task in TASKS[80:]]
+    found = judge(attempts, Gate(max_drop=0.1))
+    assert found.verdict is Verdict.PASSED
+    assert found.goals[0].of == 80
+
+
+def test_two_goals_share_the_error_rate_and_both_have_to_hold() -> None:
+    attempts = [calm(task, 1.0) for task in TASKS] + [noisy(task, 1.0, "tool.timeout") for task in TASKS]
+    found = judge(attempts, Gate(fail_below=0.9, max_drop=0.1))
+    assert [goal.verdict for goal in found.goals] == [Verdict.PASSED, Verdict.PASSED]
+    lost = judge(attempts, Gate(fail_below=0.9, max_drop=0.001))
+    assert lost.verdict is Verdict.INCONCLUSIVE
+
+
+def test_noise_that_never_acted_passes_nothing() -> None:
+    withheld = (Withheld("tool.timeout", "The tool isn't known to be repeatable.", 1),)
+    attempts = [calm(task, 1.0) for task in TASKS]
+    attempts += [noisy(task, 1.0, assigned=("tool.timeout",), withheld=withheld) for task in TASKS]
+    found = judge(attempts, Gate(fail_below=0.5))
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "nothing could be injected, because the tool isn't known to be repeatable" in found.text
+
+
+def test_tasks_are_looked_at_in_an_order_that_does_not_depend_on_who_asks() -> None:
+    assert order_tasks(TASKS) == order_tasks(TASKS[::-1]) != TASKS
+    attempts = [noisy(task, float(task < "t5"), "tool.timeout") for task in TASKS]
+    assert judge(attempts, Gate(fail_below=0.9)) == judge(attempts[::-1], Gate(fail_below=0.9))
+
+
+@pytest.mark.parametrize(
+    "given", [{"fail_below": 1.5}, {"fail_below": 0.0}, {"max_drop": -0.1}, {"error_rate": 0.7}]
+)
+def test_goals_that_mean_nothing_are_refused(given: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=next(iter(given))):
+        Gate(**given)
