@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from crosswind.gateway.client import AsyncClient, Client, GatewayError, OpenedSession, SessionInfo
     from crosswind.gateway.trajectory.store import RowRefused, Store, StoreError, StoreUnavailable, open_store
     from crosswind.injectors.conversation import Site, ToolSchema
+    from crosswind.injectors.engine.curriculum import Curriculum
     from crosswind.injectors.faults import (
         AnswerContent,
         AnswerEdit,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from crosswind.policies.server import PolicyServer, ServeError, ServeRequest
     from crosswind.policies.versions.version import PolicyVersion
     from crosswind.simulators.environment import Environment, Episode, Oracle, Task, Verdict
+    from crosswind.trainer.curriculum.schedule import Schedule, schedule
     from crosswind.trainer.objectives.objective import (
         LossScale,
         ObjectiveResult,
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
         SampledTokens,
         objective,
     )
+    from crosswind.trainer.rewards.reward import reward
 
     __version__: str
 
@@ -109,6 +112,11 @@ _HOMES = {
     "ObjectiveSettings": "crosswind.trainer.objectives.objective:ObjectiveSettings",
     "SampledTokens": "crosswind.trainer.objectives.objective:SampledTokens",
     "objective": "crosswind.trainer.objectives.objective:objective",
+    # An author of curricula and rewards
+    "Curriculum": "crosswind.injectors.engine.curriculum:Curriculum",
+    "Schedule": "crosswind.trainer.curriculum.schedule:Schedule",
+    "schedule": "crosswind.trainer.curriculum.schedule:schedule",
+    "reward": "crosswind.trainer.rewards.reward:reward",
     # An author of publishers and servers for an engine
     "Engine": "crosswind.policies.engine:Engine",
     "EngineAway": "crosswind.policies.engine:EngineAway",
@@ -136,6 +144,7 @@ __all__ = [
     "AsyncClient",
     "Client",
     "Close",
+    "Curriculum",
     "Draw",
     "Effect",
     "Engine",
@@ -162,6 +171,7 @@ __all__ = [
     "Result",
     "RowRefused",
     "SampledTokens",
+    "Schedule",
     "ScoredTokens",
     "SeededRandom",
     "Send",
@@ -187,6 +197,8 @@ __all__ = [
     "objective",
     "open_store",
     "operator",
+    "reward",
+    "schedule",
     "written_form",
 ]
 

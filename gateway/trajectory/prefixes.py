@@ -138,7 +138,7 @@ def _prompt_ids(turn: Turn) -> list[int]:
 
 def _find_cause(before: Turn, turn: Turn, inside: str) -> str:
     """Find the cause from the bodies: first compare what was sent, then what the engine made of it."""
-    asked, asks, said = _parse_object(before.sent), _parse_object(turn.sent), _answer_message(before)
+    asked, asks, said = _parse_object(before.sent), _parse_object(turn.sent), read_answer_message(before)
     if asked is None or asks is None or said is None:
         return "unknown"
     if asked.get("tools") != asks.get("tools"):
@@ -165,7 +165,7 @@ def _compare_answers(said: Mapping[str, Any], sent: Any) -> str | None:
         return "history_changed"
     if _read_reasoning(said) and not _read_reasoning(sent):
         return "thinking_dropped"
-    mine, theirs = _read_calls(said), _read_calls(sent)
+    mine, theirs = read_calls(said), read_calls(sent)
     if mine != theirs:
         spelt = [(name, _parse_json(text)) for name, text in mine] == [
             (name, _parse_json(text)) for name, text in theirs
@@ -179,7 +179,7 @@ def _read_reasoning(message: Mapping[str, Any]) -> Any:
     return message.get("reasoning_content") or message.get("reasoning") or thought
 
 
-def _read_calls(message: Mapping[str, Any]) -> list[tuple[str, str]]:
+def read_calls(message: Mapping[str, Any]) -> list[tuple[str, str]]:
     calls = message.get("tool_calls") or []
     functions = [call.get("function") or {} for call in calls if isinstance(call, dict)]
     return [(str(one.get("name")), str(one.get("arguments"))) for one in functions]
@@ -197,7 +197,7 @@ def _parse_object(view: View | None) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _answer_message(turn: Turn) -> dict[str, Any] | None:
+def read_answer_message(turn: Turn) -> dict[str, Any] | None:
     choices = (_parse_object(turn.produced) or {}).get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None

@@ -50,6 +50,8 @@ class Curriculum(StoredData):
     """`all`: the noisy rollouts of a group have the types by their shares. 1: they all have one, which is
     drawn by the shares."""
     types: Mapping[str, TypeState] = field(default_factory=dict)
+    assignment: Literal["count", "coin"] = "count"
+    """`count`: rho of a group's rollouts are noisy, 0 or at least 2. `coin`: each is with probability rho."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -65,8 +67,9 @@ def assign(
 ) -> Assignment:
     """The arm, noise type and level of one rollout. ValueError where the index isn't in the group.
 
-    The group's noisy count has the mean rho x group_size over groups and is 0 or at least 2, since an arm of
-    one has no advantage; a group of fewer than 2 is clean. Types of level 0 or share 0 aren't given out.
+    By `count` the group's noisy rollouts have the mean rho x group_size over groups and are 0 or at least 2,
+    since an arm of one has no advantage; a group of fewer than 2 is clean. Types of level 0 or share 0 aren't
+    given out.
     """
     if not 0 <= rollout_index < group_size:
         raise ValueError(
@@ -75,8 +78,13 @@ def assign(
     rng = SeededRandom(f"curriculum|{seed}|{curriculum.version}|{group_id}")
     active = {name: state for name, state in curriculum.types.items() if state.level > 0 and state.share > 0}
     in_noisy_group = rng.chance(curriculum.group_share)
-    count = _noisy_count(curriculum.rho * group_size, group_size, rng)
-    order = rng.shuffled(range(group_size))
+    if curriculum.assignment == "coin":
+        noisy = [index for index in range(group_size) if rng.chance(curriculum.rho)]
+        order = noisy + [index for index in range(group_size) if index not in noisy]
+        count = len(noisy)
+    else:
+        count = _noisy_count(curriculum.rho * group_size, group_size, rng)
+        order = rng.shuffled(range(group_size))
     place = order.index(rollout_index)
     if not in_noisy_group or place >= count or (curriculum.types and not active):
         return Assignment(CLEAN)

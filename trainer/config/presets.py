@@ -6,7 +6,8 @@ unclear: "batch" normalisation divides rewards centred within their group by the
 step's groups, "buffer" over the whole training step's; it is off for `noisyagent/ours`, which has eq. 9 in
 its place. "Dynamic temperature scaling" is not done. Of the two batch sizes that NoisyAgent prints we take 16
 groups of 32 (table 6). Its "data reuse epochs 2" is two optimiser steps per group. `noisyagent/ours`
-trains under the paper's own eight kinds of noise (`noisyagent/all`).
+trains under the paper's own eight kinds of noise (`noisyagent/all`). `toolrl-dr/*` are RobustBench-TC's two
+recipes, `state-augmentation/*` the two initial policies of "Generalization Tax".
 """
 
 from __future__ import annotations
@@ -34,6 +35,39 @@ _CLEAN_ONLY: dict[str, Any] = {"curriculum": {"kind": "off"}, "advantages": "gro
 _POINT: dict[str, Any] = {"gap_rule": "point"}
 """NoisyAgent's rule, where a curriculum is switched on beside a table without one, too."""
 _TABLE_7: dict[str, Any] = {"curriculum": {"kind": "off", "gap": _POINT}, "advantages": "group"}
+
+_OURS: dict[str, Any] = _TABLE_5 | {
+    "objective": "gspo",
+    "loss": {"clip_low": 0.2, "clip_high": 0.28, "dual_clip": 3.0, "aggregation": "rollout"},
+    "advantages": "per_arm",
+    "whitening": "none",
+}
+_TOOLRL_DR: dict[str, Any] = {
+    # RobustBench-TC, table 16: batch 64 in mini-batches of 32, 4 rollouts, 2,048 + 1,024 tokens, learning
+    # rate 1e-6. Clip range and KL coefficient are those of its framework: 0.2, and 1e-3, which isn't printed.
+    "objective": "grpo",
+    "loss": {"clip_low": 0.2, "clip_high": 0.2, "kl": 0.001, "aggregation": "token"},
+    "optimiser": {"learning_rate": 1e-6, "mini_batches": 2},
+    "groups_per_step": 64,
+    "group_size": 4,
+    "max_sequence": 3072,
+    "advantages": "group",
+    "reward": "toolrl",
+    "evaluate_every": 10,
+}
+_ALL_POINTS: dict[str, Any] = {"success_at": 4.0}
+_STATE_AUGMENTATION: dict[str, Any] = {
+    # "Generalization Tax", appendix C: groups of 8 for 16 tasks, learning rate 1e-6, KL 0.01, temperature 1,
+    # 50 steps. Its clip range isn't printed: GRPO's 0.2.
+    "objective": "grpo",
+    "loss": {"clip_low": 0.2, "clip_high": 0.2, "kl": 0.01},
+    "optimiser": {"learning_rate": 1e-6},
+    "groups_per_step": 16,
+    "group_size": 8,
+    "steps": 50,
+    "advantages": "group",
+    "reward": "state_augmentation",
+}
 
 PRESETS: dict[str, dict[str, Any]] = {
     # Ours, for a million parameters and a few minutes. GSPO's ratio is a mean over a rollout's tokens: at 0.2
@@ -142,12 +176,42 @@ PRESETS: dict[str, dict[str, Any]] = {
         "loss": {"clip_low": 0.2, "clip_high": 0.28, "dual_clip": 3.0, "aggregation": "rollout"},
         "whitening": "buffer",
     },
-    "noisyagent/ours": _TABLE_5
+    "noisyagent/ours": _OURS | {"curriculum": {"kind": "gap", "profile": "noisyagent/all", "gap": _POINT}},
+    # NoisyAgent's ablations (§4.3). Which level, and which share, noise without scheduling has isn't printed:
+    # the middle of ours, and the cap.
+    "noisyagent/without-scheduling": _OURS
     | {
-        "objective": "gspo",
-        "loss": {"clip_low": 0.2, "clip_high": 0.28, "dual_clip": 3.0, "aggregation": "rollout"},
-        "advantages": "per_arm",
-        "whitening": "none",
-        "curriculum": {"kind": "gap", "profile": "noisyagent/all", "gap": _POINT},
+        "curriculum": {
+            "kind": "fixed",
+            "profile": "noisyagent/all",
+            "gap": _POINT,
+            "fixed": {"level": 3, "rho": 0.5},
+        }
     },
+    "noisyagent/without-noise": _OURS | {"curriculum": {"kind": "off", "gap": _POINT}},
+    "noisyagent/without-controlled": _OURS
+    | {
+        "curriculum": {
+            "kind": "fixed",
+            "profile": "noisyagent/all",
+            "gap": _POINT,
+            "fixed": {"level": 3, "rho": 1.0},
+        }
+    },
+    "toolrl-dr/full": _TOOLRL_DR
+    | {"curriculum": {"kind": "randomised", "profile": "toolrl-dr/full", "gap": _ALL_POINTS}},
+    "toolrl-dr/mixed": _TOOLRL_DR
+    | {
+        "curriculum": {
+            "kind": "randomised",
+            "profile": "toolrl-dr/full",
+            "group_share": 0.5,
+            "gap": _ALL_POINTS,
+        }
+    },
+    "state-augmentation/v1": _STATE_AUGMENTATION
+    | {"curriculum": {"kind": "coin", "profile": "state-augmentation/v1"}},
+    # The profile has the coin of a half, with its own ε.
+    "state-augmentation/v2": _STATE_AUGMENTATION
+    | {"curriculum": {"kind": "coin", "profile": "state-augmentation/v2"}},
 }

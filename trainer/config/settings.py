@@ -72,14 +72,14 @@ class GapSettings(_Settings):
     """Noisy rollouts of a type at its present level, before its gap is looked at."""
     decay: float = Field(default=0.8, gt=0, le=1)
     """Weight of a window's content after each further step."""
-    rho_start: float | None = Field(default=None, gt=0, le=0.5)
+    rho_start: float | None = Field(default=None, gt=0, le=1)
     """ρ when it leaves 0; None: `rho_step`."""
-    rho_step: float = Field(default=0.1, gt=0, le=0.5)
+    rho_step: float = Field(default=0.1, gt=0, le=1)
     """By how much ρ rises at a plateau."""
-    share_step: float = Field(default=0.02, ge=0, le=0.5)
+    share_step: float = Field(default=0.02, ge=0, le=1)
     """By how much a type's share rises when it is adapted to."""
-    rho_cap: float = Field(default=0.5, gt=0, le=0.5)
-    """ρ at most (NoisyAgent: 0.5)."""
+    rho_cap: float = Field(default=0.5, gt=0, le=1)
+    """ρ at most (NoisyAgent: 0.5; with 1 there may be no clean rollouts left, and Δ isn't known)."""
     start_level: int = Field(default=1, ge=1)
     """Every type's level once ρ leaves 0."""
     warmup_steps: int = Field(default=10, ge=0)
@@ -98,10 +98,27 @@ class GapSettings(_Settings):
     """A rollout succeeded if its reward is at least this (eq. 10: r(τ) = 1)."""
 
 
+class FixedSettings(_Settings):
+    """The dose of `kind: fixed`."""
+
+    level: int = Field(default=3, ge=1)
+    """Every type's level in the profile."""
+    rho: float = Field(default=0.5, gt=0, le=1)
+    """Share of a group's rollouts that are noisy. 1: all of them, NoisyAgent's ablation "w/o controlled"."""
+
+
+class CoinSettings(_Settings):
+    """The dose of `kind: coin`."""
+
+    coverage: float = Field(default=1.0, gt=0, le=1)
+    """Probability that a trajectory is augmented."""
+
+
 class CurriculumSettings(_Settings):
     """Which curriculum runs, what it declares to the gateway, and its own settings."""
 
-    kind: Literal["gap", "off"] = "gap"
+    kind: str = "gap"
+    """`off`, `gap`, `fixed`, `randomised`, `coin`, or one that a package adds."""
     profile: str = "noisyagent"
     group_share: float = Field(default=1.0, ge=0, le=1)
     """Share of the groups that hold noisy rollouts at all."""
@@ -115,6 +132,10 @@ class CurriculumSettings(_Settings):
     exposed or not (NoisyAgent, eq. 7 and 9). `exposed`: those that met it. Exposure depends on the policy:
     who fails before the first tool call counts as clean then. An ablation."""
     gap: GapSettings = GapSettings()
+    fixed: FixedSettings = FixedSettings()
+    coin: CoinSettings = CoinSettings()
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Settings of a curriculum that a package adds, which reads them itself."""
 
 
 class RunningSettings(_Settings):
@@ -142,6 +163,9 @@ class TrainConfig(_Settings):
     whitening: Literal["none", "batch", "buffer"] = "none"
     """Normalise the advantages once more, over an optimiser step's groups or over the whole training step's.
     """
+    reward: str = "given"
+    """What a rollout is worth: `given`, as it was posted; `toolrl`, `state_augmentation`, or one that a
+    package adds. Sessions count once they were given a reward, whichever is computed."""
     baseline: Baseline = "normalised"
     """What a reward is compared with, within its arm or group. `normalised`: (r - μ)/σ. `group`: r - μ.
     `leave_one_out`: r less the mean of the others. `running`: r less the mean so far of its label and arm.

@@ -1,9 +1,5 @@
 """NoisyAgent's noise scheduling: noise rises by the gap between clean and noisy success (§3.2, eq. 10; §A.5).
 
-Rollouts count in the arm that they were assigned (eq. 7 and 9). Not all of the noisy ones are exposed to
-noise, so the difference as assigned is divided by the rate of exposure: Δ is what noise costs a rollout that
-meets it.
-
 Two things raise noise. Each time clean success plateaus, the noise scale ρ rises by a fixed step, split
 evenly over the types; the first time after a warm-up at the latest, since Δ has no data while ρ is 0. And a
 type whose gap Δ = clean - noisy falls below θ rises by a level and a share of its own, unless too few of its
@@ -15,101 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from math import sqrt
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from crosswind.figures.intervals import Z_95
-from crosswind.gateway.trajectory.record import Arm
 from crosswind.injectors.engine.curriculum import Curriculum, TypeState
 from crosswind.trainer.config.settings import AdvantageScope, CurriculumSettings, GapSettings
+from crosswind.trainer.curriculum.schedule import read_levels, schedule
+from crosswind.trainer.curriculum.windows import Count, TypeWindow, find_clean, update_windows
 from crosswind.trainer.rollouts.groups import Group
-
-Count = Literal["assigned", "exposed"]
-"""Which rollouts are a type's: those that were assigned it, or those that met it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Successes and rollouts, decayed step by step."""
-
-    successes: float = 0.0
-    rollouts: float = 0.0
-
-    def add(self, successes: int, rollouts: int, decay: float) -> Window:
-        return Window(self.successes * decay + successes, self.rollouts * decay + rollouts)
-
-    @property
-    def rate(self) -> float:
-        return self.successes / self.rollouts if self.rollouts else 0.0
-
-    @property
-    def variance(self) -> float:
-        """Of the rate, by a binomial with one success and one failure added, so that it never is 0."""
-        smoothed = (self.successes + 1.0) / (self.rollouts + 2.0)
-        return smoothed * (1.0 - smoothed) / max(self.rollouts, 1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Δ of eq. 10: clean success less noisy success, with its standard error."""
-
-    value: float
-    error: float
-
-    @property
-    def upper(self) -> float:
-        """The one-sided 95 % upper bound, by the normal approximation."""
-        return self.value + 1.645 * self.error
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The two-sided 95 % interval, by the normal approximation."""
-        return self.value - Z_95 * self.error, self.value + Z_95 * self.error
-
-    def divided_by(self, rate: Window) -> Gap | None:
-        """Δ of those who were exposed, where the others are as clean ones; None where nobody was.
-
-        By the delta method. That the exposed succeed less often makes the error smaller than this.
-        """
-        if not rate.successes:
-            return None
-        variance = (self.error**2 + (self.value / rate.rate) ** 2 * rate.variance) / rate.rate**2
-        return Gap(self.value / rate.rate, sqrt(variance))
-
-
-@dataclass(frozen=True, slots=True)
-class TypeWindow:
-    """One noise type: its place in the curriculum, and the success of its rollouts and of their clean
-    siblings.
-    """
-
-    level: int
-    share: float = 0.0
-    clean: Window = Window()
-    noisy: Window = Window()
-    """Of the rollouts that were assigned the type; of those that met it where `count` is `exposed`."""
-    rollouts: int = 0
-    """The rollouts in `noisy`, undecayed."""
-    exposure: Window = Window()
-    """Of the rollouts that were assigned the type, those that met it."""
-    count: Count = "assigned"
-
-    @property
-    def counted_gap(self) -> Gap | None:
-        """Δ over groups that held this type, as its rollouts are counted; None without data."""
-        if not self.noisy.rollouts or not self.clean.rollouts:
-            return None
-        error = sqrt(self.clean.variance + self.noisy.variance)
-        return Gap(self.clean.rate - self.noisy.rate, error)
-
-    @property
-    def gap(self) -> Gap | None:
-        """Δ of the rollouts that met the type; None without data."""
-        if self.count == "exposed" or (counted := self.counted_gap) is None:
-            return self.counted_gap
-        return counted.divided_by(self.exposure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +46,45 @@ class GapState:
         return msgspec.convert(data, GapState)
 
 
+@schedule("gap")
+class GapSchedule:
+    """NoisyAgent's curriculum: `GapState` as a run goes on."""
+
+    def __init__(self, settings: CurriculumSettings, stored: Mapping[str, Any] | None) -> None:
+        self._settings = settings
+        if stored:
+            self.state = GapState.from_json(stored)
+        else:
+            operators, highest = read_levels(settings)
+            self.state = begin(settings.profile, operators, highest, settings.gap)
+
+    @property
+    def version(self) -> int:
+        return self.state.version
+
+    @version.setter
+    def version(self, version: int) -> None:
+        self.state = replace(self.state, version=version)
+
+    @property
+    def rho(self) -> float:
+        return self.state.rho
+
+    @property
+    def types(self) -> Mapping[str, TypeWindow]:
+        return self.state.types
+
+    def observe(self, groups: Sequence[Group]) -> list[str]:
+        self.state, changes = advance(self.state, groups, self._settings.gap, self._settings.count)
+        return changes
+
+    def declare(self, advantages: AdvantageScope) -> Curriculum:
+        return curriculum(self.state, self._settings, advantages)
+
+    def to_json(self) -> dict[str, Any]:
+        return self.state.to_json()
+
+
 def begin(profile: str, noise_types: Iterable[str], highest_level: int, settings: GapSettings) -> GapState:
     """The state before training: every type at the start level, ρ = 0 unless there is no warm-up."""
     if settings.start_level > highest_level:
@@ -154,7 +103,7 @@ def advance(
 ) -> tuple[GapState, list[str]]:
     """Feed in one training step's groups. Returns the new state, and what changed, in words. Pure."""
     types = {
-        name: _update_windows(name, window, groups, settings, count) for name, window in state.types.items()
+        name: update_windows(name, window, groups, settings, count) for name, window in state.types.items()
     }
     changes: list[str] = []
     types = _adapt(types, state.highest_level, settings, changes)
@@ -193,40 +142,8 @@ def curriculum(state: GapState, settings: CurriculumSettings, advantages: Advant
 
 def _clean_success(groups: Sequence[Group], settings: GapSettings) -> tuple[float, ...]:
     """Clean success of one step; nothing where it had no clean rollout."""
-    clean = [solved for group in groups for solved in _find_clean(group, settings)]
+    clean = [solved for group in groups for solved in find_clean(group, settings.success_at)]
     return (sum(clean) / len(clean),) if clean else ()
-
-
-def _find_clean(group: Group, settings: GapSettings) -> list[bool]:
-    """Whether each clean rollout of a group succeeded."""
-    return [one.reward >= settings.success_at for one in group.rollouts if one.arm is Arm.CLEAN]
-
-
-def _update_windows(
-    name: str, window: TypeWindow, groups: Sequence[Group], settings: GapSettings, count: Count
-) -> TypeWindow:
-    """The type's windows after a step: its rollouts at the present level, and the clean ones of the same
-    groups.
-    """
-    noisy: list[bool] = []
-    clean: list[bool] = []
-    exposed: list[bool] = []
-    for group in groups:
-        own = [one for one in group.rollouts if (one.noise_type, one.level) == (name, window.level)]
-        exposed += [one.exposed for one in own]
-        counted = [one for one in own if one.exposed or count == "assigned"]
-        if counted:
-            noisy += [one.reward >= settings.success_at for one in counted]
-            clean += _find_clean(group, settings)
-    return TypeWindow(
-        window.level,
-        window.share,
-        window.clean.add(sum(clean), len(clean), settings.decay),
-        window.noisy.add(sum(noisy), len(noisy), settings.decay),
-        window.rollouts + len(noisy),
-        window.exposure.add(sum(exposed), len(exposed), settings.decay),
-        count,
-    )
 
 
 def _adapt(

@@ -13,6 +13,8 @@ from msgspec import structs
 from crosswind.gateway.trajectory.record import RewardState, TrainStep, Trajectory
 from crosswind.gateway.trajectory.store import Store
 from crosswind.trainer.errors import RunFailed
+from crosswind.trainer.rewards.given import given
+from crosswind.trainer.rewards.reward import RewardFunction
 from crosswind.trainer.rollouts.cursor import GroupCursor
 from crosswind.trainer.rollouts.groups import Admission, Group, is_for_training, read_group
 
@@ -64,12 +66,13 @@ class GroupSource:
         cursor: GroupCursor | None = None,
         *,
         alone: bool = False,
+        reward: RewardFunction = given,
         poll_seconds: float = 0.2,
         group_deadline: float = 3600.0,
         say: Callable[[str], None] = lambda said: None,
     ) -> None:
         """Go on from the cursor, or from the store's beginning. `alone`: with sessions that are in no group,
-        each as a group of its own.
+        each as a group of its own. `reward`: what a rollout is worth.
 
         `say` is told, in words, when groups come that can't train, once for each reason. A group in which
         nothing has happened for `group_deadline` seconds is taken as it is."""
@@ -77,6 +80,7 @@ class GroupSource:
         self._store = store
         self._labels = labels
         self._alone = alone
+        self._reward = reward
         self._poll_seconds = poll_seconds
         self._group_deadline = group_deadline
         self._say = say
@@ -148,12 +152,22 @@ class GroupSource:
         if not is_for_training(trajectories, self._labels):
             self._say_foreign()
             return
+        trajectories = [_with_reward(each, self._reward) for each in trajectories]
         group = read_group(group_id, trajectories, admission)
         if group.trainable:
             taken.groups.append(group)
             return
         reasons = Counter(rollout.refused for rollout in group.rollouts) or Counter(group.left_out)
         taken.reasons[str(reasons.most_common(1)[0][0]) if reasons else "empty"] += 1
+
+
+def _with_reward(trajectory: Trajectory, reward: RewardFunction) -> Trajectory:
+    """With the reward that the function gives, where the session was given one at all."""
+    if trajectory.session.reward_state is not RewardState.GIVEN or reward is given:
+        return trajectory
+    value = reward(trajectory)
+    state = RewardState.NOT_APPLICABLE if value is None else RewardState.GIVEN
+    return replace(trajectory, session=structs.replace(trajectory.session, reward=value, reward_state=state))
 
 
 def _as_planned(trajectory: Trajectory, rewards: Mapping[str, float]) -> Trajectory:

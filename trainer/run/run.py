@@ -33,6 +33,7 @@ from crosswind.trainer.config.settings import SettingsError, TrainConfig
 from crosswind.trainer.learning import model
 from crosswind.trainer.learning.learner import Learner
 from crosswind.trainer.learning.lora import AdapterPolicy
+from crosswind.trainer.rewards.reward import resolve_reward
 from crosswind.trainer.rollouts.assembly import assemble_batch
 from crosswind.trainer.rollouts.batches import Sample
 from crosswind.trainer.rollouts.cursor import GroupCursor
@@ -84,6 +85,7 @@ class Run:
             self.labels,
             None if state.cursor is None else GroupCursor.from_json(state.cursor),
             alone=self.config.train_on == "sessions",
+            reward=resolve_reward(self.config.reward),
             poll_seconds=self.config.poll_seconds,
             group_deadline=self.config.group_deadline,
             say=self.progress.note,

@@ -79,7 +79,7 @@ def test_single_settings_are_changed_by_their_dotted_names() -> None:
             {"optimiser.data_reuse": 3},
             "optimiser.data_reuse: 3 can't be used: input should be less than",
         ),
-        ("demo", {"curriculum.gap.rho_cap": 0.9}, "curriculum.gap.rho_cap: 0.9 can't be used"),
+        ("demo", {"curriculum.gap.rho_cap": 1.5}, "curriculum.gap.rho_cap: 1.5 can't be used"),
         ("demo", {"preset": "gspo"}, "preset: there is no such setting"),
         ("demo", {"steps": "many"}, "steps: 'many' can't be used: input should be a valid integer"),
         ("demo", {"steps.x": 1}, "steps.x: there is no such setting; did you mean 'steps'?"),

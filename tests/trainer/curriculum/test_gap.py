@@ -13,14 +13,8 @@ from hypothesis import strategies as st
 from crosswind.gateway.trajectory.record import Arm
 from crosswind.injectors.engine.curriculum import Curriculum, assign
 from crosswind.trainer.config.settings import CurriculumSettings, GapSettings, configure
-from crosswind.trainer.curriculum.gap import (
-    GapState,
-    TypeWindow,
-    Window,
-    advance,
-    begin,
-    curriculum,
-)
+from crosswind.trainer.curriculum.gap import GapState, advance, begin, curriculum
+from crosswind.trainer.curriculum.windows import TypeWindow, Window
 from crosswind.trainer.rollouts.groups import Group
 
 TYPES = ("tool.timeout", "user.typos")
