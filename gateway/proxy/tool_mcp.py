@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import weakref
+from collections.abc import MutableMapping
 from dataclasses import dataclass, field
 
 from crosswind.gateway.clock import now_us
@@ -38,6 +40,8 @@ class McpOverHttp(ToolProtocol):
 
     _waiting: dict[tuple[int, object], asyncio.Future[None]] = field(default_factory=dict)
     """By link and call: waits that a client's cancellation ends."""
+    _streams: MutableMapping[McpLink, dict[_Relay, None]] = field(default_factory=weakref.WeakKeyDictionary)
+    """Streams on which a client can be told that noise has changed the list of tools."""
 
     async def exchange(self, request: ToolRequest) -> int:
         link = request.legs.link(request.tools, request.server)
@@ -50,7 +54,7 @@ class McpOverHttp(ToolProtocol):
         request.http.cancel_when_gone()
         answer = await request.send(request.stream_body(), {})
         try:
-            await _Relay(request, link, scope, answer, bool(session)).run()
+            await self._relay(link, _Relay(request, link, scope, answer, bool(session)))
             if request.http.method == "DELETE" and session and answer.status < 300:
                 link.close(now_us(), scope=scope)
         finally:
@@ -76,8 +80,9 @@ class McpOverHttp(ToolProtocol):
                     return status
             answer = await self._send(request, link, body, decision)
             try:
-                relay = _Relay(request, link, scope, answer, http.header(b"mcp-session-id") is not None)
-                await relay.run()
+                session = http.header(b"mcp-session-id") is not None
+                relay = _Relay(request, link, scope, answer, session, learns=link.tells and _opens(body.body))
+                await self._relay(link, relay)
                 resumes = relay.resumes
                 outcome = Outcome.UNANSWERED if answer.status < 400 else Outcome.TOOL_ERROR
                 return answer.status
@@ -90,9 +95,26 @@ class McpOverHttp(ToolProtocol):
             if concerns and not resumes:
                 link.abandon(body.body, outcome, now_us(), scope=scope)
 
+    async def _relay(self, link: McpLink, relay: _Relay) -> None:
+        """Relay an answer, and tell all clients of the link what became due by it."""
+        streams = self._streams.setdefault(link, {})
+        if link.tells and relay.answer.streams:
+            streams[relay] = None
+        try:
+            await relay.run()
+        finally:
+            streams.pop(relay, None)
+        await self._tell(link)
+
+    async def _tell(self, link: McpLink) -> None:
+        """Send the notifications that are due to clients whose streams are open."""
+        for relay in list(self._streams.get(link, ())):
+            await relay.tell()
+
     async def _answer_here(self, request: ToolRequest, link: McpLink, decision: Decision) -> int | None:
         """Wait, and answer in the server's place where noise does; gives the status then."""
         http = request.http
+        await self._tell(link)
         if decision.wait_s and not await self._wait(link, decision):
             await http.start(200, _EVENTS)
             await http.end()
@@ -128,7 +150,7 @@ class McpOverHttp(ToolProtocol):
         sent, changes = body.to_send(decision.body if decision.act is Act.REPLACE else body.body)
         if decision.name is not None and request.http.header(_NAME) is not None:
             changes[_NAME] = mirror(decision.name)
-        if link.waits and request.session.plan.rules:
+        if (link.waits or (link.tells and _opens(body.body))) and request.session.plan.rules:
             changes[b"accept-encoding"] = b"identity"
         if decision.copy:
             await self._send_copy(request, decision.copy, changes)
@@ -145,7 +167,7 @@ class McpOverHttp(ToolProtocol):
             answer.close()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Relay:
     """Relays one answer."""
 
@@ -155,8 +177,12 @@ class _Relay:
     answer: UpstreamResponse
     session: bool
     """MCP has a session, in which a client may resume a stream."""
+    learns: bool = False
+    """It is the server's answer to `initialize`."""
     _numbered: bool = False
     """An event had an id."""
+    _open: bool = False
+    """Events of ours may go between the server's."""
 
     @property
     def resumes(self) -> bool:
@@ -165,7 +191,9 @@ class _Relay:
 
     async def run(self) -> None:
         answer, http = self.answer, self.request.http
-        readable = self.link.waits and answer.encoding in _PLAIN_ENCODINGS
+        plain = answer.encoding in _PLAIN_ENCODINGS
+        told = answer.streams and self.link.tells_on(self.scope)
+        readable = plain and (self.link.waits or self.learns or told or self._may_bring_results)
         try:
             if answer.streams and readable:
                 await self._relay_events()
@@ -176,6 +204,18 @@ class _Relay:
                 await self._relay_rest()
         except _Cut:
             pass
+
+    @property
+    def _may_bring_results(self) -> bool:
+        """Whether it is a stream of the server's own messages, which may bring the results of tasks."""
+        noisy = bool(self.request.session.plan.rules)
+        return noisy and self.answer.streams and self.request.http.method == "GET"
+
+    async def tell(self) -> None:
+        """Send the notifications of ours that are due on this stream."""
+        if self._open and self.link.tells_on(self.scope):
+            for message in self.link.take_notifications(scope=self.scope):
+                await self.request.http.chunk(b"event: message\ndata: %b\n\n" % message)
 
     async def _relay_rest(self) -> None:
         async for chunk in self.answer.chunks():
@@ -205,9 +245,13 @@ class _Relay:
         headers = [one for one in drop_hop_by_hop(answer.headers) if one[0].lower() != b"content-length"]
         await http.start(answer.status, headers)
         splitter = EventSplitter(self.request.settings.limits.event)
-        async for chunk in answer.chunks():
-            for event in splitter.feed(chunk):
-                await self._relay_event(event)
+        self._open = True
+        try:
+            async for chunk in answer.chunks():
+                for event in splitter.feed(chunk):
+                    await self._relay_event(event)
+        finally:
+            self._open = False
         if (rest := splitter.rest()) is not None:
             await self._relay_event(rest)
         await http.end()
@@ -216,6 +260,7 @@ class _Relay:
         http = self.request.http
         self._numbered |= event.raw.startswith(b"id:") or b"\nid:" in event.raw
         decision = await self._decide(event.data) if event.data else PASS
+        await self.tell()
         if decision.act is Act.PASS:
             await http.chunk(event.raw)
         elif decision.act in (Act.REPLACE, Act.ANSWER):
@@ -227,6 +272,8 @@ class _Relay:
 
     async def _decide(self, raw: bytes) -> Decision:
         """What becomes of a message of the server. It is on record before the client gets it."""
+        if self.learns and (session := self.answer.header("mcp-session-id")):
+            self.link.learn(raw, scope=session)
         if not self.link.waits:
             return PASS
         self.request.allow_noise()
@@ -236,6 +283,10 @@ class _Relay:
         if decision.wait_s:
             await asyncio.sleep(decision.wait_s)
         return decision
+
+
+def _opens(body: bytes) -> bool:
+    return b'"initialize"' in body
 
 
 def mirror(value: str) -> bytes:

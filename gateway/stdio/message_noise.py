@@ -72,6 +72,12 @@ class LinkNoise:
             _complain(error)
             return None
 
+    def learn(self, line: bytes) -> None:
+        self._link.learn(line)
+
+    def notifications(self) -> list[bytes]:
+        return [] if self._dry else [message + b"\n" for message in self._link.take_notifications()]
+
     def close(self) -> None:
         self._link.close(now_us())
         self._record(self._events())

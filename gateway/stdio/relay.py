@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from crosswind.gateway.stdio.pipes import Sink, has_lost_reader, read_lines
 from crosswind.gateway.stdio.server_process import GRACE_S, ServerProcess
-from crosswind.gateway.tools.gate import may_cancel, may_concern_client
+from crosswind.gateway.tools.gate import may_cancel, may_concern_client, may_declare
 
 if TYPE_CHECKING:
     from crosswind.gateway.tools.decision import Decision
@@ -40,6 +40,12 @@ class MessageNoise(Protocol):
     def cancel(self, line: bytes) -> object:
         """The key of the call that the client gives up."""
 
+    def learn(self, line: bytes) -> None:
+        """The server's answer to `initialize`."""
+
+    def notifications(self) -> list[bytes]:
+        """Lines of ours that are due to the client."""
+
     def close(self) -> None:
         """The link has ended."""
 
@@ -61,6 +67,8 @@ class Relay:
         self._numbered = 0
         self._delivering = False
         """Whether a message of the server is on its way to the client."""
+        self._declaration: bytes | None = None
+        """The server's answer to `initialize`, until the noise has learned it."""
 
     def run(self) -> int:
         """Relay until the server has ended. Gives its exit status; that of a signal is negative.
@@ -111,8 +119,14 @@ class Relay:
                 if self._noise is None:
                     return
                 with self._deciding:
+                    if self._declaration is not None:
+                        self._noise.learn(self._declaration)
+                        self._declaration = None
                     decision = self._noise.from_client(line)
+                    told = self._noise.notifications()
                 self._schedule(decision, partial(self._answer_client, decision, line))
+                for one in told:
+                    self._client.write(one)
                 continue
             if may_cancel(line) and self._noise is not None:
                 with self._deciding:
@@ -127,12 +141,17 @@ class Relay:
         for line in read_lines(self._server.stdout):
             self._delivering = True
             noise = self._noise
+            if self._load is not None and may_declare(line):
+                self._declaration = line
             if noise is None or not noise.waits:
                 self._client.write(line)
             else:
                 with self._deciding:
                     decision = noise.from_server(line)
+                    told = noise.notifications()
                 self._schedule(decision, partial(self._deliver, decision, line))
+                for one in told:
+                    self._client.write(one)
             self._delivering = False
             if self._client.gone.is_set():
                 self._server.end()

@@ -24,6 +24,9 @@ Wait for `decision.wait_s` first, without holding other messages back. Then do w
   sent. A link that others share (stdio) sends `decision.body`, a JSON-RPC error, to the client instead.
 - DROP: send nothing.
 - `decision.copy`: send these bytes to the server, too; `from_server` drops the answer.
+- After each message: `link.take_notifications()`, which are due to the client: noise has changed the list of
+  tools in the middle of the session. `link.learn(raw)` is told the server's answer to `initialize`
+  (`gate.may_declare`), which says whether its clients may be told.
 - `decision.name`: the tool's true name, where the message was changed to it: the header `Mcp-Name` must say
   so.
 

@@ -40,24 +40,29 @@ def perturb_tools(
     turn: int = 0,
     texts: Texts | None = None,
     elsewhere: frozenset[str] = frozenset(),
+    again: bool = False,
 ) -> ShownTools:
     """The tools as the policy is shown them.
 
     `known` is what the branch was shown for this list, else what it was shown last: a list with the same
     anchor comes out as it was, and of another one the tools that are known. With `allow_new` False new tools
     are shown clean, now and later. `turn` counts requests from 0, for schedules; `texts` are a model's, for
-    operators that may have one write. Nothing new is decided on the tools named in `elsewhere`. Pure.
+    operators that may have one write. Nothing new is decided on the tools named in `elsewhere`. `again`:
+    rules that have not acted on a known tool may do so now, for a client that is told that its list has
+    changed. Pure.
     """
     if not tools or not (Site.TOOL_SCHEMA in plan.rules_by_site or (known and known.decisions)):
         return ShownTools.clean(tools)
     tools = ToolList.of(tools)
     plain = constraints.choices == 1 and not constraints.forced
-    if known and known.anchor == tools.anchor and plain and not known.partial and _fits(known, constraints):
+    same = known is not None and known.anchor == tools.anchor and not again
+    if same and known and plain and not known.partial and _fits(known, constraints):
         return replace(known, injections=()) if known.injections else known
     if any(tool_guard.too_deep(tool.parameters) for tool in tools):
         return ShownTools.clean(tools)  # Nobody could write it down.
     rules = list(plan.rules_by_site.get(Site.TOOL_SCHEMA, NO_RULES).values()) if allow_new else []
-    walk = _Walk(plan, rules, tools, constraints, known or ShownTools.clean(()), turn, texts, elsewhere)
+    before = known or ShownTools.clean(())
+    walk = _Walk(plan, rules, tools, constraints, before, turn, texts, elsewhere, again)
     shown = build_shown_tools(walk.perturb(), constraints)
     return replace(
         shown,
@@ -94,6 +99,7 @@ class _Walk:
     turn: int
     texts: Texts | None
     elsewhere: frozenset[str]
+    again: bool = False
     decisions: list[Decision] = field(init=False)
     injections: list[Injection] = field(default_factory=list)
     _counters: dict[str, _Counter] = field(init=False)
@@ -127,7 +133,10 @@ class _Walk:
             for active in self.rules:
                 if is_tool_in_scope(active.rule, row.declared):
                     known = anchor in decided
-                    done = before.get(anchor, ()) if known else self._decide(active, row, anchor, ordinal)
+                    done: Sequence[Decision] = before.get(anchor, ()) if known else ()
+                    acted = any(one.rule == active.rule.name for one in done)
+                    if not known or (self.again and not acted):
+                        done = self._decide(active, row, anchor, ordinal)
                     self._count(active.rule, done)
         return rows
 

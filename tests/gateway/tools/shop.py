@@ -8,8 +8,10 @@ import gzip
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from mcp.server import NotificationOptions
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel
@@ -87,6 +89,15 @@ def make_mcp(shop: Shop) -> MCPServer:
     return server
 
 
+def make_telling_mcp(shop: Shop) -> MCPServer:
+    """The same server, which declares in the handshake that it tells when its list of tools changes."""
+    server = make_mcp(shop)
+    lowlevel: Any = server._lowlevel_server
+    options = NotificationOptions(tools_changed=True)
+    lowlevel.create_initialization_options = partial(lowlevel.create_initialization_options, options)
+    return server
+
+
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
@@ -114,7 +125,7 @@ def watched(shop: Shop, app: App) -> App:
 async def mcp_shop(**options: Any) -> AsyncIterator[Shop]:
     """The shop as an MCP server; its `url` is the endpoint's."""
     shop = Shop()
-    app = make_mcp(shop).streamable_http_app(**options)
+    app = make_telling_mcp(shop).streamable_http_app(**options)
     async with app.router.lifespan_context(app), run_server(make_server(watched(shop, app)), listen()) as url:
         shop.url = f"{url}/mcp"
         yield shop
