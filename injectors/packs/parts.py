@@ -68,6 +68,8 @@ class Part:
     may: frozenset[str] = frozenset()
     form: Form = Form.PHRASE
     english_general_only: bool = False
+    general_only: bool = False
+    """Whether its entries fit each domain alike, so that only the general packs have any."""
 
     @property
     def of_user(self) -> bool:
@@ -90,11 +92,12 @@ PARTS: dict[tuple[str, str], Part] = {
         Part("user.out_of_scope", "leave", 20),
         Part("user.redundant", "again", 20, may=_slots("sentence")),
         Part("user.redundant", "chat", 30),
-        Part("user.inconsistent", "same", 25, _slots("value rival"), _slots("thing")),
+        Part("user.inconsistent", "same", 40, _slots("value rival"), general_only=True),
         Part("user.inconsistent", "claim", 15, _slots("rival"), _slots("thing")),
         Part("user.inconsistent", "settle", 15, _slots("value"), _slots("thing rival")),
         Part("user.inconsistent", "doubt", 10, _slots("value rival"), _slots("thing")),
-        Part("user.ambiguous", "vague", 30, may=_slots("thing coarse")),
+        Part("user.ambiguous", "vague", 56, may=_slots("thing coarse"), general_only=True),
+        Part("user.ambiguous", "offer", 24, general_only=True),
         Part("user.ambiguous", "reveal", 20, _slots("value"), _slots("thing")),
         Part("user.paraphrase", "frame", 20, _slots("request")),
         Part("tool.misleading", "remark", 40, may=_slots("option chosen tool")),
@@ -130,12 +133,17 @@ WANTED_DOMAINS: dict[Language, tuple[Domain, ...]] = {
 
 FOREIGN_SHARE = 0.6
 """How many entries other languages want, as a share of the English count: about 30 for each operator."""
+FOREIGN_GENERAL_SHARE = 0.3
+"""The same for parts that only the general packs have: in English they serve twelve domains."""
 
 
 def wanted(part: Part, language: Language, domain: Domain) -> int:
     """How many entries of a part a complete pack has."""
     if domain not in WANTED_DOMAINS[language]:
         return 0
+    if part.general_only and domain is not Domain.GENERAL:
+        return 0
     if part.english_general_only:
         return part.wanted if (language, domain) == (Language.EN, Domain.GENERAL) else 0
-    return part.wanted if language is Language.EN else round(part.wanted * FOREIGN_SHARE)
+    share = FOREIGN_GENERAL_SHARE if part.general_only else FOREIGN_SHARE
+    return part.wanted if language is Language.EN else round(part.wanted * share)

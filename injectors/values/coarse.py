@@ -35,15 +35,15 @@ _PARTS_OF_MONTH: Mapping[Language, tuple[tuple[str, ...], ...]] = {
 _PARTS_OF_DAY: Mapping[Language, tuple[tuple[int, tuple[str, ...]], ...]] = {
     Language.EN: (
         (5, ("the middle of the night",)),
-        (9, ("early morning",)),
-        (11, ("mid-morning",)),
-        (12, ("late morning", "midday")),
-        (13, ("midday",)),
-        (14, ("midday", "early afternoon")),
-        (16, ("mid-afternoon",)),
-        (18, ("late afternoon",)),
-        (21, ("early evening",)),
-        (24, ("late evening",)),
+        (9, ("the early morning",)),
+        (11, ("the morning",)),
+        (12, ("the late morning", "the morning")),
+        (13, ("the middle of the day",)),
+        (15, ("the early afternoon", "the afternoon")),
+        (17, ("the afternoon", "the late afternoon")),
+        (18, ("the late afternoon",)),
+        (21, ("the evening", "the early evening")),
+        (24, ("the late evening",)),
     ),
     Language.DE: ((8, ("früh am Morgen",)), (12, ("vormittags",)), (18, ("nachmittags",)), (24, ("abends",))),
     Language.ES: ((6, ("la madrugada",)), (13, ("la mañana",)), (20, ("la tarde",)), (24, ("la noche",))),
@@ -83,12 +83,41 @@ def list_coarse_forms(mention: Mention, language: Language) -> tuple[str, ...]:
 def _list_dates(text: str, language: Language) -> Iterator[str]:
     named = _find_day(text)
     if named is None:
+        if language is Language.EN:
+            yield from _NEAR_DAYS.get(text.lower(), ())
         return
     number, day = named
     if 1 <= number <= 12 and 1 <= day <= 31:
         names = MONTHS.get(language)
         month = names[number - 1] if names else f"{number}月"
         yield from (form.format(month) for form in _PARTS_OF_MONTH[language][min((day - 1) // 10, 2)])
+
+
+def is_whole(form: str) -> bool:
+    """Whether the form needs neither a preposition nor a hedge: `towards the end of the week`."""
+    return form in _WHOLE
+
+
+_WEEK = {
+    "monday": "early in {}",
+    "tuesday": "early in {}",
+    "wednesday": "around the middle of {}",
+    "thursday": "towards the end of {}",
+    "friday": "towards the end of {}",
+    "saturday": "at the end of {}",
+    "sunday": "at the end of {}",
+}
+_NEAR_DAYS: Mapping[str, tuple[str, ...]] = {
+    **{day: (form.format("the week"),) for day, form in _WEEK.items()},
+    **{
+        f"next {day}": ("sometime next week", form.format("next week").replace("early in", "early"))
+        for day, form in _WEEK.items()
+    },
+    "tomorrow": ("in the next day or two", "sometime in the next couple of days"),
+    "next week": ("in the next week or two", "in the next couple of weeks"),
+}
+"""What English says less exactly for a day told from today."""
+_WHOLE = frozenset(form for forms in _NEAR_DAYS.values() for form in forms)
 
 
 def _find_day(text: str) -> tuple[int, int] | None:
@@ -172,11 +201,30 @@ def _bounds(value: int) -> Iterator[tuple[int, int]]:
 
 
 def _english(value: int) -> Iterator[str]:
-    for low, high in _bounds(value):
-        yield _span(low, high, Language.EN, " or " if value < 10 else " to ", "{} {} {}")
+    """`two or three`, `forty or fifty`, `one or two hundred`."""
+    for size, word in ((1_000_000, "million"), (1_000, "thousand"), (100, "hundred"), (1, "")):
+        if value >= size:
+            yield from (f"{pair} {word}".rstrip() for pair in _pairs(value / size))
+            break
     for size, word in ((100, "hundred"), (1000, "thousand")):
         if 3 * size <= value < 9 * size:
             yield f"a few {word}"
+
+
+def _pairs(count: float) -> Iterator[str]:
+    """Two numbers in words, next to each other: one on either side of the count, or the count and one."""
+    step = 1 if count < _LAST_SMALL else 5 if count < 20 else 10
+    low = int(count // step) * step
+    if low >= 100 or count <= 1:
+        return
+    if low == count and low > step:
+        yield f"{spell(low - step, Language.EN)} or {spell(low, Language.EN)}"
+    if low != _LAST_SMALL:
+        yield f"{spell(low, Language.EN)} or {spell(low + step, Language.EN)}"
+
+
+_LAST_SMALL = 12
+"""The last number that is told beside its neighbour; behind it come fifteen and twenty."""
 
 
 def _german(value: int) -> Iterator[str]:

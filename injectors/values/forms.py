@@ -23,7 +23,7 @@ _NUMBER_WORDS = any_of(list_numerals())
 _MONTH = any_of(name.lower() for names in MONTHS.values() for name in names)
 _MONTH = rf"(?:{_MONTH}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
 _MONTH_NAMES = any_of(name.lower() for name in MONTHS["en"])
-_NTH = r"\d{1,2}(?:st|nd|rd|th|er|º|\.)?"
+_NTH = r"\d{1,2}(?:st|nd|rd|th|er|º|\.)?(?!\d)"
 _DAYS_IN_WORDS = any_of(
     {day.lower() for table in (WEEKDAYS, NEAR_DAYS) for days in table.values() for day in days}
 )

@@ -54,12 +54,17 @@ def draw_known_rival(
     words = frozenset((mention.thing or "").split())
     known: Sequence[str] = ()
     cities = CITIES[language]
-    if mention.type is ValueType.PLACE and (not words.isdisjoint(_OF_CITIES) or mention.text in cities):
+    group = next((group for group in (COUNTRIES, *GROUPS) if mention.text in group), ())
+    if re.search(r"\d", mention.text) is not None:
+        return None  # An address: no city is one of its kind.
+    if group and mention.text not in cities:
+        known = group
+    elif mention.type is ValueType.PLACE and (not words.isdisjoint(_OF_CITIES) or mention.text in cities):
         known = cities
-    elif mention.type is ValueType.PLACE and (mention.text in COUNTRIES or "country" in words):
+    elif mention.type is ValueType.PLACE and "country" in words:
         known = COUNTRIES
-    elif mention.type in (ValueType.NAME, ValueType.PLACE):
-        known = next((group for group in (GIVEN_NAMES, *GROUPS) if mention.text in group), ())
+    elif mention.type in (ValueType.NAME, ValueType.PLACE) and mention.text in GIVEN_NAMES:
+        known = GIVEN_NAMES
     return draw_rival(mention, rng, known, taken) if known else None
 
 
@@ -111,6 +116,7 @@ def _draw_dates(text: str, rng: SeededRandom) -> Iterator[str]:
             day = int(at[0]) + _draw_step(rng, _LONGEST_STEP)
             if 0 < day < 29:
                 rest = re.sub(r"^(?:st|nd|rd|th)\b", _ordinal(day), text[at.end() :])
+                rest = rest.removeprefix("er")  # French has an ordinal for the first only.
                 yield f"{text[: at.start()]}{day:0{len(at[0]) if at[0][0] == '0' else 1}d}{rest}"
 
 
@@ -163,6 +169,8 @@ def _scale(text: str, rng: SeededRandom) -> str:
     whole = _CENTS.sub("", found[0])
     digits = re.sub(r"\D", "", whole)
     value, unit = int(digits), 10 ** (len(digits) - len(digits.rstrip("0")))
+    if unit == 1 and value % 5 == 0:
+        unit = 5
     if value == 0 or (whole != found[0] and value < 100):
         return f"{text[: found.start()]}{_shift_decimal(found[0], rng)}{text[found.end() :]}"
     share = (0.2 + 0.3 * rng.uniform()) * (1 if rng.chance(0.5) else -1)
@@ -177,7 +185,7 @@ def _scale(text: str, rng: SeededRandom) -> str:
 def _shift_decimal(number: str, rng: SeededRandom) -> str:
     """A small number with decimals a fifth to a half higher or lower, with as many decimals."""
     mark = "," if "," in number else "."
-    if mark not in number:
+    if number.count(mark) != 1:
         return number
     decimals = len(number) - number.rindex(mark) - 1
     share = (0.2 + 0.3 * rng.uniform()) * (1 if rng.chance(0.5) else -1)

@@ -60,6 +60,10 @@ _WRITTEN: dict[tuple[str, str], str] = {
     ("user.ambiguous", "vague"): (
         "Vague noun phrases that stand in the place of an exact value. `fits` names the types of value."
     ),
+    ("user.ambiguous", "offer"): (
+        "What a user says behind a request in which something was left open: an offer to tell more, or that "
+        "it is vague. It fits any request."
+    ),
     ("user.ambiguous", "reveal"): "Answers of a user who is asked for a value and gives it: {value}.",
     ("user.paraphrase", "frame"): (
         "Frames that ask for {request}, a request in the form of an infinitive (Japanese: plain form; "

@@ -88,10 +88,13 @@ def test_an_entry_is_drawn_only_where_its_slots_can_be_filled_and_its_type_fits(
     plain = draw_all(setting(), "user.inconsistent", "same", slots=slots, type=ValueType.DATE)
     assert plain and all("VALUE" in one.text and "RIVAL" in one.text for one in plain)
     assert not any("{" in one.text for one in plain)
-    more = draw_all(
-        setting(), "user.inconsistent", "same", slots={**slots, "thing": "date"}, type=ValueType.DATE
-    )
-    assert {one.entry for one in plain} < {one.entry for one in more}
+    claims = [
+        draw_all(
+            setting(), "user.inconsistent", "claim", slots={"rival": "RIVAL", **more}, type=ValueType.DATE
+        )
+        for more in ({}, {"thing": "date"})
+    ]
+    assert {one.entry for one in claims[0]} < {one.entry for one in claims[1]}
     emails = draw_all(setting(), "user.inconsistent", "same", slots=slots, type=ValueType.EMAIL)
     assert {one.entry for one in emails} != {one.entry for one in plain}
 

@@ -7,25 +7,28 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from crosswind.injectors.conversation import Site, ToolList
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting
+from crosswind.injectors.operators.user.values.contradictions import join_sentence
 from crosswind.injectors.operators.user.values.spoken_values import find_spoken, was_said
 from crosswind.injectors.operators.user.values.things import draw_thing
 from crosswind.injectors.operators.user.values.vague_english import find_container
 from crosswind.injectors.operators.user.values.vague_languages import find_place
 from crosswind.injectors.operators.user.values.vague_place import Place
-from crosswind.injectors.packs.draw import Setting, draw_phrase
+from crosswind.injectors.packs.draw import Phrase, Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
+from crosswind.injectors.targets import Draw, Effect, Half, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import apply_edits, drop_overlaps, make_edit
 from crosswind.injectors.text.entities import UNSPACED
 from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
-from crosswind.injectors.text.quotations import find_literals, find_plain_names
+from crosswind.injectors.text.quotations import find_literals, find_open_end, find_plain_names
 from crosswind.injectors.text.sentences import is_prose
-from crosswind.injectors.values.coarse import list_coarse_forms
+from crosswind.injectors.values.coarse import is_whole, list_coarse_forms
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType, list_parameters
 from crosswind.injectors.wording import written_form
@@ -33,30 +36,35 @@ from crosswind.injectors.wording import written_form
 LEAST_WORDS = 5
 """Words that a later message has beside its values, where it isn't an answer: no answer is vague."""
 
+NAME = "user.ambiguous"
 NOBODY = "nobody could be asked for what the user would leave open"
 _ONE_OF_ITS_KIND = (ValueType.ID, ValueType.EMAIL, ValueType.FILE)
 _LEFT_OUT = 0.3
 """How often a value that can be left out with its preposition is."""
 _BARE = 0.4
 """How often a coarse form stands by itself."""
+_OFFERED = {True: 0.6, False: 0.35}
+"""How often the user offers to tell more, where a value is withheld and where it has a coarse form."""
 
 
 @operator(
-    "user.ambiguous",
+    NAME,
     site=Site.USER_TEXT,
     recovery=Recovery.ASK_USER,
     aliases=("ambiguity",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Ambiguous Instructions)",
     effect=Effect.ADDS,
-    version=2,
+    version=3,
 )
 class Ambiguous:
     """Values that fill the tools' parameters are told less exactly (`mid-November`) or not at all.
 
     Severity: the share of the message's values that become vague, on average. One of them at most is
-    withheld; the others keep a coarse form, which says what to ask for. The user gives each when asked:
-    nothing is vague that this user has said before, nor an answer of a few words, so that each value is asked
-    for once. Quotations and what is to be passed on stay. Where no user can answer, nothing happens.
+    withheld, in words that say so; the others keep a coarse form, which says what to ask for. Only a whole
+    phrase gives way, with its preposition or its noun, and often the user offers to tell more. The user
+    gives each when asked: nothing is vague that this user has said before, nor an answer of a few words, so
+    that each value is asked for once. Quotations and what is to be passed on stay. Where no user can
+    answer, nothing happens.
     """
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -102,6 +110,9 @@ def _find_places(text: str, spoken: list[Mention], language: Language) -> Iterat
         if times[one.text.lower()] > 1 or (one.type in _ONE_OF_ITS_KIND and kinds[one.type] > 1):
             continue
         if (place := find_place(text, one, language)) is not None:
+            if place.value is not None:
+                start, end = place.value
+                one = msgspec.structs.replace(one, start=start, end=end, text=text[start:end])  # noqa: PLW2901
             yield one, place
 
 
@@ -128,8 +139,12 @@ def _draw_edits(
     coarse: list[str] = []
     phrases: list[str] = []
     vague: list[Mention] = []
+    offer = _draw_offer(target, rng, setting)
+    says_so = False
     for one, place in rng.shuffled(found):
-        made = _draw_edit(target, rng, setting, one, place, phrases, outright=not withheld)
+        made = _draw_edit(
+            target, rng, setting, one, place, phrases, outright=not withheld, drops=offer is not None
+        )
         if made is None or drop_overlaps([*edits, made[0]]) != sorted(
             [*edits, made[0]], key=lambda one: one["at"]
         ):
@@ -139,17 +154,30 @@ def _draw_edits(
         (withheld if form is None else coarse).append(one.text)
         vague.append(one)
         phrases += [phrase] if phrase else []
+        says_so = says_so or (form is None and not phrase)
         if len(edits) == most:
             break
     if not edits:
         return None
+    edits = drop_overlaps(edits)
+    if offer is not None and (rng.chance(_OFFERED[bool(withheld)]) or says_so):
+        end = apply_edits(target.text, edits)
+        edits.append(make_edit(len(target.text), "", join_sentence(end, offer.text, setting.language)))
+        phrases.append(offer.entry)
     return {
-        "edits": drop_overlaps(edits),
+        "edits": edits,
         "withheld": withheld,
         "coarse": coarse,
         "phrases": phrases,
         "reveal": _word_reveal(rng, setting, vague),
     }
+
+
+def _draw_offer(target: UserTarget, rng: SeededRandom, setting: Setting) -> Phrase | None:
+    """What the user says behind the message, who knows that something is left open."""
+    if find_open_end(target.own) is not None:
+        return None
+    return draw_phrase(rng, setting, NAME, "offer", used=target.branch.phrases)
 
 
 def _draw_edit(
@@ -161,27 +189,31 @@ def _draw_edit(
     used: list[str],
     *,
     outright: bool,
+    drops: bool,
 ) -> tuple[dict[str, Any], str, str | None] | None:
     """An edit that makes a value vague, the pack entry that words it, and the coarse form in it."""
     text, left_out, bare = target.text, rng.chance(_LEFT_OUT), rng.chance(_BARE)
     forms = list_coarse_forms(one, setting.language)
     form = rng.choice(forms) if forms else None
-    accept, drops = place.accept, outright and place.dropped is not None
-    if accept is not None and form is not None and bare and _stands_alone(one, setting.language):
+    accept, drops = place.accept, drops and outright and place.dropped is not None
+    stands = form is not None and accept is not None and _stands_alone(one, form, setting.language)
+    if stands and form is not None and (bare or is_whole(form)):
+        if accept is None or not accept(_BARE_FORM):
+            return None
         edit = _replace(text, place.start, place.end, place.join(form, form))
         return None if edit is None else (edit, "", form)
     if accept is not None and not (drops and left_out):
-        thing = draw_thing(one, rng) if setting.language is Language.EN else None
+        thing = place.thing or (draw_thing(one, rng) if setting.language is Language.EN else None)
         slots = {} if thing is None else {"thing": thing}
         if form is not None:
             slots["coarse"] = form
         phrase = draw_phrase(
             rng,
             setting,
-            "user.ambiguous",
+            NAME,
             "vague",
             slots=slots,
-            type=one.type,
+            type=place.type or one.type,
             used={*target.branch.phrases, *used},
             accept=lambda entry: accept(entry) and (outright or _is_coarse(entry)),
         )
@@ -196,7 +228,11 @@ def _draw_edit(
     return None
 
 
-def _stands_alone(one: Mention, language: Language) -> bool:
+_BARE_FORM = Entry(id="", operator=NAME, part="vague", half=Half.TRAIN, text="{coarse}")
+"""A coarse form by itself, as an entry would have it."""
+
+
+def _stands_alone(one: Mention, form: str, language: Language) -> bool:
     """Whether its coarse form needs no hedge."""
     if language in (Language.EN, Language.DE, Language.ZH):
         return True
@@ -229,12 +265,12 @@ def _word_reveal(rng: SeededRandom, setting: Setting, vague: list[Mention]) -> s
         slots = {"value": one.text}
         if one.thing and setting.language is Language.EN:
             slots["thing"] = one.thing
-        phrase = draw_phrase(rng, setting, "user.ambiguous", "reveal", slots=slots, type=one.type)
+        phrase = draw_phrase(rng, setting, NAME, "reveal", slots=slots, type=one.type)
         said.append(one.text if phrase is None else phrase.text)
     return "\n".join(said)
 
 
-@written_form("user.ambiguous")
+@written_form(NAME)
 class AmbiguousWording:
     """The rule chooses what is vague, so that the user can give it back. The model words it, and must leave
     every other entity where it is.

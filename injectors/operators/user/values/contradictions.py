@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -26,6 +26,7 @@ from crosswind.injectors.text.entities import find_whole
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.text.quotations import find_open_end
 from crosswind.injectors.text.sentences import split_sentences
+from crosswind.injectors.values.calendar import month_of
 from crosswind.injectors.values.mentions import Mention, find_mentions
 from crosswind.injectors.values.parameters import ValueType, type_of_name
 from crosswind.injectors.values.rivals import draw_known_rival, draw_rival
@@ -52,7 +53,6 @@ class Position(StrEnum):
     PLACE = "place"
     BEHIND = "behind"
     END = "end"
-    BEGINNING = "beginning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +68,15 @@ class Contradiction:
     told: str
     """The value as a phrase in its place says it, with an article or a measure word that goes with it."""
     told_rival: str
+    named: str
+    """The value as a sentence of its own names it, with what it counts: `two guests`."""
+    named_rival: str
     positions: tuple[Position, ...]
     leads: bool
     """Whether more that belongs to it stands behind the value: a phrase in its place ends in it."""
     text: str
     behind: int
     """The end of the value's sentence."""
-
-    @property
-    def both(self) -> tuple[tuple[str, str], ...]:
-        return ("value", self.value), ("rival", self.rival)
 
     def edit(self, position: Position, phrase: str, language: Language) -> dict[str, Any]:
         text = self.text
@@ -90,8 +89,6 @@ class Contradiction:
                 return make_edit(self.behind, "", join_sentence(text[: self.behind], phrase, language))
             case Position.END:
                 return make_edit(len(text), "", join_sentence(text, phrase, language))
-        space = "" if language in JOINED else " "
-        return make_edit(0, "", f"{phrase}{space}")
 
 
 def join_sentence(text: str, sentence: str, language: Language) -> str:
@@ -129,16 +126,16 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
             continue
         start, end, told, told_rival = _span(text, one, rival, setting.language)
         stop = sentences[bisect_right(starts, one.start) - 1][1]
-        positions = [Position.BEGINNING] if not splits(target.protected, 0) else []
+        positions = []
         if _may_stand_inside(text, one, start, end, rival, setting.language) and not _is_behind(one, spoken):
-            positions += [Position.PLACE] * 2
-        if closed:
+            positions += [Position.PLACE] * 3
+        named = _name_both(text, one, rival, setting.language)
+        if closed and named is not None:
             positions.append(Position.END)
             inside = any(other.start < stop <= other.end for other in spoken)
             if _SENTENCE_END.match(text, stop - 2) and not inside and not splits(target.protected, stop):
                 positions.append(Position.BEHIND)
-        if one.type is ValueType.DURATION and _ADJECTIVE.fullmatch(one.text):
-            positions = [place for place in positions if place is Position.PLACE]
+        value_named, rival_named = named or (one.text, rival)
         if positions:
             yield Contradiction(
                 one.text,
@@ -149,6 +146,8 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
                 end,
                 told,
                 told_rival,
+                value_named,
+                rival_named,
                 tuple(positions),
                 _leads(text, one, end, setting.language) or _is_before(one, spoken),
                 text,
@@ -183,12 +182,39 @@ def _span(text: str, one: Mention, rival: str, language: Language) -> tuple[int,
     if language in JOINED and one.type is ValueType.NUMBER and text[one.end : one.end + 1] in (*_COUNTERS,):
         counter = text[one.end]
         return one.start, one.end + 1, f"{one.text}{counter}", f"{rival}{counter}"
-    before = find_word_before(text, one.start)
-    if language is Language.ES and before in ("el", "la", "las", "los"):
-        start = one.start - len(before) - 1
-        article = text[start : one.start - 1]
-        return start, one.end, f"{article} {one.text}", f"{article} {rival}"
-    return one.start, one.end, one.text, rival
+    start, words = one.start, _CARRIED.get(language, frozenset())
+    if one.type in (*_MOMENTS, ValueType.PLACE) or language is Language.ES:
+        while (before := find_word_before(text, start)) in words:
+            start -= len(before) + 1
+    lead = text[start : one.start]
+    return start, one.end, f"{lead}{one.text}", f"{lead}{rival}"
+
+
+_CARRIED: Mapping[Language, frozenset[str]] = {
+    Language.EN: frozenset(("the",)),
+    Language.DE: frozenset("am dem den der im um".split()),
+    Language.ES: frozenset("a el la las los".split()),
+    Language.FR: frozenset("à le la".split()),
+}
+"""Words that belong to a value, and are said again with it: `the 3rd`, `a las 17:00`."""
+_PLURAL = re.compile(r" (?:[a-z]+s|people|percent)\b")
+
+
+def _name_both(text: str, one: Mention, rival: str, language: Language) -> tuple[str, str] | None:
+    """The value and its rival as a sentence of their own names them; None where they would say too little."""
+    if one.type is ValueType.NUMBER:
+        if language is Language.JA or language is Language.ZH:
+            counter = text[one.end : one.end + 1]
+            return (f"{one.text}{counter}", f"{rival}{counter}") if counter in (*_COUNTERS,) else None
+        noun = _PLURAL.match(text, one.end) if language is Language.EN else None
+        return (f"{one.text}{noun[0]}", f"{rival}{noun[0]}") if noun is not None else None
+    if one.type in (ValueType.OPTION, ValueType.WORD):
+        return None
+    if one.type is ValueType.DURATION and _ADJECTIVE.fullmatch(one.text):
+        return None
+    if language is Language.EN and one.type is ValueType.DATE and find_word_before(text, one.start) == "the":
+        return f"the {one.text}", f"the {rival}"
+    return name_value(one.text, one.type, language), name_value(rival, one.type, language)
 
 
 def _may_stand_inside(text: str, one: Mention, start: int, end: int, rival: str, language: Language) -> bool:
@@ -203,12 +229,12 @@ def _may_stand_inside(text: str, one: Mention, start: int, end: int, rival: str,
     if language is Language.AR:
         return not _ARABIC.match(text[start - 1 : start]) and not _ARABIC.match(text[end : end + 1])
     before = find_word_before(text, start)
-    named = one.type in (ValueType.OPTION, ValueType.PLACE, ValueType.NAME)
+    named = one.type in (ValueType.OPTION, ValueType.PLACE, ValueType.NAME) or month_of(one.text) is not None
     alone = one.type is ValueType.NUMBER and not qualifies(text, end)
     if language is Language.EN and (named or alone) and before and not is_small_word(before):
         return False  # What stands before may belong to it: an extra large one.
     if language is Language.EN and before in ("a", "an"):
-        return bool(_VOWEL.match(rival)) == (before == "an")
+        return bool(_VOWEL.match(rival)) == (before == "an") and not rival[:1].isdigit()
     return not (
         language is Language.FR and re.search(r"(?:\b[dlDL]|qu)['’]$", text[max(0, start - 4) : start])
     )

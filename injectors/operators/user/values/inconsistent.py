@@ -10,7 +10,6 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting
 from crosswind.injectors.operators.user.values.contradictions import (
-    JOINED,
     Contradiction,
     Position,
     find_contradictions,
@@ -40,7 +39,7 @@ _STOPS = ".!?…。！？؟"
     aliases=("conflict",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Inconsistent Instructions)",
     effect=Effect.ADDS,
-    version=2,
+    version=3,
 )
 @dataclass(frozen=True)
 class Inconsistent:
@@ -48,8 +47,8 @@ class Inconsistent:
     conversation) contradicts it, and the user says which one holds.
 
     Severity: the number of contradicted values is binomial with mean 3 x severity (3 trials), as far as the
-    message has values with rivals. The contradiction stands in the value's place, behind its sentence, or at
-    either end of the message. The user's own words are all kept.
+    message has values with rivals. The contradiction stands in the value's place, as a slip that is
+    corrected at once, behind its sentence, or at the message's end. The user's own words are all kept.
 
     With `settles: next_message`, and where the user can answer, one value is contradicted or put in doubt,
     and the user's next message settles it, whatever the schedule says; with `settles: later`, the next one
@@ -161,9 +160,9 @@ def _draw(
     """Draw a phrase for a position. In the value's place stands one without a final mark."""
     inside = position is Position.PLACE
     slots = {"value": one.told, "rival": one.told_rival}
-    if not inside and setting.language not in JOINED:
-        slots = {slot: name_value(value, one.type, setting.language) for slot, value in one.both}
-    if one.thing is not None and setting.language is Language.EN:
+    if not inside:
+        slots = {"value": one.named, "rival": one.named_rival}
+    if part != "same" and one.thing is not None and setting.language is Language.EN:
         slots["thing"] = one.thing
 
     def accept(entry: Entry) -> bool:

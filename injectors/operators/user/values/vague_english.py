@@ -1,4 +1,4 @@
-"""Where vague words fit in an English sentence in place of a value, and how they join it."""
+"""Where vague words fit in an English sentence in place of a value: a whole phrase gives way to another."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from crosswind.injectors.operators.user.values.things import PERSONS
 from crosswind.injectors.operators.user.values.vague_place import (
     Place,
-    accept_all,
     close_aside,
     ends_clause,
     find_next_word,
@@ -17,7 +16,7 @@ from crosswind.injectors.operators.user.values.vague_place import (
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.values.calendar import month_of
 from crosswind.injectors.values.coarse import read_count
-from crosswind.injectors.values.known_names import GIVEN_NAMES
+from crosswind.injectors.values.known_names import CITIES, COUNTRIES, GIVEN_NAMES, GROUPS
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
@@ -26,7 +25,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_DETERMINERS = _words("a an the this that these those my our your his her their its")
+_DETERMINERS = _words("a an the this that these those my our your his her their its any some each every no")
 _GO_ON = _words(
     """
     about after again all along also am an and any are as at be because been before both but by can
@@ -38,60 +37,49 @@ _GO_ON = _words(
     """
 )
 """Words behind which a value ends its phrase: what stands before them qualifies no noun."""
-_BOUND = _words(
-    """
-    a about am an and are as at based be been being born but by depend depending from i in is it live
-    lives living look looking not of on or stay staying than that the to was were with work working
-    """
-)
-"""Words that a preposition can't be taken away from."""
-_OBJECTS = _words("it me them him her us")
 _UNITS = _words(
     """
-    bar celsius cm cups days degrees dollars euros fahrenheit feet ft g gallons gb grams hours hp in
-    inches kg km kmh kph l lbs liters litres m mb meters metres mg miles minutes ml mm months mph ounces
-    oz percent points pounds psi seconds steps units watts weeks years
+    bar celsius cm cups degrees dollars euros fahrenheit feet ft g gallons gb grams hp inches kg km kmh
+    kph lbs liters litres meters metres miles mph ounces oz percent points pounds psi steps units watts
     """
 )
 """What is measured rather than counted."""
-_DROPPED: dict[ValueType, frozenset[str]] = {
-    ValueType.DATE: _words("on for by in"),
-    ValueType.TIME: _words("at by around"),
-    ValueType.PLACE: _words("in from near at"),
-    ValueType.MONEY: _words("under below"),
-    ValueType.DURATION: _words("for"),
-    ValueType.NAME: _words("by with from"),
-    ValueType.EMAIL: _words("to at"),
-}
-"""Prepositions that go with a value of that type where it isn't told."""
-_AFTER_NUMBER = _words(
+_LIMITS = _words("above at below beyond exceed least most over than to under up within between and")
+"""Words behind which a number is a limit, or one end of a range."""
+_FROM = _words("after before by for from since starting till until")
+_SERIES = _words("first last latest next past previous top")
+_NO_MOMENTS = _words("and between is of or the to was")
+_BEFORE_PLACE = _words("at for from in near to via")
+_BEFORE_OPTION = _words("as for in on to using with")
+_WISHES = _words("able going have how like love need trying want wish")
+"""Words behind which `to` stands before a verb."""
+_ID_NOUNS = _words(
     """
-    about above and are around as at be below by equals for from is least most of over set than to under
-    up was with between within every
+    account appointment booking card case claim contract customer delivery device employee flight friend
+    invoice item job meeting order package parcel patient payment policy product project reservation
+    room session shipment subscription task ticket transaction user vehicle
     """
 )
-_BEFORE_DATE = _words("by before after from until till since for to between and is be of was as")
-_BEFORE_TIME = _BEFORE_DATE | {"around", "about"}
-_BEFORE_PLACE = _words("a an and are as at from in is near or to was")
-_SERIES = _words("first last next past previous top")
-_ADVERBS = re.compile(r"(?:some ?time|somewhere|when|where|who)", re.IGNORECASE)
+_BUDGET = re.compile(
+    r"(?:\bfor )?\b(?:under|below|up to|at most|less than|no more than|not more than|cheaper than) $",
+    re.IGNORECASE,
+)
 _PART_OF_DAY = re.compile(r" (?:morning|afternoon|evening|night)\b")
-_COUNTED = re.compile(r" (?:[a-z]+ ){0,2}([a-z]+s)\b")
+_COUNTED = re.compile(r" (?:[a-z]+ ){0,2}(?:[a-z]+s|people)\b")
 _NUMBERED = re.compile(r"(?:page|step|room|gate|line|version|chapter|number|no|port|day|week|level|floor)$")
-_NUMBERED_THING = re.compile(r"\d{4,}")
-_ID_NOUN = _words("id ids number no code reference ref")
-_BEFORE_ID_NOUN = _words(
-    """
-    about book cancel check close confirm delete discharge find for from get in move my of on open
-    reopen return show to track update when where whether with
-    """
-)
-_VOWEL = re.compile(r"[aeiou](?!ne\b)", re.IGNORECASE)
+_REGION = re.compile(r"(?:, [A-Z][\w'-]*(?: [A-Z][\w'-]*){0,2})+(?![\w'-]| (?:and|or) [A-Z])")
+_NAME_GOES_ON = re.compile(r" (?:(?:of|and|&) )?[A-Z\d]")
 _IN_WORD = re.compile(r"[\w/_@#'’&-]")
-_BARE = frozenset(("the usual one", "the one I always pick"))
-"""Stand for a choice, not for a place or a person."""
+_ADVERB = re.compile(r"(?:some ?time|at some point|one day|some day|around|in the|early in|towards?)\b")
+_CITIES = frozenset(city for cities in CITIES.values() for city in cities)
+_NO_PLACES = frozenset(name for group in GROUPS for name in group)
+_PLACE_NOUNS = _words("airport city country destination hotel place restaurant state station town location")
+_MANY = ("some", "a bunch of")
 _MOST_FEW = 12
 """Numbers up to this are a few, or several."""
+_YEARS = range(1900, 2101)
+_LONG_NUMBER = 4
+"""Digits from which a number behind a noun is its id."""
 
 
 def qualifies(text: str, end: int) -> bool:
@@ -108,8 +96,9 @@ def is_small_word(word: str) -> bool:
 def find_container(text: str, start: int, end: int) -> Place | None:
     """The place of a name before `folder`, `file` or their like, which is enough without it."""
     plain = find_next_word(text, end)
-    owned = find_word_before(text, start) in _DETERMINERS - {"a", "an"}
-    return Place(start, end + 1, dropped="") if owned and plain.islower() and plain.isalpha() else None
+    owned = find_word_before(text, start) in ("the", "this", "that", "my", "our")
+    fits = plain in ("directory", "file", "folder", "repository", "table")
+    return Place(start, end + 1, dropped="") if owned and fits else None
 
 
 def find_place(text: str, one: Mention) -> Place | None:
@@ -119,220 +108,230 @@ def find_place(text: str, one: Mention) -> Place | None:
         end = part.end()
     if re.match(r"['’]s\b|[-/_@'’]\w|\w|%", text[end : end + 3]) or _IN_WORD.match(text[:start][-1:]):
         return None
-    before, after = find_word_before(text, start), find_next_word(text, end)
-    if qualifies(text, end):
-        if one.type is ValueType.NUMBER and before not in _DETERMINERS:
-            return _count(text, one, end, before, after)
-        return _qualify(text, one, end, before, after)
-    if before in ("the", "this"):
-        start -= len(before) + 1
-        before = find_word_before(text, start)
-    return None if before in _DETERMINERS else _stand_alone(text, one, start, end, before)
-
-
-def _count(text: str, one: Mention, end: int, before: str, after: str) -> Place | None:
-    """Of a number before what it counts or measures."""
-    if after in _UNITS:
-        return Place(one.start, end, _fits_measure)
-    if _COUNTED.match(text, end) is None or _NUMBERED.search(before):
-        return None
-    if before in _SERIES:
-        return Place(one.start, end, lambda entry: entry.text == "several")
-    few = (read_count(one.text) or _MOST_FEW + 1) <= _MOST_FEW
-    return Place(one.start, end, lambda entry: _fits_measure(entry) or (few and _is_count(entry)))
-
-
-def _qualify(text: str, one: Mention, end: int, before: str, after: str) -> Place | None:
-    """Of a value before a noun: it is left out."""
-    start = one.start
-    if one.type in (ValueType.ID, ValueType.FILE, ValueType.EMAIL):
-        return None
-    if before in ("a", "an"):
-        start -= len(before) + 1
-        article = "an" if _VOWEL.match(after) else "a"
-        return Place(start, end + 1, dropped=f"{article.title() if text[start].isupper() else article} ")
-    option = one.type is ValueType.OPTION
-    if option and before not in _DETERMINERS and after in (one.thing or "").split():
-        return Place(start, end + 1 + len(after), _fits_thing)
-    free = option and before and before not in _BOUND | {"for", "between", "per", "using"}
-    named = one.type in (ValueType.NAME, ValueType.PLACE) and before and before not in _BEFORE_PLACE
-    if before in _DETERMINERS - {"a", "an"} and after in (one.thing or "").split():
-        head = start - len(before) - 1
-        whole = Place(head, end + 1 + len(after), _fits_thing)
-        return whole.or_dropped(Place(start, end + 1, dropped=""))
-    return Place(start, end + 1, dropped="") if before in _DETERMINERS or free or named else None
-
-
-def _stand_alone(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
-    """Of a value that is a phrase by itself."""
     find = _FINDERS.get(one.type)
-    place = Place(start, end) if find is None else find(text, one, start, end, before)
-    if place is not None and place.accept is not None:
-        join = place.join
-        place = place.with_join(lambda phrase, coarse: close_aside(join(phrase, coarse), text, end))
-    dropped = _leave_out(text, one, start, end, before)
-    if dropped is None:
+    if one.type is ValueType.PLACE and _is_person(one):
+        find = _find_name
+    place = None if find is None else find(text, one, start, end, find_word_before(text, start))
+    if place is None or place.accept is None:
         return place
-    return dropped if place is None else place.or_dropped(dropped)
+    join, stop = place.join, place.end
+    return place.with_join(lambda phrase, coarse: close_aside(_agree(join(phrase, coarse)), text, stop))
 
 
-def _leave_out(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
-    """The place of a value with its preposition, where the sentence stands without them."""
-    if before not in _DROPPED.get(one.type, ()):
-        return None
-    head = start - len(before) - 1
-    ahead = find_word_before(text, head)
-    if one.type is ValueType.EMAIL and ahead not in _OBJECTS | {"that", "this"}:
-        return None
-    if ahead in _OBJECTS or (ahead and ahead not in _BOUND | _GO_ON):
-        return Place(head - 1, end, dropped="")
-    return None
+def _agree(phrase: str) -> str:
+    return re.sub(r"^a (?=[aeiou])", "an ", phrase)
 
 
 def _find_date(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
-    in_words = re.fullmatch(r"[^\W\d]+(?: [^\W\d]+){0,3}", one.text) is not None
-    if before == "in" or one.text.endswith(("month", "year", "quarter")) or month_of(one.text):
+    if qualifies(text, end) or one.text.endswith(("month", "year", "quarter")) or month_of(one.text):
         return None
+    if before == "the":
+        start -= len("the ")
+        before = find_word_before(text, start)
     if before == "on":
-        return Place(start - 3, end, accept_all, _join_date)
-    if before in _BEFORE_DATE:
-        return Place(start, end, lambda entry: not entry.text.startswith("some point"))
-    if in_words or before.endswith("ing"):
-        return Place(start, end, accept_all, _join_date)
-    return Place(start, end, lambda entry: entry.text.startswith("{coarse}")) if before.isalpha() else None
+        return Place(start - len("on "), end, join=_join_date)
+    if before in _FROM:
+        return Place(start, end, _fits_behind)
+    known = re.search(r"\d", one.text) is None or before.isalpha()
+    return Place(start, end, join=_join_date) if known and before not in _NO_MOMENTS | _DETERMINERS else None
+
+
+def _fits_behind(entry: Entry) -> bool:
+    """Whether it stands behind `from`, `since` or `for`."""
+    return re.match(r"sometime|around|the |my |\{coarse\}$", entry.text) is not None
 
 
 def _join_date(phrase: str, coarse: str | None) -> str:
-    if _ADVERBS.match(phrase):
+    if _ADVERB.match(phrase) and not phrase.startswith("in the first"):
         return phrase
-    if phrase.startswith("some point"):
-        return f"at {phrase}"
     return f"in {phrase}" if coarse and phrase.startswith(coarse) else f"on {phrase}"
 
 
-def _join_time(phrase: str, coarse: str | None) -> str:
-    if _ADVERBS.match(phrase):
-        return phrase
-    if coarse and phrase.startswith(coarse):
-        if phrase.startswith("mid-"):
-            return f"sometime {phrase}"
-        if phrase.startswith("midday"):
-            return f"around {phrase}"
-        return f"in {phrase}" if phrase.startswith("the ") else f"in the {phrase}"
-    return f"at {phrase}"
-
-
 def _find_time(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
+    if qualifies(text, end) or before in _NO_MOMENTS | _FROM | _DETERMINERS | {"around", "about"}:
+        return None
     if before == "at":
-        return Place(start - 3, end, accept_all, _join_time)
-    if before in _BEFORE_TIME:
-        return Place(start, end)
-    return Place(start, end, _fits_measure) if before.isalpha() else None
+        return Place(start - len("at "), end, join=_join_time)
+    return Place(start, end, join=_join_time) if before and not is_small_word(before) else None
+
+
+def _join_time(phrase: str, coarse: str | None) -> str:
+    if _ADVERB.match(phrase):
+        return phrase
+    return f"in {phrase}" if coarse and phrase.startswith(coarse) else f"at {phrase}"
 
 
 def _find_number(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
-    if _NUMBERED_THING.fullmatch(one.text) and before.isalpha() and not is_small_word(before):
+    value, after = read_count(one.text), find_next_word(text, end)
+    if value is not None and (value < 2 or value in _YEARS):
+        return None
+    if one.text.isdecimal() and len(one.text) >= _LONG_NUMBER and before in _ID_NOUNS:
         return _find_id(text, one, start, end, before)
-    if text.startswith(" of ", end):
-        return Place(start, end, _fits_measure)
-    if before in _AFTER_NUMBER:
-        return Place(start, end, lambda entry: not _is_count(entry))
-    named = before in (one.thing or "").split() or (before.isalpha() and not _NUMBERED.search(before))
-    return Place(start, end, _fits_measure) if named else None
+    if before in _SERIES and qualifies(text, end):
+        return Place(start, end, dropped="few")
+    limit = before in _LIMITS and not (before == "to" and after in _UNITS)
+    if not limit and (after in _UNITS or one.text.endswith("%")):
+        return Place(start, end, _has_coarse)
+    if not limit and _COUNTED.match(text, end) is not None and not _NUMBERED.search(before):
+        return _count(start, end, before, few=value is not None and value <= _MOST_FEW)
+    return None if limit or qualifies(text, end) else _find_named_number(text, one, start, end, before)
 
 
-def _find_id(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
-    """`order W1` becomes `the order`; `id W1` gives way as a whole."""
-    if before in _ID_NOUN:
-        start -= len(before) + 1
-        before = find_word_before(text, start)
-        return Place(start - len(before) - 1, end) if before in _DETERMINERS else Place(start, end)
-    if not before.isalpha() or before in _GO_ON or len(before) < 3:
-        return Place(start, end)
+def _count(start: int, end: int, before: str, *, few: bool) -> Place | None:
+    """Of a number before what it counts."""
+    if before in ("the", "my", "our"):
+        return Place(start, end + 1, dropped="")
+    if before in _DETERMINERS:
+        return None
+    return Place(
+        start, end, lambda entry: _has_coarse(entry) or (few and not _has_thing(entry)) or entry.text in _MANY
+    )
+
+
+def _find_named_number(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
+    """`a height of 10`, which can be less exact, and `height 10`, which gives way as a whole."""
+    named = frozenset((one.thing or "").split())
+    if before == "of" and find_word_before(text, start - len("of ")) in named:
+        return Place(start, end, _has_coarse)
     head = start - len(before) - 1
-    ahead = find_word_before(text, head)
-    if ahead in _DETERMINERS - {"a", "an"}:
-        return Place(start - 1, end, dropped="")
-    return Place(head, end, dropped=f"the {text[head : start - 1]}") if ahead in _BEFORE_ID_NOUN else None
+    if before in named and before.isalpha() and find_word_before(text, head) not in _DETERMINERS:
+        return Place(head, end, _has_thing, thing=before)
+    return None
 
 
-def _find_place(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
-    inside = before not in ("to", "from", "near", "around", "toward", "towards")
-    address = "address" in (one.thing or "") or "street" in (one.thing or "")
-
-    def fits(entry: Entry) -> bool:
-        if entry.text in _BARE or (inside and entry.text.startswith(("where", "somewhere"))):
-            return False
-        return address or "address" not in entry.text
-
-    return Place(start, end, fits) if before else None
-
-
-def _find_name(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
-    return Place(start, end, _fits_person if _is_person(one) else _fits_name)
+def _find_money(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
+    limit = _BUDGET.search(text, max(0, start - 24), start)
+    after = find_next_word(text, end)
+    if limit is not None:
+        return None if qualifies(text, end) else Place(limit.start(), end, _is_budget)
+    if after in ("each", "per", "apiece", "a", "an") or before in ("of", "at", "is"):
+        return Place(start, end, _has_coarse)
+    if qualifies(text, end) or before in _LIMITS - {"to"} | _DETERMINERS:
+        return None
+    return Place(start, end, lambda entry: not _is_budget(entry))
 
 
 def _find_duration(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
-    if "-" in one.text or before in _SERIES:
+    if qualifies(text, end) or "-" in one.text:
+        if before in ("a", "an") and find_next_word(text, end)[:1] not in (*"aeiou", ""):
+            head = start - len(before) - 1
+            return Place(head, end + 1, dropped="A " if text[head].isupper() else "a ")
         return None
-    return Place(start, end, _fits_stretch if before == "for" else _fits_measure)
+    if before in _SERIES and (unit := one.text.rpartition(" ")[2]).endswith("s"):
+        return Place(start, end, dropped=f"few {unit}")
+    if before in _LIMITS | _SERIES | _DETERMINERS:
+        return None
+    return Place(start, end, _has_coarse)
+
+
+def _find_id(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
+    """`order W1` becomes `the order I mentioned`, and `my order W1`, `my order`."""
+    head = start
+    if before in ("number", "id", "no", "reference") and text[head - 1 :][:1] == " ":
+        head -= len(before) + 1
+        before = find_word_before(text, head)
+    if before not in _ID_NOUNS:
+        return None
+    noun = head - len(before) - 1
+    ahead = find_word_before(text, noun)
+    if ahead in _DETERMINERS:
+        return Place(head - 1, end, dropped="") if ahead in ("my", "our", "the", "this", "that") else None
+    whole = Place(noun, end, lambda entry: _has_thing(entry) and "usual" not in entry.text, thing=before)
+    return whole.or_dropped(Place(noun, end, dropped=f"{'My' if noun == 0 else 'my'} {before}"))
+
+
+def _find_place(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
+    named = [word for word in (one.thing or "").split() if word in _PLACE_NOUNS]
+    address = one.text[0].isdigit() or "address" in (one.thing or "")
+    known = one.text in _CITIES or one.text in COUNTRIES
+    if one.text in _NO_PLACES and not known:
+        return None
+    if before not in _BEFORE_PLACE or not (known or named or address):
+        return None
+    if (region := _REGION.match(text, end)) is not None:
+        end = region.end()
+    if _NAME_GOES_ON.match(text, end) or qualifies(text, end):
+        return None
+    thing = "address" if address else "city" if one.text in _CITIES else named[-1] if named else "country"
+    thing = "place" if thing == "location" else thing
+    return Place(start, end, thing=thing, value=(start, end))
+
+
+def _find_name(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
+    if not _is_person(one) or not before.isalpha() or before in _DETERMINERS or qualifies(text, end):
+        return None
+    if _NAME_GOES_ON.match(text, end) or not text[start - 2].islower():
+        return None
+    own = [word for word in (one.thing or "").split() if word in PERSONS - {"name", "username"}]
+    thing = "doctor" if one.text.startswith("Dr") else own[-1] if own else "person"
+    return Place(start, end, thing=thing, type=ValueType.NAME)
 
 
 def _find_option(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
-    if one.text.startswith(("with ", "without ")):
-        comma = text[start - 2 : start] == ", "
-        head = start - 2 if comma and ends_clause(text, end) else start - 1
-        return Place(head, end, dropped="") if before or comma else None
-    return Place(start, end) if before and not one.text.endswith("ly") else None
+    after, thing = find_next_word(text, end), one.thing or ""
+    if not thing or one.text.startswith(("with ", "without ")) or (one.text.endswith("ly") and not after):
+        return None
+    if qualifies(text, end):
+        if before in ("a", "an"):
+            head = start - len(before) - 1
+            article = "an" if after[0] in "aeiou" else "a"
+            return Place(head, end + 1, dropped=f"{article.title() if text[head].isupper() else article} ")
+        if before in _BEFORE_OPTION and after == thing.rpartition(" ")[2]:
+            return Place(start, end + 1 + len(after), _has_thing, thing=thing)
+        return Place(start, end + 1, dropped="") if before in _DETERMINERS else None
+    ahead = find_word_before(text, start - len(before) - 1)
+    stands = ends_clause(text, end) or after in ("and", "for", "from", "in", "on", "please", "with")
+    if before not in _BEFORE_OPTION or ahead in _WISHES or not stands or len(thing) < _LONG_NUMBER:
+        return None
+    return Place(start, end, _has_thing, thing=thing)
 
 
 def _find_file(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
-    is_file = re.fullmatch(r"[\w-]+\.\w{1,5}", one.text) is not None
-    return Place(start, end, accept_all if is_file else _fits_thing)
+    folder = re.search(r"\.\w{1,8}$", one.text) is None
+    if "://" in one.text or qualifies(text, end):
+        return None
+    if before in ("file", "folder", "directory"):
+        start -= len(before) + 1
+        before = find_word_before(text, start)
+    if before == "the":
+        start -= len("the ")
+    elif before in _DETERMINERS or not before:
+        return None
+    return Place(start, end, _has_thing, thing="folder" if folder else "file")
+
+
+def _find_email(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
+    return Place(start, end, _has_thing, thing="address") if before in ("to", "at") else None
 
 
 _FINDERS: Mapping[ValueType, Callable[[str, Mention, int, int, str], Place | None]] = {
     ValueType.DATE: _find_date,
     ValueType.TIME: _find_time,
     ValueType.NUMBER: _find_number,
+    ValueType.MONEY: _find_money,
     ValueType.ID: _find_id,
     ValueType.PLACE: _find_place,
     ValueType.NAME: _find_name,
     ValueType.DURATION: _find_duration,
     ValueType.OPTION: _find_option,
     ValueType.FILE: _find_file,
+    ValueType.EMAIL: _find_email,
 }
 
 
 def _is_person(one: Mention) -> bool:
-    known = one.text.partition(" ")[0] in GIVEN_NAMES or one.text.startswith(("Dr", "Mr", "Ms"))
-    return known or not PERSONS.isdisjoint((one.thing or "").split())
+    titled = re.match(r"(?:Dr|Mr|Mrs|Ms|Prof)\b", one.text) is not None
+    named = " " in one.text and not PERSONS.isdisjoint((one.thing or "").split())
+    return titled or one.text.partition(" ")[0] in GIVEN_NAMES or (one.type is ValueType.NAME and named)
 
 
-def _is_count(entry: Entry) -> bool:
-    """Whether it stands before what it counts."""
-    alone = entry.fits == (ValueType.NUMBER,) and "{" not in entry.text
-    return alone and not entry.text.startswith(("the", "a sane", "as many"))
+def _is_budget(entry: Entry) -> bool:
+    return entry.text.startswith(("within", "not too", "reasonably", "affordable", "at a"))
 
 
-def _fits_measure(entry: Entry) -> bool:
-    return entry.text.endswith("{coarse}")
+def _has_coarse(entry: Entry) -> bool:
+    return "{coarse}" in entry.text
 
 
-def _fits_stretch(entry: Entry) -> bool:
-    return not entry.text.startswith("as long as")
-
-
-def _fits_person(entry: Entry) -> bool:
-    return entry.text not in _BARE and not entry.text.startswith(
-        ("what ", "whatever ", "that product", "my subject", "the thing", "the usual", "the one I always")
-    )
-
-
-def _fits_name(entry: Entry) -> bool:
-    """Of somebody or something that nothing tells more of."""
-    return "{thing}" in entry.text or entry.text in _BARE or entry.text.startswith("the one in question")
-
-
-def _fits_thing(entry: Entry) -> bool:
+def _has_thing(entry: Entry) -> bool:
     return "{thing}" in entry.text

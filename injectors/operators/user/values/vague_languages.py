@@ -16,6 +16,7 @@ from crosswind.injectors.operators.user.values.vague_place import (
 )
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.text.languages import Language
+from crosswind.injectors.values.calendar import NEAR_DAYS
 from crosswind.injectors.values.known_names import CITIES
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
@@ -29,7 +30,12 @@ _IN_WORD = re.compile(r"[\w/_@#'’-]")
 
 def find_place(text: str, one: Mention, language: Language) -> Place | None:
     """The place of a value; None where no vague words fit."""
-    return None if _is_bound(text, one, language) else _FINDERS[language](text, one)
+    bound = one.text.lower() in _TODAY or _is_bound(text, one, language)
+    return None if bound else _FINDERS[language](text, one)
+
+
+_TODAY = frozenset(days[0] for name, days in NEAR_DAYS.items() if "," not in name)
+"""Which nobody tells less exactly."""
 
 
 _BEFORE: Mapping[Language, re.Pattern[str]] = {
@@ -100,7 +106,19 @@ _DE_GO_ON = frozenset(
     stornieren reservieren verschieben
     """.split()
 )
-_DE_DATIVE = frozenset("mit von aus bei zu seit nach".split())
+_DE_UNITS = frozenset("Grad Prozent Euro Kilometer Kilogramm Gramm Liter Meter".split())
+_DE_ID_NOUNS = (
+    "bestellung",
+    "buchung",
+    "rechnung",
+    "sendung",
+    "ticket",
+    "reservierung",
+    "auftrag",
+    "vertrag",
+)
+_DE_NO_OBJECT = frozenset("mit von aus bei zu seit nach als unter über maximal bis höchstens".split())
+"""Words behind which no accusative stands, or a limit does."""
 _DE_STAYING = frozenset("ab als an auf bis für mit nach seit von vor zu".split())
 _DE_BOUND = frozenset("vom zum zur beim ans ins ein eine einen einem einer".split())
 _DE_POSSESSIVES = frozenset("mein meine meinen dein ihr unser".split())
@@ -118,30 +136,20 @@ def _find_german(text: str, one: Mention) -> Place | None:
     elif before in _DE_DROPPED - {"am", "um", "im", "in", "an"} or before in _DE_POSSESSIVES:
         return None
     if one.type is ValueType.ID:
-        return (
-            Place(start, end, lambda entry: entry.text != "siehe letzte Mail")
-            if _is_noun(text, start)
-            else None
-        )
+        return Place(start, end) if before.endswith(_DE_ID_NOUNS) else None
     if one.type is ValueType.NUMBER:
-        counts = find_next_word(text, end)[:1].isupper()
-        return Place(start, end, _is_alone if counts else _has_coarse)
+        noun = find_next_word(text, end)
+        return Place(start, end, _is_alone if noun[:1].isupper() and noun not in _DE_UNITS else _has_coarse)
     if one.type in _QUALIFIED and not _ends_phrase(text, end, _DE_GO_ON):
         return None
 
     def fits(entry: Entry) -> bool:
         first = entry.text.split()[0]
-        if before in _DE_STAYING and (
-            not _has_coarse(entry) if one.type in _MOMENTS else first in ("na,", "wie", "du-weißt-schon-wo")
-        ):
-            return False
-        return not (before in _DE_DATIVE and first in ("das", "die", "eine", "mein", "meine"))
+        if before in _DE_STAYING and one.type in _WHERE_AND_WHEN:
+            return one.type in _MOMENTS and _has_coarse(entry)
+        return first != "den" or (one.type is ValueType.MONEY and before not in _DE_NO_OBJECT)
 
     return Place(start, end, fits, lambda phrase, coarse: close_aside(phrase, text, end))
-
-
-def _is_noun(text: str, at: int) -> bool:
-    return find_word_before(text, at).isalpha() and text[at - 1 - len(find_word_before(text, at))].isupper()
 
 
 def _has_coarse(entry: Entry) -> bool:
@@ -156,6 +164,9 @@ _FR_GO_ON = frozenset(
 )
 
 
+_FR_UNITS = frozenset("degrés euros kilomètres litres mètres pourcents secondes".split())
+_FR_STAYING = frozenset("avant après depuis dès jusqu'au pour vers".split())
+_FR_LIMITS = frozenset("moins plus maximum environ".split())
 _FR_CONTRACTED = ("de", "du", "des", "au", "aux")
 _FR_OWNED = ("le", "la", "les", "un", "une", "mon", "ma", "ton", "ta", "votre", "cette", "ce")
 
@@ -170,7 +181,10 @@ def _find_french(text: str, one: Mention) -> Place | None:
     if owned or before in _FR_CONTRACTED or not _is_apart(text, one):
         return None
     if one.type is ValueType.NUMBER:
-        counts = find_next_word(text, end).endswith(("s", "x"))
+        noun = find_next_word(text, end)
+        counts = noun.endswith(("s", "x")) and noun not in _FR_UNITS
+        if before in ("les", "des", "mes"):
+            return Place(start, end, lambda entry: entry.text == "quelques") if counts else None
         return Place(start, end, _is_alone if counts else _has_coarse)
     attached = one.type in _QUALIFIED and not _ends_phrase(text, end, _FR_GO_ON)
     if attached or (one.type is ValueType.ID and before != "commande"):
@@ -178,10 +192,12 @@ def _find_french(text: str, one: Mention) -> Place | None:
     adverb = one.type is ValueType.PLACE and start < one.start
 
     def fits(entry: Entry) -> bool:
-        if one.type is ValueType.ID:
-            return entry.text.startswith("celle")
-        where = entry.text.startswith(("là ", "où ", "quelque part"))
-        return where if adverb else not (entry.text.startswith("où ") and before)
+        if one.type is ValueType.PLACE:
+            return adverb
+        first = entry.text.split()[0]
+        if one.type in _MOMENTS and before in _FR_STAYING:
+            return first not in ("à", "un")
+        return first not in ("la", "le") or before not in _FR_LIMITS
 
     return Place(start, end, fits, lambda phrase, coarse: close_aside(phrase, text, end))
 
@@ -193,22 +209,28 @@ _ES_GO_ON = frozenset(
     """.split()
 )
 _ES_PREPOSITIONS = frozenset("a con de desde en para por sin sobre hacia hasta entre tras durante".split())
+_ES_UNITS = frozenset("grados euros kilómetros litros metros minutos dólares pesos".split())
 _ES_OWN = ("a", "en", "hacia", "por", "durante", "cuando", "más")
 
 
 def _find_spanish(text: str, one: Mention) -> Place | None:
     start, end, before = one.start, one.end, find_word_before(text, one.start)
+    if one.type is ValueType.NUMBER and before in ("el", "la", "los", "las"):
+        return None
     while before in ("el", "la", "los", "las"):
         start -= len(before) + 1
         before = find_word_before(text, start)
     if one.type in _MOMENTS and before in ("a", "en"):
         start -= len(before) + 1
         before = find_word_before(text, start)
+    if one.type is ValueType.MONEY and before == "de":
+        return None
     if not _is_apart(text, one) or before in ("al", "del", "un", "una", "mi", "tu", "su"):
         return None
     noun = before.isalpha() and before not in _ES_PREPOSITIONS and len(before) > 3
     if one.type is ValueType.NUMBER:
-        counts = find_next_word(text, end).endswith("s")
+        following = find_next_word(text, end)
+        counts = following.endswith("s") and following not in _ES_UNITS
         return Place(start, end, _is_alone if counts else _has_coarse)
     attached = one.type in _QUALIFIED and not _ends_phrase(text, end, _ES_GO_ON)
     if attached or (one.type is ValueType.ID and not noun):
@@ -218,12 +240,17 @@ def _find_spanish(text: str, one: Mention) -> Place | None:
         first = entry.text.split()[0]
         if one.type is ValueType.OPTION:
             return (first in ("como", "según", "de", "a", "al")) == noun
+        if one.type is ValueType.DATE and entry.text.startswith("{coarse}"):
+            return before in _ES_PREPOSITIONS
+        if one.type in (ValueType.PLACE, ValueType.NAME) and not before:
+            return False
         return not (before in _ES_PREPOSITIONS and first in _ES_OWN)
 
     return Place(start, end, fits, lambda phrase, coarse: close_aside(phrase, text, end))
 
 
 _ZH_MEASURES = "张个位间件台部本次份条杯瓶双辆家名人盒套封只把块支箱袋桶斤排"
+_ZH_LIMIT = re.compile(r"(?:超过|不到|低于|高于|至少|最多)$")
 _ZH_HEDGES = re.compile(r"大概|差不多|约莫|大约|左右|前后|上下")
 
 
@@ -234,6 +261,8 @@ def _find_chinese(text: str, one: Mention) -> Place | None:
     if one.type is ValueType.NUMBER and behind[:1] not in _ZH_MEASURES:
         return None
     if one.type is ValueType.NUMBER and not behind:
+        return None
+    if _ZH_LIMIT.search(ahead):
         return None
     hedged = _ZH_HEDGES.search(ahead + behind) or behind in ("以内", "以上", "以下")
 
@@ -267,9 +296,13 @@ def _find_japanese(text: str, one: Mention) -> Place | None:
     if one.type is ValueType.ID:
         noun = re.search(r"[\u30a0-\u30ff\u4e00-\u9fff]$", text[: one.start][-1:])
         return Place(one.start, end) if noun and text[end : end + 1] != "の" else None
+    if text[end : end + 1] == "の":
+        return Place(one.start, end, lambda entry: not entry.text.endswith("のどこか"))
     return Place(one.start, end)
 
 
+_AR_PREPOSITIONS = ("في", "من", "منذ", "إلى", "قبل", "بعد", "حتى")
+_AR_MOMENTS = ("الموعد", "التاريخ", "الوقت", "الساعة", "وقت", "ساعة")
 _AR_LETTER = re.compile(r"[\u0600-\u06ff]")
 _AR_LEADS = {ValueType.DATE: ("يوم",), ValueType.TIME: ("الساعة",), ValueType.ID: ("رقم",)}
 
@@ -291,12 +324,12 @@ def _find_arabic(text: str, one: Mention) -> Place | None:
             if 3 <= count <= 10 and find_next_word(text, end)
             else None
         )
-    moment = one.type in _MOMENTS and (not before or before not in ("في", "من", "إلى", "قبل", "بعد", "حتى"))
+    moment = one.type in _MOMENTS and (
+        not before or before not in ("في", "من", "منذ", "إلى", "قبل", "بعد", "حتى")
+    )
 
     def join(phrase: str, coarse: str | None) -> str:
-        return (
-            f"في {phrase}" if moment and phrase.split(maxsplit=1)[0] in ("الموعد", "وقت", "ساعة") else phrase
-        )
+        return f"في {phrase}" if moment and phrase.split(maxsplit=1)[0] in _AR_MOMENTS else phrase
 
     return Place(start, end, accept_all, join)
 

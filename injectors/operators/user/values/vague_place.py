@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.values.parameters import ValueType
 
 _LAST = re.compile(r"([^\W_]+) $")
 _NEXT = re.compile(r" ([^\W_]+)")
@@ -35,6 +36,12 @@ class Place:
     dropped: str | None = None
     """What is left where the value is left out; None: it can't be."""
     dropped_span: tuple[int, int] | None = None
+    thing: str | None = None
+    """The noun that calls the value there; None: none, but in English what its type is called."""
+    type: ValueType | None = None
+    """What the value surely is; None: the mention's type."""
+    value: tuple[int, int] | None = None
+    """What isn't told any more, where it is more than the mention: `San Diego, California`."""
 
     def __post_init__(self) -> None:
         if self.dropped is not None and self.dropped_span is None:
