@@ -95,12 +95,14 @@ def serve(config: Path | None, **flags: Any) -> None:
     """Put the gateway in front of an OpenAI-compatible server."""
     from crosswind.gateway.commands.listeners import bind_planes, refuse_own_addresses
     from crosswind.gateway.config.loading import load
+    from crosswind.gateway.http.memory_budget import use_one_heap
     from crosswind.gateway.http.server import allow_many_connections
     from crosswind.gateway.telemetry.logs import configure
 
     _exit_on_signals()
     settings = load(config, flags)
     configure(settings.log)
+    use_one_heap()
     allow_many_connections()
     data, control = bind_planes(settings)
     made_key = _make_control_key(settings)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -17,6 +18,8 @@ from crosswind.gateway.errors import ConfigurationError, nearest
 
 _FLAG_VARIABLES = {"config"}
 """Variables that flags read and that are no settings."""
+_DOCUMENT: ContextVar[dict[str, Any]] = ContextVar("document")
+"""The file's content, while it is loaded."""
 
 
 def load(file: Path | None, flags: Mapping[str, Any], *, complete: bool = True) -> Settings:
@@ -28,21 +31,10 @@ def load(file: Path | None, flags: Mapping[str, Any], *, complete: bool = True) 
     document = read_document(file) if file else {}
     problems = [*_find_wrong_variables()]
 
-    class Loaded(Settings):
-        @classmethod
-        def settings_customise_sources(
-            cls,
-            settings_cls: type[BaseSettings],
-            init_settings: PydanticBaseSettingsSource,
-            env_settings: PydanticBaseSettingsSource,
-            dotenv_settings: PydanticBaseSettingsSource,
-            file_secret_settings: PydanticBaseSettingsSource,
-        ) -> tuple[PydanticBaseSettingsSource, ...]:
-            return init_settings, env_settings, InitSettingsSource(settings_cls, init_kwargs=document)
-
     given = {name: value for name, value in flags.items() if value is not None}
+    token = _DOCUMENT.set(document)
     try:
-        settings = Loaded(**given)
+        settings = _Loaded(**given)
     except ValidationError as error:
         problems += _describe_errors(error, file)
         # A key that is missing is often a misspelt one.
@@ -53,10 +45,29 @@ def load(file: Path | None, flags: Mapping[str, Any], *, complete: bool = True) 
     except SettingsError as error:
         # A variable that isn't JSON; `problems` names it.
         raise ConfigurationError(*(problems or [f"environment: {error}"])) from None
+    finally:
+        _DOCUMENT.reset(token)
     problems += _find_incomplete(settings) if complete else ()
     if problems:
         raise ConfigurationError(*problems)
     return settings
+
+
+class _Loaded(Settings):
+    """Settings that read the file, too. It is one class: one for each load would take megabytes, which are
+    free again only after a full garbage collection.
+    """
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, InitSettingsSource(settings_cls, init_kwargs=_DOCUMENT.get())
 
 
 def read_document(file: Path) -> dict[str, Any]:

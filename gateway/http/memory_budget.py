@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import resource
 import sys
 from threading import Lock
 from typing import Protocol
@@ -12,6 +13,10 @@ from crosswind.gateway.errors import ServiceError
 _SHARE_OF_NEW = 0.8
 """The share of the budget that requests may use which may open a session: those in use are shed last."""
 _TRIM_AFTER = 64 << 20
+_TRIM_GROWN = 16 << 20
+"""By so much the process may have grown since the last `trim`."""
+_M_ARENA_MAX = -8
+"""glibc's number of this parameter in malloc.h."""
 
 
 class Holder(Protocol):
@@ -32,6 +37,8 @@ class MemoryBudget:
         self.decoded = 0
         self.released = 0
         """Bytes given back since the last `trim`."""
+        self._resident = _read_resident()
+        """Bytes of the process after the last `trim`, or when it was smaller."""
         self._lock = Lock()
         self.configure(limit)
 
@@ -76,10 +83,34 @@ class MemoryBudget:
         self.released += count
 
     def trim(self) -> None:
-        """Give freed memory back to the system, once much was freed: glibc keeps it otherwise."""
-        if self.released >= _TRIM_AFTER and _LIBC is not None:
+        """Give freed memory back to the system, once much was freed or the process has grown: glibc keeps it
+        otherwise.
+        """
+        if _LIBC is None:
+            return
+        self._resident = min(resident := _read_resident(), self._resident)
+        if self.released >= _TRIM_AFTER or resident >= self._resident + _TRIM_GROWN:
             self.released = 0
             _LIBC.malloc_trim(0)
+            self._resident = _read_resident()
+
+
+def _read_resident() -> int:
+    """Bytes of the process that are in memory; 0 where the system doesn't tell them."""
+    if _LIBC is None:
+        return 0
+    with open("/proc/self/statm", "rb") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+def use_one_heap() -> None:
+    """Let all threads share one heap. Call it before threads start.
+
+    glibc gives each thread a heap of its own. What one thread frees, others can't use: the threads which read
+    the store and make its answers kept more than was in use.
+    """
+    if _LIBC is not None:
+        _LIBC.mallopt(_M_ARENA_MAX, 1)
 
 
 def out_of_memory_budget(limit: int) -> ServiceError:

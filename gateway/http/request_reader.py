@@ -91,7 +91,7 @@ class RequestReader:
                 if event is Mark.END:
                     break
         except ServiceError as error:
-            self.error = error
+            self.error = error.with_traceback(None)  # its frames hold this reader: a cycle
             self.refused = bytes(memoryview(self._data)[self._at : self._at + _SHOWN])
             self.rest()
         self.waiting = len(self._data) - self._at

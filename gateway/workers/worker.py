@@ -27,6 +27,7 @@ from crosswind.gateway.app import create_app
 from crosswind.gateway.clock import steady_us
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
+from crosswind.gateway.http.memory_budget import use_one_heap
 from crosswind.gateway.http.server import Server, allow_many_connections, stop, tune_garbage_collection
 from crosswind.gateway.peers.channel import Channel, Message
 from crosswind.gateway.peers.peers import Peers
@@ -89,6 +90,7 @@ def _make_gateway(message: Message, channel: Channel) -> Gateway:
     settings = Settings(**message["settings"])
     configure(settings.log)
     bind_contextvars(worker=message["number"])
+    use_one_heap()
     allow_many_connections()
     peers = Peers(message["number"], Path(message["folder"]), channel, message["reading"])
     gateway = create_app(settings, peers)

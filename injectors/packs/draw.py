@@ -59,10 +59,10 @@ def make_setting(
     entries: EntryWeights = (),
 ) -> Setting:
     """The setting of a conversation, by its tools and how its user opened it: neither changes later."""
-    return _make_setting(Keyed(tools), opening, language, half, address, entries)
+    make = _short_setting if len(opening) <= _REMEMBERED else _long_setting
+    return make(Keyed(tools), opening, language, half, address, entries)
 
 
-@lru_cache(512)
 def _make_setting(
     keyed: Keyed,
     opening: str,
@@ -75,6 +75,11 @@ def _make_setting(
     of_tools = frozenset(chain.from_iterable([_split(text, language) for text in texts]))
     said = frozenset(_split(opening, language))
     return Setting(language, detect_domain(keyed.tools, opening), half, said, of_tools, address, entries)
+
+
+_REMEMBERED = 8_192
+"""Characters of the longest opening of which many are remembered."""
+_short_setting, _long_setting = lru_cache(256)(_make_setting), lru_cache(16)(_make_setting)
 
 
 def _split(text: str, language: Language) -> tuple[str, ...]:
@@ -117,7 +122,7 @@ _TRIES = 4
 """Draws from all entries before those that fit are looked for: most often the first one does."""
 
 
-@lru_cache(1024)
+@lru_cache(256)
 def list_fitting(
     setting: Setting,
     operator: str,

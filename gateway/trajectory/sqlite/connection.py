@@ -31,7 +31,8 @@ _PAUSES_S = (0.0002, 0.001)
 """Random pauses, shorter than a commit with its sync and never in step with another process."""
 _CHECKPOINT_PAGES = 2000
 """Log pages (8 MB) before they are copied into the database: pages that change often are copied once."""
-_CACHE_KIB = 16 * 1024
+_CACHE_KIB, _READER_CACHE_KIB = 16 * 1024, 2 * 1024
+"""Of the writer's connection and of each reader's: there is one for each thread that reads at a time."""
 
 
 def private_file(path: Path, *, create: bool) -> None:
@@ -74,7 +75,7 @@ def connect(path: Path, busy_timeout_s: float, *, read_only: bool = False) -> sq
         _switch_to_wal(connection, busy_timeout_s)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        connection.execute(f"PRAGMA cache_size = -{_READER_CACHE_KIB if read_only else _CACHE_KIB}")
         # Deleted texts are overwritten with zeros, not only unlinked.
         connection.execute("PRAGMA secure_delete = ON")
         if read_only:
