@@ -37,7 +37,7 @@ async def _talk(running: Running, number: int) -> None:
     """Sessions with words and tools of their own, requests that are refused, and what operators ask for."""
     for name in (f"s{number}-{one}" for one in range(_SESSIONS)):
         messages: list[dict[str, Any]] = []
-        for text in (f"Where is the order of {name}, please?", '{"status": "sent", "order": "%s"}' % name):
+        for text in (f"Where is the order of {name}, please?", f'{{"status": "sent", "order": "{name}"}}'):
             messages.append({"role": "user", "content": text})
             tools = [tool(f"find_{name}"), tool("get_it")]
             body = {"model": f"m-{name}", "messages": messages, "tools": tools}
