@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import resource
 import sys
+from pathlib import Path
 from threading import Lock
 from typing import Protocol
 
@@ -99,8 +100,7 @@ def _read_resident() -> int:
     """Bytes of the process that are in memory; 0 where the system doesn't tell them."""
     if _LIBC is None:
         return 0
-    with open("/proc/self/statm", "rb") as file:
-        return int(file.read().split()[1]) * resource.getpagesize()
+    return int(Path("/proc/self/statm").read_bytes().split()[1]) * resource.getpagesize()
 
 
 def use_one_heap() -> None:

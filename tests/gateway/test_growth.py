@@ -1,4 +1,4 @@
-"""A gateway's memory is bounded: what it keeps of sessions, texts and tools doesn't grow with their number."""
+"""A gateway's memory is bounded: what it keeps of sessions, texts and tools doesn't grow with them."""
 
 from __future__ import annotations
 
