@@ -23,6 +23,9 @@ SECTIONS = {
         "tools": "Say which tools are safe to re-issue.",
         "demo": "Play the whole loop: serve, train, report.",
     },
+    "Test an agent": {
+        "chaos": "Measure your agent's drop in success.",
+    },
     "Noise": {
         "noise": "List, show, preview and check noise.",
     },

@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,8 +79,10 @@ class Child:
 class Processes:
     """Owns every child of a run: leaving the context stops them all, newest first."""
 
-    def __init__(self, logs: Path) -> None:
+    def __init__(self, logs: Path, variables: Mapping[str, str] | None = None) -> None:
+        """`variables` are put into the children's environment."""
         self._logs = logs
+        self._variables = dict(variables or {})
         self._children: list[Child] = []
         self._drains: set[asyncio.Task[None]] = set()
 
@@ -109,7 +111,12 @@ class Processes:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=sink,
-                env={**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"},
+                env={
+                    **os.environ,
+                    "OMP_NUM_THREADS": "1",
+                    "TOKENIZERS_PARALLELISM": "false",
+                    **self._variables,
+                },
                 limit=2**24,
             )
         child = Child(name, process, log)
@@ -161,7 +168,7 @@ async def start_engine(
 
 async def start_gateway(
     processes: Processes,
-    upstream: str,
+    upstream: str | None,
     store: Path,
     *options: str,
     ports: tuple[int, int] = (0, 0),
@@ -171,13 +178,15 @@ async def start_gateway(
 ) -> RunningGateway:
     """`crosswind serve` in front of an upstream; given back once both planes answer. 0: a free port.
 
-    `replayable`: the tools are stand-ins, as in the built-in environments, and every call may be repeated.
+    Without an upstream, the options name a configuration that has one. `replayable`: the tools are stand-ins,
+    as in the built-in environments, and every call may be repeated.
     """
     data, control = (port or free_port() for port in ports)
     gateway = RunningGateway(f"http://127.0.0.1:{data}", f"http://127.0.0.1:{control}", f"sqlite:///{store}")
     child = await processes.start(
         name,
-        *("serve", "--upstream", upstream, "--port", str(data), "--control-port", str(control)),
+        *("serve", "--port", str(data), "--control-port", str(control)),
+        *(["--upstream", upstream] if upstream else []),
         *("--store", gateway.store, *(["--assume-replayable"] if replayable else []), *options),
     )
     for plane in (gateway.data, gateway.control):

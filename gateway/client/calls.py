@@ -76,6 +76,7 @@ class Calls(ABC):
     async def open_session(
         self,
         *,
+        id: str | None = None,
         task_id: str | None = None,
         group_id: str | None = None,
         group_size: int | None = None,
@@ -96,10 +97,11 @@ class Calls(ABC):
     ) -> OpenedSession:
         """Open a session; what is left out follows the curriculum and the configuration.
 
-        `tool_classes` says what the agent's tools do, by name or glob: `read_only`, `idempotent` (a repeated
-        call changes nothing more), `destructive` or `unknown`. `phrases` is the half of the phrase packs that
-        its noise draws from: `train` or `test`. `api_key` ("cw-" and 21 characters or more) is
-        for one long-lived agent: the key stays, and the session that had it is closed.
+        `id` is a name that no session has or had. `tool_classes` says what the agent's tools do, by name or
+        glob: `read_only`, `idempotent` (a repeated call changes nothing more), `destructive` or `unknown`.
+        `phrases` is the half of the phrase packs that its noise draws from: `train` or `test`. `api_key`
+        ("cw-" and 21 characters or more) is for one long-lived agent: the key stays, and the session that had
+        it is closed.
         """
         fields = {name: value for name, value in locals().items() if name != "self"}
         return OpenedSession.model_validate(await self._call("POST", "/api/sessions", _drop_missing(fields)))
@@ -127,6 +129,10 @@ class Calls(ABC):
         else:
             body = None if void is None else {"void": void}
             await self._call("POST", f"/api/sessions/{session_id}/close", body)
+
+    async def delete(self, session_id: str) -> None:
+        """Delete a session with its turns, events and rewards."""
+        await self._call("DELETE", f"/api/sessions/{session_id}")
 
     async def session(self, session_id: str) -> SessionInfo:
         """The current state of a session."""

@@ -61,6 +61,7 @@ class Client:
     open_session = _block(Calls.open_session)
     reward = _block(Calls.reward)
     close = _block(Calls.close)
+    delete = _block(Calls.delete)
     session = _block(Calls.session)
     trajectory = _block(Calls.trajectory)
     events = _block(Calls.events)

@@ -56,6 +56,8 @@ class OpenSession(Body):
     noisy unless the profile is off.
     """
 
+    id: Annotated[StoredName, Field(max_length=100, pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$")] | None = None
+    """A name for it that no session has or had; by default a random one. Draws don't depend on it."""
     task_id: StoredName | None = None
     group_id: StoredName | None = None
     group_size: Annotated[Count, Field(ge=1)] | None = None

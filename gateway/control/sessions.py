@@ -71,17 +71,19 @@ def group_router(gateway: Gateway) -> APIRouter:
 
 
 def _write_routes(routes: APIRouter, gateway: Gateway) -> None:
-    key_handover = asyncio.Lock()
+    one_at_a_time = asyncio.Lock()
 
     @routes.post("", status_code=201)
     async def open_session(body: OpenSession, visitor: Visiting) -> OpenedSession:
         """Open a session; its plan is frozen now."""
-        session_id, key = f"s-{secrets.token_hex(12)}", body.api_key or new_session_key()
+        session_id, key = body.id or f"s-{secrets.token_hex(12)}", body.api_key or new_session_key()
         tenant = visitor.of_tenant(body.tenant) or gateway.settings.default_tenant
         session = make_session(gateway.profiles, await _make_opening(gateway, body, session_id, tenant))
         session.type_choice = None  # Its plan is frozen here, before its tools are known.
-        # One at a time, so that each request with the same key finds the session before it.
-        async with key_handover if body.api_key else nullcontext():
+        # One at a time, so that each request with the same key or name finds the session before it.
+        async with one_at_a_time if body.api_key or body.id else nullcontext():
+            if body.id is not None:
+                await _refuse_known(gateway, body.id)
             ended = await _find_session_of_key(gateway, key, tenant) if body.api_key else None
             closing = [] if ended is None else [SessionClosed(ended.record.id, now_us())]
             await gateway.acknowledge([session.record, key_setting(key, session_id), *closing])
@@ -192,6 +194,18 @@ def _read_routes(routes: APIRouter, gateway: Gateway) -> None:
         await _read_session(gateway, session_id, visitor)
         found = await asyncio.to_thread(gateway.store.events, session_id)
         return make_json_response({"events": [describe_row(event) for event in found]})
+
+
+async def _refuse_known(gateway: Gateway, session_id: str) -> None:
+    """Raise ServiceError 409 if there is or was a session with this name."""
+    there = await gateway.sessions.get(session_id) is not None
+    if there or not await asyncio.to_thread(gateway.store.is_unknown, session_id):
+        raise ServiceError(
+            409,
+            f"there is or was a session {session_id!r}; give another id, or none",
+            code="session_exists",
+            param="id",
+        )
 
 
 async def _find_session_of_key(gateway: Gateway, key: str, tenant: str | None) -> LiveSession | None:

@@ -1,0 +1,1 @@
+"""`crosswind chaos`: a person's own agent plays tasks clean and noisy, and the drop in success is printed."""

@@ -1,0 +1,161 @@
+"""Plays episodes: opens a session, has the agent play, settles what it was worth, repeats void ones."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from crosswind.figures.attempts import Arm, Void
+from crosswind.gateway.client import AsyncClient, GatewayError, OpenedSession
+from crosswind.gateway.trajectory.store import Store, StoreError
+from crosswind.studies.chaos.agents import Agent
+from crosswind.studies.chaos.episodes import OFF, Episode, name_session
+from crosswind.studies.chaos.examination import Examined, examine
+from crosswind.studies.chaos.processes import Ended
+from crosswind.studies.chaos.verdicts import Verdict, Verifier, decide
+
+SOURCE = "chaos"
+"""The source of the rewards."""
+_LONGEST_PAUSE_S = 30.0
+_MOST_NAMES = 1000
+
+
+class RunStopped(Exception):
+    """The run can't go on; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One attempt, settled."""
+
+    episode: Episode
+    session: str
+    ended: Ended
+    examined: Examined
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class RunNames:
+    """How the sessions of a run are named and seeded."""
+
+    run: str
+    """The label `run`."""
+    names: str
+    """What the ids of its sessions follow from, besides the episode."""
+    seed: int
+
+
+class Player:
+    """Plays episodes on one gateway. `on_played` gets each attempt, void ones too."""
+
+    def __init__(
+        self,
+        control: AsyncClient,
+        store: Store,
+        agent: Agent,
+        verifier: Verifier | None,
+        run: RunNames,
+        *,
+        retries: int,
+        pause_s: float,
+        on_played: Callable[[Played], None],
+    ) -> None:
+        self._control = control
+        self._store = store
+        self._agent = agent
+        self._verifier = verifier
+        self._run = run
+        self._retries = retries
+        self._pause_s = pause_s
+        self._on_played = on_played
+
+    async def play_all(self, episodes: Iterator[Episode], concurrency: int) -> None:
+        """Play them in their order, so many at once. Raises RunStopped, CommandNotRun."""
+
+        async def work() -> None:
+            for episode in episodes:
+                await self.play(episode)
+
+        workers = [asyncio.create_task(work()) for _ in range(concurrency)]
+        try:
+            # The first problem is raised at once; a group would wrap it.
+            await asyncio.gather(*workers)
+        except GatewayError as error:
+            raise RunStopped(f"the gateway refuses or is gone: {error}; mend it, then --resume") from error
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+
+    async def play(self, episode: Episode) -> None:
+        """Play an episode; while it is void, again, after a pause that doubles."""
+        for attempt in range(1 + self._retries):
+            played = await self._attempt(episode)
+            self._on_played(played)
+            if played.verdict.void is None:
+                return
+            if attempt < self._retries and played.verdict.void in (Void.UPSTREAM, Void.GATEWAY, Void.TIMEOUT):
+                await asyncio.sleep(min(self._pause_s * 2**attempt, _LONGEST_PAUSE_S))
+
+    async def _attempt(self, episode: Episode) -> Played:
+        session = await self._open(episode)
+        try:
+            ended = await self._agent.play(episode, session)
+            examined = await asyncio.to_thread(examine, self._store, session.id, ended)
+            if examined.void is not None:
+                verdict = Verdict(None, examined.note, examined.void)
+            else:
+                verdict = await decide(episode.task, ended, self._verifier)
+            await self._settle(session.id, ended, verdict)
+        except StoreError as error:
+            raise RunStopped(f"the store can't be read: {error}; mend it, then --resume") from error
+        except BaseException:
+            # Nothing is known of it: it is as if it had not been. What is left of it, --resume deletes.
+            with suppress(GatewayError):
+                await asyncio.shield(self._control.delete(session.id))
+            raise
+        return Played(episode, session.id, ended, examined, verdict)
+
+    async def _open(self, episode: Episode) -> OpenedSession:
+        noisy = episode.arm is Arm.NOISY
+        for number in range(_MOST_NAMES):
+            try:
+                return await self._control.open_session(
+                    id=name_session(self._run.names, episode, number),
+                    task_id=episode.task.id,
+                    rollout_index=episode.sample,
+                    arm="noisy" if noisy else "clean",
+                    profile=episode.profile if noisy else OFF,
+                    seed=self._run.seed,
+                    labels={
+                        "purpose": SOURCE,
+                        "run": self._run.run,
+                        "task": episode.task.id,
+                        "sample": episode.sample,
+                        "arm": episode.arm.value,
+                    },
+                )
+            except GatewayError as error:
+                if error.code != "session_exists":
+                    raise
+        raise RunStopped(f"{_MOST_NAMES} attempts at {episode.task.id!r} are on record; begin another run")
+
+    async def _settle(self, session: str, ended: Ended, verdict: Verdict) -> None:
+        """Post what it was worth and close its session."""
+        if verdict.void is not None:
+            said = f"{verdict.void}: {verdict.note}" if verdict.note else verdict.void.value
+            await self._control.close(
+                session, void="".join(c if c.isprintable() else " " for c in said)[:200]
+            )
+            return
+        assert verdict.success is not None
+        components = {
+            "note": verdict.note,
+            "seconds": round(ended.seconds, 3),
+            "left_behind": ended.left_behind,
+        }
+        await self._control.reward(session, verdict.success, components=components, source=SOURCE)
+        await self._control.close(session)

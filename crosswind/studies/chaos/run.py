@@ -1,0 +1,148 @@
+"""A run from its beginning to its figures."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from crosswind.gateway.client import AsyncClient
+from crosswind.gateway.trajectory.record import RewardState, SessionStatus
+from crosswind.gateway.trajectory.store import Store, iterate_sessions, open_existing
+from crosswind.simulators.episodes.profile_files import send_profile
+from crosswind.studies.chaos.agents import Agent, CommandAgent
+from crosswind.studies.chaos.episodes import OFF, plan_episodes
+from crosswind.studies.chaos.gateways import (
+    GatewayChoice,
+    check_profile,
+    name_servers,
+    open_gateway,
+    watch_over,
+)
+from crosswind.studies.chaos.judge import Judge
+from crosswind.studies.chaos.player import Played, Player, RunNames
+from crosswind.studies.chaos.prices import Price
+from crosswind.studies.chaos.progress import Progress
+from crosswind.studies.chaos.run_folder import keep_output
+from crosswind.studies.chaos.tasks import Task
+from crosswind.studies.chaos.verdicts import Checker, Verifier
+
+_JUDGE_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSettings:
+    url: str
+    model: str
+    key: str | None
+    rubric: str
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What is played, with what, and how it is judged."""
+
+    command: Sequence[str]
+    tasks: Sequence[Task]
+    profiles: Sequence[str]
+    """Names, or files."""
+    gateway: GatewayChoice
+    folder: Path
+    run: str
+    names: str
+    samples: int = 1
+    seed: int = 0
+    concurrency: int = 4
+    retries: int = 2
+    pause_s: float = 1.0
+    timeout_s: float = 300.0
+    most_bytes: int = 64 << 20
+    checker: Sequence[str] | None = None
+    checker_timeout_s: float = 60.0
+    judge: JudgeSettings | None = None
+    mcp: Mapping[str, str] | None = None
+    price: Price | None = None
+
+
+MakeAgent = Callable[[str, Sequence[Mapping[str, Any]]], Agent]
+"""Gives the agent for a run's token and the gateway's servers of tools."""
+
+
+async def run(settings: RunSettings, make_agent: MakeAgent | None = None) -> str:
+    """Play what is left of a run; gives the URL of the store that holds it.
+
+    Raises RunStopped, CommandNotRun, GatewayError and ChildFailed.
+    """
+    token = secrets.token_hex(8)
+    async with AsyncExitStack() as stack:
+        stack.enter_context(watch_over(token))
+        gateway = await stack.enter_async_context(open_gateway(settings.gateway, settings.folder, token))
+        control = await stack.enter_async_context(AsyncClient(gateway.control))
+        legs = await name_servers(gateway.control, settings.mcp or {})
+        profiles = [await _give_profile(gateway.control, name) for name in settings.profiles]
+        store = stack.enter_context(closing(await asyncio.to_thread(open_existing, gateway.store)))
+        done = await _find_finished(control, store, settings.run)
+        episodes = [
+            one for one in plan_episodes(settings.tasks, profiles, settings.samples) if one.key not in done
+        ]
+        progress = Progress(len(episodes) + len(done), len(done), settings.concurrency, settings.price)
+        stack.callback(progress.close)
+
+        def add(played: Played) -> None:
+            keep_output(settings.folder, played)
+            progress.add(played)
+
+        player = Player(
+            control,
+            store,
+            make_agent(token, legs) if make_agent else _make_agent(settings, token, legs),
+            await _make_verifier(settings, token, stack),
+            RunNames(settings.run, settings.names, settings.seed),
+            retries=settings.retries,
+            pause_s=settings.pause_s,
+            on_played=add,
+        )
+        await player.play_all(iter(episodes), settings.concurrency)
+        return gateway.store
+
+
+def _make_agent(settings: RunSettings, token: str, legs: Sequence[Mapping[str, Any]]) -> Agent:
+    return CommandAgent(settings.command, token, settings.timeout_s, settings.most_bytes, legs)
+
+
+async def _make_verifier(settings: RunSettings, token: str, stack: AsyncExitStack) -> Verifier | None:
+    if settings.checker is not None:
+        return Checker(settings.checker, token, settings.checker_timeout_s)
+    if settings.judge is not None:
+        http = await stack.enter_async_context(httpx.AsyncClient(timeout=_JUDGE_S))
+        judge = settings.judge
+        return Judge(http, judge.url, judge.model, judge.key, judge.rubric, judge.samples)
+    return None
+
+
+async def _give_profile(control: str, name: str) -> str:
+    """The name by which the gateway knows a profile. Raises GatewayError, and UsageError for a file."""
+    known = await asyncio.to_thread(send_profile, control, "--profile", name)
+    await check_profile(control, known)
+    return known
+
+
+async def _find_finished(control: AsyncClient, store: Store, run: str) -> set[tuple[str, int, str]]:
+    """The keys of the episodes that are finished. Sessions that a killed run left open are deleted."""
+    done, open_ones = set(), []
+    for session in await asyncio.to_thread(lambda: list(iterate_sessions(store, label={"run": run}))):
+        if session.reward_state is RewardState.GIVEN:
+            profile = OFF if session.arm.value == "clean" else str(session.plan.get("profile"))
+            done.add((str(session.task_id), int(session.rollout_index or 0), profile))
+        elif session.status is SessionStatus.OPEN:
+            open_ones.append(session.id)
+    for session_id in open_ones:
+        await control.delete(session_id)
+    return done

@@ -1,0 +1,58 @@
+"""Calls a Python function `verify(task, output)` in a process of its own: `python -m … module:function`.
+
+It reads what a checker reads and prints one JSON line. What the function prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+RAISED = 3
+"""The exit status where the function can't be called, raises, or gives something unusable."""
+
+
+def find(reference: str) -> Callable[[Any, str], Any]:
+    """The function. Raises ValueError with the fix."""
+    module, separator, name = reference.partition(":")
+    if not separator:
+        raise ValueError(f"{reference!r} is no module:function")
+    # As `python -m` does, also where this was started by another command.
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"{reference!r} can't be imported: {error}") from error
+    if not callable(found):
+        raise ValueError(f"{reference!r} is no function")
+    return found  # type: ignore[no-any-return]
+
+
+def main(reference: str) -> int:
+    given = json.load(sys.stdin)
+    with contextlib.redirect_stdout(sys.stderr):
+        result = find(reference)(given["task"], given["output"])
+    if isinstance(result, dict):
+        line = result
+    elif isinstance(result, bool | int | float):
+        line = {"reward": float(result)}
+    else:
+        print(f"{reference} gave {type(result).__name__}; return True, False or a number", file=sys.stderr)
+        return RAISED
+    print(json.dumps(line))
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        code = main(sys.argv[1])
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        code = RAISED
+    sys.exit(code)
