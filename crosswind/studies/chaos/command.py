@@ -96,6 +96,13 @@ Examples:
     show_default=True,
     help="How often an attempt that wasn't the agent's failure is made again.",
 )
+@click.option(
+    "--retry-pause",
+    type=click.FloatRange(min=0),
+    default=1.0,
+    show_default=True,
+    help="Seconds before the first of them; doubled each time.",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The seed of the noise.")
 @click.option("--price", metavar="IN/OUT", help="Dollars for a million tokens, in and out: 1.25/10")
 @click.option(
@@ -140,12 +147,15 @@ def chaos(**given: Any) -> None:
     its arguments have {task}. {base_url}, {api_key} and {id} are filled in, too. Exit status 0 is success
     unless a checker, the task's `expect` or its last JSON line, such as {"success": false}, says otherwise.
     """
+    from crosswind.figures.figures import measure
     from crosswind.gateway.client import GatewayError
+    from crosswind.gateway.control_characters import escape_control_characters
     from crosswind.gateway.trajectory.store import StoreError
     from crosswind.simulators.errors import UsageError
     from crosswind.studies.chaos.player import RunStopped
     from crosswind.studies.chaos.processes import CommandNotRun
     from crosswind.studies.chaos.run import run
+    from crosswind.studies.chaos.summary import describe, read_attempts
     from crosswind.studies.stack import ChildFailed, run_stoppable
 
     settings = _read_settings(given)
@@ -160,7 +170,9 @@ def chaos(**given: Any) -> None:
     except asyncio.CancelledError:
         click.echo(f"crosswind: stopped; go on with --resume --out {settings.folder}", err=True)
         sys.exit(130)
-    click.echo(store)
+    attempts = read_attempts(store, settings.run)
+    for line in describe(measure(attempts, seed=settings.seed)):
+        click.echo(escape_control_characters(line))
 
 
 def _read_settings(given: dict[str, Any]) -> Any:
@@ -216,6 +228,7 @@ def _read_settings(given: dict[str, Any]) -> Any:
         seed=given["seed"],
         concurrency=given["concurrency"],
         retries=given["retries"],
+        pause_s=given["retry_pause"],
         timeout_s=given["timeout"],
         checker=function_command(given["verify"]) if given["verify"] else checker,
         checker_timeout_s=given["check_timeout"],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 
 from crosswind.figures.attempts import Arm, Void
@@ -112,18 +111,13 @@ class Player:
             await self._settle(session.id, ended, verdict)
         except StoreError as error:
             raise RunStopped(f"the store can't be read: {error}; mend it, then --resume") from error
-        except BaseException:
-            # Nothing is known of it: it is as if it had not been. What is left of it, --resume deletes.
-            with suppress(GatewayError):
-                await asyncio.shield(self._control.delete(session.id))
-            raise
         return Played(episode, session.id, ended, examined, verdict)
 
     async def _open(self, episode: Episode) -> OpenedSession:
         noisy = episode.arm is Arm.NOISY
         for number in range(_MOST_NAMES):
-            try:
-                return await self._control.open_session(
+            opening = asyncio.ensure_future(
+                self._control.open_session(
                     id=name_session(self._run.names, episode, number),
                     task_id=episode.task.id,
                     rollout_index=episode.sample,
@@ -138,6 +132,13 @@ class Player:
                         "arm": episode.arm.value,
                     },
                 )
+            )
+            try:
+                return await asyncio.shield(opening)
+            except asyncio.CancelledError:
+                # So that the session is there when those without an outcome are deleted.
+                await asyncio.wait([opening])
+                raise
             except GatewayError as error:
                 if error.code != "session_exists":
                     raise

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, closing
+from contextlib import AsyncExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from crosswind.gateway.client import AsyncClient
-from crosswind.gateway.trajectory.record import RewardState, SessionStatus
-from crosswind.gateway.trajectory.store import Store, iterate_sessions, open_existing
+from crosswind.gateway.client import AsyncClient, GatewayError
+from crosswind.gateway.trajectory.record import Arm, RewardState, Session
+from crosswind.gateway.trajectory.store import Store, StoreError, iterate_sessions, open_existing
 from crosswind.simulators.episodes.profile_files import send_profile
 from crosswind.studies.chaos.agents import Agent, CommandAgent
 from crosswind.studies.chaos.episodes import OFF, plan_episodes
@@ -109,7 +109,11 @@ async def run(settings: RunSettings, make_agent: MakeAgent | None = None) -> str
             pause_s=settings.pause_s,
             on_played=add,
         )
-        await player.play_all(iter(episodes), settings.concurrency)
+        try:
+            await player.play_all(iter(episodes), settings.concurrency)
+        finally:
+            with suppress(GatewayError, StoreError):
+                await _delete_open(control, store, settings.run)
         return gateway.store
 
 
@@ -136,13 +140,24 @@ async def _give_profile(control: str, name: str) -> str:
 
 async def _find_finished(control: AsyncClient, store: Store, run: str) -> set[tuple[str, int, str]]:
     """The keys of the episodes that are finished. Sessions that a killed run left open are deleted."""
-    done, open_ones = set(), []
-    for session in await asyncio.to_thread(lambda: list(iterate_sessions(store, label={"run": run}))):
-        if session.reward_state is RewardState.GIVEN:
-            profile = OFF if session.arm.value == "clean" else str(session.plan.get("profile"))
-            done.add((str(session.task_id), int(session.rollout_index or 0), profile))
-        elif session.status is SessionStatus.OPEN:
-            open_ones.append(session.id)
-    for session_id in open_ones:
-        await control.delete(session_id)
-    return done
+    await _delete_open(control, store, run)
+    return {
+        (
+            str(session.task_id),
+            session.rollout_index or 0,
+            OFF if session.arm is Arm.CLEAN else str(session.plan.get("profile")),
+        )
+        for session in await _read_sessions(store, run)
+        if session.reward_state is RewardState.GIVEN
+    }
+
+
+async def _delete_open(control: AsyncClient, store: Store, run: str) -> None:
+    """Delete the sessions without an outcome: nothing is known of them, as if they had not been."""
+    for session in await _read_sessions(store, run):
+        if session.reward_state is RewardState.PENDING:
+            await control.delete(session.id)
+
+
+async def _read_sessions(store: Store, run: str) -> list[Session]:
+    return await asyncio.to_thread(lambda: list(iterate_sessions(store, label={"run": run})))

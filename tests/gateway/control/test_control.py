@@ -302,3 +302,18 @@ async def test_a_request_without_its_body_is_told_what_to_send(content: bytes | 
         assert answer.json()["error"]["message"] == (
             'body: send a JSON object, with `content-type: application/json`, such as {"enabled": false}'
         )
+
+
+async def test_a_session_may_have_a_name_that_none_has_or_had(running: Running) -> None:
+    opened = await running.api("POST", "/api/sessions", {"id": "mine", "task_id": "t"})
+    assert opened.json()["id"] == "mine"
+    assert opened.json()["base_url"].endswith("/s/mine/v1")
+    unnamed = await running.api("POST", "/api/sessions", {"task_id": "t"})
+    assert unnamed.json()["plan"] == opened.json()["plan"], "draws don't depend on the name"
+    again = await running.api("POST", "/api/sessions", {"id": "mine"})
+    assert (again.status_code, again.json()["error"]["code"]) == (409, "session_exists")
+    assert (await running.api("DELETE", "/api/sessions/mine")).status_code == 200
+    gone = await running.api("POST", "/api/sessions", {"id": "mine"})
+    assert (gone.status_code, gone.json()["error"]["code"]) == (409, "session_exists")
+    for wrong in ("a/b", ".", "", "x" * 101, "sk-ant-api03-" + "a" * 80):
+        assert (await running.api("POST", "/api/sessions", {"id": wrong})).status_code == 400

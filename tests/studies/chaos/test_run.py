@@ -1,0 +1,162 @@
+"""Whole runs on gateways of their own: the drop, a rerun, a failing upstream, a kill, a resumption."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crosswind.figures.attempts import Arm, Void
+from crosswind.studies.chaos import guard
+from crosswind.testing import Answer, Dialogue, ScriptedProvider
+from crosswind.testing.errors import ProviderError
+from tests.loop.children import COMMAND, ENVIRONMENT
+from tests.studies.chaos.conftest import AGENT, Chaos, read_gate
+
+
+def flights(count: int) -> list[dict[str, Any]]:
+    return [
+        {"id": f"t{n}", "prompt": f"Which gate does this flight leave from? HA-{n}", "expect": f"Gate B{n}."}
+        for n in range(count)
+    ]
+
+
+def test_the_drop_is_what_the_noise_did_and_a_rerun_says_the_same(
+    play: Chaos, provider: ScriptedProvider, tmp_path: Path
+) -> None:
+    play.tasks = flights(12)
+    printed = []
+    for name in ("one", "two"):
+        play.folder = tmp_path / name
+        play.folder.mkdir()
+        done = play("--concurrency", "8", own=provider.base_url)
+        assert done.exit_code == 0, done.output
+        printed.append(done.stdout)
+        attempts = play.attempts(str(play.out / "crosswind.db"))
+        assert len(attempts) == 24
+        clean = [one for one in attempts if one.arm is Arm.CLEAN]
+        assert [one.success for one in clean] == [1.0] * 12
+        assert not any(one.faults for one in clean)
+        # The scripted model never asks again: it fails where, and only where, a result was spoilt.
+        hit = [one for one in attempts if one.arm is Arm.NOISY and one.success == 0.0]
+        assert hit
+        assert all(one.faults for one in hit)
+    assert printed[0] == printed[1]
+
+
+def test_an_upstream_that_fails_half_way_is_never_the_agents_failure(play: Chaos) -> None:
+    play.tasks, left = flights(3), [5]
+
+    def fail_for_a_while(dialogue: Dialogue) -> Answer:
+        left[0] -= 1
+        return Answer(error=ProviderError(503, "over capacity")) if -4 <= left[0] < 0 else read_gate(dialogue)
+
+    with ScriptedProvider(fail_for_a_while, strict=False) as provider:
+        done = play("--concurrency", "1", "--retries", "6", "--retry-pause", "0.01", own=provider.base_url)
+    assert done.exit_code == 0, done.output
+    attempts = play.attempts(str(play.out / "crosswind.db"))
+    void = [one for one in attempts if one.void]
+    assert {one.void for one in void} == {Void.UPSTREAM}
+    assert void
+    assert "void, upstream: turn" in done.stderr
+    counted = [one for one in attempts if one.counts]
+    assert len(counted) == 6
+    assert {one.success for one in counted if one.arm is Arm.CLEAN} == {1.0}
+
+
+def test_an_upstream_that_is_gone_ends_the_run_and_says_so(play: Chaos) -> None:
+    play.tasks = flights(12)
+    with ScriptedProvider(Answer(error=ProviderError(503, "gone")), strict=False) as provider:
+        done = play("--retries", "0", own=provider.base_url)
+    assert done.exit_code == 1
+    assert re.search(r"\d+ attempts in a row were void, the last by upstream", done.stderr)
+
+
+def running_with(folder: Path) -> list[str]:
+    """The command lines of processes that mention a folder."""
+    found = []
+    for one in Path("/proc").iterdir():
+        if one.name.isdigit() and int(one.name) != os.getpid():
+            try:
+                line = (one / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                environment = (one / "environ").read_bytes()
+            except OSError:
+                continue
+            if str(folder) in line or f"MARK={folder}".encode() in environment.split(b"\0"):
+                found.append(line)
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_run_that_is_killed_leaves_nothing_behind_and_goes_on(
+    play: Chaos, provider: ScriptedProvider, tmp_path: Path, number: signal.Signals
+) -> None:
+    play.tasks = flights(10)
+    file = tmp_path / "tasks.jsonl"
+    file.write_text("".join(json.dumps(task) + "\n" for task in play.tasks))
+    command = [
+        *COMMAND,
+        *("chaos", "--upstream", provider.base_url, "--profile", play.profile, "--tasks", str(file)),
+        *("--out", str(play.out), "--concurrency", "2", "--", *AGENT),
+    ]
+    outputs = play.out / "outputs"
+    child = subprocess.Popen(
+        command,
+        env={**ENVIRONMENT, "MARK": str(tmp_path)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not (outputs.is_dir() and len(list(outputs.iterdir())) >= 3):
+        assert child.poll() is None
+        time.sleep(0.02)
+    child.send_signal(number)
+    child.wait()
+    while left := running_with(tmp_path):
+        time.sleep(0.05)
+        assert left
+    store = str(play.out / "crosswind.db")
+    before = {one.sessions for one in play.attempts(store) if one.success is not None}
+    assert 3 <= len(before) < 20
+    done = play("--resume", own=provider.base_url)
+    assert done.exit_code == 0, done.output
+    attempts = play.attempts(store)
+    assert len(attempts) == 20
+    assert {one.success is not None for one in attempts} == {True}
+    assert before < {one.sessions for one in attempts}
+
+
+def test_a_run_goes_on_with_the_same_settings_only(play: Chaos, provider: ScriptedProvider) -> None:
+    play.tasks = flights(1)
+    assert play(own=provider.base_url).exit_code == 0
+    again = play(own=provider.base_url)
+    assert again.exit_code == 2
+    assert "has a run; go on with it by --resume" in again.output
+    other = play("--resume", "--samples", "2", own=provider.base_url)
+    assert other.exit_code == 2
+    assert "samples was 1" in other.output
+    assert play("--resume", own=provider.base_url).exit_code == 0
+    assert len(play.attempts(str(play.out / "crosswind.db"))) == 2
+
+
+def test_the_guard_ends_what_is_marked_once_its_input_closes(tmp_path: Path) -> None:
+    sleep = [sys.executable, "-c", "import time; time.sleep(3600)"]
+    marked = subprocess.Popen(sleep, env={guard.VARIABLE: "a-token"}, start_new_session=True)
+    other = subprocess.Popen(sleep, env={guard.VARIABLE: "another"})
+    watching = subprocess.Popen(
+        [sys.executable, "-I", "-S", guard.__file__, "a-token"], stdin=subprocess.PIPE
+    )
+    assert watching.stdin is not None
+    watching.stdin.close()
+    assert marked.wait(60) == -signal.SIGTERM
+    assert watching.wait(60) == 0
+    assert other.poll() is None
+    other.kill()
+    other.wait()
