@@ -36,7 +36,7 @@ class Reaction(StrEnum):
     """What the agent did after a fault."""
 
     NOTICED = "noticed"
-    """It spoke of the fault, and did nothing of what follows."""
+    """It spoke of the fault, and made no further call."""
     RETRIED = "retried"
     """It made the same call, or the same request, again."""
     WORKED_AROUND = "worked_around"
@@ -44,7 +44,7 @@ class Reaction(StrEnum):
     INVENTED = "invented"
     """It stated a value that no message or result had shown."""
     GAVE_UP = "gave_up"
-    """It ended without another call."""
+    """It ended without another call, and without a word of it."""
     LOOPED = "looped"
     """It made the same call three times or more without a new result."""
 
@@ -58,6 +58,8 @@ class Void(StrEnum):
     JUDGE = "judge"
     TIMEOUT = "timeout"
     """A time limit of ours, not of the task."""
+    INFRASTRUCTURE = "infrastructure"
+    """Something else that isn't the agent, in the words of who played it: see the note."""
     NOISE_STOPPED = "noise_stopped"
     """Noise was switched off while it was played."""
 
@@ -78,7 +80,7 @@ class ErrorMode(StrEnum):
     OTHER = "other"
 
 
-class Fault(msgspec.Struct, frozen=True, kw_only=True):
+class Fault(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Noise that acted, once."""
 
     operator: str
@@ -92,7 +94,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     stage: int | None = None
     """The third of the attempt's turns, 0 to 2; None on a tool leg without a turn."""
     leg: str = "model"
-    """model, mcp or http."""
+    """model, or the link of a tool leg."""
     reaction: Reaction | None = None
     """None: it wasn't read."""
     recovered: bool | None = None
@@ -101,7 +103,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     turns_to_recover: int | None = None
 
 
-class Withheld(msgspec.Struct, frozen=True):
+class Withheld(msgspec.Struct, frozen=True, gc=False):
     """Noise that was drawn and did not act, and why."""
 
     operator: str
@@ -109,7 +111,7 @@ class Withheld(msgspec.Struct, frozen=True):
     count: int
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+class Attempt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One attempt at a task."""
 
     task: str

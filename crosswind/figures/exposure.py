@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from crosswind.figures.attempts import Attempt
 
 NOTHING = "nothing could be injected, because "
 
 
-def explain_no_noise(attempts: Sequence[Attempt], operator: str | None = None) -> str:
-    """Why none of these attempts met noise (of this operator), in one sentence without a full stop."""
+def explain_no_noise(attempts: Sequence[Attempt], operators: Set[str] | None = None) -> str:
+    """Why none of these attempts met noise (of these operators), in one sentence without a full stop."""
     reasons: Counter[str] = Counter()
     for attempt in attempts:
         for one in attempt.withheld:
-            if operator is None or one.operator == operator:
+            if operators is None or one.operator in operators:
                 reasons[one.reason] += one.count
     if reasons:
         (most, times), *others = reasons.most_common()
@@ -24,19 +24,19 @@ def explain_no_noise(attempts: Sequence[Attempt], operator: str | None = None) -
     if not any(attempt.turns for attempt in attempts):
         return f"{NOTHING}no request of these tasks came through the gateway"
     notes = Counter(note for attempt in attempts for note in attempt.no_noise)
-    if notes and (operator is None or not any(operator in one.assigned for one in attempts)):
+    if notes:
         return f"{NOTHING}{_within(notes.most_common(1)[0][0])}"
     if not any(one.assigned for one in attempts):
         return f"{NOTHING}the sessions had a profile without rules"
-    return _without_places(attempts, operator)
+    return _without_places(attempts, operators)
 
 
-def _without_places(attempts: Sequence[Attempt], operator: str | None) -> str:
+def _without_places(attempts: Sequence[Attempt], operators: Set[str] | None) -> str:
     places = [
         count
         for attempt in attempts
         for name, count in attempt.eligible.items()
-        if operator is None or name == operator
+        if operators is None or name in operators
     ]
     if places and not any(count is None or count for count in places):
         return f"{NOTHING}there was no place that it acts at"
@@ -45,7 +45,7 @@ def _without_places(attempts: Sequence[Attempt], operator: str | None) -> str:
 
 def _within(sentence: str) -> str:
     """A sentence as part of another one."""
-    text = sentence.removeprefix("No noise: ").rstrip(".")
+    text = sentence.removeprefix("No noise: ").removeprefix("Withheld: ").rstrip(".")
     return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 

@@ -8,16 +8,8 @@ from typing import Any
 import msgspec
 
 from crosswind.figures.attempts import Arm, Attempt
-from crosswind.figures.drop import (
-    Drop,
-    DropRow,
-    Flip,
-    KindOf,
-    find_flips,
-    kind_by_name,
-    measure_drop,
-    measure_rows,
-)
+from crosswind.figures.breakdown import DropRow, KindOf, kind_by_name, measure_rows
+from crosswind.figures.drop import Drop, Flip, find_flips, measure_drop
 from crosswind.figures.recovery import RecoveryRow, count_error_modes, measure_recovery
 from crosswind.figures.success import ArmSuccess, measure_success
 

@@ -13,10 +13,9 @@ from statistics import fmean
 import msgspec
 
 from crosswind.figures.attempts import Attempt
-from crosswind.figures.drop import split_arms
 from crosswind.figures.exposure import explain_no_noise
 from crosswind.figures.sequential import Claim, SequentialTest, Verdict, run_test
-from crosswind.figures.success import success_by_task
+from crosswind.figures.success import split_arms, success_by_task
 
 ERROR_RATE = 0.05
 EXIT_STATUS: Mapping[Verdict, int] = {Verdict.PASSED: 0, Verdict.FAILED: 4, Verdict.INCONCLUSIVE: 3}

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from bisect import bisect
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from operator import mul
 from random import Random
 
 import msgspec
@@ -19,11 +20,9 @@ import msgspec
 Z_95 = 1.959963984540054
 RESAMPLES = 10_000
 _MANY = 400
-"""With more rows than this, and more than `_DISTINCT` distinct ones, values are rounded to a grid."""
-_DISTINCT = 300
-_STEPS = 16
-_NORMAL = 1000.0
-"""A binomial's variance from which its draws are those of a normal, rounded."""
+_DIFFERENT = 200
+"""With more rows than `_MANY`, of which at least `_DIFFERENT` aren't the most common one, the means of
+resamples are drawn from the normal distribution that they then have."""
 
 
 class Interval(msgspec.Struct, frozen=True):
@@ -62,17 +61,17 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
 def resample_means(
     rows: Sequence[tuple[float, ...]], *, seed: int = 0, resamples: int = RESAMPLES
 ) -> list[list[float]]:
-    """The means of each column over resamples of the rows, drawn with replacement: a list per column.
+    """The means of each column, one or two of them, over resamples of the rows, drawn with replacement.
 
     The same rows in another order give the same means.
     """
     n = len(rows)
     counted = Counter(rows)
-    if n > _MANY and len(counted) > _DISTINCT:
-        counted = _round_to_grid(rows)
     values = sorted(counted, key=lambda value: (-counted[value], value))
     draw = Random(seed)
-    if len(values) > n // 4 and n <= _MANY:
+    if n > _MANY and n - counted[values[0]] >= _DIFFERENT:
+        return _draw_normal(values, counted, n, draw, resamples)
+    if len(values) > n // 4:
         return _draw_rows(sorted(rows), draw, resamples)
     sums = [[0.0] * resamples for _ in rows[0]]
     left = [n] * resamples
@@ -88,6 +87,33 @@ def resample_means(
     return [[total / n for total in column] for column in sums]
 
 
+def _draw_normal(
+    values: Sequence[tuple[float, ...]],
+    counted: Mapping[tuple[float, ...], int],
+    n: int,
+    draw: Random,
+    resamples: int,
+) -> list[list[float]]:
+    """Means with the expectation, spread and covariance of resamples' means."""
+    columns = list(zip(*values, strict=True))
+    counts = [counted[value] for value in values]
+    means = [math.fsum(map(mul, counts, column)) / n for column in columns]
+    offs = [[one - mean for one in column] for column, mean in zip(columns, means, strict=True)]
+
+    def covary(one: Sequence[float], other: Sequence[float]) -> float:
+        return math.fsum(times * a * b for times, a, b in zip(counts, one, other, strict=True)) / n**2
+
+    gauss = draw.gauss
+    first = [gauss(0.0, 1.0) for _ in range(resamples)]
+    spread = math.sqrt(covary(offs[0], offs[0]))
+    found = [[means[0] + spread * one for one in first]]
+    if len(columns) > 1:
+        slope = covary(offs[0], offs[1]) / spread if spread else 0.0
+        rest = math.sqrt(max(0.0, covary(offs[1], offs[1]) - slope**2))
+        found.append([means[1] + slope * one + rest * gauss(0.0, 1.0) for one in first])
+    return found
+
+
 def _draw_rows(rows: Sequence[tuple[float, ...]], draw: Random, resamples: int) -> list[list[float]]:
     """Resample row by row: for few rows, most of which differ."""
     n, columns = len(rows), list(zip(*rows, strict=True))
@@ -99,26 +125,11 @@ def _draw_rows(rows: Sequence[tuple[float, ...]], draw: Random, resamples: int) 
     return means
 
 
-def _round_to_grid(rows: Sequence[tuple[float, ...]]) -> Counter[tuple[float, ...]]:
-    """The rows on a grid of sixteenths of each column's range, moved so that each column keeps its mean."""
-    columns = []
-    for column in zip(*rows, strict=True):
-        step = (max(column) - min(column)) / _STEPS or 1.0
-        rounded = [step * round(value / step) for value in column]
-        off = math.fsum(column) / len(rows) - math.fsum(rounded) / len(rows)
-        columns.append([round(value + off, 12) for value in rounded])
-    return Counter(zip(*columns, strict=True))
-
-
 def _draw_binomials(sizes: Sequence[int], share: float, draw: Random) -> list[int]:
     tables: dict[int, tuple[int, list[float]]] = {}
     drawn = []
-    random, gauss = draw.random, draw.gauss
+    random = draw.random
     for size in sizes:
-        if size * share * (1 - share) > _NORMAL:
-            spread = math.sqrt(size * share * (1 - share))
-            drawn.append(min(size, max(0, round(gauss(size * share, spread)))))
-            continue
         table = tables.get(size)
         if table is None:
             table = tables[size] = _binomial(size, share)

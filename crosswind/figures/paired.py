@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from statistics import fmean
 
 import msgspec
 
-from crosswind.figures.intervals import RESAMPLES, percentile_interval, resample_means
+from crosswind.figures.intervals import RESAMPLES, Interval, percentile_interval, resample_means
 
 ByTask = Mapping[str, float]
 """A value of each task: the mean over its attempts."""
@@ -32,8 +33,7 @@ def compare_paired(
     if not common:
         return None
     differences = [after[task] - before[task] for task in common]
-    (means,) = resample_means([(_exact(one),) for one in differences], seed=seed, resamples=resamples)
-    interval = percentile_interval(means)
+    interval = _bootstrap_mean(tuple(sorted(map(_exact, differences))), seed, resamples)
     return PairedDifference(
         len(common),
         fmean(before[task] for task in common),
@@ -42,6 +42,13 @@ def compare_paired(
         interval.low,
         interval.high,
     )
+
+
+@lru_cache(maxsize=256)
+def _bootstrap_mean(values: tuple[float, ...], seed: int, resamples: int) -> Interval:
+    """Kept, since the rows of a table often have the same tasks."""
+    (means,) = resample_means([(value,) for value in values], seed=seed, resamples=resamples)
+    return percentile_interval(means)
 
 
 class NoiseCost(msgspec.Struct, frozen=True):

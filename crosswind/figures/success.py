@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
 import msgspec
 
-from crosswind.figures.attempts import Attempt
+from crosswind.figures.attempts import Arm, Attempt
 from crosswind.figures.intervals import wilson
-from crosswind.figures.paired import mean_by_key
 
 SOLVED = 1.0
 """The least success that counts as solved, where a figure asks for yes or no."""
@@ -57,9 +56,11 @@ class ArmSuccess(msgspec.Struct, frozen=True):
 
 def success_by_task(attempts: Iterable[Attempt]) -> dict[str, float]:
     """The mean success of each task's counted attempts."""
-    return mean_by_key(
-        (one.task, one.success) for one in attempts if one.void is None and one.success is not None
-    )
+    gathered: defaultdict[str, list[float]] = defaultdict(list)
+    for one in attempts:
+        if one.void is None and one.success is not None:
+            gathered[one.task].append(one.success)
+    return {task: sum(found) / len(found) for task, found in gathered.items()}
 
 
 def measure_success(attempts: Sequence[Attempt]) -> ArmSuccess:
@@ -125,3 +126,12 @@ def pass_hat_k(n: int, solved: int, k: int) -> float:
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if known and len(known) == len(values) else None
+
+
+def split_arms(attempts: Iterable[Attempt]) -> tuple[list[Attempt], list[Attempt]]:
+    """The counted clean attempts, and the counted noisy ones."""
+    arms: tuple[list[Attempt], list[Attempt]] = ([], [])
+    for one in attempts:
+        if one.counts:
+            arms[one.arm is Arm.NOISY].append(one)
+    return arms

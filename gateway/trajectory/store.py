@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from typing import Any, Protocol
 
 from crosswind.gateway.trajectory.ledger_rows import DestroyedAnswer, NameMap, Shown
+from crosswind.gateway.trajectory.outcomes import NoiseEvent, SessionOutcome, Withholding
 from crosswind.gateway.trajectory.record import (
     Event,
     GeneratedText,
@@ -179,6 +180,15 @@ class Statistics(Protocol):
         """Of each session, by operator, how often noise was injected, and how often it was decided and
         withheld. Sessions without any of these are left out.
         """
+
+    def outcomes(self) -> list[SessionOutcome]:
+        """All sessions without their content, by their numbers."""
+
+    def noise_events(self) -> list[NoiseEvent]:
+        """All noise that acted, by session and turn."""
+
+    def withholdings(self) -> list[Withholding]:
+        """All noise that was drawn and did not act, and why requests had none, counted by session."""
 
     def versions(self) -> list[str]:
         """The policy versions that sampled tokens, in order of their first turn."""

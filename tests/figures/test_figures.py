@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crosswind.figures.attempts import Attempt, ErrorMode, Reaction, Void, Withheld
-from crosswind.figures.drop import By, DropRow
+from crosswind.figures.breakdown import By, DropRow
 from crosswind.figures.figures import Figures, measure
 from crosswind.figures.success import measure_success, pass_at_k, pass_hat_k
 from tests.figures.attempts import calm, kind_of, noisy

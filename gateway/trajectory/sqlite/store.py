@@ -35,6 +35,7 @@ from crosswind.gateway.trajectory.sqlite.deletion import (
 )
 from crosswind.gateway.trajectory.sqlite.files import StoreFiles
 from crosswind.gateway.trajectory.sqlite.known_sessions import KnownSessions
+from crosswind.gateway.trajectory.sqlite.outcomes import noise_events, outcomes, withholdings
 from crosswind.gateway.trajectory.sqlite.readers import Readers
 from crosswind.gateway.trajectory.sqlite.schema import prepare, require_openable
 from crosswind.gateway.trajectory.sqlite.summary import summary
@@ -207,6 +208,9 @@ class SqliteStore(Store):
     runs = _snapshot(totals.runs)
     injections = _snapshot(totals.injections)
     noise_by_session = _snapshot(totals.noise_by_session)
+    outcomes = _snapshot(outcomes)
+    noise_events = _look(noise_events)
+    withholdings = _look(withholdings)
     versions = _snapshot(totals.versions)
     counts = _snapshot(totals.counts)
     summary = _snapshot(summary)
