@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from crosswind.gateway.tools.leg import Failure
+from crosswind.gateway.tools.leg import ASKS_TO_WAIT, Failure
 from crosswind.gateway.tools.output_schema import is_valid
 from crosswind.gateway.tools.rules import split_pointer
 from crosswind.injectors.text.json_payload import NOT_JSON, parse_json
@@ -122,12 +122,39 @@ class FailureAnswer:
 
 
 def answer_failure(failure: Failure) -> FailureAnswer:
-    """A failure as an API says it. One of kind `close` is no answer: close the link."""
-    text = failure.text
-    body = text.encode() if isinstance(parse_json(text), dict) else _write({"error": {"message": text}})
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if failure.retry_after_s is not None:
-        headers.append((b"retry-after", str(failure.retry_after_s).encode()))
-    if failure.status == 401:
+    """A failure as an API says it: what its stack writes as a body stays one, with the type and the status
+    that it says itself. One of kind `close` is no answer: close the link.
+    """
+    text, kind, status = failure.text, b"application/json", failure.status
+    said = parse_json(text)
+    if isinstance(said, dict):
+        body = text.encode()
+        told = next((said[name] for name in _STATUS_MEMBERS if name in said), None)
+        if {"title", "detail"} <= said.keys():
+            kind = b"application/problem+json"
+    elif (markup := _MARKUP.match(text)) is not None:
+        body, kind = text.encode(), b"text/html; charset=utf-8" if markup[1] else b"application/xml"
+        told = _find_number(_STATUS, text)
+    else:
+        body = _write({"error": {"message": text}})
+        told = _find_number(_STATUS, text)
+    if type(told) is int and 400 <= told < 600:
+        status = told
+    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
+    if status in ASKS_TO_WAIT:
+        retry = _find_number(_RETRY, text) or failure.retry_after_s or 1
+        headers.append((b"retry-after", str(retry).encode()))
+    if status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
-    return FailureAnswer(failure.status, tuple(headers), body)
+    return FailureAnswer(status, tuple(headers), body)
+
+
+_STATUS_MEMBERS = ("status", "statusCode", "status_code")
+_MARKUP = re.compile(r"\s*<(?:(!doctype html|html)|\?xml|[A-Z]\w*>)", re.IGNORECASE)
+_STATUS = re.compile(r"(?:\bHTTP[ /][\d.]* ?|status(?: code)?:? ?|<title>|<h1>|^|: )([45]\d\d)\b")
+_RETRY = re.compile(r"retry[-_ ]?after\W{0,4}(\d{1,3})\b", re.IGNORECASE)
+
+
+def _find_number(pattern: re.Pattern[str], text: str) -> int | None:
+    found = pattern.search(text[:2000])
+    return None if found is None else int(found[1])

@@ -361,7 +361,8 @@ def _before(faults: Iterable[LinkDecision]) -> tuple[float, int, Failure | None]
                 case Close(how):
                     return wait_s, 0, Failure("close", "Connection closed", 502, close=how)
                 case Reply(status):
-                    return wait_s, 0, Failure("status", f"HTTP status {status}", status)
+                    retry = 1 if status in ASKS_TO_WAIT else None
+                    return wait_s, 0, Failure("status", f"HTTP status {status}", status, retry)
     return wait_s, copies, None
 
 
@@ -395,6 +396,8 @@ def _cut(fault: Fault, body: bytes) -> tuple[Failure | None, bytes]:
     return None, b""
 
 
+ASKS_TO_WAIT = frozenset((429, 503))
+"""Statuses that come with Retry-After."""
 _STATUSES = {
     "tool.timeout": 504,
     "tool.rate_limit": 429,
@@ -415,5 +418,5 @@ def _failure_of(noisy: NoisyText) -> Failure:
     kind = str(made.draw.get("kind", made.operator))
     status = int(kind) if kind.isdecimal() else _STATUSES.get(kind, 500)
     refused = draw_once(f"{made.slot}|form") < REFUSED_SHARE
-    retry = 1 + int(draw_once(f"{made.slot}|retry") * 3) if status == 429 else None
+    retry = 1 + int(draw_once(f"{made.slot}|retry") * 3) if status in ASKS_TO_WAIT else None
     return Failure("refusal" if refused else "result", noisy.text or "", status, retry)

@@ -39,6 +39,8 @@ class ToolResultView:
     _structured: Any = None
     _has_structure: bool = False
     _one_value: bool = False
+    _wrapped: str | None = None
+    """The only member of the structured content that the text says: SDKs wrap what is no object in one."""
 
     @staticmethod
     def read(members: Members, schema: Any = None) -> ToolResultView:
@@ -57,7 +59,12 @@ class ToolResultView:
             if not blocks:
                 view.texts, view._one_value = [_write(view._structured).decode()], True
             elif len(view.texts) == 1:
-                view._one_value = parse_json(view.texts[0]) == view._structured
+                view._one_value = _says(view.texts[0], view._structured)
+                if not view._one_value and isinstance(view._structured, dict) and len(view._structured) == 1:
+                    [(name, value)] = view._structured.items()
+                    view._one_value = isinstance(value, str) and value == view.texts[0]
+                    view._one_value |= _says(view.texts[0], value)
+                    view._wrapped = name if view._one_value else None
         return view
 
     @property
@@ -72,7 +79,7 @@ class ToolResultView:
         if not self._one_value:
             return TWO_VALUES
         try:
-            value = _read(text)
+            value = self._structure(text)
         except (msgspec.DecodeError, UnicodeError):
             return INVALID
         if type(value) is not type(self._structured):
@@ -89,8 +96,23 @@ class ToolResultView:
             members["content"] = msgspec.Raw(_write(blocks))
         changed = next((text for text in texts if text is not None), None)
         if self._one_value and changed is not None:
-            members["structuredContent"] = msgspec.Raw(_write(_read(changed)))
+            members["structuredContent"] = msgspec.Raw(_write(self._structure(changed)))
         return members
+
+    def _structure(self, text: str) -> Any:
+        """The structured content that says what the text does. Raises msgspec.DecodeError or UnicodeError."""
+        if self._wrapped is None:
+            return _read(text)
+        was = self._structured[self._wrapped]
+        value = text if isinstance(was, str) else _read(text)
+        if type(value) is not type(was):
+            raise msgspec.DecodeError("another type of value")
+        return {self._wrapped: value}
+
+
+def _says(text: str, value: Any) -> bool:
+    """Whether a text is the JSON of a value."""
+    return not isinstance(value, str) and parse_json(text) == value
 
 
 def error_members(text: str, *, modern: bool) -> Mapping[str, Any]:

@@ -53,7 +53,7 @@ class Shop:
 def make_mcp(shop: Shop) -> MCPServer:
     server = MCPServer("shop")
 
-    @server.tool(annotations=ToolAnnotations(readOnlyHint=True), structured_output=False)
+    @server.tool(annotations=ToolAnnotations(readOnlyHint=True))
     def get_order(order_id: int) -> str:
         """Look an order up."""
         return json.dumps({"id": order_id, "city": "Lisbon", "total": 17.5})

@@ -53,6 +53,37 @@ def test_a_valid_answer_stays_valid() -> None:
     assert result.accept('{"n": "2"}') is not None
 
 
+PROBLEM = '{"type": "about:blank", "title": "Bad Gateway", "status": 502, "detail": "no route"}'
+PAGE = "<html>\n<head><title>503 Service Temporarily Unavailable</title></head></html>"
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "kind", "retry"),
+    [
+        (PROBLEM, 502, b"application/problem+json", None),
+        (
+            '{"statusCode": 429, "error": "Too many", "retryAfter": 7}',
+            429,
+            b"application/json",
+            b"7",
+        ),
+        ('{"error": {"message": "no"}}', 503, b"application/json", b"2"),
+        (PAGE, 503, b"text/html; charset=utf-8", b"2"),
+        ('<?xml version="1.0"?><Error><Code>Busy</Code></Error>', 503, b"application/xml", b"2"),
+        ("GetOrder failed: 502 Bad Gateway - no healthy upstream", 502, b"application/json", None),
+        ("Request failed with status code 504", 504, b"application/json", None),
+    ],
+)
+def test_what_a_stack_writes_as_a_body_is_the_body(
+    text: str, status: int, kind: bytes, retry: bytes | None
+) -> None:
+    answer = answer_failure(Failure("result", text, 503, 2))
+    headers = dict(answer.headers)
+    assert (answer.status, headers[b"content-type"], headers.get(b"retry-after")) == (status, kind, retry)
+    assert answer.body == text.encode() or json.loads(answer.body) == {"error": {"message": text}}
+    assert (answer.body == text.encode()) is text.startswith(("{", "<"))
+
+
 def test_a_failure_is_an_answer_as_apis_give_it() -> None:
     limited = answer_failure(Failure("result", "Too many requests", 429, 3))
     assert limited.status == 429 and dict(limited.headers)[b"retry-after"] == b"3"

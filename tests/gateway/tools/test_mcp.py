@@ -100,6 +100,28 @@ def test_structured_content_changes_as_one_with_its_text_and_stays_valid() -> No
     assert changed["structuredContent"] == json.loads(changed["content"][0]["text"]) != value
 
 
+@pytest.mark.parametrize(
+    ("operator", "text", "value"),
+    [
+        ("tool.misleading", "It is 21.4 degrees in Bonn.", "It is 21.4 degrees in Bonn."),
+        ("tool.numeric_noise", '{\n "degrees": 21.4\n}', {"degrees": 21.4}),
+        ("tool.incomplete", "[\n 1,\n 2,\n 3\n]", [1, 2, 3]),
+    ],
+)
+def test_a_value_that_an_sdk_wraps_changes_as_one_with_its_text(
+    operator: str, text: str, value: object
+) -> None:
+    link, leg = make_link(operator)
+    link.from_client(call(1, READ, {"city": "Bonn"}), 1)
+    shown = link.from_server(result(1, text, structuredContent={"result": value}), 2)
+    notes = [one.note for one in leg.drain()]
+    assert shown.act is Act.REPLACE, notes
+    changed = json.loads(shown.body)["result"]
+    said = changed["content"][0]["text"]
+    inside = changed["structuredContent"]["result"]
+    assert inside == (said if isinstance(value, str) else json.loads(said)) != value
+
+
 def test_noise_that_the_output_schema_forbids_is_withheld() -> None:
     schema = {"type": "object", "properties": {"temperature": {"const": 21.4}}}
     link, leg = make_link("tool.numeric_noise")
