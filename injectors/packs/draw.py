@@ -20,7 +20,7 @@ from crosswind.injectors.targets import EntryWeights, Half
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.parameters import Keyed, ValueType
 
-_JOINED = frozenset({Language.ZH, Language.JA, Language.AR})
+JOINED = frozenset({Language.ZH, Language.JA, Language.AR})
 """Languages that write words together: a stem is found anywhere in their texts."""
 
 
@@ -83,7 +83,7 @@ _short_setting, _long_setting = lru_cache(256)(_make_setting), lru_cache(16)(_ma
 
 
 def _split(text: str, language: Language) -> tuple[str, ...]:
-    return (*split_words(text), text.lower()) if language in _JOINED else split_words(text)
+    return (*split_words(text), text.lower()) if language in JOINED else split_words(text)
 
 
 def draw_phrase(
@@ -199,12 +199,22 @@ def _find_needs(text: str) -> frozenset[str]:
 
 def _is_said(stems: tuple[str, ...], said: tuple[frozenset[str], ...], language: Language) -> bool:
     """Whether one of the stems is in one of these sets of words."""
-    if language in _JOINED and any(
+    if language in JOINED and any(
         stem in word for stem in stems if not stem.isascii() for words in said for word in words
     ):
         return True
     wanted = [stem.lower() for stem in stems]
     return not all(_list_stems(words).isdisjoint(wanted) for words in said)
+
+
+def speaks_of(text: str, stems: tuple[str, ...], language: Language) -> bool:
+    """Whether a text has a word of one of these stems."""
+    return _is_said(stems, (_read_words(text, language),), language)
+
+
+@lru_cache(64)
+def _read_words(text: str, language: Language) -> frozenset[str]:
+    return frozenset(_split(text, language))
 
 
 @lru_cache(64)

@@ -39,7 +39,7 @@ DRAWN_SLOTS = frozenset({"uuid", "time", "int", "hex"})
 """Slots that the generator fills, wherever the conversation has nothing to fill them with."""
 
 CONVERSATION_SLOTS = frozenset(
-    {"value", "rival", "thing", "coarse", "sentence", "request", "option", "chosen", "tool", "canary"}
+    {"value", "rival", "thing", "coarse", "request", "option", "chosen", "tool", "canary"}
 )
 
 
@@ -70,6 +70,9 @@ class Part:
     english_general_only: bool = False
     general_only: bool = False
     """Whether its entries fit each domain alike, so that only the general packs have any."""
+    in_domain: int | None = None
+    """How many a pack of a domain has: English ones only. None: as many as the general pack, in all
+    languages."""
 
     @property
     def of_user(self) -> bool:
@@ -83,15 +86,15 @@ def _slots(text: str) -> frozenset[str]:
 PARTS: dict[tuple[str, str], Part] = {
     (part.operator, part.name): part
     for part in (
-        Part("user.topic_drift", "question", 30),
-        Part("user.topic_drift", "return", 20, may=_slots("thing")),
-        Part("user.boundary_probing", "policy", 20),
-        Part("user.boundary_probing", "knowledge", 15),
-        Part("user.boundary_probing", "yield", 15),
-        Part("user.out_of_scope", "errand", 30),
-        Part("user.out_of_scope", "leave", 20),
-        Part("user.redundant", "again", 20, may=_slots("sentence")),
-        Part("user.redundant", "chat", 30),
+        Part("user.topic_drift", "question", 30, in_domain=14),
+        Part("user.topic_drift", "return", 16, in_domain=0),
+        Part("user.boundary_probing", "policy", 20, in_domain=8),
+        Part("user.boundary_probing", "knowledge", 15, in_domain=6),
+        Part("user.boundary_probing", "yield", 15, in_domain=0),
+        Part("user.out_of_scope", "errand", 24, in_domain=8),
+        Part("user.out_of_scope", "leave", 16, in_domain=0),
+        Part("user.redundant", "again", 20, may=_slots("value request"), in_domain=0),
+        Part("user.redundant", "chat", 30, in_domain=8),
         Part("user.inconsistent", "same", 40, _slots("value rival"), general_only=True),
         Part("user.inconsistent", "claim", 15, _slots("rival"), _slots("thing")),
         Part("user.inconsistent", "settle", 15, _slots("value"), _slots("thing rival")),
@@ -143,6 +146,8 @@ def wanted(part: Part, language: Language, domain: Domain) -> int:
         return 0
     if part.general_only and domain is not Domain.GENERAL:
         return 0
+    if part.in_domain is not None and domain is not Domain.GENERAL:
+        return part.in_domain if language is Language.EN else 0
     if part.english_general_only:
         return part.wanted if (language, domain) == (Language.EN, Domain.GENERAL) else 0
     share = FOREIGN_GENERAL_SHARE if part.general_only else FOREIGN_SHARE

@@ -29,14 +29,15 @@ _UNSPACED = frozenset({Language.ZH, Language.JA})
 _STOP_WORDS = {
     Language.EN: frozenset(
         """
-        a about all an and any are as at be because been before but by can can't could couldn't did didn't do
-        does doesn't doing don't else even ever few for from get gets getting give go going got had has have
-        haven't he her here hers him his how i i'd i'll i'm i've if in into is isn't it it'll it's its like
-        made make may me might mine more most much must my need no not now of off on once one only or other
-        our out over own put really same see she should since so some still such than that that's the their
-        them then there there's these they they're thing things this those though through to too under until
-        up us use very want was wasn't we we're were what what's when where whether which while who whose why
-        will with won't would wouldn't yet you you'd you'll you're you've your yours
+        a about all also an and any are as at be because been before but by can can't could couldn't did
+        didn't do does doesn't doing don't else even ever few for from get gets getting give go going got had
+        has have haven't he her here hers him his how i i'd i'll i'm i've if in into is isn't it it'll it's
+        its know like made make may me might mine more most much must my need no not now of off on once one
+        only or other our out over own please put really same see she should since so some still such than
+        that that's the their them then there there's these they they're thing things this those though
+        through to too under until up us use very want was wasn't way we we're well were what what's when
+        where whether which while who whose why will with won't would wouldn't yet you you'd you'll you're
+        you've your yours
         """.split()
     ),
     Language.DE: frozenset(

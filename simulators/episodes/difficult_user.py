@@ -122,10 +122,10 @@ class DifficultUser:
 
     def _repeat(self, said: str, one: Behaviour) -> str:
         """Say it again, or tell of the day, around it or behind it."""
-        sentence = re.split(r"(?<=[.?!])\s+", said)[0]
+        value = next((value for value in self._facts.values() if value in said), None)
         again = self._choose(one, "again") if one["manner"] == "repeat" else ""
         chat = self._take(one, "chat", one["amount"] - bool(again))
-        more = [_fill(again, {"sentence": sentence})] if again else []
+        more = [_fill(again, {"value": value})] if again and value else []
         if one["settled"] == "around" and chat:
             return " ".join((_end(chat[0]), said, *map(_end, (*more, *chat[1:]))))
         return " ".join((said, *map(_end, (*more, *chat))))

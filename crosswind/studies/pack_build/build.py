@@ -36,7 +36,6 @@ _GIVEN = ("key", "text", "parameter", "fits", "about", "served_by", "address")
 _SAMPLE = "I need this done today, please."
 _SLOTS = {"value": "noon", "rival": "midnight", "thing": "time", "coarse": "midday", "request": "do this"}
 _SLOTS |= {
-    "sentence": _SAMPLE,
     "option": "the first",
     "chosen": "the second",
     "tool": "search",

@@ -100,10 +100,10 @@ def test_an_entry_is_drawn_only_where_its_slots_can_be_filled_and_its_type_fits(
 
 
 def test_an_errand_that_a_tool_does_is_not_asked_as_out_of_scope() -> None:
-    pack = load(Language.EN, Domain.TRAVEL)
+    pack = load(Language.EN, Domain.GENERAL)
     assert pack is not None
     errands = pack.select("user.out_of_scope", "errand", Half.TRAIN)
-    entry = next(one for one in errands if one.served_by and not one.about)
+    entry = next(one for one in errands if one.served_by[0] == "print")
     serving = ToolList([*TRAVEL, ToolSchema(f"{entry.served_by[0]}_service", "", {})])
     name = f"{pack.name}@{pack.version}#{entry.id}"
     without = draw_all(setting(), "user.out_of_scope", "errand")
@@ -131,8 +131,8 @@ def test_an_arabic_stem_is_found_behind_clitics() -> None:
         where = make_setting(tools, "مرحبا", Language.AR, Half.TRAIN)
         return {one.text for one in draw_all(where, "user.out_of_scope", "errand")}
 
-    served = "وليت أحدًا يسقي نباتات مكتبي أيضًا."
-    assert served in draw() and served not in draw("يعتني بالنباتات المنزلية")
+    served = "وأرسل لي رسالة قصيرة عند الانتهاء من فضلك."
+    assert served in draw() and served not in draw("يتولى بالرسالة إبلاغ الناس")
 
 
 def test_a_language_without_a_pack_has_no_phrase() -> None:

@@ -25,9 +25,9 @@ PROBE_TASKS = {
 }
 """What a model is asked to write, by the limits that are probed."""
 
-_RETURN = Closing("return", 1.0)
-_YIELDS = {"policy": Closing("yield", 0.5, ahead=0.4), "knowledge": Closing("yield", 0.3, ahead=0.2)}
-_LEAVE = Closing("leave", 0.4, ahead=0.3)
+_RETURN = Closing("return", 0.7)
+_YIELDS = {"policy": Closing("yield", 0.7), "knowledge": Closing("yield", 0.5)}
+_LEAVE = Closing("leave", 0.85)
 
 
 @operator(
@@ -37,31 +37,25 @@ _LEAVE = Closing("leave", 0.4, ahead=0.3)
     aliases=("topic_shift",),
     source="AgentNoiseBench section 2.2.1 and appendix B (Topic Drift; its example doesn't come back)",
     effect=Effect.ADDS,
-    version=2,
+    version=3,
 )
 class TopicDrift:
     """Side questions: the user's focus moves from the request to something near it, and comes back.
 
-    Severity: the share of the user's turns that drift; half of those that do ask a second side question. The
-    message itself is kept word for word. A question stands before the message, within it, or behind it. In
-    front of a sentence of the request the request itself leads back; behind the message a sentence does. The
-    questions are of the conversation's domain or of none; they need no tool and name no value.
+    Severity: the share of the user's turns that drift. The message itself is kept word for word. The question
+    stands behind it, and often a sentence leads back. It is about something that the message speaks of, or
+    about the assistant itself; it needs no tool and names no value.
     """
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        point = rng.uniform()
-        if point >= severity or not is_prose(target.text):
+        if not rng.chance(severity) or not is_prose(target.text):
             return None
-        count = 2 if point < severity / 2 else 1
         asides = AsideDraw(target, rng, "user.topic_drift")
-        for _ in range(count):
-            asides.add("question")
-        asides.close(_RETURN)
-        return asides.finish(count)
+        asides.add("question", _RETURN)
+        return asides.finish()
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
-        what = "A side question" if len(draw["asides"]) == 1 else "Two side questions"
-        note = f"{what} drew the user's message off the subject and back to it."
+        note = "A side question drew the user's message off the subject."
         return Result(apply_asides(target.text, draw), note)
 
 
@@ -98,16 +92,17 @@ class TopicDriftWording:
     aliases=("boundary",),
     source="AgentNoiseBench section 2.2.1 (limits of knowledge) and appendix B (probing the rules)",
     effect=Effect.ADDS,
-    version=2,
+    version=3,
 )
 @dataclass(frozen=True)
 class BoundaryProbing:
     """Probes of the limits that the agent has in this domain: of its policy, or of its knowledge (drawn
     evenly).
 
-    Severity: the number of probes is binomial with mean 2 x severity (2 trials). `policy` goes slightly past
-    the rules, `knowledge` asks what the agent can hardly know; often the user accepts a refusal
-    beforehand. The paper's definition is of the latter, its example of the former. The request is kept whole.
+    Severity: a message has two occasions for a probe, each with this probability, and one probe at most.
+    `policy` goes slightly past the rules, `knowledge` asks what the agent can hardly know; often the user
+    accepts a refusal beforehand. The paper's definition is of the latter, its example of the former. The
+    request is kept whole.
     """
 
     target: Literal["policy", "knowledge"] | None = None
@@ -120,14 +115,11 @@ class BoundaryProbing:
         if count == 0 or not is_prose(target.text):
             return None
         asides = AsideDraw(target, rng, "user.boundary_probing")
-        for _ in range(count):
-            asides.add(kind)
-        asides.close(_YIELDS[kind])
-        return asides.finish(count, target=kind)
+        asides.add(kind, _YIELDS[kind])
+        return asides.finish(target=kind)
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
-        what = "A probe" if len(draw["asides"]) == 1 else "Two probes"
-        note = f"{what} of the agent's {draw['target']} came with the user's request."
+        note = f"A probe of the agent's {draw['target']} came with the user's request."
         return Result(apply_asides(target.text, draw), note)
 
 
@@ -160,14 +152,14 @@ class BoundaryProbingWording:
     aliases=("out-of-scope",),
     source="NoisyAgent appendix A, Noise Types (named once; the definition is ours)",
     effect=Effect.ADDS,
-    version=2,
+    version=3,
 )
 class OutOfScope:
     """Wishes beside the task that the agent's tools nearly serve, and don't; often the user says that they
     may be left undone.
 
-    Severity: the number of wishes is binomial with mean 2 x severity (2 trials). A wish is made only where no
-    declared tool's name or description speaks of it. The user's own words are all kept.
+    Severity: a message has two occasions for a wish, each with this probability, and one wish at most. A wish
+    is made only where no declared tool's name or description speaks of it. The user's own words are all kept.
     """
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -175,16 +167,12 @@ class OutOfScope:
         if count == 0 or not is_prose(target.text):
             return None
         asides = AsideDraw(target, rng, "user.out_of_scope")
-        for _ in range(count):
-            asides.add("errand")
-        asides.close(_LEAVE)
-        return asides.finish(count)
+        asides.add("errand", _LEAVE)
+        return asides.finish()
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
-        what = "A request" if len(draw["asides"]) == 1 else "Two requests"
-        return Result(
-            apply_asides(target.text, draw), f"{what} that no tool provides came with the user's message."
-        )
+        note = "A request that no tool provides came with the user's message."
+        return Result(apply_asides(target.text, draw), note)
 
 
 @written_form("user.out_of_scope")

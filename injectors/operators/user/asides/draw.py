@@ -10,7 +10,6 @@ from typing import Any, Literal
 import msgspec
 
 from crosswind.injectors.operators.phrases import NO_PACK, PhraseDraw, find_setting
-from crosswind.injectors.operators.user.asides.fillers import fill_sentence, find_things
 from crosswind.injectors.operators.user.asides.places import (
     Aside,
     Places,
@@ -20,21 +19,24 @@ from crosswind.injectors.operators.user.asides.places import (
     join_closing,
 )
 from crosswind.injectors.operators.user.asides.references import refers_back
-from crosswind.injectors.packs.draw import Phrase
+from crosswind.injectors.packs.draw import JOINED, Phrase, list_fitting, speaks_of
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, UserTarget
 from crosswind.injectors.text.entities import OPENERS
 from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
-from crosswind.injectors.text.sentences import has_end
 
-Position = Literal["before", "between", "behind", "apart"]
-"""In front of the message, between two of its sentences, behind it, or behind it as a paragraph."""
+Position = Literal["before", "behind", "apart"]
+"""In front of the message, behind it, or behind it as a paragraph."""
 
-_WEIGHTS: Mapping[Position, float] = {"before": 3.0, "between": 3.0, "behind": 4.0, "apart": 2.0}
-_SLOT = "{sentence}"
+_APART = 0.5
+"""How often what follows a long message stands as a paragraph; behind a short one half as often."""
 _LONG = 80
 """Characters of a message behind which a user begins a paragraph."""
+_READ = 2_000
+"""Characters of a message that tell what it speaks of: a longer one is a document."""
+_OTHERS = 4
+"""Against so many entries for every message together, each weighs one that speaks of what this one does."""
 
 
 class Closing(msgspec.Struct, frozen=True, gc=False):
@@ -43,9 +45,6 @@ class Closing(msgspec.Struct, frozen=True, gc=False):
     part: str
     chance: float
     """How often one stands behind an aside that ends the message."""
-    ahead: float = 0.0
-    """How often one stands behind an aside that the request follows: only such as continue its sentence.
-    Others speak of the request as said."""
 
 
 class AsideDraw:
@@ -53,8 +52,9 @@ class AsideDraw:
 
     def __init__(self, target: UserTarget, rng: SeededRandom, operator: str) -> None:
         self._target, self._rng = target, rng
-        self._setting = find_setting(target)
+        self._setting, self._operator = find_setting(target), operator
         self.places: Places = find_places(target.text, target.own)
+        self._small = is_small(target.own)
         self._phrases = None if self._setting is None else PhraseDraw(target, self._setting, rng, operator)
         self._asides: list[dict[str, Any]] = []
 
@@ -66,47 +66,40 @@ class AsideDraw:
     def count(self) -> int:
         return len(self._asides)
 
-    def add(self, part: str) -> None:
-        """Add an entry of a part at a drawn place; none where none fits."""
-        position, said = self.draw_at(part, self.draw_position())
-        if said is not None:
+    def add(self, part: str, closing: Closing) -> None:
+        """Add an entry of a part behind the message, and let the user close it; none where none fits, or
+        where the message may not go on."""
+        position = self.draw_position()
+        said = None if position is None else self.draw_at(part, position)
+        if position is not None and said is not None:
             self.put(position, said)
+            if position != "before" and self._rng.chance(closing.chance):
+                self._close(closing.part, said)
 
-    def close(self, closing: Closing) -> None:
-        """Let the user close the last aside of the message, as often as the closing says."""
-        if not self._asides or self._setting is None:
-            return
-        last = max(self._asides, key=lambda one: int(one["at"]))
-        last = [one for one in self._asides if one["at"] == last["at"]][-1]
-        follows = last["at"] < len(self._target.text)
-        bracket = last["said"][-1] in ")）"
-        if not self._rng.chance(closing.ahead if follows else closing.chance) or (follows and bracket):
-            return
-        setting = self._setting
-        things = find_things(self._target.own, setting.language, setting.tools)
-        slots = {"thing": self._rng.choice(things)} if things else {}
+    def _close(self, part: str, said: str) -> None:
+        bracket = said[-1] in ")）"
+        found = self._draw(part, lambda entry: not (bracket and continues(entry.text)))
+        if found is not None:
+            self._asides[-1]["closing"] = self._type(found.text)
 
-        def accept(entry: Entry) -> bool:
-            if follows:
-                return continues(entry.text) and has_end(entry.text)
-            return not (bracket and continues(entry.text))
+    def draw_at(self, part: str, position: Position) -> str | None:
+        """An entry of a part that can stand at the place. Often one is looked for first that speaks of
+        something in the message."""
+        if self._setting is None:
+            return None
+        fitting = self._accept(position, True)
+        entries = list_fitting(self._setting, self._operator, part)
+        count = sum(fitting(entry) for _, entry in entries)
+        first = self._rng.chance(count / (count + _OTHERS))
+        for fitted in (first, not first):
+            if (found := self._draw(part, self._accept(position, fitted))) is not None:
+                return self._type(found.text)
+        return None
 
-        if (found := self._draw(closing.part, accept, slots)) is not None:
-            last["closing"] = self._type(found.text, ends=follows)
-
-    def draw_at(self, part: str, position: Position) -> tuple[Position, str | None]:
-        """An entry of a part that can stand at the place, or else at another one; and that place."""
-        for one in dict.fromkeys((position, "behind" if self.places.behind else "before")):
-            found = self._draw(part, lambda entry, one=one: self._accepts(entry, one))  # type: ignore[misc]
-            if found is not None:
-                return one, self._type(found.text, ends=one == "between")
-        return position, None
-
-    def draw_own(self, part: str, sentence: str) -> str | None:
-        """An entry of a part around a sentence of the user's own."""
-        assert self.language is not None
-        found = self._draw(part, slots={"sentence": _SLOT})
-        return None if found is None else fill_sentence(self._type(found.text), sentence, self.language)
+    def draw_recap(self, slots: Mapping[str, str]) -> str | None:
+        """What the user says again of the message: one of its values, or what it asks for."""
+        found = self._draw("again", self._accept("behind", None, slots), slots)
+        return None if found is None else self._type(found.text)
 
     def _draw(
         self,
@@ -123,69 +116,69 @@ class AsideDraw:
 
     def put(self, position: Position, said: str) -> None:
         """Put a sentence at a place."""
-        at = len(self._target.text)
-        if position == "before":
-            at = 0
-        elif position == "between":
-            at = self._rng.choice(self.places.between)
+        at = 0 if position == "before" else len(self._target.text)
         lead = self._rng.choice(("\n\n", "\n")) if position == "apart" else ""
         self._asides.append({"at": at, "said": said, "lead": lead})
 
-    def finish(self, count: int = 1, **members: Any) -> Draw | None:
+    def finish(self, **members: Any) -> Draw | None:
         """The draw; None where there is nothing to say. In a language without a pack it says so, and has the
-        places of `count` asides, for a model that can write them.
+        place of an aside, for a model that can write it.
         """
         if self._phrases is None:
             if not is_foreign(self._target.own):
                 return None
             empty = {"at": len(self._target.text), "said": ""}
-            return {"asides": [empty] * count, UNABLE: NO_PACK, **members}
+            return {"asides": [empty], UNABLE: NO_PACK, **members}
         if not self._asides:
             return None
-        # A message has one paragraph of its own at most: what follows in it goes on there.
-        apart = [one for one in self._asides if one["lead"]]
-        for one in apart[1:]:
-            one["lead"] = ""
         kept = [{name: value for name, value in one.items() if value != ""} for one in self._asides]
         return {"asides": kept, "phrases": self._phrases.names, "language": str(self.language), **members}
 
-    def draw_position(self) -> Position:
-        """A place of the message, by how often people put an aside there."""
+    def draw_position(self) -> Position | None:
+        """A place behind the message, or in front of one that may not go on; None where neither is free."""
         places, text = self.places, self._target.text
-        weights = dict(_WEIGHTS)
-        if not places.before:
-            weights["before"] = 0.0
-        if not places.between:
-            weights["between"] = 0.0
         if not places.behind:
-            weights["behind"] = weights["apart"] = 0.0
-        if len(text) < _LONG and "\n" not in text:
-            weights["apart"] *= 0.25
-        if not any(weights.values()):
-            return "before"
-        return self._rng.weighted(tuple(weights), tuple(weights.values()))
+            return "before" if places.before else None
+        short = len(text) < _LONG and "\n" not in text
+        return "apart" if self._rng.chance(_APART * (0.5 if short else 1.0)) else "behind"
 
-    def _accepts(self, entry: Entry, position: Position) -> bool:
+    def _accept(
+        self, position: Position, fitted: bool | None, slots: Mapping[str, str] | None = None
+    ) -> Callable[[Entry], bool]:
+        """Whether an entry can stand at a place of this message. `fitted`: it says what it is about, and the
+        message has a word of that; False: it fits all; None: either."""
         assert self._setting is not None
-        if position == "before":
-            return not refers_back(entry.text, self._setting.language)
-        return position != "between" or has_end(entry.text)
+        language, own = self._setting.language, self._target.own[:_READ]
 
-    def _type(self, phrase: str, *, ends: bool = False) -> str:
-        """The phrase as this user types: without capitals or final stops where the message has none, and now
-        and then where it has. `ends`: a sentence follows on its line, so that the stop stays."""
+        def accept(entry: Entry) -> bool:
+            if fitted is not None and bool(entry.about) != fitted:
+                return False
+            if entry.about and not speaks_of(own, entry.about, language):
+                return False
+            if entry.served_by and speaks_of(own, entry.served_by, language):
+                return False
+            if position == "before" and refers_back(entry.text, language):
+                return False
+            if slots and not any(slot in slots for slot in entry.slots):
+                return False
+            return self._small or not is_small(entry.text)
+
+        return accept
+
+    def _type(self, phrase: str) -> str:
+        """The phrase as this user types: without capitals or final stops where the message has none."""
         own = self._target.own.strip()
-        small = next((letter.islower() for letter in own if letter.isalpha()), False)
-        bare = own[-1:].isalnum()
-        lower, drop = self._rng.chance(0.7 if small else 0.12), self._rng.chance(0.5 if bare else 0.12)
         first = phrase.split(maxsplit=1)[0].rstrip(",")
-        if lower and self.language is Language.EN and first.lower() in OPENERS and first != "I":
+        known = first.lower() in OPENERS or self.language is not Language.DE
+        if self._small and known and not first.isupper():
             phrase = phrase[0].lower() + phrase[1:]
-        return (
-            phrase[:-1]
-            if drop and not ends and phrase.endswith((".", "。")) and phrase[-2] != "."
-            else phrase
-        )
+        bare = own[-1:].isalnum() and (self._small or self.language in JOINED)
+        return phrase[:-1] if bare and phrase.endswith((".", "。")) and phrase[-2] != "." else phrase
+
+
+def is_small(text: str) -> bool:
+    """Whether a text begins with a small letter."""
+    return next((letter.islower() for letter in text if letter.isalpha()), False)
 
 
 def apply_asides(text: str, draw: Draw, said: Sequence[str] | None = None) -> str:

@@ -1,120 +1,125 @@
-"""What a user's own words put into the slots of a phrase: a sentence, and the thing that it is about.
+"""What of a user's own words may be said again: one of its values, or the request in a few words.
 
-Nothing is guessed: where nothing is sure there is no filler, and phrases without the slot are used.
+Nothing is guessed: where nothing is sure there is no filler.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container
 
 from crosswind.injectors.operators.user.requests.extraction import find_requests
-from crosswind.injectors.text.entities import OPENERS
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text.languages import Language
-from crosswind.injectors.text.sentences import (
-    count_words,
-    has_end,
-    is_greeting,
-    split_sentences,
-)
+from crosswind.injectors.text.quotations import find_literals
+from crosswind.injectors.text.sentences import count_words
+from crosswind.injectors.values.forms import find_forms
+from crosswind.injectors.values.parameters import ValueType
 
 LONGEST_TEXT = 4_000
-"""Characters of a text in which things are looked for."""
+"""Characters of a text in which something to be said again is looked for."""
 
-_QUESTION = re.compile(r"[?？؟]")
-_BULLET = re.compile(r"[-*#|>•]|\d+[.)] ")
-_GREETED = re.compile(
-    r"(?i)^(?:hi|hello|hey|hallo|bonjour|salut|hola|[你您]好|こんにちは|مرحبا)(?: there)?[,!，、！،]\s*"
+_SURE = frozenset(
+    {ValueType.DATE, ValueType.TIME, ValueType.MONEY, ValueType.DURATION, ValueType.EMAIL, ValueType.FILE}
 )
-SAID_AGAIN = range(4, 31)
-"""Words of a sentence that a user may say again: shorter ones are greetings, or the ends of abbreviations."""
-
-
-def list_sentences(text: str, language: Language | None, kept: str | None = None) -> list[str]:
-    """The sentences that a user may say again: requests and questions; where there are none, all that are no
-    greeting. `kept` is a text that must hold them, too.
-    """
-    if language is None:
-        return []
-    requests = find_requests(text, language)
-    asking, others = [], []
-    for start, end in split_sentences(text):
-        sentence = _GREETED.sub("", text[start:end].strip())
-        if (kept is not None and sentence not in kept) or _BULLET.match(sentence):
-            continue
-        if count_words(sentence) not in SAID_AGAIN:
-            continue
-        if _QUESTION.search(sentence) or any(start <= one.start < end for one in requests):
-            asking.append(sentence)
-        elif not is_greeting(sentence):
-            others.append(sentence)
-    return asking or others
-
-
-_STOPS = {Language.ZH: "。", Language.JA: "。"}
-
-
-def fill_sentence(template: str, sentence: str, language: Language) -> str:
-    """A phrase with the sentence in its slot: with a final mark where words follow, and with a small letter
-    where a clause goes on.
-    """
-    return template.replace("{sentence}", _fit_sentence(sentence, template, language))
-
-
-def _fit_sentence(sentence: str, template: str, language: Language) -> str:
-    before, _, behind = template.partition("{sentence}")
-    if behind.strip() and not has_end(sentence):
-        sentence += _STOPS.get(language, ".")
-    elif language in _STOPS and not has_end(sentence):
-        sentence += _STOPS[language]
-    if language is not Language.EN or not before.rstrip() or before.rstrip()[-1] in ".!?:":
-        return sentence
-    first = sentence.split(maxsplit=1)[0]
-    small = first.rstrip(",").lower()
-    named = first == "I" or first.startswith(("I'", "I’"))
-    return sentence[0].lower() + sentence[1:] if small in OPENERS and not named else sentence
-
-
-_BEHIND = "|".join(
-    """
-    for to in of from on with and or that is are was at by as so please which has have under into if before
-    after again now today
-    """.split()
+"""Values that stand alone: "November 15", "80 euros". A number doesn't, nor does "the first"."""
+_COUNTED = re.compile(
+    r" (?!more|less|than|other|and|or|to|of|in|at|on|for|by|with|from|is|are|per)([a-z]{3,}s)\b"
 )
-_FR_ADJECTIVES = "propre|nouve|petit|derni|prochain|ancien|vieu|autre|premi|second"
-_ES_ADJECTIVES = "nuev|propi|últim|ultim|próxim|proxim|mejor|antigu|otr|primer|segund|actual"
-_THINGS = {
-    Language.EN: re.compile(
-        rf"(?i)\b(?:my|the|this|our|an?) ((?:[a-z]+ ){{0,2}}?[a-z]{{3,}})(?=[,.;:!?)]|$| (?:{_BEHIND})\b)"
-    ),
-    Language.DE: re.compile(r"\b(?:[Mm]eine?|[Dd]ie|[Dd]as|[Ee]ine?) ([A-ZÄÖÜ][a-zäöüß]{3,})\b(?! [A-ZÄÖÜ])"),
-    Language.FR: re.compile(rf"(?i)\b(?:mon|ma) (?!{_FR_ADJECTIVES})([a-zéèêîôûç]{{4,}})\b"),
-    Language.ES: re.compile(rf"(?i)\bmi (?!{_ES_ADJECTIVES})([a-zñáéíóú]{{4,}})\b"),
-    Language.ZH: re.compile(r"我的([\u4e00-\u9fff]{2,4}?)(?=[，。？！,?!\s的在是有到被怎什为何能可还])"),
-    Language.JA: re.compile(
-        r"(?<![一-龯ァ-ヴー])([一-龯]{2,6}|[ァ-ヴー]{3,10})(?=を|の(?:件|状況|変更|予約|確認)|について)"
-    ),
-}
-"""Nouns that are told by what stands around them: an article or a possessive, or a particle."""
-_NO_THING = frozenset(
-    """
-    number name way one ones thing things time moment help info information details result results same rest
-    first last next new current following right best most lot day week month year list id value
-    off out back down today tomorrow frage problem hilfe moment ding sache möglichkeit leute
-    question problème aide problema ayuda
-    """.split()
+"""The noun behind an English number that counts something: "10 gallons"."""
+_RELATIVE = re.compile(r"(?i)^(?:an?|one|this|last) |^/|^[a-z]+$")
+"""Words that say less when they stand alone, and a folder."""
+_ADJECTIVE = re.compile(
+    r".*[ -](?:dollar|euro|pound|second|minute|hour|day|night|week|month|year)", re.IGNORECASE
 )
+"""What stands before a noun: "a 250,000 dollar mortgage"."""
+_RANGE = re.compile(r"\d\S*\s*(?:to|until|through|bis|und|and|au|à|al|hasta|y|or|[-–~～至到]|から)\s*\Z")
+"""What stands before the end of a range, which says too little by itself."""
+_CODE = re.compile(r"#?[A-Z0-9][A-Z0-9_-]*\d[A-Z0-9_-]*")
 
 
-def find_things(text: str, language: Language, spoken: Container[str]) -> list[str]:
-    """What the text is about, as nouns without an article; in English those that the tools speak of, too:
-    `spoken` are their words.
-    """
-    pattern = _THINGS.get(language)
-    found = [] if pattern is None else [match[1] for match in pattern.finditer(text[:LONGEST_TEXT])]
-    if language is Language.EN:
-        found = [one.lower() for one in found]
-        found = [
-            one for one in found if (last := one.split()[-1]) in spoken or last.removesuffix("s") in spoken
-        ]
-    return [one for one in dict.fromkeys(found) if one.split()[-1].lower() not in _NO_THING][:6]
+def draw_said(text: str, language: Language, rng: SeededRandom) -> dict[str, str] | None:
+    """Draw what a user says again, as the slots of a phrase: a value, or in English the request."""
+    values = list_values(text, language)
+    request = shorten_request(text) if language is Language.EN else None
+    if values and not (request and rng.chance(_REQUEST)):
+        return {"value": rng.choice(values)}
+    return {"request": request} if request else None
+
+
+_REQUEST = 0.3
+"""How often the request is said again where a value could be."""
+
+
+def list_values(text: str, language: Language) -> list[str]:
+    """The values whose kind is sure, each the only one of its kind."""
+    found = list(find_forms(text))
+    kinds = [kind for _, _, kind in found]
+    literals = [(one.start, one.end) for one in find_literals(text)]
+    return [
+        value
+        for start, end, kind in found
+        if (kind is ValueType.NUMBER or kinds.count(kind) == 1)
+        and not any(at < end and start < stop for at, stop in literals)
+        and (value := _read_value(text, start, end, kind, language)) is not None
+    ]
+
+
+def _read_value(text: str, start: int, end: int, kind: ValueType, language: Language) -> str | None:
+    """The value as it can stand alone; None where that would be unclear."""
+    value = text[start:end].rstrip(".,")
+    if kind is ValueType.NUMBER:
+        noun = _COUNTED.match(text, end) if language is Language.EN else None
+        first = text[:start].endswith(("top ", "last ", "first ", "next "))
+        return value + noun[0] if noun and not first else None
+    if kind is ValueType.ID:
+        return value if _CODE.fullmatch(value) else None
+    if (
+        kind not in _SURE
+        or _RELATIVE.search(value)
+        or _ADJECTIVE.fullmatch(value)
+        or _RANGE.search(text, 0, start)
+    ):
+        return None
+    said = kind is ValueType.DURATION or any(letter.isdigit() for letter in value)
+    return value if said else None
+
+
+_CUT = re.compile(
+    r",|;|\s(?:and|or|then|in|on|at|from|for|to|into|by|with|within|using|called|named|titled|saying|that|which|who"
+    r"|whose|where|if|when|as|so|because|under|over|between|after|before|near|via|per|along|than|is|are|but)\b"
+)
+_INCOMPLETE = re.compile(
+    r"(?:put|set|let|keep|have|make|take|tell|give|know|convert|change|turn|switch|add|move|send|see|go|get"
+    r"|compare|exchange|replace|invite|ask|say|write|translate|raise|update|increase|reduce|use|bring)\b"
+)
+"""Verbs that say too little without what follows their object."""
+_GOES_ON = re.compile(r",|\s(?:and|or|then|that|which|who|whose|where|than|is|are|but)\b")
+"""What follows asks for something else as well, or says which one is meant."""
+_OPEN = re.compile(r"\b(?:why|how|what|whether|out|up|of|the|a|an|my)\Z")
+_NAMED = re.compile(r"[\w'’#$€£%.,/-]+")
+
+
+def shorten_request(text: str) -> str | None:
+    """The message's only request without its circumstances: "book a business class flight"."""
+    requests = find_requests(text, Language.EN)
+    if len(requests) != 1:
+        return None
+    asked = requests[0].infinitive
+    cut = _CUT.search(asked)
+    if cut is not None and _GOES_ON.search(asked, cut.start()):
+        return None
+    short = asked[: cut.start()] if cut else asked
+    if (
+        _INCOMPLETE.match(short)
+        or _OPEN.search(short)
+        or not 3 <= count_words(short) <= _WORDS
+        or not short.isascii()
+    ):
+        return None
+    if not all(_NAMED.fullmatch(word) for word in short.split()):
+        return None
+    return short if len(short) < len(text) * 0.7 else None
+
+
+_WORDS = 8
+"""Words of a request that is said again: no more than people would type."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_lines
-from crosswind.injectors.operators.user.asides.draw import AsideDraw, Position, apply_asides
-from crosswind.injectors.operators.user.asides.fillers import list_sentences
+from crosswind.injectors.operators.user.asides.draw import (
+    AsideDraw,
+    Position,
+    apply_asides,
+)
+from crosswind.injectors.operators.user.asides.fillers import LONGEST_TEXT, draw_said
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
 from crosswind.injectors.text.sentences import count_words, is_prose
 from crosswind.injectors.wording import UnusableText, written_form
-
-MOST = 6
-"""No more sentences than this are added, however long the message is."""
 
 
 @operator(
@@ -23,46 +24,35 @@ MOST = 6
     aliases=("user-redundancy",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Redundant Information)",
     effect=Effect.ADDS,
-    version=2,
+    version=3,
 )
 class RedundantMessage:
-    """The user repeats a sentence of their own or adds small talk that has nothing to do with the goal.
+    """The user says a value or the request again, in a few words, or adds a remark without use to the task.
 
-    Severity: the expected share of words that is added (0.5: half as many again). Sentences are added whole:
-    of messages that are shorter than one, that share gets one. Nothing of the message itself
-    is changed, nothing is asked that wasn't asked, and no fact is added.
+    Severity: the expected share of words that is added (0.5: half as many again), up to a sentence in front
+    of the message and one behind it. Sentences are added whole: of messages that are shorter than one, that
+    share gets one, and three fifths of it a second. Nothing of the message itself is changed, nothing is
+    asked that wasn't asked, and no fact is added.
     """
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        text = target.text
-        if not is_prose(text):
+        if not is_prose(target.text):
             return None
         point = rng.uniform()
-        room = severity * count_words(text)
+        room = severity * count_words(target.text)
         asides = AsideDraw(target, rng, "user.redundant")
-        before = target.before_contradiction
-        said: list[str] | None = None if asides.places.behind else []
-        repeats = rng.chance(0.5)
-        for _ in range(MOST):
-            if repeats and said is None:
-                said = list_sentences(text, asides.language, before)
-            own = rng.choice(said) if repeats and said else None
-            repeats = not repeats
-            position, sentence = _draw_sentence(asides, own)
+        for first in rng.shuffled((True, False)):
+            position, sentence = _draw_sentence(asides, target, rng, first)
             if sentence is None:
-                break
+                continue
             length = count_words(sentence)
             # The last sentence comes with the probability that makes the share right on average.
-            chance = room / length if asides.count else max(severity, room / length)
+            chance = max(severity * (_SECOND if asides.count else 1.0), room / length)
             if room < length and point >= chance:
                 asides.forget()
                 break
-            if said and own is not None:
-                said.remove(own)
             asides.put(position, sentence)
             room -= length
-            if room <= 0:
-                break
         return asides.finish()
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
@@ -90,14 +80,31 @@ class RedundantMessageWording:
         return _make_result(apply_asides(target.text, draw, found), len(found))
 
 
-def _draw_sentence(asides: AsideDraw, own: str | None) -> tuple[Position, str | None]:
-    """A sentence of the user's own once more, behind the message, or small talk at any place of it."""
-    position = asides.draw_position()
-    if own is not None and asides.language is not None:
-        if position in ("before", "between"):
-            position = "behind"
-        return position, asides.draw_own("again", own)
-    return asides.draw_at("chat", position)
+_RECAP, _SECOND = 0.5, 0.6
+"""How often something is said again, where it can be; how often a short message gets a second sentence."""
+
+
+def _draw_sentence(
+    asides: AsideDraw, target: UserTarget, rng: SeededRandom, first: bool
+) -> tuple[Position, str | None]:
+    """A remark in front of the message (`first`), or a remark or a recap behind it."""
+    recaps = rng.chance(_RECAP)
+    if first:
+        return "before", asides.draw_at("chat", "before") if asides.places.before else None
+    position = asides.draw_position() if asides.places.behind else None
+    if position is None:
+        return "behind", None
+    recap = _draw_recap(asides, target, rng) if recaps else None
+    return position, recap or asides.draw_at("chat", position)
+
+
+def _draw_recap(asides: AsideDraw, target: UserTarget, rng: SeededRandom) -> str | None:
+    """A value of the user's or the request once more, in few words."""
+    text = target.own if target.before_contradiction is None else target.before_contradiction
+    if asides.language is None or len(text) > LONGEST_TEXT:
+        return None
+    slots = draw_said(text, asides.language, rng)
+    return None if slots is None else asides.draw_recap(slots)
 
 
 def _make_result(text: str, count: int) -> Result:

@@ -50,7 +50,7 @@ class Behaviour(msgspec.Struct, frozen=True, gc=False):
     """When the user tells, corrects, comes back or gives in."""
     says: Mapping[str, list[str]]
     """Phrases by their part of the packs, for a scripted user. The slots are the user's to fill: `{value}` is
-    true, `{rival}` another of its kind, `{thing}` its name, `{sentence}` what the user has said."""
+    true, `{rival}` another of its kind, `{thing}` its name."""
 
 
 class _Form(msgspec.Struct, frozen=True, gc=False):
@@ -202,7 +202,7 @@ _AMOUNTS: Mapping[BehaviourKind, Mapping[int, str]] = {
 }
 MESSAGES = 3
 """Messages for which a behaviour holds phrases, so that none is said twice."""
-_SLOTS = {name: f"{{{name}}}" for name in ("value", "rival", "thing", "sentence")}
+_SLOTS = {name: f"{{{name}}}" for name in ("value", "rival", "thing")}
 
 
 def draw_behaviour(

@@ -15,8 +15,8 @@ from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.guard.shown_text import check_shown_text
 from crosswind.injectors.guard.solvability import check_user_text
 from crosswind.injectors.operators.user.asides.places import find_places
-from crosswind.injectors.packs.domains import detect_domain
-from crosswind.injectors.packs.load import load, load_all
+from crosswind.injectors.packs.domains import detect_domain, list_stems, split_words
+from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.packs.parts import Address
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Branch, Half, UserTarget
@@ -119,8 +119,9 @@ def test_an_aside_fits_the_conversation(operator: str, name: str) -> None:
     language = Language(name) if name in set(Language) else Language.EN
     domain = detect_domain(ToolList.of(one.tools), one.text)
     made = drawn(operator, one)
-    assert len(made) >= 32, "it has a place in nearly every message"
-    own = 0
+    passed_on = operator == "user.out_of_scope" and name == "passed on"
+    assert len(made) >= 32 or passed_on, "it has a place in nearly every message"
+    said = {stem for word in split_words(one.text) for stem in list_stems(word)}
     for draw, after in made:
         rest = iter(after)
         assert all(letter in rest for letter in one.text) and after != one.text, "the message is whole"
@@ -128,9 +129,16 @@ def test_an_aside_fits_the_conversation(operator: str, name: str) -> None:
             pack, _, _ = phrase.partition("@")
             assert pack in (f"{language}/general", f"{language}/{domain}")
             assert ENTRIES[phrase].half is Half.TRAIN and ENTRIES[phrase].operator == operator
-            own += pack == f"{language}/{domain}"
-    if load(language, domain) is not None:
-        assert own >= len(made) / 3, "a good part is of the domain"
+            about = set(ENTRIES[phrase].about)
+            assert not about or about & said, "it speaks of what the message speaks of"
+
+
+@pytest.mark.parametrize("name", ["git", "home", "bank"])
+@pytest.mark.parametrize("operator", ASIDES)
+def test_some_are_of_the_messages_own_subject(operator: str, name: str) -> None:
+    made = drawn(operator, target(name), seeds=100)
+    fitted = sum(any(ENTRIES[phrase].about for phrase in draw["phrases"]) for draw, _ in made)
+    assert fitted >= len(made) / 20
 
 
 @pytest.mark.parametrize("operator", ASIDES)
@@ -161,32 +169,28 @@ def test_no_phrase_comes_twice_in_a_conversation(operator: str) -> None:
 
 
 @pytest.mark.parametrize("operator", ASIDES)
-def test_an_aside_stands_before_between_and_behind(operator: str) -> None:
-    text = target("hospital").text
-    places = Counter()
-    for draw, _ in drawn(operator, target("hospital"), seeds=100):
-        for aside in draw["asides"]:
-            at = aside["at"]
-            places["before" if at == 0 else "behind" if at == len(text) else "between"] += 1
-    assert min(places.values()) >= 8 and len(places) == 3
+def test_a_message_has_one_aside_behind_it_and_a_remark_in_front_at_most(operator: str) -> None:
+    one = target("hospital")
+    for draw, _ in drawn(operator, one, seeds=100):
+        places = [aside["at"] for aside in draw["asides"]]
+        assert len(places) == len(set(places)) and set(places) <= {0, len(one.text)}
+        assert operator == "user.redundant" or places == [len(one.text)]
 
 
 @pytest.mark.parametrize("operator", ASIDES)
-def test_a_sentence_within_the_message_has_its_mark(operator: str) -> None:
-    one = target("hospital")
-    for draw, after in drawn(operator, one, seeds=200):
+def test_an_aside_is_written_as_the_message_is(operator: str) -> None:
+    for draw, _ in drawn(operator, target("sql"), seeds=60):
         for aside in draw["asides"]:
-            if 0 < aside["at"] < len(one.text):
-                behind = after.index(aside["said"]) + len(aside["said"]) if "closing" not in aside else None
-                assert behind is None or after[behind - 1] in ".?!)…", after
+            first = aside["said"].lstrip("(").split()[0]
+            assert first[0].islower() or first.isupper(), "a message in small letters gets them, too"
+    for draw, _ in drawn(operator, target("bank"), seeds=60):
+        for aside in draw["asides"]:
+            said = aside["said"]
+            assert not said.lstrip("(")[0].islower() and said.endswith((".", "?", "!", ")"))
 
 
-def test_an_aside_stands_in_no_list_no_quotation_and_behind_nothing_that_is_passed_on() -> None:
+def test_an_aside_stands_behind_nothing_that_is_passed_on() -> None:
     assert not find_places(*[FOREIGN["passed on"][1]] * 2).behind
-    assert find_places(*[FOREIGN["list"][1]] * 2).between == ()
-    quoted = 'Write "It is late. We are tired." on the board. My name is Tom.'
-    assert [quoted[:at] for at in find_places(quoted, quoted).between] == [quoted[:-16]]
-    assert find_places("Ask Dr. Lee. It is urgent.", "").between == (), "a name's title, and what refers back"
     assert not find_places("Hello, where is it?", "").before
 
 
@@ -249,13 +253,6 @@ def test_a_text_without_a_pack_is_left_clean_and_says_why() -> None:
         assert entry.apply(one, draw).payload == text
 
 
-def test_a_side_question_leads_back_to_the_request() -> None:
-    one = target("hospital")
-    for draw, _ in drawn("user.topic_drift", one, seeds=100):
-        last = max(draw["asides"], key=lambda aside: aside["at"])
-        assert last["at"] < len(one.text) or "closing" in draw["asides"][-1] or "closing" in last
-
-
 def test_probes_are_of_one_kind() -> None:
     kinds = Counter()
     for draw, _ in drawn("user.boundary_probing", target("bank"), seeds=100):
@@ -265,9 +262,9 @@ def test_probes_are_of_one_kind() -> None:
     assert min(kinds.values()) >= 30 and set(kinds) == {"policy", "knowledge"}
 
 
-def test_severity_counts_the_probes() -> None:
+def test_a_message_has_two_occasions_for_a_probe() -> None:
     made = drawn("user.boundary_probing", target("bank"), 0.5, seeds=400)
-    assert 350 < sum(len(draw["asides"]) for draw, _ in made) < 450
+    assert 270 < len(made) < 330
 
 
 @pytest.mark.parametrize(
@@ -279,18 +276,18 @@ def test_severity_is_the_share_of_messages(name: str, share: float) -> None:
 
 
 def test_severity_is_the_share_of_words_that_is_added() -> None:
-    for severity in (0.3, 0.6, 1.0):
+    for severity in (0.1, 0.15, 0.2):
         seen = shown("user.redundant", user_target(QUESTION), severity, seeds=300)
         more = sum(len(after.split()) for after in seen) / (300 * len(QUESTION.split())) - 1
         assert abs(more - severity) < 0.15
 
 
 def test_no_errand_is_asked_that_a_declared_tool_could_do() -> None:
-    given = tools("water_plants", "send_message", "call_phone", "brew_coffee", "print_document")
+    given = tools("send_message", "call_phone", "print_document")
     one = UserTarget(QUESTION, 0, tools=given, branch=Branch(opening=QUESTION), clean=QUESTION)
     said = {name for draw, _ in drawn("user.out_of_scope", one, seeds=200) for name in draw["phrases"]}
     stems = {stem for name in said for stem in ENTRIES[name].served_by}
-    assert said and stems.isdisjoint({"water", "plant", "message", "call", "phone", "coffee", "print"})
+    assert said and stems.isdisjoint({"message", "call", "phone", "print"})
 
 
 @pytest.mark.parametrize("name", CUES)

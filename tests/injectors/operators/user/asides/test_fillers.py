@@ -1,35 +1,42 @@
-"""What a user's own words put into the slots of a phrase: only what is sure."""
+"""What of a user's own words is said again: only what is sure, and in few words."""
 
 from __future__ import annotations
 
-from crosswind.injectors.operators.user.asides.fillers import (
-    fill_sentence,
-    find_things,
-    list_sentences,
-)
+import pytest
+
+from crosswind.injectors.operators.user.asides.fillers import list_values, shorten_request
 from crosswind.injectors.text.languages import Language
 
 
-def test_things_are_nouns_that_the_tools_speak_of() -> None:
-    text = "I want to cancel my flight and the next thing. Show me the current directory, please"
-    assert find_things(text, Language.EN, {"flight", "directory"}) == ["flight", "current directory"]
-    assert find_things("Kannst du meine Bestellung stornieren?", Language.DE, ()) == ["Bestellung"]
-    assert find_things("Où est ma commande ?", Language.FR, ()) == ["commande"]
-    assert find_things("Cambia mi nueva reserva", Language.ES, ()) == []
-    assert find_things("予約を変更したいのですが", Language.JA, ()) == ["予約"]
+@pytest.mark.parametrize(
+    "text,values",
+    [
+        ("Transfer 80 euros to my landlord on November 15.", ["80 euros", "November 15"]),
+        ("Fill the tank with 10 gallons.", ["10 gallons"]),
+        ("Change it from May 3 to May 5.", []),
+        ("A 250,000 dollar mortgage over 30 years", ["30 years"]),
+        ("Write 'until 15 May' on the board.", []),
+        ("Is 450 a prime? Show the top 10 customers.", []),
+        ("How many bags go with KX93TL?", ["KX93TL"]),
+    ],
+)
+def test_only_a_value_that_stands_alone_is_said_again(text: str, values: list[str]) -> None:
+    assert list_values(text, Language.EN) == values
 
 
-def test_what_asks_is_said_again_and_a_greeting_is_not() -> None:
-    text = "Hello, where is my parcel now? It has been a week. Thanks a lot in advance!"
-    assert list_sentences(text, Language.EN) == ["where is my parcel now?"]
-    assert list_sentences("My parcel has not come. Thanks a lot in advance!", Language.EN) == [
-        "My parcel has not come."
-    ]
-    assert list_sentences(text, Language.EN, kept="It has been a week.") == ["It has been a week."]
+def test_the_end_of_a_range_is_no_value() -> None:
+    assert list_values("Ein Hotel vom 15. bis 17. November", Language.DE) == []
 
 
-def test_a_sentence_is_fitted_to_its_phrase() -> None:
-    assert fill_sentence("In short, {sentence}", "Can you do it?", Language.EN) == "In short, can you do it?"
-    assert fill_sentence("In short: {sentence}", "Can you do it?", Language.EN) == "In short: Can you do it?"
-    assert fill_sentence("{sentence} That's all.", "do it", Language.EN) == "do it. That's all."
-    assert fill_sentence("总之就是：{sentence}", "帮我订票", Language.ZH) == "总之就是：帮我订票。"
+@pytest.mark.parametrize(
+    "text,short",
+    [
+        ("Book a business class flight from LAX to JFK on May 3, please.", "book a business class flight"),
+        ("Fill up the tank with 10 gallons, then lock the doors.", None),
+        ("Put a meeting with Dana on my calendar for Thursday.", None),
+        ("Calculate the mean of 3, 7 and 12.", None),
+        ("Find out why the test fails.", None),
+    ],
+)
+def test_a_request_is_said_again_without_its_circumstances(text: str, short: str | None) -> None:
+    assert shorten_request(text) == short
