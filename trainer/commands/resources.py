@@ -7,8 +7,8 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import click
 
-from crosswind.gateway.trajectory.store import Store, StoreError, open_store
+from crosswind.gateway.trajectory.store import Store, StoreError, open_existing, open_store
 from crosswind.policies.commands.exits import refuse
 from crosswind.policies.deployment.deployment import DeploymentObserver
 from crosswind.policies.deployment.gateway_observer import GatewayObserver
@@ -59,6 +59,17 @@ def open_trajectory_store(stack: ExitStack, url: str) -> Store:
         refuse(f"--store: {error}")
     stack.callback(store.close)
     return store
+
+
+@contextmanager
+def open_recorded(place: str) -> Iterator[Store]:
+    """The store of `--from`, which must be there."""
+    try:
+        store = open_existing(place)
+    except StoreError as error:
+        refuse(f"--from: {error}")
+    with closing(store):
+        yield store
 
 
 def connect_engine(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from crosswind.gateway.trajectory.store import StoreError
 from crosswind.gateway.trajectory.store_option import store_option
@@ -30,6 +31,7 @@ from crosswind.trainer.commands.resources import (
     lock_folder,
     lock_store,
     make_observers,
+    open_recorded,
     open_trajectory_store,
 )
 from crosswind.trainer.config.presets import PRESETS
@@ -63,6 +65,7 @@ Examples:
   crosswind train run --policy retail --engine http://127.0.0.1:8000 \\
     --control http://127.0.0.1:8081 --out runs/first
   crosswind train run --policy retail --out runs/first --set optimiser.clip_norm=0.5
+  crosswind train run --policy retail --out runs/offline --from recorded.db
 """,
 )
 @store_option
@@ -71,6 +74,12 @@ Examples:
 )
 @click.option("--out", type=FOLDER, required=True, help="Folder for checkpoints.")
 @click.option("--versions", type=FOLDER, help="Folder for policy versions.  [default: OUT/versions]")
+@click.option(
+    "--from",
+    "recorded",
+    metavar="STORE",
+    help="Offline: train on this store's groups, of any run and any policy. Nothing is written to it.",
+)
 @click.option("--engine", "engine_url", help="The engine's root URL; absent: versions are only exported.")
 @click.option("--control", "control_url", help="The gateway's control plane; absent: noise isn't steered.")
 @click.option("--run", "name", help="The run's name in the store and in versions.  [default: OUT's name]")
@@ -102,6 +111,7 @@ def run(
     policy: Path,
     out: Path,
     versions: Path | None,
+    recorded: str | None,
     engine_url: str | None,
     control_url: str | None,
     name: str | None,
@@ -120,10 +130,15 @@ def run(
         read_version(find_policy(policy))  # before anything is made: a store, locks, the folder
     except VersionError as error:
         refuse(f"--policy: {error}")
+    if recorded is not None and (engine_url or control_url):
+        refuse("--from: recorded groups need no engine and no gateway; leave --engine and --control out")
     stop = stop_on_signals()
     with ExitStack() as stack:
         lock_folder(stack, out)
         deadline = StartDeadline(start_within, stop)
+        groups = None if recorded is None else stack.enter_context(open_recorded(recorded))
+        if recorded is not None and _is_default("url"):
+            url = f"sqlite:///{out / 'train.db'}"
         kept, run_name = open_trajectory_store(stack, url), name or out.resolve().name
         if isinstance(file := getattr(kept, "path", None), Path):
             lock_store(stack, file, run_name, engine_url, out)
@@ -149,6 +164,7 @@ def run(
                 engine,
                 control,
                 fresh=not resume,
+                recorded=groups,
                 labels=chosen,
                 observers=make_observers(stack, control_url, engine_url),
             )
@@ -198,6 +214,10 @@ def _configure(preset: str, settings: dict[str, Any]) -> TrainConfig:
     if bench is not None and not config.evaluate_every:
         refuse("--evaluate-with: nothing is evaluated: say every how many steps with --evaluate-every")
     return config
+
+
+def _is_default(parameter: str) -> bool:
+    return click.get_current_context().get_parameter_source(parameter) is ParameterSource.DEFAULT
 
 
 def _train(run: Any) -> None:

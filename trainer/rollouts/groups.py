@@ -54,6 +54,8 @@ class Admission:
     """Whether a name that isn't among the versions is one of this run's older ones."""
     void_failures: bool = True
     """Whether a rollout that the infrastructure failed is left out; else its reward counts."""
+    any_version: bool = False
+    """Whether tokens of every policy train, whichever it was: their log-probabilities are the behaviour's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +210,8 @@ def _judge(trajectory: Trajectory, turns: tuple[Turn, ...], admission: Admission
     if refused is not None:
         # As plain text: reasons are keys of figures, and orjson writes no enums as keys.
         return Rollout(session, reward, turns, str(refused), dose=dose)
+    if refused is None and admission.any_version:
+        return Rollout(session, reward, turns, dose=dose)
     oldest = min(admission.versions[name] for turn in turns for name in sampling_versions(turn))
     age = max(admission.versions.values()) - oldest
     return Rollout(session, reward, turns, "stale" if age > admission.staleness else None, age, dose)
@@ -237,6 +241,8 @@ def _refusal_reason(turn: Turn, admission: Admission) -> str | None:
 
 
 def _wrong_version(turn: Turn, admission: Admission) -> str | None:
+    if admission.any_version:
+        return None
     names = sampling_versions(turn)
     if names & admission.doubted:
         return Fitness.POLICY_MISMATCH

@@ -94,12 +94,14 @@ class GroupSource:
         *,
         most: int = 0,
         wait_seconds: float | None = None,
+        ended: bool = False,
     ) -> TakenGroups | None:
         """The `wanted` groups that completed first and hold a rollout that trains; waits for them. Where
         `most` is more than `wanted`, others are taken for those with all rewards equal, up to `most` in all.
 
         None where `stop` was set before there were so many. Raises NoGroups after `wait_seconds` without a
-        new one.
+        new one. `ended`: nothing more comes into the store; fewer are given then, and None where there are
+        none.
         """
         taken = TakenGroups()
         deadline = _deadline(wait_seconds)
@@ -116,6 +118,8 @@ class GroupSource:
                 self._say(f"of the groups that came, these can't train: {_describe_reasons(taken)}")
             if taken.is_enough(wanted, most):
                 return taken
+            if ended:
+                return taken if taken.groups else None
             if len(taken.groups) > before:
                 deadline = _deadline(wait_seconds)
             elif time.monotonic() > deadline:

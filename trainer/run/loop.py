@@ -131,8 +131,11 @@ def _begin(
         run.stop,
         most=config.most_groups,
         wait_seconds=config.wait_seconds,
+        ended=run.recorded is not None,
     )
     if found is None:
+        if run.recorded is not None:
+            run.progress.note(f"the store has no further groups that train: step {number} isn't taken")
         return None
     planned = run.plan_step(number, found.groups)
     run.store.plan_step(planned)
@@ -144,7 +147,8 @@ def _learn(run: Run, learner: Learner, state: RunState, taken: TakenGroups, plan
     config = run.config
     torch.manual_seed(planned.seeds["torch"])
     means = run.running_means(state)
-    batch = assemble_batch(taken.groups, config, state.version, planned.seeds["mini_batches"], means)
+    seed = planned.seeds["mini_batches"]
+    batch = assemble_batch(taken.groups, config, run.compared_version(state), seed, means)
     before = learner.measure(batch)
     _compare_with_engine(run, state, before)
     if before.effective_share >= config.minimum_effective_share:

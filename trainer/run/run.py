@@ -69,6 +69,8 @@ class Run:
     sink: Client | None = None
     fresh: bool = False
     """Refuse to go on from a checkpoint."""
+    recorded: Store | None = None
+    """Train on this store's groups, whichever policy sampled them: offline. Nothing is written to it."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Train on groups only whose sessions carry these labels."""
     observers: Sequence[DeploymentObserver] = ()
@@ -81,7 +83,7 @@ class Run:
 
     def source(self, state: RunState) -> GroupSource:
         return GroupSource(
-            self.store,
+            self.recorded or self.store,
             self.labels,
             None if state.cursor is None else GroupCursor.from_json(state.cursor),
             alone=self.config.train_on == "sessions",
@@ -102,7 +104,11 @@ class Run:
         wrong = untrusted_versions(self.store.settings(VERSION))
         void = self.config.failed_rollouts == "void"
         settings = self.config.staleness, self.config.temperature
-        return Admission(state.ordinals, *settings, wrong, state.owns, void)
+        return Admission(state.ordinals, *settings, wrong, state.owns, void, self.recorded is not None)
+
+    def compared_version(self, state: RunState) -> str:
+        """The version whose recorded log-probabilities must be ours; "" offline, where names say nothing."""
+        return "" if self.recorded is not None else state.version
 
     def deployment(self) -> Deployment | None:
         """The engine with all who are told of it; None without one."""
@@ -200,7 +206,7 @@ def finish_interrupted(run: Run, learner: Learner, state: RunState) -> None:
         groups = run.source(state).reload(last, admission).groups
         means = run.running_means(state)
         seed = last.seeds["mini_batches"]
-        samples = assemble_batch(groups, run.config, state.version, seed, means).samples
+        samples = assemble_batch(groups, run.config, run.compared_version(state), seed, means).samples
     publication = deploy_version(run, learner, state, samples)
     if last is not None and last.completed_us is None:
         run.complete_step(last, state, {**state.metrics, **publication_figures(publication)})
