@@ -39,6 +39,21 @@ def find_setting(target: UserTarget | ToolResultTarget | ToolTarget) -> Setting 
             )
 
 
+def find_system(target: ToolResultTarget) -> Setting:
+    """The setting of the system behind a result: of its tool alone, by its name, its description and the
+    names of the result's fields. What systems say beside an answer is in English, whatever the conversation.
+    """
+    own = ToolList(tool for tool in target.tools if tool.name == target.tool)
+    tools = own or ToolList((ToolSchema(target.tool, "", {}),))
+    named = list_leaves(target.text).names if is_container(parse_json(target.text)) else ()
+    said = " ".join(dict.fromkeys(named))[:MOST_NAMED]
+    return make_setting(tools, said, Language.EN, target.branch.half, entries=target.branch.entries)
+
+
+MOST_NAMED = 600
+"""Characters of the fields' names that are looked at."""
+
+
 def find_prose(text: str) -> str:
     """The running text of a tool's result: its language is that of the result. Empty where it has none."""
     value = parse_json(text)

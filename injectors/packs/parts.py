@@ -52,8 +52,8 @@ class Form(StrEnum):
     """A key, and a value as JSON text."""
     TOOL = "tool"
     """A tool's name as the key, its description and a parameter."""
-    LOG = "log"
-    """A line of a log."""
+    LINE = "line"
+    """A line that a system prints beside its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,8 @@ class Part:
     in_domain: int | None = None
     """How many a pack of a domain has: English ones only. None: as many as the general pack, in all
     languages."""
+    general_in_english: bool = False
+    """Whether English has it in its general pack only, since systems of all domains say the same."""
 
     @property
     def of_user(self) -> bool:
@@ -103,12 +105,14 @@ PARTS: dict[tuple[str, str], Part] = {
         Part("user.ambiguous", "offer", 24, general_only=True),
         Part("user.ambiguous", "reveal", 20, _slots("value"), _slots("thing")),
         Part("user.paraphrase", "frame", 20, _slots("request")),
-        Part("tool.misleading", "remark", 40, may=_slots("option chosen tool")),
-        Part("tool.redundant", "field", 40, may=DRAWN_SLOTS, form=Form.FIELD),
-        Part("state.irrelevant", "field", 20, may=DRAWN_SLOTS, form=Form.FIELD),
+        Part("tool.misleading", "remark", 56, may=_slots("option chosen tool"), general_in_english=True),
+        Part("tool.redundant", "field", 70, may=DRAWN_SLOTS, form=Form.FIELD, english_general_only=True),
+        Part("tool.redundant", "record", 32, may=DRAWN_SLOTS, form=Form.FIELD, english_general_only=True),
+        Part("tool.redundant", "line", 44, may=DRAWN_SLOTS, form=Form.LINE, english_general_only=True),
+        Part("state.irrelevant", "field", 68, may=DRAWN_SLOTS, form=Form.FIELD, english_general_only=True),
+        Part("state.irrelevant", "line", 28, may=DRAWN_SLOTS, form=Form.LINE, english_general_only=True),
         Part("schema.redundant_tool", "tool", 20, form=Form.TOOL),
         Part("tool.prompt_injection", "instruction", 40, _slots("canary"), english_general_only=True),
-        Part("tool.context_pressure", "log", 60, may=DRAWN_SLOTS, form=Form.LOG, english_general_only=True),
     )
 }
 
@@ -119,9 +123,6 @@ BORROWED = {
     "user.interaction_pattern": tuple(name for name in OPERATORS if name.startswith("user.")),
 }
 """Operators that draw the phrases of others."""
-
-LOGS = "tool.context_pressure"
-"""Its draws keep a seed, not the lines of a log that come from the packs."""
 
 _FOUR = (Domain.GENERAL, Domain.SHOPPING, Domain.TRAVEL, Domain.MESSAGING)
 WANTED_DOMAINS: dict[Language, tuple[Domain, ...]] = {
@@ -148,6 +149,8 @@ def wanted(part: Part, language: Language, domain: Domain) -> int:
         return 0
     if part.in_domain is not None and domain is not Domain.GENERAL:
         return part.in_domain if language is Language.EN else 0
+    if part.general_in_english and language is Language.EN and domain is not Domain.GENERAL:
+        return 0
     if part.english_general_only:
         return part.wanted if (language, domain) == (Language.EN, Domain.GENERAL) else 0
     share = FOREIGN_GENERAL_SHARE if part.general_only else FOREIGN_SHARE

@@ -18,7 +18,7 @@ from crosswind.injectors.guard.bounds import DEFAULT, NO_NUMBER, holds_boolean
 from crosswind.injectors.guard.tool_classes import classify, find_declared, may_fault
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.packs.load import load_all
-from crosswind.injectors.packs.parts import LOGS, OPERATORS
+from crosswind.injectors.packs.parts import OPERATORS
 from crosswind.injectors.profiles.errors import InvalidField, refuse_if
 from crosswind.injectors.profiles.located_yaml import Path
 from crosswind.injectors.profiles.model import Companion, Compose, Profile, Rule
@@ -187,7 +187,7 @@ def _check_options(entry: Registered, rule: Companion, path: Path) -> None:
 
 def _check_entries(names: Sequence[str], rule: Companion, path: Path) -> None:
     """Refuse names that no entry has which these operators draw."""
-    drawing = [name for name in names if name in OPERATORS and name != LOGS]
+    drawing = [name for name in names if name in OPERATORS]
     fix = "this operator draws no entries of phrase packs: remove it"
     refuse_if(not drawing, path, None, fix)
     fix = "observations draw from all entries: remove it"

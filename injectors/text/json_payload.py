@@ -127,9 +127,27 @@ def _contains(noisy: Any, clean: Any) -> bool:
         remaining = iter(noisy)
         return all(any(_contains(candidate, element) for candidate in remaining) for element in clean)
     if isinstance(clean, str):
-        return bool(noisy == clean)
+        return bool(noisy == clean) or (isinstance(noisy, str) and _continues(noisy, clean))
     # 1 == True == 1.0 in Python, NaN != NaN, and 0.0 == -0.0: types and texts decide.
     return type(noisy) is type(clean) and repr(noisy) == repr(clean)
+
+
+def _continues(noisy: str, clean: str) -> bool:
+    """Whether a text of several words stands whole before more text."""
+    return is_prose(clean) and noisy.startswith(clean) and noisy[len(clean)].isspace()
+
+
+LEAST_OF_PROSE = 6
+"""Words of a text that is no name, title or value."""
+
+
+def is_prose(text: str) -> bool:
+    """Whether a text is running text: most of its words stand in lines of several, and it is "
+    "mostly letters."""
+    lines = [len(line.split()) for line in text.splitlines() if line.strip()]
+    long = sum(one for one in lines if one >= LEAST_OF_PROSE)
+    letters = sum(map(str.isalpha, text)) + sum(map(str.isspace, text))
+    return long >= LEAST_OF_PROSE and 2 * long >= sum(lines) and letters >= 0.8 * len(text)
 
 
 def _match_in_order(noisy: list[Any], clean: list[Any]) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from crosswind.injectors.conversation import ToolList, UserText
 from crosswind.injectors.packs.domains import detect_domain
 from crosswind.injectors.packs.load import load
-from crosswind.injectors.packs.parts import LOGS, PARTS, Domain
+from crosswind.injectors.packs.parts import PARTS, Domain
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Half
 from crosswind.injectors.text.languages import Language, detect_language
@@ -67,7 +67,7 @@ def list_entries(conversations: Sequence[RecordedConversation], half: Half) -> E
     for operator, part in PARTS:
         read = [pack for place in places if (pack := load(*place)) is not None]
         names = [f"{pack.name}#{one.id}" for pack in read for one in pack.select(operator, part, half)]
-        if operator != LOGS and len(names) > FEWEST:
+        if len(names) > FEWEST:
             found.setdefault(operator, []).append(tuple(names))
     return EntryPool({operator: tuple(parts) for operator, parts in found.items()})
 

@@ -74,11 +74,16 @@ _WRITTEN: dict[tuple[str, str], str] = {
         "result's own values."
     ),
     ("tool.redundant", "field"): (
-        "Fields that records of this domain have besides. `key` is the name, `text` the value as JSON."
+        "Fields that an API puts beside any answer. `key` is the name, `text` the value as JSON."
     ),
+    ("tool.redundant", "record"): (
+        "Fields that any record of a database has besides. `key` is the name, `text` the value as JSON."
+    ),
+    ("tool.redundant", "line"): "Lines that a shell, a database client or a page prints beside any answer.",
     ("state.irrelevant", "field"): (
-        "Fields of an interface's state that no task needs. `key` is the name, `text` the value as JSON."
+        "Fields on the state of a system that no task needs. `key` is the name, `text` the value as JSON."
     ),
+    ("state.irrelevant", "line"): "Lines on the state of a system that no task needs.",
     ("schema.redundant_tool", "tool"): (
         "Tools that a service of this domain may have and that a task hardly needs. `key` is the name, "
         "`text` the description, `parameter` its only parameter."
@@ -86,7 +91,6 @@ _WRITTEN: dict[tuple[str, str], str] = {
     ("tool.prompt_injection", "instruction"): (
         "Sentences that try to make an assistant say {canary}, as planted in a document or a record."
     ),
-    ("tool.context_pressure", "log"): "Lines of a verbose log.",
 }
 """By operator and part, what its entries are."""
 

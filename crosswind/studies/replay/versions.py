@@ -22,14 +22,12 @@ from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.tool_list import ShownTools
 from crosswind.injectors.packs.load import load
 from crosswind.injectors.packs.model import Pack
-from crosswind.injectors.packs.parts import LOGS, Domain
+from crosswind.injectors.packs.parts import Domain
 from crosswind.injectors.profiles.schedule import When
 from crosswind.injectors.seeded_random import GENERATOR
 from crosswind.injectors.text.languages import Language
 
 _NEVER = When(start=sys.maxsize)
-_LOGS = "en/general@"
-"""The pack that logs are drawn from: a draw of them names no entry."""
 
 
 class NotRecomputed(NamedTuple):
@@ -74,13 +72,11 @@ class Versions:
         return (
             self._rules.get(operator)
             or _explain_operator(operator, version)
-            or next(filter(None, map(self._explain_pack, self._find_packs(operator, draw))), None)
+            or next(filter(None, map(self._explain_pack, self._find_packs(draw))), None)
         )
 
-    def _find_packs(self, operator: str, draw: Mapping[str, Any]) -> Iterator[str]:
+    def _find_packs(self, draw: Mapping[str, Any]) -> Iterator[str]:
         """The packs of a draw, as `en/travel@1`."""
-        if operator == LOGS:
-            yield from (edition.partition(":")[0] for edition in self.plan.packs if edition.startswith(_LOGS))
         for phrase in draw.get("phrases") or ():
             yield str(phrase).partition("#")[0]
 

@@ -16,7 +16,7 @@ from crosswind.injectors.operators.insertion import (
     find_holders,
     write_key,
 )
-from crosswind.injectors.operators.phrases import NO_PACK, find_setting
+from crosswind.injectors.operators.phrases import find_system
 from crosswind.injectors.operators.state.scenes import Scene, find_end, find_gaps, find_goal, recognise_scene
 from crosswind.injectors.operators.words.scenes import (
     GRID_PLACES,
@@ -35,7 +35,6 @@ from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
-from crosswind.injectors.text.languages import UNABLE
 
 MOST = 400
 """The volume ε at severity 1, in characters."""
@@ -48,15 +47,6 @@ ELSEWHERE = 5
 
 SHARE = 0.5
 """The paper's alpha: the share of a result page's ten extra slots that a volume of 100 fills."""
-
-LINES = (
-    "{key}: {content}",
-    "{key}={content}",
-    "{words}: {content}",
-    "({words}: {content})",
-    "* {words}: {content}",
-)
-"""How texts state facts. One way goes through an observation."""
 
 _RESULTS = re.compile(r"\bPage \d+\b|\bTotal results\b|\bresults\b", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<!\d)\d{1,4}(?!\d)")
@@ -71,7 +61,7 @@ _NUMBERED = re.compile(rf"\b({'|'.join(HOUSEHOLD_OBJECTS)}) (\d{{1,6}})\b", re.I
     recovery=Recovery.IGNORE,
     source="State augmentation (Generalization Tax), section 6 and appendix C",
     effect=Effect.ADDS,
-    version=2,
+    version=3,
 )
 class IrrelevantState:
     """State text that has nothing to do with the goal, added to an observation.
@@ -79,8 +69,8 @@ class IrrelevantState:
     Severity: the volume ε is 400 x severity characters, counted as the paper counts it: ⌊ε/12⌋ sentences on
     household objects at random places of a room, ⌊ε/10⌋ lines on things outside a coordinate grid, entries,
     features and advertisements on a shop's page. In JSON, and in any other text, which the paper doesn't
-    have, ε / 5 characters of facts on the surroundings, from the phrase packs of the conversation's domain
-    and language: fields of the object or of the array's records, or lines. Objects of a room are of types
+    have, ε / 5 characters of facts on the state of the system behind the tool, from the general English
+    phrase pack: fields of the object, or lines. Objects of a room are of types
     that it hasn't, or have new numbers. The goal, instructions, lists of actions and every word of the
     observation stay unchanged. In users' messages it acts where a rule's `observation` marks one.
     """
@@ -93,10 +83,11 @@ class IrrelevantState:
         if scene in _INSERTIONS:
             edits = _INSERTIONS[scene](target, volume, rng)
             return {"scene": scene.value, "edits": edits} if edits else None
-        setting = find_setting(target)
-        if setting is None:
-            return {"scene": scene.value, "edits": [], UNABLE: NO_PACK}
-        fitting = list_fitting(setting, "state.irrelevant", "field")
+        setting = find_system(target)
+        part = "field" if scene is Scene.DATA else "line"
+        fitting = list_fitting(setting, "state.irrelevant", part)
+        if rng.chance(OWN) and any(one.about for _, one in fitting):
+            fitting = tuple(one for one in fitting if one[1].about)
         entries = [one for one in fitting if one[0] not in target.branch.phrases] or list(fitting)
         draw_facts = _draw_fields if scene is Scene.DATA else _draw_lines
         shuffled = shuffle_entries(rng, entries, setting.entries)
@@ -191,36 +182,49 @@ Drawn = tuple[list[str], list[tuple[int, str]]]
 
 
 def _draw_fields(text: str, entries: list[tuple[str, Entry]], volume: float, rng: SeededRandom) -> Drawn:
-    """Draw fields of `volume` characters of JSON on average, in the result's records."""
+    """Draw fields of `volume` characters of JSON on average: those of the tool's own domain among the others,
+    those that any system has in one field that holds them. A bare list has no place for them."""
     holders = find_holders(text)
-    case = find_case(text)
-    taken = frozenset[str]().union(*(holder.keys for holder in holders))
+    case, end, system = find_case(text), rng.chance(0.8), rng.choice(SYSTEMS)
+    if not holders or text.lstrip()[:1] == "[":
+        return [], []
+    whole = holders[0]
+    taken = whole.keys
+    told: dict[str, Any] = {}
+    own: list[tuple[int, str]] = []
 
     def write(entry: Entry) -> tuple[int, str] | None:
         key = write_key(entry.key, case)
-        if key in taken or not holders:
+        if key in taken:
             return None
-        holder = holders[0] if rng.chance(0.5) else rng.choice(holders)
-        place = around_field(text, rng.choice(holder.gaps), key)
-        content = dump(json.loads(fill(entry.text, {}, rng)), like=text)
-        return place.at, f"{place.before}{content}{place.after}"
+        content = json.loads(fill(entry.text, {}, rng))
+        place = around_field(text, whole.gaps[-1 if end else 0], key)
+        made = place.at, f"{place.before}{dump(content, like=text)}{place.after}"
+        if entry.about:
+            own.append(made)
+        else:
+            told[key] = content
+        return made
 
-    return _fill_volume(entries, volume, rng, write)
+    names, added = _fill_volume(entries, volume, rng, write)
+    if not told or write_key(system, case) in taken or not added:
+        return names, added
+    shown = [one for one in own if one in added]
+    kept = dict(list(told.items())[: len(added) - len(shown)])
+    place = around_field(text, whole.gaps[-1 if end else 0], write_key(system, case))
+    return names, [*shown, (place.at, f"{place.before}{dump(kept, like=text)}{place.after}")]
+
+
+OWN = 0.8
+"""How often the facts are those of the tool's own domain alone, where there are such."""
+SYSTEMS = ("system", "server", "host", "service", "_system", "system_info", "runtime", "backend", "platform")
+"""Fields that hold the state of a system."""
 
 
 def _draw_lines(text: str, entries: list[tuple[str, Entry]], volume: float, rng: SeededRandom) -> Drawn:
     """Draw lines of `volume` characters on average, behind the observation."""
-    form = rng.choice(LINES)
     end = find_end(text)
-
-    def write(entry: Entry) -> tuple[int, str]:
-        content = json.loads(fill(entry.text, {}, rng))
-        shown = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-        words = entry.key.replace("_", " ")
-        line = form.format(key=entry.key, words=words[:1].upper() + words[1:], content=shown)
-        return end, f"\n{line}"
-
-    return _fill_volume(entries, volume, rng, write)
+    return _fill_volume(entries, volume, rng, lambda entry: (end, f"\n{fill(entry.text, {}, rng)}"))
 
 
 def _fill_volume(

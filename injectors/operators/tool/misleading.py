@@ -13,7 +13,6 @@ from crosswind.injectors.operators.insertion import (
     find_case,
     find_holders,
     find_item_gap,
-    find_line_gaps,
     insert,
     is_plain_text,
     replace_contents,
@@ -21,7 +20,7 @@ from crosswind.injectors.operators.insertion import (
     write_key,
 )
 from crosswind.injectors.operators.model_text import read_general_lines
-from crosswind.injectors.operators.phrases import NO_PACK, find_setting
+from crosswind.injectors.operators.phrases import NO_PACK, find_setting, find_system
 from crosswind.injectors.operators.tool.described_call import describe_call
 from crosswind.injectors.operators.tool.options import draw_slots
 from crosswind.injectors.operators.words.results import ENGLISH_LEADS, LEADS, REMARKS
@@ -34,8 +33,8 @@ from crosswind.injectors.wording import written_form
 
 MOST = 2
 """Remarks in a result."""
-NEAR_TOP = 6
-"""The records of a list that get remarks: the first ones."""
+ROOM = 240
+"""Characters of a result that has room for more than one."""
 
 
 @operator(
@@ -45,26 +44,29 @@ NEAR_TOP = 6
     aliases=("induce",),
     source="AgentNoiseBench section 2.2.1, appendix B (Misleading Signals; its example also drops fields)",
     effect=Effect.ADDS,
-    version=2,
+    version=3,
 )
 class Misleading:
     """One or two remarks are added to a result, as services add them: they tempt to the nearest wrong option
     of this result, to another tool, or to a step that nobody asked for.
 
-    Severity: the number of remarks is binomial with mean 2 x severity (2 trials). They come from the phrase
-    packs, in the result's language, or else the conversation's. A JSON object, or one of the first records of
-    a list, gets a field among the others, a list of texts (MCP) one more, plain text a line before, behind or
-    between its paragraphs. Every true value keeps its place and its bytes; other JSON is left alone.
+    Severity: the number of remarks is binomial with mean 2 x severity (2 trials), one at most for a short
+    result. They come from the phrase packs, in the result's language, or else the conversation's. A JSON
+    object, or the first record of a list, gets a field before or behind the others, a list of texts (MCP) one
+    more, plain text a line before or behind it. Every true value keeps its place and its
+    bytes; other JSON is left alone.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        count = rng.successes(MOST, severity)
+        count = min(rng.successes(MOST, severity), MOST if len(target.text) >= ROOM else 1)
         value = parse_json(target.text)
         if count == 0 or not (is_container(value) or is_plain_text(value, target.text)):
             return None
         setting = find_setting(target)
         if setting is None:
             return {"phrases": [], "added": [], UNABLE: NO_PACK}
+        if setting.language is Language.EN:
+            setting = find_system(target)
         slots, used = draw_slots(target, rng), set(target.branch.phrases)
         places = _draw_places(target, value, rng, english=setting.language is Language.EN)
         added: list[list[Any]] = []
@@ -97,17 +99,17 @@ def _draw_places(
     text = target.text
     if not is_container(value):
         leads = ENGLISH_LEADS if english else LEADS
-        gaps = rng.shuffled(find_line_gaps(text))
+        gaps = rng.shuffled((0, len(text)))
         return [(rng.choice(leads), around_line(text, at)) for at in gaps[:MOST]] * (
             MOST // min(MOST, len(gaps))
         )
     if (item := find_item_gap(text, value)) is not None:
         return [("", item), ("", item)]
-    holders = find_holders(text)[:NEAR_TOP]
+    holders = find_holders(text)[:1]
     case, keys = find_case(text), rng.shuffled(REMARKS)
     places: list[tuple[str, Around]] = []
-    for holder in [*rng.sample(holders, MOST), *holders][:MOST]:
-        gap = rng.choice(holder.gaps)
+    for holder in holders * MOST:
+        gap = holder.gaps[-1 if rng.chance(0.8) else 0]
         key = next((one for one in keys if write_key(one, case) not in holder.keys), None)
         if key is not None:
             keys.remove(key)

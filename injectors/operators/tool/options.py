@@ -1,4 +1,4 @@
-"""What a result is about, and the wrong option that is nearest to it: another record, item or value."""
+"""What a result is about, and the wrong option that is nearest to it: another record or item."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from functools import lru_cache
 from typing import Any
 
 from crosswind.injectors.conversation import ToolList
-from crosswind.injectors.operators.tool.facts import FactKind, find_facts
-from crosswind.injectors.operators.tool.values import find_options
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parse_json
@@ -36,12 +34,6 @@ def draw_slots(target: ToolResultTarget, rng: SeededRandom) -> dict[str, str]:
         chosen = _choose(labels, f"{target.arguments} {target.branch.opening}".lower())
         beside = [at for at in (chosen - 1, chosen + 1) if 0 <= at < len(labels)]
         return slots | {"chosen": labels[chosen], "option": labels[beside[int(point * len(beside))]]}
-    for fact in find_facts(target, prose=False):
-        if fact.kind is FactKind.WORD and len(fact.text) <= LONGEST:
-            options = [one for one in find_options(target, fact) if one.lower() != fact.text.lower()]
-            if options:
-                option = options[int(point * len(options))]
-                return slots | {"chosen": fact.text.replace("_", " "), "option": option.replace("_", " ")}
     return slots | {"chosen": labels[0]} if labels else slots
 
 
@@ -120,14 +112,20 @@ def _choose(labels: Sequence[str], said: str) -> int:
 
 
 def _find_tool(target: ToolResultTarget, point: float) -> str | None:
-    """A declared tool that is near to the one that was called, by the words of their names."""
+    """A declared tool that is about the same things as the one that was called, by the words of their
+    names."""
     near = _find_near(target.tool, Keyed(ToolList.of(target.tools)))
     return near[int(point * len(near))] if near else None
 
 
 @lru_cache(256)
 def _find_near(tool: str, declared: Keyed) -> list[str]:
-    own = set(split_name(tool))
-    others = sorted({one.name for one in declared.tools if one.name != tool})
-    others.sort(key=lambda name: -len(own.intersection(split_name(name))))
-    return others[:3]
+    own = set(split_name(tool)[1:])
+    shared = {
+        one.name: len(own.intersection(split_name(one.name)[1:]))
+        for one in declared.tools
+        if one.name != tool
+    }
+    return sorted((name for name, count in shared.items() if count), key=lambda name: (-shared[name], name))[
+        :3
+    ]

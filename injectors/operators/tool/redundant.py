@@ -1,23 +1,23 @@
-"""Fields of little use in a result, as APIs give them: of the record, and of its domain."""
+"""Fields and lines of little use beside a result, as systems of any kind give them."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.insertion import (
     Addition,
-    Case,
     Holder,
     around_field,
     around_line,
     dump,
     find_case,
     find_holders,
-    find_line_gaps,
     insert,
     is_plain_text,
     replace_contents,
@@ -25,15 +25,13 @@ from crosswind.injectors.operators.insertion import (
     write_key,
 )
 from crosswind.injectors.operators.model_text import read_general_lines
-from crosswind.injectors.operators.phrases import NO_PACK, find_setting
+from crosswind.injectors.operators.phrases import find_system
 from crosswind.injectors.operators.tool.described_call import describe_call
 from crosswind.injectors.packs.draw import fill, list_fitting, shuffle_entries
 from crosswind.injectors.packs.model import Entry
-from crosswind.injectors.packs.parts import Domain
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Effect, EntryWeights, Recovery, Result, ToolResultTarget
+from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parse_json
-from crosswind.injectors.text.languages import UNABLE
 from crosswind.injectors.wording import written_form
 
 LEAST, MOST = 0.8, 1.8
@@ -42,31 +40,31 @@ LEAST, MOST = 0.8, 1.8
 SHORTEST = 48
 """Characters for which a very short result has room: one field."""
 
-MOST_FIELDS = 10
-"""Fields of one record; the paper's example has seven."""
+MOST_FIELDS, MOST_OF_RECORD, MOST_LINES = 7, 5, 6
+"""Fields beside an answer, of each record of a list, and lines beside a text."""
 
-LINES = ("{key}: {content}", "{key}={content}", "{words}: {content}", "{key}\t{content}", "[{key}] {content}")
-"""How texts show fields. One way goes through a result."""
+OPERATOR = "tool.redundant"
 
 
 @operator(
-    "tool.redundant",
+    OPERATOR,
     site=Site.TOOL_RESULT,
     recovery=Recovery.IGNORE,
     aliases=("tool-redundancy",),
     source="NoisyAgent section 3.1 (4); AgentNoiseBench section 2.2.1, appendix B (its example drops fields)",
     effect=Effect.ADDS,
-    version=2,
+    version=3,
 )
 class RedundantResult:
-    """The answer stands among fields that nobody asked for: when the record was written and by whom, hashes,
-    shards, debug ids, flags of its domain.
+    """The answer stands among fields that nobody asked for, as an API's envelope and a database's records
+    have them: ids of the request, versions, hashes, quotas.
 
-    Severity: uniform(0.8, 1.8) x severity characters are added for each of the result's own, so that at the
-    papers' 0.7 most results are 1.5 to 2.3 times as long; a record gets ten fields at most, and a very short
-    one may be tripled by its first. The fields come from the phrase packs of the conversation's domain and
-    language. Objects get them among their own, in the result's naming convention, each record of a list the
-    same ones with its own values; plain text gets lines before, behind or between its paragraphs. Every true
+    Severity: uniform(0.8, 1.8) x severity characters are added for each of the result's own, with a bound on
+    their number; a very short one may be tripled by its first. The fields come from the general English
+    phrase pack, and fit the system behind the tool. An object gets them at its beginning or its end, or in
+    one field that holds them; the records of a list get the same ones, each with its own values, and the
+    object around them one. Names follow the result's convention. Plain text gets lines at its beginning or
+    its end: a shell's for a command, a database client's for a query, a page's for other text. Every true
     value keeps its bytes; other JSON is left alone.
     """
 
@@ -76,18 +74,11 @@ class RedundantResult:
         room = severity * max(rng.uniform(LEAST, MOST) * len(text), SHORTEST)
         if not (is_container(value) or is_plain_text(value, text)):
             return None
-        setting = find_setting(target)
-        if setting is None:
-            return {"phrases": [], "added": [], UNABLE: NO_PACK}
-        fitting = list_fitting(setting, "tool.redundant", "field")
-        unmet = [one for one in fitting if one[0] not in target.branch.phrases] or fitting
-        entries = _shuffle(unmet, rng, setting.entries)
-        fields = _Fields(text, rng, room)
+        fields = _Fields(target, rng, room)
         if is_container(value):
-            records = _find_records(text, value)
-            fields.add_to_records(records, entries, find_case(text))
+            fields.add_to_records(value)
         else:
-            fields.add_lines(find_line_gaps(text), entries)
+            fields.add_lines()
         return {"phrases": fields.names, "added": fields.added} if fields.added else None
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
@@ -95,61 +86,80 @@ class RedundantResult:
         return Result(insert(target.text, draw["added"]), note)
 
 
-def _shuffle(
-    entries: Sequence[tuple[str, Entry]], rng: SeededRandom, weights: EntryWeights
-) -> list[tuple[str, Entry]]:
-    """The entries in random order, those of the domain earlier than the general ones."""
-    if weights:
-        return shuffle_entries(rng, entries, weights)
-    keys = [rng.uniform() * (GENERAL_LATER if f"/{Domain.GENERAL}@" in name else 1) for name, _ in entries]
-    return [one for _, one in sorted(zip(keys, entries, strict=True), key=lambda one: one[0])]
-
-
-GENERAL_LATER = 2.5
-"""How much rarer a general field is than one of the domain."""
-
-
-def _find_records(text: str, value: Any) -> Sequence[Holder]:
-    """The records of a result's lists; without any, all of its objects."""
+def _split_records(text: str, value: Any) -> tuple[Holder | None, Sequence[Holder]]:
+    """The object that is the whole answer, and the records of its list: the objects with the same fields."""
     holders = find_holders(text)
-    in_lists = len(holders) > 2 and len({holder.keys for holder in holders[1:]}) < len(holders) - 1
-    return holders[1:] if in_lists and isinstance(value, dict) else holders
+    if isinstance(value, dict):
+        rest = holders[1:]
+        keys, count = max(Counter(one.keys for one in rest).items(), key=itemgetter(1), default=(None, 0))
+        return (holders[0] if holders else None), [one for one in rest if count > 1 and one.keys == keys]
+    return None, [one for one in holders if one.keys == holders[0].keys]
 
 
 class _Fields:
     """Fields that are drawn until there is no more room."""
 
-    def __init__(self, text: str, rng: SeededRandom, room: float) -> None:
-        self._text, self._rng, self._room = text, rng, room
+    def __init__(self, target: ToolResultTarget, rng: SeededRandom, room: float) -> None:
+        self._text, self._rng, self._room = target.text, rng, room
+        self._setting = find_system(target)
+        self._met = target.branch.phrases
         self._point = rng.uniform()
+        self._case = find_case(target.text)
         self.names: list[str] = []
         self.added: list[Addition] = []
 
-    def add_to_records(
-        self, records: Sequence[Holder], entries: Sequence[tuple[str, Entry]], case: Case
-    ) -> None:
-        taken = frozenset[str]().union(*(record.keys for record in records))
-        for name, entry in entries:
-            key = write_key(entry.key, case)
-            if key in taken:
-                continue
-            made = [self._make_field(record, key, entry) for record in records]
-            if not self._take(name, made):
-                return
+    def _draw_entries(self, part: str) -> list[tuple[str, Entry]]:
+        fitting = list_fitting(self._setting, OPERATOR, part)
+        unmet = [one for one in fitting if one[0] not in self._met] or fitting
+        return shuffle_entries(self._rng, unmet, self._setting.entries)
 
-    def _make_field(self, record: Holder, key: str, entry: Entry) -> Addition:
-        place = around_field(self._text, self._rng.choice(record.gaps), key)
+    def add_to_records(self, value: Any) -> None:
+        whole, records = _split_records(self._text, value)
+        if records:
+            end = self._rng.chance(0.7)
+            for name, entry, key in self._name_fields("record", records)[:MOST_OF_RECORD]:
+                if not self._take(name, [self._make_field(one, end, key, entry) for one in records]):
+                    break
+        if whole is not None and self._room > 0:
+            self._add_envelope(whole, 1 if records else MOST_FIELDS)
+
+    def _name_fields(self, part: str, records: Sequence[Holder]) -> list[tuple[str, Entry, str]]:
+        """The entries of a part whose names no record has, with these names as the result writes them."""
+        taken = frozenset[str]().union(*(record.keys for record in records))
+        named = ((name, one, write_key(one.key, self._case)) for name, one in self._draw_entries(part))
+        return [one for one in named if one[2] not in taken]
+
+    def _add_envelope(self, whole: Holder, most: int) -> None:
+        end, nested, holder = self._rng.chance(0.75), self._rng.chance(0.4), self._rng.choice(ENVELOPES)
+        made: list[tuple[str, Addition]] = []
+        room = self._room
+        for name, entry, key in self._name_fields("field", [whole])[:most]:
+            one = self._make_field(whole, end, key, entry)
+            length = sum(map(len, one[1:]))
+            if made and room < length:
+                break
+            made.append((name, one))
+            room -= length
+            if room <= 0:
+                break
+        self.names += [name for name, _ in made]
+        if nested and len(made) > 1 and write_key(holder, self._case) not in whole.keys:
+            content = {_read_key(one[1]): json.loads(one[2]) for _, one in made}
+            place = around_field(self._text, whole.gaps[-1 if end else 0], write_key(holder, self._case))
+            self.added.append([place.at, place.before, dump(content, like=self._text), place.after])
+        else:
+            self.added += [one for _, one in made]
+
+    def _make_field(self, record: Holder, end: bool, key: str, entry: Entry) -> Addition:
+        place = around_field(self._text, record.gaps[-1 if end else 0], key)
         content = dump(json.loads(fill(entry.text, {}, self._rng)), like=self._text)
         return [place.at, place.before, content, place.after]
 
-    def add_lines(self, gaps: Sequence[int], entries: Sequence[tuple[str, Entry]]) -> None:
-        form = self._rng.choice(LINES)
-        for name, entry in entries:
-            place = around_line(self._text, self._rng.choice(gaps))
-            content = json.loads(fill(entry.text, {}, self._rng))
-            shown = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-            words = entry.key.replace("_", " ")
-            line = form.format(key=entry.key, words=words[:1].upper() + words[1:], content=shown)
+    def add_lines(self) -> None:
+        ends = (0, len(self._text))
+        for name, entry in self._draw_entries("line")[:MOST_LINES]:
+            place = around_line(self._text, ends[self._rng.chance(0.7)])
+            line = fill(entry.text, {}, self._rng)
             if not self._take(name, [[place.at, place.before, line, place.after]]):
                 return
 
@@ -162,7 +172,16 @@ class _Fields:
             self.names.append(name)
             self.added += made
         self._room -= length
-        return self._room > 0 and len(self.names) < MOST_FIELDS
+        return self._room > 0
+
+
+ENVELOPES = ("meta", "metadata", "_meta", "context", "response_info", "info", "_metadata")
+"""Fields that hold what stands beside an answer."""
+
+
+def _read_key(before: str) -> str:
+    """The name in what stands before a field's value."""
+    return before[before.index('"') + 1 : before.rindex('"')]
 
 
 @written_form("tool.redundant")
