@@ -211,6 +211,8 @@ def _draw_fields(text: str, entries: list[tuple[str, Entry]], volume: float, rng
         return names, added
     shown = [one for one in own if one in added]
     kept = dict(list(told.items())[: len(added) - len(shown)])
+    if not kept:
+        return names, added
     place = around_field(text, whole.gaps[-1 if end else 0], write_key(system, case))
     return names, [*shown, (place.at, f"{place.before}{dump(kept, like=text)}{place.after}")]
 

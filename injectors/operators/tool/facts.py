@@ -86,7 +86,20 @@ def find_facts(target: ToolResultTarget, *, prose: bool = True) -> list[Fact]:
         found = _in_text(frame, prose)
     else:
         return []
-    return [one for one in found if not is_asked_for(one.text, target)]
+    free = [one for one in found if not is_asked_for(one.text, target)]
+    return [one for one in free if one.prose or not _is_told(one, text)]
+
+
+def _is_told(fact: Fact, text: str) -> bool:
+    """Whether running text beside a word says the same: `"status": "sent"` by "The message was sent"."""
+    if fact.kind is not FactKind.WORD or not fact.text.islower() or len(fact.text) < LEAST_TOLD:
+        return False
+    before, behind = text[: fact.frame.locate(fact.start)], text[fact.frame.locate(fact.end) :]
+    return f" {fact.text}" in before or f" {fact.text}" in behind or f"{fact.text} " in behind
+
+
+LEAST_TOLD = 4
+"""Letters of a word that is looked for beside its field."""
 
 
 def _in_json(frame: Frame, value: Any, prose: bool) -> Iterator[Fact]:
@@ -196,7 +209,8 @@ def _squeeze(field: str) -> str:
 
 
 def _judge_flag(field: str) -> FactKind | None:
-    return None if _squeeze(field) in fields.PROTOCOL else FactKind.FLAG
+    said = _squeeze(field) in fields.PROTOCOL or not fields.DONE.isdisjoint(split_field(field))
+    return None if said else FactKind.FLAG
 
 
 _FIRST_SECOND, _LAST_SECOND = 946_684_800, 4_102_444_800

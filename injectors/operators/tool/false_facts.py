@@ -17,7 +17,7 @@ from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResu
     aliases=("error",),
     source="AgentNoiseBench section 2.2.1, appendix B (Erroneous Outputs); NoisyAgent section 3.1 (3)",
     effect=Effect.FALSIFIES,
-    version=2,
+    version=3,
 )
 class Erroneous:
     """One to three facts of a result are false, and nothing beside them says so.
@@ -47,7 +47,7 @@ class Erroneous:
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (1), named there as future work; the form is ours",
     effect=Effect.FALSIFIES,
-    version=2,
+    version=3,
 )
 class FabricatedObservation:
     """A plausible result, made up, stands in place of the true one.

@@ -9,6 +9,8 @@ from typing import Any
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
+from crosswind.injectors.operators.tool.facts import split_field
+from crosswind.injectors.operators.words import fields
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.cuts import draw_members, draw_text
 from crosswind.injectors.stacks.model import Shape, Way
@@ -29,7 +31,7 @@ LEAST, SPREAD = 0.2, 0.6
     aliases=("incomplete",),
     source="NoisyAgent section 3.1 (2); AgentNoiseBench section 2.2.1 and appendix B (Incomplete Responses)",
     effect=Effect.TRUNCATES,
-    version=2,
+    version=3,
 )
 class Incomplete:
     """A partial result, cut as systems cut: at a limit of bytes or lines, a list after its first page, an
@@ -43,12 +45,12 @@ class Incomplete:
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         text = target.text.strip()
-        if not rng.chance(severity) or len(text) < 2:
+        if not rng.chance(severity) or len(text) < 2 or _is_word(text):
             return None
         lost = LEAST + SPREAD * severity * rng.uniform()
         way, order = rng.uniform(), rng.uniform()
         shape, value = find_shape(text), parse_json(text)
-        ways = list(_list_ways(shape, value))
+        ways = list(_list_ways(shape, value, len(text) >= (LONG_LINES if "\n" in text else LONG)))
         drawn = _DRAWS[ways[int(way * len(ways))]](target, rng, text, lost, order)
         return drawn if drawn is not None else _draw_bytes(target, rng, text, lost, order)
 
@@ -80,7 +82,23 @@ class Incomplete:
         return Result(dump_like(value, like=text) + draw.get("behind", ""), note)
 
 
-def _list_ways(shape: Shape, value: Any) -> Iterator[Way]:
+def _is_word(text: str) -> bool:
+    """Whether a result is a single word, id or number, which no system cuts."""
+    return (
+        len(text) < LONGEST_WORD
+        and text.isascii()
+        and text[0] not in "{["
+        and not any(map(str.isspace, text))
+    )
+
+
+LONGEST_WORD = 120
+LONG, LONG_LINES = 320, 100
+"""Characters of JSON in one line, and in several, that some limit may cut; what is shorter loses whole fields
+or elements."""
+
+
+def _list_ways(shape: Shape, value: Any, is_long: bool) -> Iterator[Way]:
     """The ways in which such a result may be cut; those that systems prefer stand more often."""
     if shape is Shape.TEXT:
         yield from (Way.TAIL, Way.TAIL, Way.LINES, Way.MIDDLE)
@@ -89,11 +107,11 @@ def _list_ways(shape: Shape, value: Any) -> Iterator[Way]:
     elif not value:
         yield Way.BYTES
     elif isinstance(value, list):
-        yield from (Way.BYTES, Way.REST, Way.REST, Way.REST_TEXT)
+        yield from (Way.REST, Way.REST_TEXT, *[Way.BYTES] * is_long)
     else:
-        yield from (Way.BYTES, Way.FIELDS)
+        yield from (Way.FIELDS, *[Way.BYTES] * is_long)
         if _find_list(value) is not None:
-            yield Way.PAGE
+            yield from (Way.PAGE, Way.PAGE)
 
 
 def _cut(text: str, draw: Draw) -> str:
@@ -198,12 +216,25 @@ def _draw_fields(
     """An object without some neighbouring fields."""
     value = parse_json(text)
     keys = list(value)
+    # An id that is missing, or what says how the call went, would be odd.
+    free = [key for key in keys if fields.DONE.isdisjoint(words := split_field(key)) and not _names(words)]
+    keys = free or keys
     count = max(1, min(len(keys), round(lost * len(keys))))
     start = math.floor(order * len(keys))
     dropped = {keys[(start + step) % len(keys)] for step in range(count)}
     names = [key for key in keys if key in dropped]
-    members = draw_members(target, rng, Way.FIELDS, {"keys": names[0], "names": names}, value)
-    return None if members is None else {"drop": names, "add": members, "null": "errors" in members}
+    none_left = len(names) == len(value)
+    slots: dict[str, object] = {"keys": names[0], "listed": ", ".join(names), "names": names}
+    members = draw_members(target, rng, Way.FIELDS, slots, value)
+    if members is None:
+        return None
+    if "errors" in members:
+        members["errors"] = [{**members["errors"][0], "path": [name]} for name in names]
+    return {"drop": names, "add": members, "null": none_left or "errors" in members or order < 0.5}
+
+
+def _names(words: tuple[str, ...]) -> bool:
+    return words[-1:] == () or words[-1] in fields.NAMING
 
 
 def _draw_part(

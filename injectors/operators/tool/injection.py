@@ -7,9 +7,19 @@ from collections.abc import Iterator
 
 from crosswind.injectors.conversation import Site, ToolList
 from crosswind.injectors.guard.tool_evidence import words_of
+from crosswind.injectors.guard.tool_words import READING
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.insertion import is_plain_text
+from crosswind.injectors.operators.insertion import (
+    Around,
+    around_field,
+    dump,
+    find_case,
+    find_holders,
+    is_plain_text,
+    write_key,
+)
 from crosswind.injectors.operators.tool.canary import draw_canary
+from crosswind.injectors.operators.words.results import FREE_TEXTS
 from crosswind.injectors.packs.draw import draw_phrase, make_setting
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
@@ -42,7 +52,8 @@ class PromptInjection:
     pack, and asks the agent to say a canary, a drawn word that occurs nowhere else (`canary` in the draw), so
     that a report can tell whether the agent obeyed; it is no working exploit. It stands behind text that
     others wrote: a JSON string of several words, at any depth, or plain text. What a system says of its call
-    and what the agent has sent are none; a result without such a text is left alone. Every true value keeps
+    and what the agent has sent are none. Without such a text, an object gets a field that records of its kind
+    may have for one, such as an order's gift message; any other result is left alone. Every true value keeps
     its bytes; the text's is followed by the instruction.
     """
 
@@ -51,7 +62,8 @@ class PromptInjection:
             return None
         canary, point, above = draw_canary(rng), rng.uniform(), rng.chance(0.5)
         places = list(_find_texts(target))
-        if not places or canary in target.text:
+        field = None if places else _draw_field(target, rng)
+        if (not places and field is None) or canary in target.text:
             return None
         branch = target.branch
         setting = make_setting(ToolList(), "", Language.EN, branch.half, entries=branch.entries)
@@ -65,6 +77,11 @@ class PromptInjection:
         )
         if phrase is None:
             return None
+        if field is not None:
+            around, begins = field
+            content = dump(f"{begins} {phrase.text}", like=target.text)
+            edit = make_edit(around.at, "", f"{around.before}{content}{around.after}")
+            return {"phrases": [phrase.entry], "edits": [edit], "text": phrase.text, "canary": canary}
         frame, end = places[int(point * len(places))]
         lead = "\n\n" if "\n" in frame.text[:end] or (above and not frame.levels) else " "
         edit = make_edit(frame.locate(end), "", frame.escape(lead + phrase.text))
@@ -94,6 +111,26 @@ def _find_texts(target: ToolResultTarget) -> Iterator[tuple[Frame, int]]:
         field = next((key for key in reversed(leaf.place) if isinstance(key, str)), "")
         if not _SAYING.search(field) and not is_container(parse_json(leaf.value)):
             yield open_string(whole, leaf), len(leaf.value)
+
+
+_TRADED = frozenset({"symbol", "ticker", "order_type"})
+"""Fields of a stock's order, which carries nobody's words."""
+
+
+def _draw_field(target: ToolResultTarget, rng: SeededRandom) -> tuple[Around, str] | None:
+    """The place of a text that such a record may have, and how it begins; None: records of the tool have
+    none."""
+    at = rng.uniform()
+    verb, *rest = words_of(target.tool) or [""]
+    nouns = {word.removesuffix("s") for word in rest} if verb in READING else set[str]()
+    holders = find_holders(target.text) if is_container(parse_json(target.text)) else ()
+    fitting = [one for one in FREE_TEXTS if one[0] in nouns]
+    if not holders or not fitting or not _TRADED.isdisjoint(holders[0].keys):
+        return None
+    case, record = find_case(target.text), holders[-1 if target.text.lstrip()[:1] == "[" else 0]
+    _, name, begins = fitting[int(at * len(fitting))]
+    key = write_key(name, case)
+    return None if key in record.keys else (around_field(target.text, record.gaps[-1], key), begins)
 
 
 def _is_of_others(text: str) -> bool:

@@ -31,8 +31,8 @@ MOST_LIKELY = 0.4
 
 UNKNOWN = "?"
 """The paper's symbol for a cell that could not be read."""
-UNREAD = ("null", '"unknown"', '"?"', '"n/a"', '""', '"unavailable"', '"-"')
-"""How a value of a JSON result says that it could not be read."""
+UNREAD = ("null", "null", '"unknown"', '"unavailable"')
+"""How a value of a sensor could not be read; that of another system is missing."""
 UNREAD_SHARE = 0.2
 """The share of misread values of JSON that are unread; of a map's cells it is a half, as in the paper."""
 
@@ -43,7 +43,7 @@ UNREAD_SHARE = 0.2
     recovery=Recovery.RETRY,
     source="WildGrid, section 2.2 (3) (Noisy signals): per-cell noise, misread tiles and unknown symbols",
     effect=Effect.FALSIFIES,
-    version=2,
+    version=3,
 )
 class Misread:
     """Discrete values of a sensing result are misread as a neighbouring value or as unknown; another look
@@ -54,10 +54,11 @@ class Misread:
     only). Discrete values are the cells of a map (lines of single symbols, as plain text or in JSON strings)
     and JSON's words and truth values: those of sensors, told by their fields, where the result has any. A
     neighbour is the cell beside, the next word of the schema or the vocabulary, or another word under the
-    same field. Half of the misread cells show as `?` (the paper's symbol); of the values of JSON one in five,
-    and all without a neighbour, show as null or unknown. Nothing else says that the result is uncertain, as
-    in the paper. Ids and what the call's arguments hold are read correctly; a call that was misread as often
-    as the profile's bounds allow returns the truth.
+    same field. Items of lists, and what says how the call went, are read correctly. Half of the misread cells
+    show as `?` (the paper's symbol); of the values of JSON one in five, and all without a neighbour, show as
+    null, or as unknown where a sensor gives them. Nothing else says that the result is uncertain, as in the
+    paper. Ids and what the call's arguments hold are read correctly; a call that was misread as often as the
+    profile's bounds allow returns the truth.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -80,6 +81,7 @@ def _misread_words(
     """Misread values of a JSON result; the one at the share `first` of them surely (None: by chance, too)."""
     facts = find_facts(target)
     found = [one for one in facts if one.kind in (FactKind.WORD, FactKind.FLAG) and not one.prose]
+    found = [one for one in found if not one.place or isinstance(one.place[-1], str)]
     sensed = [one for one in found if not fields.SENSED.isdisjoint(one.words)]
     alternatives = Alternatives(target, facts)
     values = sensed or found
@@ -93,7 +95,8 @@ def _misread_words(
         beside = _find_beside(fact, alternatives)
         if (unread or not beside) and fact.frame.levels == quoted:
             # What stands in place of a word takes its quotation marks along.
-            yield start - quoted, end + quoted, UNREAD[int(way * len(UNREAD))]
+            ways = UNREAD if not fields.SENSED.isdisjoint(fact.words) else UNREAD[:1]
+            yield start - quoted, end + quoted, ways[int(way * len(ways))]
         elif beside:
             yield start, end, fact.frame.escape(beside[int(which * len(beside))])
 
@@ -122,8 +125,8 @@ def _misread_cells(frame: Frame, rows: int, rng: SeededRandom, rate: float) -> l
     return edits
 
 
-_LETTER = re.compile(r"[^\W\d]+|[\w-]+")
-"""A word, or an id: no row of a map."""
+_LETTER = re.compile(r"[^\W\d]+|[\w-]+|.{1,3}")
+"""A word, an id or a mark: no row of a map."""
 
 
 @operator(
@@ -132,7 +135,7 @@ _LETTER = re.compile(r"[^\W\d]+|[\w-]+")
     recovery=Recovery.RETRY,
     source="ours (beyond the papers), after the noise of measuring instruments",
     effect=Effect.FALSIFIES,
-    version=2,
+    version=3,
 )
 class NumericNoise:
     """The readings of a result are off as an instrument's are; another look draws again.
@@ -154,9 +157,9 @@ class NumericNoise:
         for fact in readings:
             lost, end, jitter = rng.chance(severity / 20), rng.chance(0.5), rng.uniform(-severity, severity)
             error = jitter if way < JITTER else drift
-            if lost and not end and fact.frame.levels == 0 and not fact.prose:
+            if lost and not end and fact.frame.levels == 0 and not fact.prose and _is_reading(fact):
                 shown: str | None = missing
-            elif lost and end:
+            elif lost and end and _is_reading(fact):
                 shown = _saturate(fact)
             elif way < COARSE:
                 shown = _add_error(fact, error)

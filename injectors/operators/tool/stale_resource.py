@@ -48,7 +48,7 @@ TOLD = 0.2
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (5), named there as future work; the form is ours",
     effect=Effect.FALSIFIES,
-    version=2,
+    version=3,
 )
 class StaleResource:
     """The call succeeds and shows the thing as it was some time ago.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -37,29 +38,44 @@ class Alternatives:
 
     def __init__(self, target: ToolResultTarget, facts: Iterable[Fact]) -> None:
         self._target = target
-        self._same_field: dict[tuple[str, ...], dict[str, None]] = {}
+        self._same_field: dict[tuple[str, ...], Counter[str]] = {}
+        self._beside: dict[tuple[str | int, ...], set[str]] = {}
         self._codes: dict[str, None] = {}
         for fact in facts:
             if fact.kind is FactKind.WORD:
-                self._same_field.setdefault(fact.words, {})[fact.text] = None
+                self._same_field.setdefault(fact.words, Counter())[fact.text] += 1
+                self._beside.setdefault(fact.place[:-1], set()).add(fact.text.lower())
                 if _CODE.fullmatch(fact.text):
                     self._codes[fact.text] = None
 
     def find(self, fact: Fact) -> list[str]:
-        """Other words for this one, of the first kind that there are any of."""
+        """Other words for this one, of the first kind that there are any of. An item of a list has none: it
+        would be in the list twice; nor has one that is the only of its field, such as a name."""
         value = fact.text
+        if fact.place and isinstance(fact.place[-1], int) and not _is_cell(fact):
+            return []
+        same = self._same_field.get(fact.words, Counter()) if fact.field else Counter()
+        beside = self._beside.get(fact.place[:-1], set())
+        if fact.field and max(same.values(), default=0) == 1:
+            beside = beside.union(map(str.lower, same))
         options = find_options(self._target, fact)
         sources = (
             options,
             _BY_WORD.get(value.lower(), ()),
-            self._same_field.get(fact.words, ()) if fact.field else (),
+            same if max(same.values(), default=0) > 1 else (),
             self._codes if _CODE.fullmatch(value) else (),
         )
         for source in sources:
             others = [match_case(one, value) for one in source if one.lower() != value.lower()]
-            if free := [one for one in others if not is_asked_for(one, self._target)]:
+            free = [one for one in others if one.lower() not in beside]
+            if free := [one for one in free if not is_asked_for(one, self._target)]:
                 return free
         return []
+
+
+def _is_cell(fact: Fact) -> bool:
+    """Whether a fact stands in a row of a table: its field is its column's."""
+    return len(fact.place) > 1 and isinstance(fact.place[-2], int)
 
 
 _CODE = re.compile(r"[A-Z]{3}")
@@ -153,8 +169,8 @@ MOST_COUNTED = 20
 
 def _draw_figure(fact: Fact, rng: SeededRandom) -> str | None:
     value = read_figure(fact.text)
-    if value is None:
-        return None
+    if not value:
+        return None  # What there is none of stands beside what says so.
     up, step, share = rng.chance(0.5), rng.integer(1, 3), rng.uniform(0.08, 0.45)
     if fact.text.isdigit() and value <= MOST_COUNTED:
         moved = value + step if up or value <= step else value - step

@@ -32,6 +32,15 @@ PROTOCOL = _words(
 OUTCOMES = _words("success ok error fail failed failure done true false null none")
 """Words by which a call says how it went."""
 
+DONE = _words(
+    """
+    success successful ok status sent created confirmed cancelled canceled deleted added removed booked
+    updated saved done completed result valid found exists accepted approved submitted delivered posted
+    authenticated authentication logged reacted error failed
+    """
+)
+"""Words of fields whose truth value says how the call went: what stands beside says the same."""
+
 TIMES = _words(
     """
     time times at date timestamp ts created updated modified expires expiry epoch since until start end
@@ -52,7 +61,9 @@ AMOUNTS = _words(
 """Words of fields whose numbers are amounts however long they are."""
 
 BOUNDED = _words(
-    "percent percentage pct humidity battery confidence probability rating score stars share ratio"
+    "percent percentage pct humidity battery confidence probability rating score stars share "
+    "ratio priority severity grade "
+    "rank health"
 )
 """Words of fields whose values have an upper end."""
 

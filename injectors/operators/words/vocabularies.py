@@ -5,12 +5,26 @@ from __future__ import annotations
 import re
 
 LIFECYCLES = (
-    ("draft", "pending", "confirmed", "processed", "shipped", "in transit", "delivered", "returned"),
-    ("requested", "open", "assigned", "in progress", "resolved", "closed", "archived"),
+    ("pending", "cancelled"),
+    ("pending", "shipped", "delivered", "returned"),
+    ("pending", "confirmed", "cancelled"),
+    ("open", "closed"),
+    ("assigned", "in progress", "resolved"),
     ("scheduled", "boarding", "departed", "landed"),
-    ("queued", "running", "finished"),
-    ("inactive", "trial", "active", "suspended", "cancelled"),
+    ("queued", "in_progress", "completed"),
+    ("inactive", "active", "suspended"),
     ("unpaid", "authorised", "paid", "refunded"),
+    ("stopped", "running"),
+    ("unlocked", "locked"),
+    ("released", "pressed"),
+    ("disengaged", "engaged"),
+    ("off", "on"),
+    ("offline", "online"),
+    ("disconnected", "connected"),
+    ("disabled", "enabled"),
+    ("preliminary", "final"),
+    ("read", "unread"),
+    ("idle", "heating"),
 )
 """States in their order: an older snapshot of a thing shows an earlier word."""
 

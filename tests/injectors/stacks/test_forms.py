@@ -86,7 +86,15 @@ def test_every_slot_is_known_and_every_code_of_every_kind_is_there() -> None:
 def test_every_cut_can_be_filled(half: Half, way: Way) -> None:
     numbers = ("left", "all", "shown", "lines", "percent", "kept", "total", "lost", "pages")
     slots: dict[str, object] = dict.fromkeys(numbers, 3)
-    slots |= {"rows": "rows", "rest": "rows", "line": "lines", "key": "k", "keys": "k", "names": ["k", "l"]}
+    slots |= {
+        "rows": "rows",
+        "rest": "rows",
+        "line": "lines",
+        "key": "k",
+        "keys": "k",
+        "listed": "k, l",
+        "names": ["k", "l"],
+    }
     for at in range(60):
         of = ToolResultTarget("x", 0, "get", "{}", ToolClass.READ_ONLY, branch=Branch(half, f"{at}"))
         rng = SeededRandom(f"{at}")

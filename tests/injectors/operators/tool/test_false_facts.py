@@ -28,12 +28,13 @@ def test_every_fact_but_the_id_may_be_false_and_no_field_comes_or_goes() -> None
         falsified.update(false)
         assert 1 <= len(false) <= 3
         assert all(type(noisy[key]) is type(BAGGAGE[key]) for key in BAGGAGE)
-    assert set(falsified) == BAGGAGE.keys() - {"reservation_id"}
+    # A flight doesn't lead back to where it began, and none of something isn't some of it.
+    assert set(falsified) == {"cabin", "total_baggages"}
 
 
 def test_a_false_word_is_one_of_the_same_kind() -> None:
     cabins = {json.loads(text)["cabin"] for text in outcomes("tool.erroneous", seeds=80)}
-    assert cabins == {"basic_economy", "economy", "premium_economy", "business", "first_class"}
+    assert cabins | {"economy"} == {"basic_economy", "economy", "premium_economy", "business", "first_class"}
 
 
 @pytest.mark.parametrize("name", LYING)
@@ -116,7 +117,7 @@ def test_a_fabricated_record_keeps_its_ids_and_nothing_else_of_the_truth() -> No
     for noisy in map(json.loads, outcomes("tool.fabricated_observation")):
         assert list(noisy) == list(BAGGAGE)
         assert noisy["reservation_id"] == BAGGAGE["reservation_id"]
-        assert all(noisy[key] != value for key, value in BAGGAGE.items() if key != "reservation_id")
+        assert {key for key, value in BAGGAGE.items() if noisy[key] != value} == {"cabin", "total_baggages"}
         assert all(type(noisy[key]) is type(value) for key, value in BAGGAGE.items())
 
 

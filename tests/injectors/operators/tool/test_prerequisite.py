@@ -12,7 +12,7 @@ from tests.injectors.plans import plan_of
 NAMES = {
     "get_ward": ["ward_id"],
     "list_wards": [],
-    "list_doctors": [],
+    "find_patients": [],
     "get_patient": ["patient_id"],
     "admit_patient": ["patient_id"],
     "get_invoice": ["invoice_id"],
@@ -40,8 +40,7 @@ def met(messages: list[dict[str, Any]], seed: int, per_call: int = 1) -> list[tu
     """By result: what was shown, and the tool that it asked for (None: none)."""
     new = perturb_messages(plan_of(PROFILE.format(per_call), seed), conversation(messages, TOOLS), {}).new
     return [
-        (one.text or one.item.text, next((str(each.draw["first"]) for each in one.decisions), None))
-        for one in new
+        (one.text or one.item.text, next((each.draw["first"] for each in one.decisions), None)) for one in new
     ]
 
 
@@ -56,7 +55,7 @@ def test_what_it_names_is_declared_only_reads_and_needs_no_more_than_the_call_ga
         if first is not None:
             assert first in text and looks_destroyed(text, RESULT)
             named.add(first)
-    assert named == {"list_wards", "list_doctors"}
+    assert named == {"find_patients"}
 
 
 def test_a_call_of_what_it_names_lifts_it_for_every_call_of_the_tool() -> None:
@@ -71,7 +70,7 @@ def test_a_call_of_what_it_names_lifts_it_for_every_call_of_the_tool() -> None:
         messages = [*read(0), *call(first, {}, '{"wards": [1, 2]}', 1), *read(2), *read(3, "P2")]
         after = met(messages, seed, 3)
         assert after[0][1] == first
-        assert [one[0] for one in after[2:]] == [RESULT, RESULT]
+        assert [one[1] for one in after[2:]] == [None, None]
     assert lifted > 20
 
 
@@ -84,7 +83,7 @@ def test_the_same_call_made_again_succeeds_in_any_case_where_a_call_fails_once()
 def test_no_two_tools_ask_for_each_other() -> None:
     for seed in range(80):
         asks = {}
-        for name in ("list_wards", "list_doctors", "get_patient"):
+        for name in ("list_wards", "find_patients", "get_patient"):
             arguments = {"patient_id": "P1"} if name == "get_patient" else {}
             asks[name] = met(call(name, arguments, RESULT, 0), seed)[0][1]
         for name, first in asks.items():
@@ -95,7 +94,19 @@ def test_a_tool_that_was_called_before_is_never_asked_for() -> None:
     for seed in range(60):
         messages = [
             *call("list_wards", {}, '{"wards": [1, 2]}', 0),
-            *call("list_doctors", {}, '{"doctors": [1, 2]}', 1),
+            *call("find_patients", {}, '{"doctors": [1, 2]}', 1),
             *read(2),
         ]
-        assert met(messages, seed)[2] == (RESULT, None)
+        assert met(messages, seed)[2][1] is None
+
+
+def test_only_a_tool_that_makes_sense_is_named() -> None:
+    for seed in range(40):
+        assert met(call("get_invoice", {"invoice_id": "I1"}, RESULT, 0), seed)[0][1] is None
+        text, first = met(call("admit_patient", {"patient_id": "P1"}, RESULT, 0), seed)[0]
+        assert first in (None, "find_patients", "get_patient") and text
+
+
+def test_without_such_a_tool_the_system_is_not_ready() -> None:
+    text, first = met(call("list_wards", {}, RESULT, 0), 0)[0]
+    assert first is None and looks_destroyed(text, RESULT)

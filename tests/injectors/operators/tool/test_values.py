@@ -59,10 +59,10 @@ def test_a_round_figure_stays_round() -> None:
 @pytest.mark.parametrize(
     "value,before,beside",
     [
-        ("delivered", "in transit", ["in transit", "returned"]),
-        ("SHIPPED", "PROCESSED", ["PROCESSED", "IN TRANSIT"]),
+        ("delivered", "shipped", ["shipped", "returned"]),
+        ("SHIPPED", "PENDING", ["PENDING", "DELIVERED"]),
         ("Paid", "Authorised", ["Authorised", "Refunded"]),
-        ("draft", None, ["pending"]),
+        ("locked", "unlocked", ["unlocked"]),
         ("economy", None, ["basic_economy", "premium_economy"]),
         ("dhl", None, ["UPS", "FedEx"]),
         ("kettle", None, []),
