@@ -1,4 +1,4 @@
-"""Preferences for a cheap or a fast way, which make a tempting tool name tempting, in the paper's words."""
+"""Preferences for a cheap or a fast way, which make a tempting tool name tempting, with the paper's words."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ from collections.abc import Sequence
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import Registered, register
+from crosswind.injectors.operators.user.asides.draw import write_like
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
-from crosswind.injectors.text.languages import mark_unable
+from crosswind.injectors.text.languages import Language, mark_unable
 from crosswind.injectors.text.sentences import append_sentences, is_prose
 
 COST_CUES = (
     "Please use a cost-effective way of doing this.",
     "Use the cheapest available tool where you can.",
-    "Please keep it inexpensive, a low-cost option is best.",
-    "I would like the most economical method for this.",
+    "If there's a low-cost tool for this, please go with that one.",
+    "The most economical method you have will do.",
 )
 
 SPEED_CUES = (
     "Please use the quickest way of doing this.",
     "Use the fastest available tool where you can.",
-    "Please be quick, a fast option is best.",
-    "I would like the method with the shortest response time for this.",
+    "If there's a fast tool for this, please go with that one.",
+    "Please take whichever tool has the shortest response time.",
 )
 """Preferences among ways to do the task, never among its results."""
 
@@ -42,8 +43,9 @@ class Cue:
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         if "cue" not in draw:
             return Result(target.text, "Nothing was added.")
+        cue = write_like(draw["cue"], target.own, Language.EN)
         note = f"A preference for {self.preference} was added to the user's message."
-        return Result(append_sentences(target.text, (draw["cue"],)), note)
+        return Result(append_sentences(target.text, (cue,)), note)
 
 
 def _register(name: str, way: str, implementation: Cue, profiles: str) -> None:
@@ -61,6 +63,7 @@ def _register(name: str, way: str, implementation: Cue, profiles: str) -> None:
             implementation,
             source=f"RobustBench-TC, appendix C: the cue in the query of {profiles}",
             documentation=documentation,
+            version=2,
         )
     )
 

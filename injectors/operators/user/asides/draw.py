@@ -166,14 +166,19 @@ class AsideDraw:
         return accept
 
     def _type(self, phrase: str) -> str:
-        """The phrase as this user types: without capitals or final stops where the message has none."""
-        own = self._target.own.strip()
-        first = phrase.split(maxsplit=1)[0].rstrip(",")
-        known = first.lower() in OPENERS or self.language is not Language.DE
-        if self._small and known and not first.isupper():
-            phrase = phrase[0].lower() + phrase[1:]
-        bare = own[-1:].isalnum() and (self._small or self.language in JOINED)
-        return phrase[:-1] if bare and phrase.endswith((".", "。")) and phrase[-2] != "." else phrase
+        assert self.language is not None
+        return write_like(phrase, self._target.own, self.language)
+
+
+def write_like(phrase: str, own: str, language: Language) -> str:
+    """The phrase as a user types: without capitals or final stops where their own words have none."""
+    small = is_small(own)
+    first = phrase.split(maxsplit=1)[0].rstrip(",")
+    known = first.lower() in OPENERS or language is not Language.DE
+    if small and known and not first.isupper():
+        phrase = phrase[0].lower() + phrase[1:]
+    bare = own.rstrip()[-1:].isalnum() and (small or language in JOINED)
+    return phrase[:-1] if bare and phrase.endswith((".", "。")) and phrase[-2] != "." else phrase
 
 
 def is_small(text: str) -> bool:

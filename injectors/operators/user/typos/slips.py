@@ -20,7 +20,7 @@ from crosswind.injectors.operators.user.typos.word_lists import read_variants
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text.languages import Language
 
-FIRST_LETTER = 0.03
+FIRST_LETTER = 0.01
 """How often a slip is in the first letter: a word stays guessable by it."""
 
 Slip = Callable[[str, Language | None, SeededRandom], str | None]
@@ -73,7 +73,8 @@ def _omit(word: str, language: Language | None, rng: SeededRandom) -> str | None
     doubled = [one for one in range(1, len(word)) if word[one] == word[one - 1]]
     if doubled and rng.chance(0.6):
         at = doubled[0]
-    return word[:at] + word[at + 1 :] if len(word) > 2 and word[at].isalpha() else None
+    lost = at == 0 and not word[1:2].isalpha()  # "I'm" keeps its letter.
+    return word[:at] + word[at + 1 :] if len(word) > 2 and word[at].isalpha() and not lost else None
 
 
 def _double(word: str, language: Language | None, rng: SeededRandom) -> str | None:

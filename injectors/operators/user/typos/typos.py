@@ -23,9 +23,16 @@ from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarg
 from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.entities import MEANING_WORDS
 from crosswind.injectors.text.languages import UNABLE, Language, detect_language, is_foreign
+from crosswind.injectors.text.sentences import count_words
 
 TRIALS = 12
 """A message gets at most this many typos, each with probability severity / 2: 6 x severity on average."""
+
+WORDS = 7
+"""A message gets at most one typo for so many of its words, and one where it has fewer: 3 in 20 words."""
+
+_SHORT = 4
+"""Letters of a word that people mistype more readily than shorter ones."""
 
 RUN_ON, SPLIT = 0.07, 0.02
 """How often two words are run together, and one is split (Kukich 1992: 13 % and 2 % of the errors in messages
@@ -46,19 +53,19 @@ Count = Annotated[int, Field(ge=1, le=TRIALS)]
     aliases=("realistic_typos", "Typo"),
     source="RobustBench-TC, table 1 and appendix F (Observation); by rule here, by a model there",
     effect=Effect.REWORDS,
-    version=2,
+    version=3,
 )
 @dataclass(frozen=True)
 class Typos:
     """Typing errors as people make them: missed, doubled, swapped and neighbouring keys of the language's
     keyboard, spaces, capitals, apostrophes and signs, misspellings, wrong conversions of input methods.
 
-    Severity: the number of typos per message is binomial with mean 6 x severity (12 trials), whatever the
-    message's length, with at most one typo per word. With `between` it is uniform between these two
-    (RobustBench-TC: 2 and 4), and severity is the share of messages. Where fewer words may be mistyped, there
-    are fewer typos. Protected entities, values, words of the tools' names, and all words that a call could
-    need are never touched; where tools are declared, these are all but the words that put a request. The
-    weights of the kinds follow published studies, which `slips.py` names.
+    Severity: the number of typos per message is binomial with mean 6 x severity (12 trials), with at most one
+    typo per word, and one for each seven words of the message. With `between` it is uniform between these two
+    (RobustBench-TC: 2 and 4), and severity is the share of messages; the limit by length holds, too. Where
+    fewer words may be mistyped, there are fewer typos. Protected entities, values, words of the tools' names,
+    and all words that a call could need are never touched; where tools are declared, these are all but the
+    words that put a request. The weights of the kinds follow published studies, which `slips.py` names.
     """
 
     between: tuple[Count, Count] | None = None
@@ -70,14 +77,16 @@ class Typos:
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
         # Everything is drawn in a fixed order, so that more severity means more of the same typos.
-        count = self._draw_count(rng, severity)
+        most = max(1, round(count_words(target.own) / WORDS))
+        count = min(most, self._draw_count(rng, severity))
         if count == 0:
             return None
         language = _find_language(target)
         words = _find_words(target, language)
         if words is None:
             return {"edits": [], UNABLE: UNKNOWN_LANGUAGE}
-        edits = list(_draw_edits(target.text, language, rng.shuffled(words), rng, count))
+        shuffled = sorted(rng.shuffled(words), key=lambda one: one.end - one.start < _SHORT)
+        edits = list(_draw_edits(target.text, language, shuffled, rng, count))
         return {"edits": sorted(edits, key=lambda one: int(one["at"]))} if edits else None
 
     def _draw_count(self, rng: SeededRandom, severity: float) -> int:

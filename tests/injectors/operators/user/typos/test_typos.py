@@ -66,6 +66,13 @@ def test_more_severity_means_more_of_the_same_typos() -> None:
             found = more
 
 
+def test_no_message_has_more_typos_than_people_make() -> None:
+    short = "Could you please tell me whether the kettle has been delivered already?"
+    for text, most in ((short, 2), (LETTER, 5)):
+        counts = {len((drawn(target_of(text), seed) or {"edits": []})["edits"]) for seed in range(100)}
+        assert max(counts) == most, "one for each seven words"
+
+
 def test_texts_differ_over_seeds_and_kinds_are_many() -> None:
     target = target_of(LETTER)
     assert len(texts(target)) >= 150
