@@ -21,7 +21,7 @@ from crosswind.gateway.sessions.inference import SessionHints
 from crosswind.gateway.sessions.session import LiveSession, SessionClaim
 from crosswind.gateway.sessions.tool_legs import label_tools
 from crosswind.gateway.tools.events import CALL, Outcome, ToolEvent, as_row
-from crosswind.gateway.trajectory.record import Event, SessionMarked
+from crosswind.gateway.trajectory.record import ENDED, LEG, OPEN, Event, SessionMarked
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
 
@@ -44,6 +44,8 @@ class AttachLeg(Body):
     long as they aren't known."""
     profile: Name | None = None
     """Of the session, if it isn't open yet."""
+    leg: Name | None = None
+    """The leg's own name, if it ends with its session: a trainer waits until it has delivered its events."""
 
 
 class AttachedLeg(BaseModel):
@@ -58,6 +60,8 @@ class DeliverEvents(Body):
     """Events of a tool leg. One that came before is not stored again."""
 
     events: Annotated[list[dict[str, Any]], Field(max_length=MOST_EVENTS)]
+    ended: Name | None = None
+    """The leg's own name, if these are its last."""
 
 
 class DeliveredEvents(BaseModel):
@@ -75,8 +79,10 @@ def router(gateway: Gateway) -> APIRouter:
         and its plan is frozen.
         """
         session = await _find(gateway, session_id, visitor, body.profile)
-        if body.tools is not None:
-            labels = label_tools(body.link, body.tools)
+        labels = {} if body.tools is None else label_tools(body.link, body.tools)
+        if body.leg is not None:
+            labels[f"{LEG}{body.leg}"] = OPEN
+        if labels:
             await gateway.acknowledge([session.record, SessionMarked(session_id, labels=labels)])
             session.mark(labels={**session.record.labels, **labels})
         else:
@@ -99,8 +105,12 @@ def router(gateway: Gateway) -> APIRouter:
         }
         given = {(row.attempt, row.ordinal): row for row in reversed(rows)}
         new = [given[key] for key in reversed(given) if key not in known]
-        await gateway.acknowledge([session.record, *new])
+        ended = {name: ENDED for name in (f"{LEG}{body.ended}",) if name in session.record.labels}
+        marks = [SessionMarked(session_id, labels=ended)] if ended else []
+        await gateway.acknowledge([session.record, *new, *marks])
         session.unwritten = False
+        if ended:
+            session.mark(labels={**session.record.labels, **ended})
         noise = gateway.switch.enabled and not session.record.noise_stopped
         return DeliveredEvents(stored=len(new), noise=noise)
 

@@ -117,7 +117,8 @@ class Legs:
         control = ControlPlane(settings.control, settings.key)
         named = None if settings.profile == OFF else settings.profile
         try:
-            joined = Attachment(control, LINK, session, named, settings.patience_s)
+            own = None if settings.require_session else leg_id
+            joined = Attachment(control, LINK, session, named, settings.patience_s, leg=own)
         except Refused as error:
             print(f"crosswind http: no noise in session {session}: {error}", file=sys.stderr, flush=True)
             return self._lead(settings.make_plan(load(OFF), session), session, leg_id)

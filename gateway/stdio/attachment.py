@@ -28,11 +28,20 @@ class Attachment:
     """A session of a gateway, and the plan that it gave it."""
 
     def __init__(
-        self, control: ControlPlane, link: str, session: str | None, profile: str | None, patience_s: float
+        self,
+        control: ControlPlane,
+        link: str,
+        session: str | None,
+        profile: str | None,
+        patience_s: float,
+        *,
+        leg: str | None = None,
     ) -> None:
-        """`patience_s` is how long to wait for a gateway that isn't there yet; then there is no noise. Raises
-        Refused where the gateway won't have the session."""
+        """`leg` names one that ends with its session: a trainer waits for its events. `patience_s` is how long
+        to wait for a gateway that isn't there yet; then there is no noise. Raises Refused where the gateway
+        won't have the session."""
         self._control, self._link = control, link
+        self._leg = {} if leg is None else {"leg": leg}
         self.noise = True
         """Whether noise is switched on there."""
         given = self._open(session, profile, patience_s)
@@ -63,7 +72,7 @@ class Attachment:
                 if session is None:
                     with _reading():
                         session = str(self._control.post("/api/sessions", named, _REQUEST_S)["id"])
-                return self._attach(session, {"link": self._link, **named})
+                return self._attach(session, {"link": self._link, **named, **self._leg})
             except Unreachable:
                 if time.monotonic() > until:
                     return None

@@ -40,9 +40,12 @@ class ControlPlane:
     def attach(self, session: str, body: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
         return self.post(f"/api/sessions/{quote(session, safe='')}/tool-leg", body, timeout_s)
 
-    def deliver(self, session: str, events: list[Any], timeout_s: float) -> dict[str, Any]:
+    def deliver(
+        self, session: str, events: list[Any], timeout_s: float, *, ended: str | None = None
+    ) -> dict[str, Any]:
+        """`ended` names the leg whose last events these are."""
         path = f"/api/sessions/{quote(session, safe='')}/tool-events"
-        return self.post(path, {"events": events}, timeout_s)
+        return self.post(path, {"events": events, **({"ended": ended} if ended else {})}, timeout_s)
 
     def post(self, path: str, body: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
         """Raises Unreachable or Refused."""

@@ -69,9 +69,10 @@ def _make_alone(wanted: Wanted, file: EventFile | None) -> LinkNoise:
 
 
 def _make_attached(wanted: Wanted, file: EventFile | None, control: ControlPlane) -> LinkNoise:
-    joined = Attachment(control, wanted.link, wanted.session, wanted.profile, wanted.patience_s)
-    warm(joined.plan)
     leg_id = secrets.token_hex(6)
+    named = wanted.session, wanted.profile
+    joined = Attachment(control, wanted.link, *named, wanted.patience_s, leg=leg_id)
+    warm(joined.plan)
     leg = ToolLeg(joined.plan, joined.session, leg_id, may_repeat=wanted.may_repeat, enabled=joined.noise)
 
     def set_noise(enabled: bool) -> None:

@@ -106,7 +106,9 @@ class Spool:
                 print(f"crosswind: events aren't stored: {error}; they are in {self._path}", file=sys.stderr)
                 self._sent.set()
                 return
-        self._path.unlink(missing_ok=True)
+        with contextlib.suppress(Unreachable, Refused):
+            self._control.deliver(session, [], REQUEST_S, ended=self._path.stem)
+            self._path.unlink(missing_ok=True)
         self._sent.set()
 
     def _send_batch(self, session: str, at: int) -> int:
@@ -136,6 +138,7 @@ def _send_leftovers(folder: Path, control: ControlPlane) -> None:
             if head["control"] == control.url:
                 for events in _batches(file):
                     control.deliver(head["session"], events, REQUEST_S)
+                control.deliver(head["session"], [], REQUEST_S, ended=path.stem)
                 path.unlink()
 
 

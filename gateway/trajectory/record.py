@@ -27,6 +27,9 @@ from crosswind.gateway.trajectory.ledger_rows import (
 Json = Mapping[str, Any]
 WIRE = "wire:"
 """Begins the anchors of events of tool legs. They belong to no turn: their turn index is -1."""
+LEG = "crosswind.leg."
+"""Begins the label of a leg outside the gateway that ends with its session: whether all its events came."""
+OPEN, ENDED = "open", "ended"
 
 
 class Arm(StrEnum):

@@ -183,6 +183,8 @@ class TrainConfig(_Settings):
     """`groups`: for each group with all rewards equal another is taken (DAPO's dynamic sampling, §3.2)."""
     refill_limit: float = Field(default=3.0, ge=1)
     """How many groups a step takes at most, as a multiple of `groups_per_step`."""
+    leg_deadline: float = Field(default=60.0, ge=0)
+    """Seconds that a group waits for the last events of its tool legs outside the gateway."""
     group_deadline: float = Field(default=3600.0, gt=0)
     """Seconds without an event in a group, after which it trains without the rollouts that it waits for."""
     failed_rollouts: Literal["void", "mask"] = "void"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Event
 
 from msgspec import structs
 
-from crosswind.gateway.trajectory.record import RewardState, TrainStep, Trajectory
+from crosswind.gateway.trajectory.record import LEG, OPEN, GroupProgress, RewardState, TrainStep, Trajectory
 from crosswind.gateway.trajectory.store import Store
 from crosswind.trainer.errors import RunFailed
 from crosswind.trainer.rewards.given import given
@@ -30,6 +30,8 @@ _FIXES = {
 """What helps against the commonest reasons for which a group can't train."""
 
 _FOREIGN = "foreign"
+_LOOK_AGAIN_S = 1.0
+"""How often a group is looked at that waits for its tool legs."""
 
 
 class NoGroups(RunFailed):
@@ -69,13 +71,15 @@ class GroupSource:
         reward: RewardFunction = given,
         poll_seconds: float = 0.2,
         group_deadline: float = 3600.0,
+        leg_deadline: float = 60.0,
         say: Callable[[str], None] = lambda said: None,
     ) -> None:
         """Go on from the cursor, or from the store's beginning. `alone`: with sessions that are in no group,
         each as a group of its own. `reward`: what a rollout is worth.
 
         `say` is told, in words, when groups come that can't train, once for each reason. A group in which
-        nothing has happened for `group_deadline` seconds is taken as it is."""
+        nothing has happened for `group_deadline` seconds is taken as it is; one whose tool legs have not
+        delivered all their events, after `leg_deadline` seconds."""
         self.cursor = cursor or GroupCursor()
         self._store = store
         self._labels = labels
@@ -83,6 +87,9 @@ class GroupSource:
         self._reward = reward
         self._poll_seconds = poll_seconds
         self._group_deadline = group_deadline
+        self._leg_deadline = leg_deadline
+        self._held: dict[str, float] = {}
+        """By key, groups that wait for tool legs, with when to look again."""
         self._say = say
         self._said: set[str] = set()
 
@@ -111,8 +118,15 @@ class GroupSource:
             for group in self.cursor.find_ready(int((time.time() - self._group_deadline) * 1e6)):
                 if taken.is_enough(wanted, most):
                     break
+                if self._held.get(group.key, 0.0) > time.monotonic():
+                    continue
+                trajectories = self._store.group(group.name)
+                if self._waits_for_legs(group, trajectories):
+                    self._held[group.key] = time.monotonic() + _LOOK_AGAIN_S
+                    continue
+                self._held.pop(group.key, None)
                 self.cursor.deal_with(group)
-                self._admit(group.name, admission, taken)
+                self._admit(group.name, trajectories, admission, taken)
             if taken.reasons.keys() - self._said:
                 self._said |= taken.reasons.keys()
                 self._say(f"of the groups that came, these can't train: {_describe_reasons(taken)}")
@@ -151,8 +165,15 @@ class GroupSource:
             return f"{said}: are sessions closed and rewarded, and without a group id?"
         return f"{said}: are rollouts running, with the group ids and group sizes of their sessions set?"
 
-    def _admit(self, group_id: str, admission: Admission, taken: TakenGroups) -> None:
-        trajectories = self._store.group(group_id)
+    def _waits_for_legs(self, group: GroupProgress, trajectories: Sequence[Trajectory]) -> bool:
+        """Whether a tool leg of the group still has to deliver events, and may be waited for."""
+        labels = (label for one in trajectories for label in one.session.labels.items())
+        due = any(name.startswith(LEG) and said == OPEN for name, said in labels)
+        return due and group.touched > (time.time() - self._leg_deadline) * 1e6
+
+    def _admit(
+        self, group_id: str, trajectories: Sequence[Trajectory], admission: Admission, taken: TakenGroups
+    ) -> None:
         if not is_for_training(trajectories, self._labels):
             self._say_foreign()
             return

@@ -90,6 +90,7 @@ class Run:
             reward=resolve_reward(self.config.reward),
             poll_seconds=self.config.poll_seconds,
             group_deadline=self.config.group_deadline,
+            leg_deadline=self.config.leg_deadline,
             say=self.progress.note,
         )
 

@@ -89,6 +89,9 @@ async def test_a_fault_on_the_wire_and_the_recovery_are_in_the_sessions_record(t
         dose = (await running.api("GET", f"/api/sessions/{session}/dose")).json()
         assert dose["exposure"] == "exposed"
         assert not list((tmp_path / "crosswind" / "tool-events").glob("*.jsonl"))
+        [found] = await running.sessions()
+        told = [said for name, said in found["labels"].items() if name.startswith("crosswind.leg.")]
+        assert told == ["ended"], "a trainer need not wait for the leg"
 
 
 async def test_a_session_is_shown_in_the_order_of_time(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from crosswind.gateway.trajectory.record import (
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.trainer.config.settings import configure
 from crosswind.trainer.rollouts.assembly import assemble_batch, count_refusals, divide
+from crosswind.trainer.rollouts.cursor import GroupCursor
 from crosswind.trainer.rollouts.groups import Admission, Group, Rollout, read_group
 from crosswind.trainer.rollouts.source import GroupSource, NoGroups, TakenGroups
 from tests.gateway.trajectory.rows import event
@@ -383,6 +384,21 @@ def test_a_lost_rollout_does_not_lose_its_group(store: SqliteStore) -> None:
     assert ids(taken) == ["g2"]
     assert taken.groups[0].rewards == [0.0, 1.0] and taken.groups[0].trainable == [0, 1]
     assert sorted(taken.groups[0].left_out) == ["never_opened", "reward_expired"]
+
+
+def test_a_group_waits_for_the_events_of_its_tool_legs(store: SqliteStore) -> None:
+    put(store, "g", [1.0, 0.0])
+    put(store, "of-a-leg", [1.0, 0.0])
+    late = store.group("of-a-leg")[0].session.id
+    store.write([SessionMarked(late, labels={"crosswind.leg.a1": "open"})])
+    source = GroupSource(store, {}, poll_seconds=0.01, leg_deadline=1e9)
+    assert ids(take(source, 1)) == ["g"]
+    with pytest.raises(NoGroups):
+        source.take(1, ADMISSION, Event(), wait_seconds=0.01)
+    impatient = GroupSource(store, {}, GroupCursor.from_json(source.cursor.to_json()), leg_deadline=0)
+    assert ids(take(impatient, 1)) == ["of-a-leg"]
+    store.write([SessionMarked(late, labels={"crosswind.leg.a1": "ended"})])
+    assert ids(take(source, 1)) == ["of-a-leg"]
 
 
 def test_a_group_without_a_rollout_that_trains_is_dropped_and_counted(store: SqliteStore) -> None:
