@@ -37,7 +37,7 @@ class Attachment:
         *,
         leg: str | None = None,
     ) -> None:
-        """`leg` names one that ends with its session: a trainer waits for its events. `patience_s` is how long
+        """`leg` names one that ends with its session: trainers wait for its events. `patience_s` is how long
         to wait for a gateway that isn't there yet; then there is no noise. Raises Refused where the gateway
         won't have the session."""
         self._control, self._link = control, link
