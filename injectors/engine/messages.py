@@ -275,7 +275,8 @@ class _TextNoise:
         if rule.observation and isinstance(item, UserText):
             full = None if unsettled else self._full()
             must = self._must_act(active)
-            return observations.apply_to_observations(active, slot, item, text, full, must=must)
+            half = self._plan.phrases
+            return observations.apply_to_observations(active, slot, item, text, full, half=half, must=must)
         if entry.fault and not self._alone:
             return None  # One of a result's several parts: the others would tell the truth all the same.
         # A doubt that has to be settled is not left to chance.

@@ -28,7 +28,7 @@ from crosswind.injectors.guard.solvability import NOTHING
 from crosswind.injectors.identity import slot_of_text
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.marks import Observation, find_observations
-from crosswind.injectors.targets import Draw, Result, ToolClass, ToolResultTarget
+from crosswind.injectors.targets import NO_BRANCH, Branch, Draw, Half, Result, ToolClass, ToolResultTarget
 from crosswind.injectors.text.json_leaves import dump_like, replace_leaves
 
 PARTS = "observations"
@@ -37,12 +37,19 @@ draw."""
 
 
 def apply_to_observations(
-    active: ActiveRule, slot: str, item: UserText, text: str, full: str | None, *, must: bool = False
+    active: ActiveRule,
+    slot: str,
+    item: UserText,
+    text: str,
+    full: str | None,
+    *,
+    half: Half = Half.TRAIN,
+    must: bool = False,
 ) -> Outcome | None:
     """Let a rule act on the observations that its mark finds in a message. None where it leaves all alone.
 
-    What the guard has against one of them withholds the rule's work on the whole message. `must`: it acts on
-    the first one that is a place for it.
+    What the guard has against one of them withholds the rule's work on the whole message. `half` is that of
+    the phrase packs. `must`: the rule acts on the first one that is a place for it.
     """
     parts: list[dict[str, Any]] = []
     refused: str | None = None
@@ -53,7 +60,7 @@ def apply_to_observations(
         first = must and not parts
         if not (first or active.rule.when.by_chance(key)):
             continue
-        target = _target(found.text, item.ordinal, beside)
+        target = _target(found.text, item.ordinal, beside, Branch(half))
         draw_it = draw_where_possible if first else draw_rule
         drawn = draw_it(active, target, key, item.anchor)
         if drawn is None:
@@ -86,9 +93,10 @@ def _without(text: str, observations: Sequence[Observation]) -> str:
     return "".join([*kept, text[end:]])
 
 
-def _target(text: str, ordinal: int, beside: str = "") -> ToolResultTarget:
+def _target(text: str, ordinal: int, beside: str = "", branch: Branch = NO_BRANCH) -> ToolResultTarget:
     """An observation as operators see it: a result of no tool that was called."""
-    return ToolResultTarget(text, ordinal, "observation", "{}", ToolClass.UNKNOWN, beside=beside)
+    kind = ToolClass.UNKNOWN
+    return ToolResultTarget(text, ordinal, "observation", "{}", kind, beside=beside, branch=branch)
 
 
 def replay_observations(entry: Registered, text: str, ordinal: int, draw: Draw) -> Result:

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from crosswind.injectors.packs.model import Pack, parse
-from crosswind.injectors.packs.parts import BORROWED, OPERATORS, Domain
+from crosswind.injectors.packs.parts import BORROWED, ENGLISH_GENERAL, OPERATORS, Domain
 from crosswind.injectors.text.languages import Language
 
 _FOLDER = Path(__file__).parent
@@ -79,7 +79,13 @@ def load_all() -> list[Pack]:
 @cache
 def list_versions(operators: frozenset[str]) -> tuple[str, ...]:
     """The packs with phrases that these operators draw, as plans list them: `Pack.edition`."""
-    drawn = {name for operator in operators for name in (operator, *BORROWED.get(operator, ()))}
-    if drawn.isdisjoint(OPERATORS):
+    if all({name, *BORROWED.get(name, ())}.isdisjoint(OPERATORS) for name in operators):
         return ()
-    return tuple(pack.edition for pack in load_all() if not drawn.isdisjoint(pack.operators))
+    packs = load_all()
+    return tuple(pack.edition for pack in packs if any(_draws_from(pack, name) for name in operators))
+
+
+def _draws_from(pack: Pack, operator: str) -> bool:
+    if operator in ENGLISH_GENERAL and (pack.language, pack.domain) != (Language.EN, Domain.GENERAL):
+        return False
+    return not {operator, *BORROWED.get(operator, ())}.isdisjoint(pack.operators)

@@ -68,8 +68,8 @@ class Part:
     may: frozenset[str] = frozenset()
     form: Form = Form.PHRASE
     english_general_only: bool = False
-    general_only: bool = False
-    """Whether its entries fit each domain alike, so that only the general packs have any."""
+    foreign_share: float = 0.6
+    """How many entries other languages want, as a share of the English count."""
     in_domain: int | None = None
     """How many a pack of a domain has: English ones only. None: as many as the general pack, in all
     languages."""
@@ -97,14 +97,14 @@ PARTS: dict[tuple[str, str], Part] = {
         Part("user.out_of_scope", "leave", 16, in_domain=0),
         Part("user.redundant", "again", 20, may=_slots("value request"), in_domain=0),
         Part("user.redundant", "chat", 30, in_domain=8),
-        Part("user.inconsistent", "same", 40, _slots("value rival"), general_only=True),
+        Part("user.inconsistent", "same", 40, _slots("value rival"), in_domain=0, foreign_share=0.2),
         Part("user.inconsistent", "claim", 15, _slots("rival"), _slots("thing")),
         Part("user.inconsistent", "settle", 15, _slots("value"), _slots("thing rival")),
         Part("user.inconsistent", "doubt", 10, _slots("value rival"), _slots("thing")),
-        Part("user.ambiguous", "vague", 56, may=_slots("thing coarse"), general_only=True),
-        Part("user.ambiguous", "offer", 24, general_only=True),
+        Part("user.ambiguous", "vague", 56, may=_slots("thing coarse"), in_domain=0, foreign_share=0.2),
+        Part("user.ambiguous", "offer", 24, in_domain=0, foreign_share=0.2),
         Part("user.ambiguous", "reveal", 20, _slots("value"), _slots("thing")),
-        Part("user.paraphrase", "frame", 20, _slots("request")),
+        Part("user.paraphrase", "frame", 32, _slots("request"), in_domain=0, foreign_share=0.2),
         Part(
             "tool.misleading",
             "remark",
@@ -130,6 +130,9 @@ BORROWED = {
 }
 """Operators that draw the phrases of others."""
 
+ENGLISH_GENERAL = frozenset(("user.interaction_pattern",))
+"""Operators that draw from `en/general` only: they act before a conversation shows language and domain."""
+
 _FOUR = (Domain.GENERAL, Domain.SHOPPING, Domain.TRAVEL, Domain.MESSAGING)
 WANTED_DOMAINS: dict[Language, tuple[Domain, ...]] = {
     Language.EN: tuple(Domain),
@@ -141,17 +144,10 @@ WANTED_DOMAINS: dict[Language, tuple[Domain, ...]] = {
     Language.AR: (Domain.GENERAL,),
 }
 
-FOREIGN_SHARE = 0.6
-"""How many entries other languages want, as a share of the English count: about 30 for each operator."""
-FOREIGN_GENERAL_SHARE = 0.3
-"""The same for parts that only the general packs have: in English they serve twelve domains."""
-
 
 def wanted(part: Part, language: Language, domain: Domain) -> int:
     """How many entries of a part a complete pack has."""
     if domain not in WANTED_DOMAINS[language]:
-        return 0
-    if part.general_only and domain is not Domain.GENERAL:
         return 0
     if part.in_domain is not None and domain is not Domain.GENERAL:
         return part.in_domain if language is Language.EN else 0
@@ -159,5 +155,4 @@ def wanted(part: Part, language: Language, domain: Domain) -> int:
         return 0
     if part.english_general_only:
         return part.wanted if (language, domain) == (Language.EN, Domain.GENERAL) else 0
-    share = FOREIGN_GENERAL_SHARE if part.general_only else FOREIGN_SHARE
-    return part.wanted if language is Language.EN else round(part.wanted * share)
+    return part.wanted if language is Language.EN else round(part.wanted * part.foreign_share)

@@ -230,7 +230,5 @@ def select_parts(language: Language, domain: Domain, operators: Sequence[str]) -
     return [
         part
         for part in PARTS.values()
-        if part.operator in (operators or known)
-        and (everywhere or not part.english_general_only)
-        and (domain is Domain.GENERAL or not part.general_only)
+        if part.operator in (operators or known) and (everywhere or not part.english_general_only)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from crosswind.injectors.engine.plan import Assignment, Plan
 from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.profiles.load import load
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
+from crosswind.injectors.targets import Draw, Effect, Half, Recovery, Result, UserTarget
 from tests.injectors.dialogues import TOOLS, call, conversation, conversations, order_desk
 from tests.injectors.engine.test_messages import ledger
 from tests.injectors.plans import plan_of, plan_with
@@ -209,3 +210,19 @@ def test_the_first_observation_in_a_users_message_meets_noise() -> None:
     for when, expected in ((chance, 0), (chance.replace("false", "true"), 1)):
         found = events(plan_of(text.replace("WHEN", when)), messages)
         assert [one.after is not None for one in found] == [True] * expected
+
+
+def test_noise_on_observations_draws_from_the_sessions_half() -> None:
+    text = (
+        "name: t\nrules:\n  - {operator: state.irrelevant, severity: 1.0, "
+        "where: {observation: 'observation is: (.*)'}}\n"
+    )
+    said = 'Find the mug. observation is: {"room": "kitchen", "seen": ["cup", "plate"], "door": "open"}'
+    shown = [
+        {
+            one.after
+            for one in events(replace(plan_of(text), phrases=half), [{"role": "user", "content": said}])
+        }
+        for half in Half
+    ]
+    assert all(shown) and shown[0] != shown[1]

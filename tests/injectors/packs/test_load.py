@@ -58,3 +58,10 @@ def test_a_draw_names_no_pack_that_a_plan_does_not_list(name: str) -> None:
     named = {phrase.partition("#")[0] for draw in draws if draw for phrase in draw.get("phrases", ())}
     assert named <= listed
     assert bool(listed) == (name in OPERATORS or name in BORROWED)
+
+
+def test_an_interaction_pattern_lists_the_pack_that_it_draws_from() -> None:
+    assert [one.partition("@")[0] for one in list_versions(frozenset(("user.interaction_pattern",)))] == [
+        "en/general"
+    ]
+    assert len(list_versions(frozenset(("user.interaction_pattern", "user.redundant")))) > 1

@@ -25,6 +25,29 @@ def is_own_affair(sentence: str, language: Language) -> bool:
     return pattern is not None and pattern.search(sentence) is not None
 
 
+def is_own_deed(sentence: str, language: Language) -> bool:
+    """Whether it says what the user wants to do in person, which no agent is asked to do: `Je voudrais
+    retourner la commande`."""
+    wish, deed = _WISH.get(language), _DEED.get(language)
+    return wish is not None and deed is not None and bool(wish.search(sentence) and deed.search(sentence))
+
+
+_WISH: Mapping[Language, re.Pattern[str]] = {
+    Language.DE: re.compile(r"\bich (?:möchte|will|würde gerne?|muss)\b", re.IGNORECASE),
+    Language.ES: re.compile(r"\b(?:quiero|quisiera|necesito|me gustaría|tengo que)\b", re.IGNORECASE),
+    Language.FR: re.compile(r"\bje (?:voudrais|veux|souhaite|dois)|\bj['’]aimerais", re.IGNORECASE),
+    Language.ZH: re.compile("我(?:想|要|得)"),
+    Language.JA: re.compile("たい(?:です|んです|のです)?[。.！]?$"),
+    Language.AR: re.compile("^(?:أريد|أود|أرغب|أحتاج)"),
+}
+_DEED: Mapping[Language, re.Pattern[str]] = {
+    Language.DE: re.compile(r"\b(?:zurück\w+|fliegen|reisen|fahren|sehen|sprechen|übernachten)\b"),
+    Language.ES: re.compile(r"\b(?:devolver\w*|volar|viajar|ir|ver|hablar|alojar\w*)\b"),
+    Language.FR: re.compile(r"\b(?:retourner|renvoyer|rendre|voyager|aller|voir|parler|partir)\b"),
+    Language.ZH: re.compile("退|去|飞|看|住"),
+    Language.JA: re.compile("返品|返し|行き|乗り|泊ま|話し"),
+    Language.AR: re.compile("إرجاع|السفر|الذهاب|التحدث|الإقامة"),
+}
 _OWN: Mapping[Language, re.Pattern[str]] = {
     Language.DE: re.compile(r"\b(?:mein|unser)(?:e|en|em|er|es)?\b", re.IGNORECASE),
     Language.ES: re.compile(r"\b(?:mis?|nuestr[oa]s?)\b", re.IGNORECASE),

@@ -30,6 +30,12 @@ _FACT = re.compile(
     r"|high time|the bank|in my life|this project|\b[Ww]e\b|\b[Ww]e'|\bus\b|\b[Oo]ur\b|taking on"
 )
 """Frames that say something of the user's circumstances, or don't read well around a long request."""
+_OF_SPEAKER = {
+    Language.FR: re.compile(r"-(?:moi|nous|le|la|les)\b"),
+    Language.JA: re.compile("(?:教える|見せる|知らせる)$"),
+    Language.AR: re.compile(r" لي\b"),
+}
+"""What is done for the speaker, or ordered, in a form that no frame carries: `et réveille-moi`."""
 _GREETING = re.compile(r"(?:hi|hello|hey|so|next|now|then)\b", re.IGNORECASE)
 
 
@@ -47,7 +53,8 @@ def fits(entry: Entry, request: Request, language: Language, *, alone: bool) -> 
     asked = request.infinitive
     long = len(asked.split()) > LONG or "," in asked or " and " in asked
     if language is not Language.EN:
-        return not (long and len(behind.strip(" .?!？。！")) > 3)
+        mine = _OF_SPEAKER.get(language)
+        return (mine is None or not mine.search(asked)) and not (long and len(behind.strip(" .?!？。！")) > 3)
     if long and len(behind.split()) > 1:
         return False
     return _reads_well(entry.text, request, alone) and _has_doer(entry.text, request)
@@ -70,4 +77,6 @@ def _has_doer(frame: str, request: Request) -> bool:
             return False
         if doer is Doer.EITHER:
             return frame.startswith(("Is it possible", "Would it be possible"))
+    if request.doer is Doer.USER:
+        return doer is Doer.USER
     return Doer.EITHER in (request.doer, doer) or doer is request.doer

@@ -47,7 +47,7 @@ NO_FORM = "no sentence has a form that can surely be said in another one"
     aliases=("query_paraphrase", "QueryPara"),
     source="RobustBench-TC, table 1 and appendices C and F (Observation); by rule here, by a model there",
     effect=Effect.REWORDS,
-    version=2,
+    version=3,
 )
 class Paraphrase:
     """The same meaning in other constructions: a command as a question, a wish or a statement and back, a
@@ -118,7 +118,8 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
         stop = start + len(text[start:end].rstrip())
         sentence = text[begin:stop]
         phrase: str | None = None
-        if (request := requests.get(begin)) is not None:
+        own = foreign_rewrites.is_own_deed(sentence, language)
+        if (request := requests.get(begin)) is not None and not own:
             said, phrase = _draw_request(request, language, drawn, rng, alone=sentence == text.strip())
         elif (
             language is Language.EN
@@ -185,4 +186,7 @@ def _draw_request(
     if phrase is not None and said.startswith(asked) and said[:1].isascii():
         said = said[0].upper() + said[1:]
     opening = request.opening.rstrip(",")
-    return (f"{opening}, {rewrites.lower_first(said)}" if opening else said), phrase
+    if opening:
+        comma = "" if opening.lower() in ("and", "so", "then") else ","
+        said = f"{opening}{comma} {rewrites.lower_first(said)}"
+    return said, phrase

@@ -13,7 +13,7 @@ from crosswind.injectors.operators.user.requests.verbs import GERUNDS, SURE
 LONG = 14
 """Words of a request behind which nothing more is said of it."""
 
-GREETINGS = ("Hi,", "Hello,", "Hey,", "Hi there,", "Hello there,", "Good day,", "Hi!", "Hello!")
+GREETINGS = ("Hi,", "Hello,", "Hey,", "Hi there,", "Hello there,", "Good morning,", "Hi!", "Hello!")
 CLOSINGS = (
     *(
         "Thanks.",
@@ -71,10 +71,13 @@ _FORMS: tuple[tuple[str, bool], ...] = (
 """Sentences around a request, and whether it may be long."""
 
 
+_WISHES = ("I'd like to", "I want to", "I would like to", "I need to", "I'm trying to", "I'm hoping to")
+
+
 def rewrite_request(request: Request) -> list[str]:
     """Sentences that ask for the same. A request for what the user does has no such form."""
     if request.doer is Doer.USER:
-        return [f"I'd like to {request.infinitive}.", f"I want to {request.infinitive}."]
+        return [f"{opening} {request.infinitive}." for opening in _WISHES]
     asked = request.infinitive
     short = len(asked.split()) <= LONG and not _SEVERAL.search(asked)
     forms = [_fill(form, asked) for form, long in _FORMS if long or short]
@@ -238,7 +241,7 @@ _GREETING = re.compile(r"(?:Hi|Hello|Hey|Good (?:morning|afternoon|evening))(?: 
 
 
 def _greet(sentence: str) -> list[str]:
-    return ["Hello!", "Hi there!", "Hi,", "Good day!", "Hello,"] if _GREETING.fullmatch(sentence) else []
+    return ["Hello!", "Hi there!", "Hi,", "Hey!", "Hello,"] if _GREETING.fullmatch(sentence) else []
 
 
 _SHORT = (

@@ -153,7 +153,7 @@ _HOW_MANY = re.compile(
 _PARTICIPLE = re.compile(
     r" (?:like|called|named|made|done|going|doing|about|for|at|in|on|to)\Z", re.IGNORECASE
 )
-_SEVERAL = re.compile(r"\b(?:and|or|if|because|but|so|which|who|that|when|while|,)\b|,", re.IGNORECASE)
+_SEVERAL = re.compile(r"\b(?:like|and|or|if|because|but|so|which|who|that|when|while|,)\b|,", re.IGNORECASE)
 
 
 @lru_cache(1024)

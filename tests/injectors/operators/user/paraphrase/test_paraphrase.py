@@ -12,6 +12,7 @@ from crosswind.injectors.operators.user.requests.extraction import Doer
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, UserTarget
 from crosswind.injectors.text.languages import UNABLE, Language
+from tests.injectors.operators.acting import shown, user_target
 from tests.injectors.operators.user.gold import FOREIGN, MESSAGES, Gold, target_of
 
 LETTER = "Could you book a table for four on Friday? I need a room with a view. Thanks for your help!"
@@ -141,3 +142,17 @@ def test_a_question_is_asked_indirectly(language: Language, asked: str, said: st
 def test_a_sentence_that_ends_with_an_abbreviation_is_left() -> None:
     target = target_of("Find hotels in Washington D.C.")
     assert texts(target, 20) <= {target.text}
+
+
+@pytest.mark.parametrize(
+    "text", ["Je voudrais retourner la commande W2378156.", "Ich möchte die Bestellung W2378156 zurückgeben."]
+)
+def test_what_users_do_in_person_is_not_asked_of_the_agent(text: str) -> None:
+    assert set(shown("user.paraphrase", user_target(text), severity=1.0)) == {text}
+
+
+def test_a_question_how_something_is_is_no_request_for_a_thing() -> None:
+    text = "What's the weather like in Oslo?"
+    assert not any(
+        "the weather like" in one for one in shown("user.paraphrase", user_target(text)) if one != text
+    )
