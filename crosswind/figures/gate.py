@@ -14,6 +14,7 @@ import msgspec
 
 from crosswind.figures.attempts import Attempt
 from crosswind.figures.exposure import explain_no_noise
+from crosswind.figures.paired import ByTask
 from crosswind.figures.sequential import Claim, SequentialTest, Verdict, run_test
 from crosswind.figures.success import split_arms, success_by_task
 
@@ -104,7 +105,7 @@ def order_tasks(tasks: Iterable[str], seed: int = 0) -> list[str]:
 def judge(
     attempts: Sequence[Attempt], gate: Gate, *, order: Sequence[str] | None = None, seed: int = 0
 ) -> GateResult:
-    """Judge the attempts.
+    """Judge the attempts of one agent, clean and noisy. Where no noise acted, nothing can be told.
 
     `order` names the tasks in the order in which they are looked at; by default `order_tasks` of all. A
     caller that stops early plays tasks in this order and gives those that are finished, without a gap: the
@@ -112,22 +113,36 @@ def judge(
     """
     clean, noisy = split_arms(attempts)
     tasks = order_tasks((one.task for one in attempts), seed) if order is None else order
-    after, before = success_by_task(noisy), success_by_task(clean)
+    asleep = explain_no_noise(noisy) if noisy and not any(one.exposed for one in noisy) else ""
+    return _judge(success_by_task(clean), success_by_task(noisy), gate, tasks, asleep)
+
+
+def judge_change(
+    before: Sequence[Attempt], after: Sequence[Attempt], gate: Gate, *, seed: int = 0
+) -> GateResult:
+    """Judge what came after: its noisy success, and its drop from what was before. Where both sides have
+    noisy attempts these are looked at, else the clean ones.
+    """
+    sides = split_arms(before), split_arms(after)
+    arm = int(all(noisy for _, noisy in sides))
+    old, new = (success_by_task(side[arm]) for side in sides)
+    return _judge(old, new, gate, order_tasks([*old, *new], seed), "")
+
+
+def _judge(before: ByTask, after: ByTask, gate: Gate, tasks: Sequence[str], asleep: str) -> GateResult:
+    """`asleep`: why no noise acted; empty where some did."""
     units = {
         Measure.SUCCESS: after,
         Measure.DROP: {task: after[task] - before[task] for task in after.keys() & before.keys()},
     }
-    asleep = bool(noisy) and not any(one.exposed for one in noisy)
     goals = []
     for measure, claim in gate.claims.items():
         values = [round(units[measure][task], 12) for task in tasks if task in units[measure]]
-        test = run_test(claim, () if asleep else values)
-        goals.append(_describe(measure, claim, test, values, noisy, asleep=asleep))
+        goals.append(_describe(measure, claim, run_test(claim, () if asleep else values), values, asleep))
     verdicts = {goal.verdict for goal in goals}
-    verdict = next(
-        one for one in (Verdict.FAILED, Verdict.INCONCLUSIVE, Verdict.PASSED) if one in verdicts or not goals
-    )
-    return GateResult(verdict if goals else Verdict.PASSED, gate.error_rate, tuple(goals))
+    worst = (Verdict.FAILED, Verdict.INCONCLUSIVE, Verdict.PASSED)
+    verdict = next((one for one in worst if one in verdicts), Verdict.PASSED)
+    return GateResult(verdict, gate.error_rate, tuple(goals))
 
 
 def _describe(
@@ -135,9 +150,7 @@ def _describe(
     claim: Claim,
     test: SequentialTest,
     values: Sequence[float],
-    noisy: Sequence[Attempt],
-    *,
-    asleep: bool,
+    asleep: str,
 ) -> GoalResult:
     mean = fmean(values[: test.units]) if test.units else None
     if measure is Measure.SUCCESS:
@@ -145,12 +158,12 @@ def _describe(
         goal = f"success under noise of at least {threshold:.1%}"
         seen = "" if value is None else f"{value:.1%}"
     else:
-        threshold, value = -claim.threshold, None if mean is None else -mean
-        goal = f"a drop of at most {100 * threshold:.1f} points"
-        seen = "" if value is None else f"{100 * value:+.1f} points"
+        threshold, value = -claim.threshold, None if mean is None else 0.0 - mean
+        goal = f"a drop of at most {100 * threshold + 0.0:.1f} points"
+        seen = "" if value is None else f"{100 * value:.1f} points"
     left = test.units_left() if values and not asleep else None
     if asleep:
-        rest = explain_no_noise(noisy)
+        rest = asleep
     elif not values:
         rest = "no task has an attempt that counts" + (" in both arms" if measure is Measure.DROP else "")
     else:

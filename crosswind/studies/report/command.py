@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from crosswind.figures.gate import Gate, judge
 from crosswind.gateway.trajectory.store_option import open_named, store_option
+from crosswind.studies.drop.outputs import Outputs, gate_options, output_options
+from crosswind.studies.label_option import label_option
 
 
 @click.command(
@@ -17,7 +22,10 @@ from crosswind.gateway.trajectory.store_option import open_named, store_option
     epilog="""\b
 Examples:
   crosswind report --out report.html
-  crosswind report --store backup.db
+  crosswind report --store backup.db --markdown comment.md --max-drop 0.1
+  crosswind report --clean release=old --noisy release=new
+\b
+Exit status with a goal: 0 passed, 3 inconclusive, 4 failed.
 """,
 )
 @store_option
@@ -37,9 +45,27 @@ Examples:
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), default=Path("report.html"), show_default=True
 )
-def report(url: str, before: Path | None, after: Path | None, comparison: Path | None, out: Path) -> None:
-    """Write one self-contained HTML page about a store: its newest sessions with their noise and outcome, one
-    noisy session in full, figures of noise and traffic, and training."""
+@label_option("--only", "Figures on success: only of the sessions with this label. Repeatable.")
+@label_option("--clean", "Sessions that count as clean, by a label. By default as they were assigned.")
+@label_option("--noisy", "Sessions that count as noisy, by a label.")
+@gate_options
+@functools.partial(output_options, leave=("html",))
+def report(
+    url: str,
+    before: Path | None,
+    after: Path | None,
+    comparison: Path | None,
+    out: Path,
+    only: Mapping[str, str],
+    clean: Mapping[str, str],
+    noisy: Mapping[str, str],
+    gate: Gate | None,
+    outputs: Outputs,
+) -> None:
+    """Write one self-contained HTML page about a store: success under noise, its newest sessions with their
+    noise and outcome, one noisy session in full, figures of noise and traffic, and training. Success under
+    noise is printed, too."""
+    from crosswind.studies.drop.store import measure_store
     from crosswind.studies.report.figures import WITHOUT_PLOTS, can_draw
     from crosswind.studies.report.page import Evaluation, render
 
@@ -50,13 +76,30 @@ def report(url: str, before: Path | None, after: Path | None, comparison: Path |
         if before and after and comparison
         else None
     )
+    if bool(clean) != bool(noisy):
+        raise click.UsageError("--clean and --noisy go together: give both or neither")
     with open_named(url) as store:
-        text = render(store, evaluation)
+        drops = [] if evaluation else measure_store(store, only, clean, noisy)
+        if gate is not None and len(drops) != 1:
+            raise click.UsageError(_name_one([drop.purpose for drop in drops]))
+        result = judge(drops[0].attempts, gate) if gate is not None else None
+        text = render(store, evaluation, drops)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8", errors="replace")
+    for drop in drops:
+        click.echo(outputs.write(drop.sections, drop.to_json(), drop.attempts, drop.title, result))
     click.echo(str(out))
     if not can_draw():
         click.echo(WITHOUT_PLOTS, err=True)
+    if result is not None:
+        sys.exit(result.exit_status)
+
+
+def _name_one(purposes: Sequence[str]) -> str:
+    if not purposes:
+        return "--fail-below, --max-drop: the store has no clean and noisy sessions with rewards to judge"
+    named = ", ".join(purposes)
+    return f"--fail-below, --max-drop: the store has sessions for {named}: name one with --only purpose=…"
 
 
 def _json(path: Path) -> Mapping[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from crosswind.gateway.trajectory.prefixes import check_newest_sessions
 from crosswind.gateway.trajectory.record import Arm, TrainStep
 from crosswind.gateway.trajectory.store import Store
+from crosswind.studies.drop.store import StoreDrop
 from crosswind.studies.report import figures
 from crosswind.studies.report.doses import dose_table, read_doses
 from crosswind.studies.report.example import ReportExample, lay_out
@@ -55,7 +56,7 @@ class ArmRow:
     difference_interval: str
 
 
-def render(store: Store, evaluation: Evaluation | None) -> str:
+def render(store: Store, evaluation: Evaluation | None, drops: Sequence[StoreDrop] = ()) -> str:
     """The page as HTML, self-contained."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -84,6 +85,7 @@ def render(store: Store, evaluation: Evaluation | None) -> str:
         without_plots="" if figures.can_draw() else figures.WITHOUT_PLOTS,
         trained=bool(steps),
         rewards=reward_tables(store, doses),
+        drops=drops,
         sessions=session_table(store),
         traffic=[*([table] if table.rows else []), *traffic_tables(summary), *_prefixes(store)],
         example=_choose_example(store),

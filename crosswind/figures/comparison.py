@@ -1,0 +1,129 @@
+"""Two sets of attempts at the same tasks, side by side: two agents, two versions, two weeks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+import msgspec
+
+from crosswind.figures.attempts import Arm, Attempt
+from crosswind.figures.drop import Drop, Flip, find_flips, measure_drop
+from crosswind.figures.intervals import percentile_interval, resample_means
+from crosswind.figures.paired import ByTask, PairedDifference, compare_paired
+from crosswind.figures.success import ArmSuccess, measure_success, split_arms, success_by_task
+
+
+class UnpairedDifference(msgspec.Struct, frozen=True):
+    """A difference after − before of two sets of tasks that have none in common, with its 95 % interval."""
+
+    before: float
+    after: float
+    difference: float
+    low: float
+    high: float
+
+
+class ArmComparison(msgspec.Struct, frozen=True):
+    """One arm of both."""
+
+    before: ArmSuccess
+    after: ArmSuccess
+    paired: PairedDifference | None
+    """None without common tasks."""
+    unpaired: UnpairedDifference | None
+    """Only where no task is common."""
+
+
+class OperatorComparison(msgspec.Struct, frozen=True):
+    """The noisy attempts that met an operator, on both sides."""
+
+    name: str
+    exposed_before: int
+    exposed_after: int
+    paired: PairedDifference | None
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """After against before."""
+
+    arms: Mapping[str, ArmComparison]
+    """Those that both sides have."""
+    missing: tuple[str, ...]
+    """Arms that only one side has."""
+    drop_before: Drop
+    drop_after: Drop
+    drops: PairedDifference | None
+    """Of what noise does, noisy − clean by task: positive where the drop became smaller."""
+    operators: tuple[OperatorComparison, ...]
+    flips: tuple[Flip, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        return found
+
+
+def measure_comparison(before: Sequence[Attempt], after: Sequence[Attempt], *, seed: int = 0) -> Comparison:
+    """Compare two sets of attempts. Pairs are tasks of the same name in the same arm."""
+    sides = [{arm.value: [one for one in side if one.arm is arm] for arm in Arm} for side in (before, after)]
+    names = [name for name in sides[0] if sides[0][name] and sides[1][name]]
+    first, second = (_effects(side) for side in (before, after))
+    return Comparison(
+        {name: _compare_arm(sides[0][name], sides[1][name], seed) for name in names},
+        tuple(name for name in sides[0] if bool(sides[0][name]) != bool(sides[1][name])),
+        measure_drop(before, seed=seed),
+        measure_drop(after, seed=seed),
+        compare_paired(first, second, seed=seed),
+        _compare_operators(sides[0][Arm.NOISY.value], sides[1][Arm.NOISY.value], seed),
+        tuple(flip for name in names for flip in find_flips(sides[0][name], sides[1][name])),
+    )
+
+
+def _effects(attempts: Sequence[Attempt]) -> dict[str, float]:
+    """Of each task, noisy − clean success."""
+    clean, noisy = (success_by_task(arm) for arm in split_arms(attempts))
+    return {task: noisy[task] - clean[task] for task in noisy if task in clean}
+
+
+def _compare_arm(before: Sequence[Attempt], after: Sequence[Attempt], seed: int) -> ArmComparison:
+    old, new = success_by_task(before), success_by_task(after)
+    paired = compare_paired(old, new, seed=seed)
+    unpaired = compare_unpaired(old, new, seed=seed) if paired is None else None
+    return ArmComparison(measure_success(before), measure_success(after), paired, unpaired)
+
+
+def compare_unpaired(before: ByTask, after: ByTask, *, seed: int = 0) -> UnpairedDifference | None:
+    """The difference of the means of two sets of tasks, each bootstrapped by itself; None without both."""
+    if not before or not after:
+        return None
+    (olds,), (news,) = (
+        resample_means([(round(value, 12),) for value in side.values()], seed=seed + number)
+        for number, side in enumerate((before, after))
+    )
+    interval = percentile_interval([new - old for new, old in zip(news, olds, strict=True)])
+    old, new = fmean(before.values()), fmean(after.values())
+    return UnpairedDifference(old, new, new - old, interval.low, interval.high)
+
+
+def _compare_operators(
+    before: Sequence[Attempt], after: Sequence[Attempt], seed: int
+) -> tuple[OperatorComparison, ...]:
+    met: list[defaultdict[str, list[Attempt]]] = [defaultdict(list), defaultdict(list)]
+    for side, attempts in zip(met, (before, after), strict=True):
+        for attempt in attempts:
+            if attempt.faults and attempt.counts:
+                for name in {fault.operator for fault in attempt.faults}:
+                    side[name].append(attempt)
+    return tuple(
+        OperatorComparison(
+            name,
+            len(met[0].get(name, ())),
+            len(met[1].get(name, ())),
+            compare_paired(
+                success_by_task(met[0].get(name, ())), success_by_task(met[1].get(name, ())), seed=seed
+            ),
+        )
+        for name in sorted(met[0].keys() | met[1].keys())
+    )

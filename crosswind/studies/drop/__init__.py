@@ -1,0 +1,1 @@
+"""Figures for people and for other programs: text, Markdown, CSV, JSON, JUnit and one HTML page."""

@@ -1,0 +1,63 @@
+"""The figures on success under noise of a store's sessions, whoever recorded them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from crosswind.figures.attempts import Arm, Attempt
+from crosswind.figures.figures import Figures, measure
+from crosswind.gateway.trajectory.store import Store
+from crosswind.studies.attempts import READ_IN_FULL, Selected, read_attempts, with_labels
+from crosswind.studies.components import kind_of
+from crosswind.studies.drop.sections import Section, describe
+
+Labels = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreDrop:
+    """The figures of the sessions of one purpose."""
+
+    purpose: str
+    """Their label `purpose`; empty for those without."""
+    attempts: tuple[Attempt, ...]
+    figures: Figures
+    sections: list[Section]
+
+    @property
+    def title(self) -> str:
+        return "Crosswind: success under noise" + (f" ({self.purpose})" if self.purpose else "")
+
+    def to_json(self) -> dict[str, Any]:
+        return {"purpose": self.purpose, **self.figures.to_json()}
+
+
+def measure_store(
+    store: Store,
+    only: Labels | None = None,
+    clean: Labels | None = None,
+    noisy: Labels | None = None,
+    *,
+    read_in_full: int = READ_IN_FULL,
+) -> list[StoreDrop]:
+    """The figures of each purpose whose sessions have outcomes in both arms. `clean` and `noisy` are the
+    labels of the arms; by default sessions are in the arm that they were assigned."""
+    given = dict(only or {})
+    arms = {Arm.CLEAN: with_labels(clean), Arm.NOISY: with_labels(noisy)} if clean and noisy else None
+    chosen = with_labels(given)
+    purposes = dict.fromkeys(str(one.labels.get("purpose") or "") for one in store.outcomes() if chosen(one))
+    found = []
+    for purpose in purposes:
+        read = read_attempts(store, _of_purpose(given, purpose), arms=arms, read_in_full=read_in_full)
+        if {one.arm for one in read.attempts if one.counts} >= set(Arm):
+            figures = measure(read.attempts, kind_of)
+            sections = describe(figures, read=read.read, of=len(read.attempts))
+            found.append(StoreDrop(purpose, read.attempts, figures, sections))
+    return found
+
+
+def _of_purpose(labels: Labels, purpose: str) -> Selected:
+    selects = with_labels(labels)
+    return lambda one: selects(one) and str(one.labels.get("purpose") or "") == purpose

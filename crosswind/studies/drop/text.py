@@ -1,0 +1,123 @@
+"""Sections as plain text for terminals of 80 columns, as Markdown, and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import textwrap
+from collections.abc import Sequence
+
+from crosswind.studies.drop.sections import Section
+
+WIDTH = 80
+MOST_ROWS = 20
+_GAP = "  "
+_NARROWEST = 12
+"""Columns of text aren't cut below this width."""
+
+
+def write_text(sections: Sequence[Section], width: int = WIDTH) -> str:
+    """The sections for a terminal. Details are left out, and long tables end with how many rows there are."""
+    blocks = []
+    for section in sections:
+        if section.detail:
+            continue
+        lines = [textwrap.fill(line, width) for line in section.lines]
+        if section.heads:
+            lines = [
+                *_table(section, width),
+                *([textwrap.fill(section.about, width)] if section.about else []),
+            ]
+        blocks.append("\n".join([section.title, *lines] if section.heads else lines or [section.title]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _table(section: Section, width: int) -> list[str]:
+    shown = section.rows[:MOST_ROWS]
+    rows = [section.heads, *shown]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(section.heads))]
+    left = [place == 0 or _is_text(section, place) for place in range(len(widths))]
+    gap = _GAP if sum(widths) + len(_GAP) * (len(widths) - 1) <= width else " "
+    # The widest columns of text give way.
+    while sum(widths) + len(gap) * (len(widths) - 1) > width:
+        wide = max((w, place) for place, w in enumerate(widths) if left[place])
+        if wide[0] <= _NARROWEST:
+            break
+        widths[wide[1]] -= 1
+    lines = []
+    for row in rows:
+        cells = [_fit(cell, size) for cell, size in zip(row, widths, strict=True)]
+        padded = [
+            cell.ljust(size) if is_left else cell.rjust(size)
+            for cell, size, is_left in zip(cells, widths, left, strict=True)
+        ]
+        lines.append(gap.join(padded).rstrip())
+    if len(section.rows) > len(shown):
+        lines.append(f"… and {len(section.rows) - len(shown):,} more")
+    return lines
+
+
+def _is_text(section: Section, place: int) -> bool:
+    return section.heads[place].endswith("session") or (
+        section.heads[place] in ("", "met", "void") and any(row[place][:1].isalpha() for row in section.rows)
+    )
+
+
+def _fit(cell: str, width: int) -> str:
+    """The cell, shortened in its middle: names differ at both ends."""
+    if len(cell) <= width:
+        return cell
+    tail = (width - 1) // 2
+    return f"{cell[: width - 1 - tail]}…{cell[len(cell) - tail :] if tail else ''}"
+
+
+def write_markdown(sections: Sequence[Section], title: str) -> str:
+    """The sections for a pull request's comment: the answer in sight, details folded."""
+    lines = [f"## {title}", ""]
+    for section in sections:
+        if not section.heads:
+            lines += [part for line in section.lines for part in (_escape(line), "")]
+            continue
+        folded = section.detail or len(section.rows) > MOST_ROWS
+        heading = f"{section.title} ({len(section.rows)})" if folded else section.title
+        lines += ["<details>", f"<summary>{heading}</summary>", ""] if folded else [f"### {heading}", ""]
+        lines.append("| " + " | ".join(_escape(head) for head in section.heads) + " |")
+        lines.append("|" + "|".join(["---", *["---:"] * (len(section.heads) - 1)]) + "|")
+        lines += ["| " + " | ".join(_escape(cell) for cell in row) + " |" for row in section.rows]
+        lines += ["", *([_escape(section.about), ""] if section.about else [])]
+        lines += ["</details>", ""] if folded else []
+    return "\n".join(lines).rstrip() + "\n"
+
+
+_MARKED = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>|#"})
+
+
+def _escape(text: str) -> str:
+    """Names of tasks and tools are somebody else's words: nothing in them is markup."""
+    return " ".join(text.split()).translate(_MARKED)
+
+
+def write_csv(sections: Sequence[Section]) -> str:
+    """All tables below each other, each row with its table's title: cells as they are shown."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for section in sections:
+        if section.heads:
+            writer.writerow(["table", *section.heads])
+            writer.writerows([section.title, *(_defuse(cell) for cell in row)] for row in section.rows)
+    return out.getvalue()
+
+
+def _defuse(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula; numbers stay."""
+    if cell[:1] in ("=", "@", "\t", "\r") or (cell[:1] in "+-" and not _is_number(cell)):
+        return f"'{cell}"
+    return cell
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,76 @@
+"""The drop tables of `crosswind report`: what is printed, written, and left out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from crosswind.gateway.cli import root
+from crosswind.studies.drop.sections import Section
+from crosswind.studies.drop.text import write_csv, write_markdown, write_text
+from tests.studies.stored_runs import write_run
+
+
+def report(tmp_path: Path, store: str, *arguments: str) -> Result:
+    return CliRunner().invoke(
+        root, ["report", "--store", store, "--out", str(tmp_path / "report.html"), *arguments]
+    )
+
+
+def test_the_drop_is_printed_and_stands_on_the_page(tmp_path: Path) -> None:
+    result = report(tmp_path, write_run(tmp_path / "a.db", clean=18, noisy=9))
+    assert result.exit_code == 0, result.output
+    output = " ".join(result.output.split())
+    assert "Success went from 90.0 % clean to 45.0 % under noise: -45.0 points" in output
+    assert "tool.timeout 20/20 20 0 -45.0 -45.0" in output
+    assert "9 lost, 0 gained" in output
+    assert max(map(len, result.output.splitlines()[:-1])) <= 80
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "Success went from 90.0 % clean to 45.0 % under noise" in page
+    assert "By operator" in page and "Flipped under noise" in page
+
+
+def test_noise_that_never_acted_has_no_success(tmp_path: Path) -> None:
+    result = report(tmp_path, write_run(tmp_path / "a.db", clean=18, noisy=9, injected=False))
+    output = " ".join(result.output.split())
+    assert "Nothing could be injected, because the tool isn't known to be repeatable (20 times)" in output
+    assert "under noise:" not in output
+
+
+def test_arms_are_told_by_labels_where_that_is_asked_for(tmp_path: Path) -> None:
+    store = write_run(tmp_path / "a.db", clean=20, noisy=20, release="old")
+    write_run(tmp_path / "a.db", clean=10, noisy=10, release="new")
+    result = report(tmp_path, store, "--clean", "release=old", "--noisy", "release=new")
+    assert "Success went from 100.0 % clean to 50.0 % under noise" in " ".join(result.output.split())
+
+
+def test_each_purpose_has_figures_of_its_own_and_the_gate_wants_one(tmp_path: Path) -> None:
+    store = write_run(tmp_path / "a.db", clean=20, noisy=20, purpose="eval")
+    write_run(tmp_path / "a.db", clean=20, noisy=0, purpose="train")
+    assert report(tmp_path, store).output.count("Success went from") == 2
+    refused = report(tmp_path, store, "--fail-below", "0.5")
+    assert refused.exit_code == 2 and "name one with --only purpose=" in refused.output
+    figures = tmp_path / "figures.json"
+    failed = report(tmp_path, store, "--only", "purpose=train", "--fail-below", "0.5", "--json", str(figures))
+    assert failed.exit_code == 4, failed.output
+    assert json.loads(figures.read_text())["purpose"] == "train"
+
+
+HOSTILE = Section("T", ("task", "value"), (("=cmd|' /C calc'!A0", "-1.5"), ("<b>|x", "+2")))
+
+
+def test_names_of_tasks_are_no_markup_and_no_formulas() -> None:
+    assert "\\<b\\>\\|x" in write_markdown([HOSTILE], "t")
+    written = write_csv([HOSTILE])
+    assert "'=cmd" in written
+    assert ",-1.5" in written
+
+
+def test_a_wide_table_fits_80_columns() -> None:
+    long = "schema.duplicate_description_wrong_parameters"
+    rows = tuple((f"{long}{number}", "1,000/1,000", "-45.0", "[-72.7, -18.2]") for number in range(30))
+    text = write_text([Section("Wide", ("operator", "met", "exposed", "95 %"), rows)], 60)
+    assert max(map(len, text.splitlines())) <= 60
+    assert "… and 10 more" in text
