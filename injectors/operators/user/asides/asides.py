@@ -25,9 +25,9 @@ PROBE_TASKS = {
 }
 """What a model is asked to write, by the limits that are probed."""
 
-_RETURN = Closing("return", 0.7)
+_RETURN = Closing("return", 0.6)
 _YIELDS = {"policy": Closing("yield", 0.7), "knowledge": Closing("yield", 0.5)}
-_LEAVE = Closing("leave", 0.85)
+_LEAVE = Closing("leave", 0.7)
 
 
 @operator(

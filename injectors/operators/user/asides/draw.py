@@ -30,9 +30,7 @@ Position = Literal["before", "behind", "apart"]
 """In front of the message, behind it, or behind it as a paragraph."""
 
 _APART = 0.5
-"""How often what follows a long message stands as a paragraph; behind a short one half as often."""
-_LONG = 80
-"""Characters of a message behind which a user begins a paragraph."""
+"""How often what follows a message stands on a line of its own."""
 _READ = 2_000
 """Characters of a message that tell what it speaks of: a longer one is a document."""
 _OTHERS = 4
@@ -136,11 +134,9 @@ class AsideDraw:
 
     def draw_position(self) -> Position | None:
         """A place behind the message, or in front of one that may not go on; None where neither is free."""
-        places, text = self.places, self._target.text
-        if not places.behind:
-            return "before" if places.before else None
-        short = len(text) < _LONG and "\n" not in text
-        return "apart" if self._rng.chance(_APART * (0.5 if short else 1.0)) else "behind"
+        if not self.places.behind:
+            return "before" if self.places.before else None
+        return "apart" if self._rng.chance(_APART) else "behind"
 
     def _accept(
         self, position: Position, fitted: bool | None, slots: Mapping[str, str] | None = None
