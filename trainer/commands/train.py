@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -39,8 +40,10 @@ from crosswind.trainer.errors import RunFailed, RunRefused
 
 if TYPE_CHECKING:
     from crosswind.trainer.config.settings import TrainConfig
+    from crosswind.trainer.run.progress import Progress
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
+FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.group(
@@ -105,6 +108,11 @@ Examples:
 @click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Only sessions that carry it.")
 @click.option("--resume/--fresh", default=True, show_default=True, help="Go on from OUT's checkpoint.")
 @click.option("--json-progress", is_flag=True, help="JSON lines on standard output.")
+@click.option("--watch", is_flag=True, help="Draw the run in place of lines, in a terminal.")
+@click.option("--metrics-file", type=FILE, help="Append each step's figures, as JSON lines.")
+@click.option("--tensorboard", type=FOLDER, help="Write each step's figures for TensorBoard.")
+@click.option("--metrics-port", type=click.IntRange(0, 65535), help="Serve the last step's to Prometheus.")
+@click.option("--metrics-host", default="127.0.0.1", show_default=True, help="The address of that port.")
 def run(
     *,
     url: str,
@@ -121,6 +129,11 @@ def run(
     engine_timeout: float,
     resume: bool,
     json_progress: bool,
+    watch: bool,
+    metrics_file: Path | None,
+    tensorboard: Path | None,
+    metrics_port: int | None,
+    metrics_host: str,
     **settings: Any,
 ) -> None:
     """Train on completed groups until the steps are done. SIGTERM ends it cleanly after the current step."""
@@ -145,7 +158,7 @@ def run(
         engine = connect_engine(stack, engine_url, deadline, engine_timeout)
         control = connect_control(stack, control_url, deadline)
         try:  # not at the top: torch is an extra, and takes seconds to import
-            from crosswind.trainer.run.progress import Progress, check_bench
+            from crosswind.trainer.run.progress import check_bench
             from crosswind.trainer.run.run import Run
         except ModuleNotFoundError as error:
             refuse(f"{error.name} isn't installed: install crosswind[train]")
@@ -159,7 +172,10 @@ def run(
                 out,
                 Registry(versions or out / "versions"),
                 kept,
-                Progress(as_json=json_progress),
+                _make_progress(
+                    *(stack, config.steps, json_progress, watch, metrics_file, tensorboard),
+                    *(metrics_port, metrics_host),
+                ),
                 stop,
                 engine,
                 control,
@@ -214,6 +230,43 @@ def _configure(preset: str, settings: dict[str, Any]) -> TrainConfig:
     if bench is not None and not config.evaluate_every:
         refuse("--evaluate-with: nothing is evaluated: say every how many steps with --evaluate-every")
     return config
+
+
+def _make_progress(
+    stack: ExitStack,
+    steps: int,
+    as_json: bool,
+    watch: bool,
+    metrics_file: Path | None,
+    tensorboard: Path | None,
+    port: int | None,
+    host: str,
+) -> Progress:
+    """Who is told of each step. What can't be written or listened on is refused before anything is done."""
+    from rich.console import Console
+
+    from crosswind.trainer.run import reporters
+    from crosswind.trainer.run.progress import Progress
+    from crosswind.trainer.run.watch import Watch
+
+    if watch and (as_json or not sys.stdout.isatty()):
+        refuse("--watch: it draws in a terminal; leave it out here (--metrics-file has the figures)")
+    told: list[reporters.Reporter] = []
+    try:
+        if metrics_file is not None:
+            told.append(reporters.JsonLines(metrics_file))
+        if tensorboard is not None:
+            told.append(reporters.TensorBoard(tensorboard))
+        if port is not None:
+            told.append(reporters.Prometheus(port, host))
+    except RunRefused as error:
+        refuse(str(error))
+    for each in told:
+        stack.callback(each.close)
+    drawn = Watch(Console(), steps) if watch else None
+    if drawn is not None:
+        stack.callback(drawn.close)
+    return Progress(as_json=as_json, reporters=told, watch=drawn)
 
 
 def _is_default(parameter: str) -> bool:

@@ -49,6 +49,8 @@ class RunState:
     cursor: Mapping[str, Any] | None = None
     """Which groups of the store were dealt with, as `GroupCursor` writes it; None: none."""
     curriculum: Mapping[str, Any] | None = None
+    unmoved: int = 0
+    """Steps since one moved a weight."""
     running_means: Mapping[str, Any] = field(default_factory=dict)
     """The baselines of `baseline: running`, as `RunningMeans` writes them."""
     metrics: Mapping[str, Any] = field(default_factory=dict)

@@ -35,6 +35,9 @@ from crosswind.trainer.run.progress import (
 )
 from crosswind.trainer.run.run import Run, begin_or_resume, deploy_version, finish_interrupted, roll_back
 
+_UNMOVED = 20
+"""After so many steps without a changed weight the run says so."""
+
 
 class EngineMismatch(RunFailed):
     """The engine's recorded log-probabilities aren't ours: what it serves isn't what we train."""
@@ -81,6 +84,7 @@ def train(run: Run) -> RunState:
 
         # The curriculum, for sessions that open from now on.
         changes = driver.observe(taken.groups)
+        trained = time.monotonic() - started
 
         # The checkpoint: with its rename the step has been taken.
         version = f"{run.name}-{number:05d}" if learned.moved else state.version
@@ -90,13 +94,15 @@ def train(run: Run) -> RunState:
             **learned.figures,
             **driver.metrics(),
             "waited_seconds": started - waiting,
-            "train_seconds": time.monotonic() - started,
+            "train_seconds": trained,
+            "tokens_per_second": learned.figures["tokens"] / max(trained, 1e-9),
         }
         state = replace(
             run.move_on(state, version) if learned.moved else state,
             step=number,
             cursor=source.cursor.to_json(),
             curriculum=driver.to_json(),
+            unmoved=0 if learned.moved else state.unmoved + 1,
             running_means=learned.running_means,
             metrics=figures,
         )
@@ -106,7 +112,7 @@ def train(run: Run) -> RunState:
         publication = deploy_version(run, learner, state, learned.samples)
         figures |= publication_figures(publication) | {"seconds": time.monotonic() - started}
         run.complete_step(planned, state, figures)
-        _finish(run, driver, figures, changes)
+        _finish(run, state, driver, figures, changes)
 
     return state
 
@@ -172,13 +178,21 @@ def _learn(run: Run, learner: Learner, state: RunState, taken: TakenGroups, plan
     return _Learned(batch.samples, bool(learned.optimiser_steps), figures, kept)
 
 
-def _finish(run: Run, driver: CurriculumDriver, figures: dict[str, Any], changes: Sequence[str]) -> None:
+def _finish(
+    run: Run, state: RunState, driver: CurriculumDriver, figures: dict[str, Any], changes: Sequence[str]
+) -> None:
     """Give the curriculum to those who plan sessions, and report the step."""
     config, progress, number = run.config, run.progress, figures["step"]
     run.store.write(driver.to_settings(run.name))
     _declare(run, driver)
     checkpoint.retain(run.checkpoints, config.keep_checkpoints)
     progress.step(figures)
+    if state.unmoved and state.unmoved % _UNMOVED == 0:
+        progress.note(
+            f"the last {state.unmoved} steps moved no weight: {figures['filtered_groups']} of "
+            f"{figures['groups']} groups of this one have all rewards equal, and refused rollouts are "
+            f"{figures['refused'] or 'none'}; other tasks, more rollouts a group or another reward may help"
+        )
     for change in changes:
         progress.note(f"curriculum: {change}")
     if config.evaluate_every and number % config.evaluate_every == 0:

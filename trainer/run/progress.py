@@ -17,21 +17,42 @@ from crosswind.trainer.learning.learner import Measurement, UpdateResult
 from crosswind.trainer.rollouts.assembly import TrainingBatch, count_refusals
 from crosswind.trainer.rollouts.groups import Group
 from crosswind.trainer.rollouts.source import TakenGroups
+from crosswind.trainer.run.reporters import Reporter
+from crosswind.trainer.run.watch import Watch
 
 
 class Progress:
-    """Writes to standard output, a line at a time. JSON lines carry {"event": "note" | "step", ...}."""
+    """Writes to standard output, a line at a time. JSON lines carry {"event": "note" | "step", ...}. `watch`
+    takes their place; `reporters` get each step's figures as well.
+    """
 
-    def __init__(self, *, as_json: bool, stream: TextIO | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        as_json: bool,
+        stream: TextIO | None = None,
+        reporters: Sequence[Reporter] = (),
+        watch: Watch | None = None,
+    ) -> None:
         self._as_json = as_json
         self._stream = stream
+        self._reporters = reporters
+        self._watch = watch
 
     def note(self, message: str, **values: Any) -> None:
         """Something to know. `values` goes into the JSON line only."""
-        self._write({"event": "note", "message": message, **values} if self._as_json else message)
+        if self._watch is not None:
+            self._watch.note(message)
+        else:
+            self._write({"event": "note", "message": message, **values} if self._as_json else message)
 
     def step(self, metrics: Mapping[str, Any]) -> None:
-        self._write({"event": "step", **metrics} if self._as_json else _format_step(metrics))
+        for reporter in self._reporters:
+            reporter.step(metrics)
+        if self._watch is not None:
+            self._watch.step(metrics)
+        else:
+            self._write({"event": "step", **metrics} if self._as_json else _format_step(metrics))
 
     def _write(self, line: str | Mapping[str, Any]) -> None:
         text = line if isinstance(line, str) else orjson.dumps(line).decode()
@@ -39,10 +60,14 @@ class Progress:
 
 
 def success_rates(groups: list[Group], success_at: float) -> dict[str, Any]:
-    """Clean and noisy success of these groups, per noise type too; None where an arm is empty."""
+    """Clean and noisy success of these groups, per noise type too, and mean rewards; None where an arm is
+    empty.
+    """
     arms: dict[str, list[bool]] = {}
+    rewards: dict[str, list[float]] = {}
     for group in groups:
         for rollout in group.rollouts:
+            rewards.setdefault(str(rollout.arm), []).append(rollout.reward)
             solved = rollout.reward >= success_at
             arms.setdefault(str(rollout.arm), []).append(solved)
             if rollout.noise_type is not None:
@@ -52,6 +77,7 @@ def success_rates(groups: list[Group], success_at: float) -> dict[str, Any]:
         "clean_success": rates.pop("clean", None),
         "noisy_success": rates.pop("noisy", None),
         "success_by_type": rates,
+        "rewards": {arm: sum(given) / len(given) for arm, given in sorted(rewards.items())},
     }
 
 
