@@ -112,7 +112,8 @@ def test_a_row_of_bars_goes_from_the_lowest_to_the_highest() -> None:
 
 def test_watching_needs_a_terminal(first_policy: Path, tmp_path: Path) -> None:
     given = ["train", "run", "--policy", str(first_policy), "--out", str(tmp_path / "out"), "--wait", "0.1"]
-    command = [sys.executable, "-m", "crosswind.gateway.cli", *given, "--store", str(tmp_path / "s.db"), "--watch"]
+    given += ["--store", str(tmp_path / "s.db")]
+    command = [sys.executable, "-m", "crosswind.gateway.cli", *given, "--watch"]
     piped = subprocess.run(command, capture_output=True, text=True, check=False)
     assert piped.returncode == 2 and "--watch: it draws in a terminal" in piped.stderr
     ours, theirs = pty.openpty()
