@@ -208,7 +208,7 @@ def _name_both(text: str, one: Mention, rival: str, language: Language) -> tuple
             return (f"{one.text}{counter}", f"{rival}{counter}") if counter in (*_COUNTERS,) else None
         noun = _PLURAL.match(text, one.end) if language is Language.EN else None
         return (f"{one.text}{noun[0]}", f"{rival}{noun[0]}") if noun is not None else None
-    if one.type in (ValueType.OPTION, ValueType.WORD):
+    if one.type in (ValueType.OPTION, ValueType.WORD) or month_of(one.text) is not None:
         return None
     if one.type is ValueType.DURATION and _ADJECTIVE.fullmatch(one.text):
         return None

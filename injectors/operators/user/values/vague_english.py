@@ -57,7 +57,7 @@ _ID_NOUNS = _words(
     """
     account appointment booking card case claim contract customer delivery device employee flight friend
     invoice item job meeting order package parcel patient payment policy product project reservation
-    room session shipment subscription task ticket transaction user vehicle
+    session shipment subscription task ticket transaction user vehicle
     """
 )
 _BUDGET = re.compile(
@@ -191,7 +191,8 @@ def _count(start: int, end: int, before: str, *, few: bool) -> Place | None:
 def _find_named_number(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     """`a height of 10`, which can be less exact, and `height 10`, which gives way as a whole."""
     named = frozenset((one.thing or "").split())
-    if before == "of" and find_word_before(text, start - len("of ")) in named:
+    noun = find_word_before(text, start - len("of ")) if before == "of" else ""
+    if noun in named or (len(noun) >= _LONG_NUMBER and noun.isalpha()):
         return Place(start, end, _has_coarse)
     head = start - len(before) - 1
     if before in named and before.isalpha() and find_word_before(text, head) not in _DETERMINERS:
@@ -246,14 +247,15 @@ def _find_place(text: str, one: Mention, start: int, end: int, before: str) -> P
     known = one.text in _CITIES or one.text in COUNTRIES
     if one.text in _NO_PLACES and not known:
         return None
-    if before not in _BEFORE_PLACE or not (known or named or address):
+    going = before in ("from", "in", "near", "to")
+    if before not in _BEFORE_PLACE or not (known or named or address or going):
         return None
     if (region := _REGION.match(text, end)) is not None:
         end = region.end()
     if _NAME_GOES_ON.match(text, end) or qualifies(text, end):
         return None
-    thing = "address" if address else "city" if one.text in _CITIES else named[-1] if named else "country"
-    thing = "place" if thing == "location" else thing
+    thing = "address" if address else "city" if one.text in _CITIES else named[-1] if named else "place"
+    thing = "country" if one.text in COUNTRIES else "place" if thing == "location" else thing
     return Place(start, end, thing=thing, value=(start, end))
 
 

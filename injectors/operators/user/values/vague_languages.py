@@ -164,6 +164,7 @@ _FR_GO_ON = frozenset(
 )
 
 
+_FR_ROUTE = re.compile(r"\b(?:de |d['’])[\w'’-]+(?: [\w'’-]+)? $")
 _FR_UNITS = frozenset("degrés euros kilomètres litres mètres pourcents secondes".split())
 _FR_STAYING = frozenset("avant après depuis dès jusqu'au pour vers".split())
 _FR_LIMITS = frozenset("moins plus maximum environ".split())
@@ -178,6 +179,8 @@ def _find_french(text: str, one: Mention) -> Place | None:
         start -= len(before) + 1
         before = find_word_before(text, start)
     owned = not where_or_when and before in _FR_OWNED
+    if one.type is ValueType.PLACE and _FR_ROUTE.search(text, max(0, start - 40), start):
+        return None  # Where one goes is no place where something is: `de Paris à Montréal`.
     if owned or before in _FR_CONTRACTED or not _is_apart(text, one):
         return None
     if one.type is ValueType.NUMBER:
@@ -196,7 +199,7 @@ def _find_french(text: str, one: Mention) -> Place | None:
             return adverb
         first = entry.text.split()[0]
         if one.type in _MOMENTS and before in _FR_STAYING:
-            return first not in ("à", "un")
+            return first not in ("à", "un", "plutôt")
         return first not in ("la", "le") or before not in _FR_LIMITS
 
     return Place(start, end, fits, lambda phrase, coarse: close_aside(phrase, text, end))
@@ -296,9 +299,13 @@ def _find_japanese(text: str, one: Mention) -> Place | None:
     if one.type is ValueType.ID:
         noun = re.search(r"[\u30a0-\u30ff\u4e00-\u9fff]$", text[: one.start][-1:])
         return Place(one.start, end) if noun and text[end : end + 1] != "の" else None
-    if text[end : end + 1] == "の":
-        return Place(one.start, end, lambda entry: not entry.text.endswith("のどこか"))
-    return Place(one.start, end)
+    behind_no, before_no = text[one.start - 1 : one.start] == "の", text[end : end + 1] == "の"
+
+    def fits(entry: Entry) -> bool:
+        clause = behind_no and entry.text.startswith(("前", "先日", "以前"))
+        return not clause and not (before_no and entry.text.endswith("のどこか"))
+
+    return Place(one.start, end, fits)
 
 
 _AR_PREPOSITIONS = ("في", "من", "منذ", "إلى", "قبل", "بعد", "حتى")
