@@ -27,7 +27,7 @@ PROBE_TASKS = {
 
 _RETURN = Closing("return", 0.6)
 _YIELDS = {"policy": Closing("yield", 0.7), "knowledge": Closing("yield", 0.5)}
-_LEAVE = Closing("leave", 0.7)
+_LEAVE = Closing("leave", 0.8)
 
 
 @operator(

@@ -33,8 +33,8 @@ _APART = 0.5
 """How often what follows a message stands on a line of its own."""
 _READ = 2_000
 """Characters of a message that tell what it speaks of: a longer one is a document."""
-_OTHERS = 4
-"""Against so many entries for every message together, each weighs one that speaks of what this one does."""
+_OTHERS = 5
+"""How much all entries that fit every message weigh together; one that fits this message weighs 1."""
 
 
 class Closing(msgspec.Struct, frozen=True, gc=False):
