@@ -104,7 +104,7 @@ def _write_headers(target: ToolResultTarget, rng: SeededRandom) -> Mapping[str, 
     own: tuple[tuple[str, str], ...] = (
         ("x-request-id", draw_token(rng, "uuid", "")),
         ("etag", f'W/"{draw_token(rng, "hex", "16")}"'),
-        ("content-length", str(len(target.text.encode()))),
+        ("content-length", str(len(target.text.encode(errors="surrogatepass")))),
         ("date", f"{_draw_moment(rng):%a, %d %b %Y %H:%M:%S GMT}"),
         ("set-cookie", f"sid={draw_token(rng, 'b64', '64')}; Path=/; HttpOnly; Secure; SameSite=Lax"),
     )

@@ -86,7 +86,7 @@ def test_entries_of_weight_0_are_not_drawn(operator: str, part: str) -> None:
 @pytest.mark.parametrize("operator", ["tool.misleading", "tool.redundant"])
 def test_a_heavy_entry_comes_more_often(operator: str) -> None:
     even = count(operator, "{'*': 1}")
-    name = min(one for one in even if one.startswith("en/shopping@"))
+    name = min(one for one in even if one.startswith("en/general@"))
     heavy = count(operator, dump({without_version(name): 40}))
     assert heavy[name] > max(1.2 * even[name], even[name] + 3)
 
@@ -110,7 +110,7 @@ def test_other_rules_and_languages_draw_as_always() -> None:
 
 
 def test_the_stored_plan_gives_the_same_draws() -> None:
-    made = plan("tool.redundant", "{'en/shopping#*1': 3, 'en/general#*': 0}", seed=3)
-    assert made.rules[0].entries == {"en/shopping#*1": 3.0, "en/general#*": 0.0}
+    made = plan("tool.redundant", "{'en/general#*1': 3, 'en/general#*': 0}", seed=3)
+    assert made.rules[0].entries == {"en/general#*1": 3.0, "en/general#*": 0.0}
     again = Plan.from_json(made.to_json())
     assert again == made and draw(again) == draw(made) != draw(plan("tool.redundant", "{}", seed=3))
