@@ -28,8 +28,8 @@ from crosswind.gateway.forward.legs import freeze_heap
 from crosswind.gateway.forward.settings import CANARY_HOST, ProxySettings, Status, Tally
 from crosswind.gateway.http.sse import EventSplitter, SseEvent
 from crosswind.gateway.tools.events import Outcome
+from crosswind.gateway.tools.failures import Failure
 from crosswind.gateway.tools.http_results import answer_failure
-from crosswind.gateway.tools.leg import Failure
 from crosswind.gateway.tools.rules import Found
 
 SESSION_HEADER = "x-crosswind-session"

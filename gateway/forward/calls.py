@@ -12,8 +12,9 @@ from crosswind.gateway.forward.legs import Legs, SessionLeg
 from crosswind.gateway.forward.settings import Api, ProxySettings, Tally
 from crosswind.gateway.http.sse import SseEvent
 from crosswind.gateway.tools.events import Outcome
+from crosswind.gateway.tools.failures import Failure
 from crosswind.gateway.tools.http_results import LARGEST_RESULT, HttpResult, is_readable
-from crosswind.gateway.tools.leg import Begun, Failure, Finished, ToolLeg
+from crosswind.gateway.tools.leg import Begun, Finished, ToolLeg
 from crosswind.gateway.tools.rules import Found, HttpCall, HttpRules
 
 

@@ -10,10 +10,13 @@ from crosswind.gateway.http.body import RequestBody, read_body
 from crosswind.gateway.http.content_encoding import ContentDecoder, encode_content
 from crosswind.gateway.http.headers import Headers, drop_hop_by_hop
 from crosswind.gateway.http.request import HttpRequest
+from crosswind.gateway.http.sse import EventSplitter
 from crosswind.gateway.proxy.tool_route import ToolProtocol, ToolRequest, close_early
+from crosswind.gateway.proxy.tool_streams import FaultyStream
 from crosswind.gateway.tools.events import Outcome
+from crosswind.gateway.tools.failures import Failure
 from crosswind.gateway.tools.http_results import LARGEST_RESULT, HttpResult, answer_failure, is_readable
-from crosswind.gateway.tools.leg import Begun, Failure
+from crosswind.gateway.tools.leg import Begun
 from crosswind.gateway.tools.rules import HttpCall
 from crosswind.gateway.upstreams.request import Body
 from crosswind.gateway.upstreams.response import UpstreamResponse
@@ -104,6 +107,8 @@ class _Call:
             await _relay(http, answer)
         elif http.method != "HEAD" and answer.status not in (204, 304) and _is_text(answer):
             await self._relay_text(answer)
+        elif answer.streams and not answer.encoding and http.method != "HEAD":
+            await self._relay_stream(answer)
         elif (
             not self.begun.later or await self._finish(b"", None, drop_hop_by_hop(answer.headers)) is not None
         ):
@@ -127,6 +132,28 @@ class _Call:
             return await http.answer(answer.status, raw, plain)
         changed, kept = _write_body(result.write(texts), answer, plain)
         return await http.answer(answer.status, changed, kept)
+
+    async def _relay_stream(self, answer: UpstreamResponse) -> None:
+        """A stream of events, on which faults of the link act."""
+        request, http = self.request, self.request.http
+        request.allow_noise()
+        faults = FaultyStream(http, request.tools.leg, self.begun, request.record)
+        headers = [
+            field for field in drop_hop_by_hop(answer.headers) if field[0].lower() != b"content-length"
+        ]
+        await http.start(answer.status, headers)
+        splitter = EventSplitter(request.settings.limits.event)
+        try:
+            async for chunk in answer.chunks():
+                for event in splitter.feed(chunk):
+                    if await faults.send(event.raw):
+                        return self.settle(Outcome.INJECTED)
+            if (rest := splitter.rest()) is not None and await faults.send(rest.raw):
+                return self.settle(Outcome.INJECTED)
+        finally:
+            faults.end()
+        await http.end()
+        self.settle(Outcome.ANSWERED)
 
     def _read(self, raw: bytes, answer: UpstreamResponse) -> HttpResult | None:
         """The result that a body is; None where noise can't read it."""

@@ -19,6 +19,7 @@ from crosswind.gateway.http.headers import Headers, drop_hop_by_hop
 from crosswind.gateway.http.request import JSON
 from crosswind.gateway.http.sse import EventSplitter, SseEvent, replace_event_data
 from crosswind.gateway.proxy.tool_route import ToolProtocol, ToolRequest, close_early
+from crosswind.gateway.proxy.tool_streams import FaultyStream
 from crosswind.gateway.tools.decision import PASS, Act, Decision
 from crosswind.gateway.tools.events import Outcome
 from crosswind.gateway.tools.gate import may_cancel, may_concern_client
@@ -82,7 +83,13 @@ class McpOverHttp(ToolProtocol):
             try:
                 session = http.header(b"mcp-session-id") is not None
                 relay = _Relay(request, link, scope, answer, session, learns=link.tells and _opens(body.body))
+                if answer.streams and (begun := link.find_begun(body.body, scope=scope)) is not None:
+                    relay.faults = FaultyStream(http, request.tools.leg, begun, request.record)
                 await self._relay(link, relay)
+                if relay.cut:
+                    outcome = Outcome.INJECTED
+                    resumes = relay.resumes
+                    return answer.status
                 resumes = relay.resumes
                 outcome = Outcome.UNANSWERED if answer.status < 400 else Outcome.TOOL_ERROR
                 return answer.status
@@ -179,6 +186,10 @@ class _Relay:
     """MCP has a session, in which a client may resume a stream."""
     learns: bool = False
     """It is the server's answer to `initialize`."""
+    faults: FaultyStream | None = None
+    """Those of the link, on the events of a call's answer."""
+    cut: bool = False
+    """A fault closed the connection in the middle of the events."""
     _numbered: bool = False
     """An event had an id."""
     _open: bool = False
@@ -204,6 +215,9 @@ class _Relay:
                 await self._relay_rest()
         except _Cut:
             pass
+        finally:
+            if self.faults is not None:
+                self.faults.end()
 
     @property
     def _may_bring_results(self) -> bool:
@@ -259,12 +273,18 @@ class _Relay:
     async def _relay_event(self, event: SseEvent) -> None:
         http = self.request.http
         self._numbered |= event.raw.startswith(b"id:") or b"\nid:" in event.raw
+        if self.faults is not None and self.faults.will_close(event.raw):
+            # The call has no result then, so that what the event says is not decided about.
+            self.cut = True
+            await self.faults.send(event.raw)
+            raise _Cut
         decision = await self._decide(event.data) if event.data else PASS
         await self.tell()
+        send = http.chunk if self.faults is None else self.faults.send
         if decision.act is Act.PASS:
-            await http.chunk(event.raw)
+            await send(event.raw)
         elif decision.act in (Act.REPLACE, Act.ANSWER):
-            await http.chunk(replace_event_data(event, decision.body))
+            await send(replace_event_data(event, decision.body))
         elif decision.act is Act.CLOSE:
             sent = b"data: " + decision.sent if decision.sent else b""
             await close_early(http, decision.close, sent, headers=[])

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from crosswind.gateway.tools.leg import ASKS_TO_WAIT, Failure
+from crosswind.gateway.tools.failures import ASKS_TO_WAIT, Failure
 from crosswind.gateway.tools.output_schema import is_valid
 from crosswind.gateway.tools.rules import split_pointer
 from crosswind.injectors.text.json_payload import NOT_JSON, parse_json

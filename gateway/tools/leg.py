@@ -6,40 +6,25 @@ It knows no protocol: a call has a tool and arguments, a result has texts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal
 
 import msgspec
 
 from crosswind.gateway.tools.events import CALL, OUTSIDE_TURNS, Outcome, ToolEvent, of_injection
+from crosswind.gateway.tools.failures import Failure, after_delivery, answering, before_delivery, failure_of
 from crosswind.gateway.tools.safety import METHODS, Safety, assess
 from crosswind.gateway.trajectory.record import WIRE, Event
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site, ToolList
 from crosswind.injectors.engine.call_log import CallAttempt, CallLog
 from crosswind.injectors.engine.calls import CallNoise, NoisyText
-from crosswind.injectors.engine.decision import Decision, Injection
+from crosswind.injectors.engine.decision import Injection
 from crosswind.injectors.engine.faults import FaultMemory, LinkDecision, decide_faults
 from crosswind.injectors.engine.plan import Plan
-from crosswind.injectors.faults import Close, Fault, Reply, Resend, Send, Wait
-from crosswind.injectors.seeded_random import draw_once
+from crosswind.injectors.faults import Close, Resend
 
 NO_TOOLS = ToolList()
 NO_OPT_IN = "the call would be repeated or lost after it took effect, and `may_repeat` doesn't name its tool"
-REFUSED_SHARE = 0.125
-"""The share of failed calls that are refused in the protocol's own way, in place of a result that says so."""
-
-
-class Failure(msgspec.Struct, frozen=True):
-    """What a client gets in place of a true result."""
-
-    kind: Literal["result", "refusal", "status", "close"]
-    """`result`: a result that tells of an error. `refusal`: the protocol's own error. `status`: an HTTP
-    status from somewhere on the way. `close`: the link is closed."""
-    text: str = ""
-    status: int = 500
-    """The HTTP status that says the same."""
-    retry_after_s: int | None = None
-    close: Literal["cut", "reset", "end"] = "cut"
+TOO_SHORT = "Withheld: the stream had no event for it to act on."
 
 
 class Begun(msgspec.Struct, frozen=True):
@@ -169,18 +154,18 @@ class ToolLeg:
         if spare or not self.enabled or not self.plan.rules:
             return Begun(call, safety)
         faults = self._decide_link(call, safety, streaming, now_us)
-        wait_s, copies, failure = _before(faults)
+        wait_s, copies, failure = before_delivery(faults)
         tried = frozenset[str]()
         if failure is None:
             noisy = self._noise.fail_before(call, self.tools_of(link), call.index)
             self._record(call, noisy, now_us)
             tried = frozenset(one.decision.rule for one in noisy.injections)
-            failure = None if noisy.text is None else _failure_of(noisy)
+            failure = None if noisy.text is None else failure_of(noisy)
         if failure is not None:
             self.end(call, Outcome.INJECTED, now_us)
             return Begun(call, safety, wait_s, failure)
         copies = copies if safety.may_repeat else 0
-        return Begun(call, safety, wait_s, None, copies, tried, _answering(faults))
+        return Begun(call, safety, wait_s, None, copies, tried, answering(faults))
 
     def finish(
         self,
@@ -201,7 +186,7 @@ class ToolLeg:
         if error:
             self.end(call, Outcome.TOOL_ERROR, now_us)
             return Finished((None,) * len(texts))
-        wait_s, failure, sent = _after(begun.later, body)
+        wait_s, failure, sent = after_delivery(begun.later, body)
         tools = self.tools_of(call.link)
         if failure is not None:
             self.end(call, Outcome.INJECTED, now_us)
@@ -239,6 +224,23 @@ class ToolLeg:
         self._record(call, noisy, now_us)
         return noisy.text
 
+    def decide_stream(self, begun: Begun) -> list[LinkDecision]:
+        """The faults on the events of an answer that turned out to be a stream. `add_stream_fault` records
+        what becomes of each.
+        """
+        if not self.enabled or not self.plan.rules:
+            return []
+        done = {one.decision.operator for one in begun.later}
+        decided = self._ask_link(begun.call, begun.safety, streaming=True)
+        acting = [one for one in decided if one.fault is not None and one.fault.where == "stream"]
+        return [one for one in acting if one.decision.operator not in done]
+
+    def add_stream_fault(self, begun: Begun, one: LinkDecision, now_us: int, *, acted: bool) -> None:
+        """Record a fault on the events of a stream: it acts, or it found no event to act on."""
+        self._add_link(
+            begun.call, begun.safety, one if acted else one._replace(fault=None, note=TOO_SHORT), now_us
+        )
+
     def end(self, call: CallAttempt, outcome: Outcome, now_us: int) -> None:
         """Settle a call, and record what became of it. `begin` and `finish` do so where they answer."""
         self._log.end(call, answered=outcome in (Outcome.ANSWERED, Outcome.INSIDE))
@@ -271,6 +273,12 @@ class ToolLeg:
     def _decide_link(
         self, call: CallAttempt, safety: Safety, streaming: bool, now_us: int
     ) -> list[LinkDecision]:
+        decided = self._ask_link(call, safety, streaming=streaming)
+        for one in decided:
+            self._add_link(call, safety, one, now_us)
+        return [one for one in decided if one.fault is not None]
+
+    def _ask_link(self, call: CallAttempt, safety: Safety, *, streaming: bool) -> list[LinkDecision]:
         decided = decide_faults(
             self.plan,
             link=call.link,
@@ -282,17 +290,18 @@ class ToolLeg:
             memory=self._memory,
             opted_in=safety.may_repeat,
         )
-        decided = [_keep_safe(one, safety) for one in decided]
-        for decision, fault, note in decided:
-            after = None if fault is None else msgspec.json.encode(fault.settings()).decode()
-            injection = Injection(decision, "", after, note, call.tool, safety.tool_class.value)
-            self._add(call, injection, now_us)
-            if fault is not None:
-                self._met += 1
-                if decision.fault:
-                    self._spent += 1
-                    self._noise.faults[call.logical_call] += 1
-        return [one for one in decided if one.fault is not None]
+        return [_keep_safe(one, safety) for one in decided]
+
+    def _add_link(self, call: CallAttempt, safety: Safety, one: LinkDecision, now_us: int) -> None:
+        """Record and count what an operator does to the link."""
+        decision, fault, note = one
+        after = None if fault is None else msgspec.json.encode(fault.settings()).decode()
+        self._add(call, Injection(decision, "", after, note, call.tool, safety.tool_class.value), now_us)
+        if fault is not None:
+            self._met += 1
+            if decision.fault:
+                self._spent += 1
+                self._noise.faults[call.logical_call] += 1
 
     def _record(self, call: CallAttempt, noisy: NoisyText, now_us: int) -> None:
         self._noise.count(call, noisy)
@@ -343,80 +352,3 @@ def _describe(call: CallAttempt, outcome: Outcome, *, recovered: bool) -> str:
     said = _TOLD[outcome].format(tool=call.tool)
     which = f" at attempt {call.attempt + 1}" if call.attempt else ""
     return f"{said}{which}{': recovered' if recovered else ''}."
-
-
-def _before(faults: Iterable[LinkDecision]) -> tuple[float, int, Failure | None]:
-    """What faults of the link do before a call is delivered: the wait, the copies, and what stands in its
-    place."""
-    wait_s, copies = 0.0, 0
-    for one in faults:
-        if one.fault is None or one.fault.where != "request":
-            continue
-        for action in one.fault.before_request():
-            match action:
-                case Wait(seconds):
-                    wait_s += seconds
-                case Resend():
-                    copies += 1
-                case Close(how):
-                    return wait_s, 0, Failure("close", "Connection closed", 502, close=how)
-                case Reply(status):
-                    retry = 1 if status in ASKS_TO_WAIT else None
-                    return wait_s, 0, Failure("status", f"HTTP status {status}", status, retry)
-    return wait_s, copies, None
-
-
-def _answering(faults: Iterable[LinkDecision]) -> tuple[LinkDecision, ...]:
-    return tuple(one for one in faults if one.fault is not None and one.fault.where != "request")
-
-
-def _after(faults: Iterable[LinkDecision], body: bytes) -> tuple[float, Failure | None, bytes]:
-    """What faults of the link do to an answer: the wait, what stands in its place, and what of it is sent."""
-    wait_s = 0.0
-    for fault in (one.fault for one in faults):
-        if fault is None or fault.where != "response":
-            continue
-        for action in fault.before_answer():
-            if isinstance(action, Close):
-                return wait_s, Failure("close", "Connection closed", 502, close=action.how), b""
-            wait_s += action.seconds
-        cut, sent = _cut(fault, body)
-        if cut is not None:
-            return wait_s, cut, sent
-    return wait_s, None, b""
-
-
-def _cut(fault: Fault, body: bytes) -> tuple[Failure | None, bytes]:
-    sent = bytearray()
-    for action in fault.pass_body(body):
-        if isinstance(action, Send):
-            sent += action.body
-        elif isinstance(action, Close):
-            return Failure("close", "Connection closed", 502, close=action.how), bytes(sent)
-    return None, b""
-
-
-ASKS_TO_WAIT = frozenset((429, 503))
-"""Statuses that come with Retry-After."""
-_STATUSES = {
-    "tool.timeout": 504,
-    "tool.rate_limit": 429,
-    "tool.auth_error": 401,
-    "tool.server_error": 500,
-    "tool.malformed_response": 502,
-    "tool.schema_drift": 502,
-    "tool.prerequisite": 409,
-    "unavailable": 503,
-    "uninitialised": 503,
-}
-"""By operator, or by what an execution failure is."""
-
-
-def _failure_of(noisy: NoisyText) -> Failure:
-    """How a call that isn't delivered fails, by the decision that made it fail."""
-    made: Decision = noisy.decisions[-1]
-    kind = str(made.draw.get("kind", made.operator))
-    status = int(kind) if kind.isdecimal() else _STATUSES.get(kind, 500)
-    refused = draw_once(f"{made.slot}|form") < REFUSED_SHARE
-    retry = 1 + int(draw_once(f"{made.slot}|retry") * 3) if status in ASKS_TO_WAIT else None
-    return Failure("refusal" if refused else "result", noisy.text or "", status, retry)

@@ -11,7 +11,7 @@ import msgspec
 
 from crosswind.gateway.tools.decision import DROP, PASS, Act, Decision
 from crosswind.gateway.tools.events import Outcome
-from crosswind.gateway.tools.leg import ToolLeg
+from crosswind.gateway.tools.leg import Begun, ToolLeg
 from crosswind.gateway.tools.mcp_messages import (
     UNREADABLE,
     Id,
@@ -144,6 +144,14 @@ class McpLink:
             decision = self._result(raw, found, response, key, now_us)
         self._list.renew()
         return decision
+
+    def find_begun(self, raw: bytes, *, scope: str = "") -> Begun | None:
+        """The call under way that a client's request is: a shell whose answer to it is a stream asks."""
+        try:
+            call = self._pending.get(make_key(scope, read_request(raw).id))
+        except UNREADABLE:
+            return None
+        return call.begun if isinstance(call, PendingCall) else None
 
     def cancel(self, raw: bytes, now_us: int, *, scope: str = "") -> object:
         """The client's notification that it gives a request up. Gives the key of the request, by which a

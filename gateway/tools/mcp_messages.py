@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from crosswind.gateway.tools.decision import Act, Decision
-from crosswind.gateway.tools.leg import Failure
+from crosswind.gateway.tools.failures import Failure
 from crosswind.gateway.tools.mcp_results import Members, error_members, read_members, text_members
 from crosswind.injectors.text.json_payload import looks_destroyed
 

@@ -46,10 +46,11 @@ async def raw_server(answer: bytes, *, hangs: bool = False) -> AsyncIterator[str
         over.set()
 
 
-async def call_through(running: Running) -> tuple[int | str, bytes]:
+async def call_through(running: Running, kind: str = "mcp") -> tuple[int | str, bytes]:
     """Call a tool with a raw request; gives the status, or the client's error, and the bytes."""
     got = b""
-    url, headers = f"{running.data}/s/s1/mcp/shop", {"accept": "application/json, text/event-stream"}
+    url = f"{running.data}/s/s1/{kind}/shop" + ("/" if kind == "tools" else "")
+    headers = {"accept": "application/json, text/event-stream"}
     try:
         async with running.http.stream("POST", url, content=messages()[1], headers=headers) as answer:
             async for part in answer.aiter_raw():
@@ -153,6 +154,56 @@ async def test_no_order_is_lost_or_doubled_by_faults_of_the_link(
                         told.append(item)
                         break
             assert shop.orders == told == [*"abcdefgh"]
+
+
+NOTE = json.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progress": 1}}).encode()
+LONG, SHORT = stream(*[NOTE] * 9, RAW), stream(RAW)
+
+
+@pytest.mark.parametrize("kind", ["mcp", "tools"])
+@pytest.mark.parametrize("may_repeat", [[], ["*"]])
+async def test_a_stream_is_cut_only_where_the_call_may_be_repeated_and_the_next_call_passes(
+    tmp_path: Path, app: ScriptedProvider, kind: str, may_repeat: list[str]
+) -> None:
+    noise = "name: n\nrules: [{operator: transport.sse_cut, severity: 1.0, when: {}}]\n"
+    async with raw_server(LONG) as url:
+        shop = {"url": url, "may_repeat": may_repeat}
+        api = {**shop, "rules": [{"tool": "get_order", "path": "/", "method": "POST"}]}
+        tools = {"mcp": {"shop": shop}} if kind == "mcp" else {"apis": {"shop": api}}
+        async with gateway(tmp_path, app, noise=noise, tools=tools) as running:
+            seen = [await call_through(running, kind) for _ in range(2)]
+            events = await events_of(running, "s1")
+    whole = LONG.partition(b"\r\n\r\n")[2]
+    assert seen[1] == (200, whole)
+    ends = [one for one in events if one.operator == "call"]
+    told = [(one.draw["outcome"], one.attempt, one.draw["recovered"]) for one in ends]
+    if not may_repeat:
+        assert seen[0] == (200, whole)
+        assert told == [("answered", 0, False), ("answered", 0, False)]
+        return
+    status, got = seen[0]
+    assert status == "cut"
+    assert whole.startswith(got)
+    assert 0 < len(got) < len(whole)
+    assert told == [("injected", 0, False), ("answered", 1, True)]
+    assert [one.operator for one in events if one.after] == ["transport.sse_cut"]
+
+
+@pytest.mark.parametrize("answer", [LONG, SHORT])
+async def test_a_stream_that_stalls_brings_the_same_and_one_too_short_is_said_to_be_left_alone(
+    tmp_path: Path, app: ScriptedProvider, answer: bytes
+) -> None:
+    noise = "name: n\nrules: [{operator: transport.sse_stall, severity: 0.001, when: {}}]\n"
+    async with (
+        raw_server(answer) as url,
+        gateway(tmp_path, app, noise=noise, tools={"mcp": {"shop": {"url": url}}}) as running,
+    ):
+        assert await call_through(running) == (200, answer.partition(b"\r\n\r\n")[2])
+        events = {one.operator: one for one in await events_of(running, "s1")}
+        stall = events["transport.sse_stall"]
+        assert events["call"].draw["outcome"] == "answered"
+        assert (stall.after is not None) is (answer is LONG)
+        assert ("no event for it" in stall.note) is (answer is SHORT)
 
 
 @pytest.mark.parametrize("seed", range(3))

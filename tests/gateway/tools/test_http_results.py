@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from crosswind.gateway.tools.failures import Failure
 from crosswind.gateway.tools.http_results import HttpResult, answer_failure
-from crosswind.gateway.tools.leg import Failure
 
 
 def test_a_whole_body_keeps_its_charset() -> None:
