@@ -105,7 +105,6 @@ def test_structured_content_changes_as_one_with_its_text_and_stays_valid() -> No
     [
         ("tool.misleading", "It is 21.4 degrees in Bonn.", "It is 21.4 degrees in Bonn."),
         ("tool.numeric_noise", '{\n "degrees": 21.4\n}', {"degrees": 21.4}),
-        ("tool.incomplete", "[\n 1,\n 2,\n 3\n]", [1, 2, 3]),
     ],
 )
 def test_a_value_that_an_sdk_wraps_changes_as_one_with_its_text(
