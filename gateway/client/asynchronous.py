@@ -9,8 +9,6 @@ import httpx
 
 from crosswind.gateway.client.calls import DEFAULT_TIMEOUT_S, Calls, authorization
 
-_LIMITS = httpx.Limits(max_connections=8, max_keepalive_connections=8)
-
 
 class AsyncClient(Calls):
     """The client for asyncio, with the methods of `Client`."""
@@ -20,7 +18,7 @@ class AsyncClient(Calls):
     ) -> None:
         super().__init__(url)
         self._http = httpx.AsyncClient(
-            base_url=self.url, headers=authorization(control_key), timeout=timeout_s, trust_env=False, limits=_LIMITS
+            base_url=self.url, headers=authorization(control_key), timeout=timeout_s, trust_env=False
         )
 
     async def _send(self, method: str, path: str, body: Any, query: Mapping[str, Any]) -> httpx.Response:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from crosswind.figures.attempts import Arm, Void
-from crosswind.gateway.client import AsyncClient, GatewayError, OpenedSession
+from crosswind.gateway.client import GatewayError, OpenedSession
+from crosswind.gateway.client.calls import Calls
 from crosswind.gateway.trajectory.store import Store, StoreError
 from crosswind.studies.chaos.agents import Agent
 from crosswind.studies.chaos.episodes import OFF, Episode, name_session
@@ -52,7 +53,7 @@ class Player:
 
     def __init__(
         self,
-        control: AsyncClient,
+        control: Calls,
         store: Store,
         agent: Agent,
         verifier: Verifier | None,

@@ -12,11 +12,13 @@ from typing import Any
 
 import httpx
 
-from crosswind.gateway.client import AsyncClient, GatewayError
+from crosswind.gateway.client import GatewayError
+from crosswind.gateway.client.calls import Calls
 from crosswind.gateway.trajectory.record import Arm, RewardState, Session
 from crosswind.gateway.trajectory.store import Store, StoreError, iterate_sessions, open_existing
 from crosswind.simulators.episodes.profile_files import send_profile
 from crosswind.studies.chaos.agents import Agent, CommandAgent
+from crosswind.studies.chaos.control import open_control
 from crosswind.studies.chaos.episodes import OFF, plan_episodes
 from crosswind.studies.chaos.gateways import (
     GatewayChoice,
@@ -84,7 +86,8 @@ async def run(settings: RunSettings, make_agent: MakeAgent | None = None) -> str
     async with AsyncExitStack() as stack:
         stack.enter_context(watch_over(token))
         gateway = await stack.enter_async_context(open_gateway(settings.gateway, settings.folder, token))
-        control = await stack.enter_async_context(AsyncClient(gateway.control))
+        control = open_control(gateway.control)
+        stack.push_async_callback(control.close)
         legs = await name_servers(gateway.control, settings.mcp or {})
         profiles = [await _give_profile(gateway.control, name) for name in settings.profiles]
         store = stack.enter_context(closing(await asyncio.to_thread(open_existing, gateway.store)))
@@ -138,7 +141,7 @@ async def _give_profile(control: str, name: str) -> str:
     return known
 
 
-async def _find_finished(control: AsyncClient, store: Store, run: str) -> set[tuple[str, int, str]]:
+async def _find_finished(control: Calls, store: Store, run: str) -> set[tuple[str, int, str]]:
     """The keys of the episodes that are finished. Sessions that a killed run left open are deleted."""
     await _delete_open(control, store, run)
     return {
@@ -152,7 +155,7 @@ async def _find_finished(control: AsyncClient, store: Store, run: str) -> set[tu
     }
 
 
-async def _delete_open(control: AsyncClient, store: Store, run: str) -> None:
+async def _delete_open(control: Calls, store: Store, run: str) -> None:
     """Delete the sessions without an outcome: nothing is known of them, as if they had not been."""
     for session in await _read_sessions(store, run):
         if session.reward_state is RewardState.PENDING:
