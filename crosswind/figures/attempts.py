@@ -130,7 +130,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """None: not counted."""
     tokens_in: int = 0
     tokens_out: int = 0
-    seconds: float = 0.0
+    seconds: float | None = None
+    """None: not told."""
     cost: float | None = None
     faults: tuple[Fault, ...] = ()
     assigned: tuple[str, ...] = ()

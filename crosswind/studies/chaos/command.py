@@ -13,6 +13,11 @@ from typing import Any
 
 import click
 
+from crosswind.studies.drop.outputs import Outputs, gate_options, output_options
+
+NOT_COMPUTABLE = 3
+"""The exit status where there is no figure, and no gate that says its own."""
+
 
 def _complete_profiles(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     from crosswind.injectors.cli.completion import complete_profiles
@@ -136,10 +141,15 @@ Examples:
     help="The variable with the upstream's key.  "
     "[CROSSWIND_UPSTREAM_KEY, OPENAI_API_KEY or ANTHROPIC_API_KEY]",
 )
+@click.option(
+    "--no-times", is_flag=True, help="Leave out how long attempts took: equal runs give equal reports."
+)
 @click.option("--control", help="The control plane of a gateway that runs already; needs --store.")
 @click.option("--store", help="The store of that gateway.")
+@output_options
+@gate_options
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True, metavar="-- COMMAND...")
-def chaos(**given: Any) -> None:
+def chaos(outputs: Outputs, **given: Any) -> None:
     """Play tasks with your own agent, clean and under noise, and print how much success drops, and where.
 
     COMMAND is run once for each attempt. It finds the gateway by OPENAI_BASE_URL and OPENAI_API_KEY or
@@ -147,32 +157,37 @@ def chaos(**given: Any) -> None:
     its arguments have {task}. {base_url}, {api_key} and {id} are filled in, too. Exit status 0 is success
     unless a checker, the task's `expect` or its last JSON line, such as {"success": false}, says otherwise.
     """
-    from crosswind.figures.figures import measure
     from crosswind.gateway.client import GatewayError
     from crosswind.gateway.control_characters import escape_control_characters
     from crosswind.gateway.trajectory.store import StoreError
     from crosswind.simulators.errors import UsageError
     from crosswind.studies.chaos.player import RunStopped
     from crosswind.studies.chaos.processes import CommandNotRun
+    from crosswind.studies.chaos.report import read_run, write_report
     from crosswind.studies.chaos.run import run
-    from crosswind.studies.chaos.summary import describe, read_attempts
+    from crosswind.studies.chaos.run_folder import STORE
     from crosswind.studies.stack import ChildFailed, run_stoppable
 
     settings = _read_settings(given)
-    click.echo(f"run {settings.run}: {settings.folder}", err=True)
+    click.echo(f"run {settings.run} in {settings.folder}", err=True)
     try:
-        store = asyncio.run(run_stoppable(run(settings)))
+        result = asyncio.run(run_stoppable(run(settings)))
+        found = read_run(result.store, settings.run, times=not given["no_times"])
     except (CommandNotRun, UsageError) as error:
         raise click.UsageError(str(error)) from None
     except (RunStopped, ChildFailed, GatewayError, StoreError) as error:
-        click.echo(f"crosswind: {error}", err=True)
+        click.echo(f"crosswind: {escape_control_characters(str(error))}", err=True)
         sys.exit(1)
     except asyncio.CancelledError:
         click.echo(f"crosswind: stopped; go on with --resume --out {settings.folder}", err=True)
         sys.exit(130)
-    attempts = read_attempts(store, settings.run)
-    for line in describe(measure(attempts, seed=settings.seed)):
-        click.echo(escape_control_characters(line))
+    text, figures = write_report(found, settings.folder, outputs, result.gate, seed=settings.seed)
+    click.echo("\n".join(map(escape_control_characters, text.splitlines())))
+    click.echo(f"{settings.folder}: report.html, report.md, report.json, {STORE}, outputs/", err=True)
+    if result.gate is not None:
+        sys.exit(result.gate.exit_status)
+    if figures.drop.paired is None:
+        sys.exit(NOT_COMPUTABLE)
 
 
 def _read_settings(given: dict[str, Any]) -> Any:
@@ -235,6 +250,7 @@ def _read_settings(given: dict[str, Any]) -> Any:
         judge=_read_judge(given) if given["judge"] else None,
         mcp=_read_servers(given["mcp"]),
         price=price,
+        gate=given["gate"],
     )
 
 

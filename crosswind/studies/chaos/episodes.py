@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from crosswind.figures.attempts import Arm
+from crosswind.figures.gate import order_tasks
 from crosswind.studies.chaos.tasks import Task
 
 OFF = "off"
@@ -30,12 +31,18 @@ class Episode:
         return self.task.id, self.sample, self.profile
 
 
+def order(tasks: Sequence[Task], seed: int) -> list[Task]:
+    """The tasks in the order in which a gate looks at them."""
+    by_id = {task.id: task for task in tasks}
+    return [by_id[name] for name in order_tasks(by_id, seed)]
+
+
 def plan_episodes(tasks: Sequence[Task], profiles: Sequence[str], samples: int) -> Iterator[Episode]:
     """Each sample of each task, clean and under each profile, side by side: what changes at the upstream
     meanwhile changes for all arms.
     """
-    for sample in range(samples):
-        for task in tasks:
+    for task in tasks:
+        for sample in range(samples):
             for profile in (OFF, *profiles):
                 yield Episode(task, sample, profile)
 

@@ -13,6 +13,7 @@ from crosswind.gateway.trajectory.store import Store, StoreError
 from crosswind.studies.chaos.agents import Agent
 from crosswind.studies.chaos.episodes import OFF, Episode, name_session
 from crosswind.studies.chaos.examination import Examined, examine
+from crosswind.studies.chaos.prices import Price
 from crosswind.studies.chaos.processes import Ended
 from crosswind.studies.chaos.verdicts import Verdict, Verifier, decide
 
@@ -46,6 +47,7 @@ class RunNames:
     names: str
     """What the ids of its sessions follow from, besides the episode."""
     seed: int
+    price: Price | None = None
 
 
 class Player:
@@ -62,6 +64,7 @@ class Player:
         retries: int,
         pause_s: float,
         on_played: Callable[[Played], None],
+        on_finished: Callable[[Episode], None] | None = None,
     ) -> None:
         self._control = control
         self._store = store
@@ -71,6 +74,7 @@ class Player:
         self._retries = retries
         self._pause_s = pause_s
         self._on_played = on_played
+        self._on_finished = on_finished
 
     async def play_all(self, episodes: Iterator[Episode], concurrency: int) -> None:
         """Play them in their order, so many at once. Raises RunStopped, CommandNotRun."""
@@ -78,6 +82,8 @@ class Player:
         async def work() -> None:
             for episode in episodes:
                 await self.play(episode)
+                if self._on_finished is not None:
+                    await asyncio.to_thread(self._on_finished, episode)
 
         workers = [asyncio.create_task(work()) for _ in range(concurrency)]
         try:
@@ -109,7 +115,7 @@ class Player:
                 verdict = Verdict(None, examined.note, examined.void)
             else:
                 verdict = await decide(episode.task, ended, self._verifier)
-            await self._settle(session.id, ended, verdict)
+            await self._settle(session.id, ended, examined, verdict)
         except StoreError as error:
             raise RunStopped(f"the store can't be read: {error}; mend it, then --resume") from error
         return Played(episode, session.id, ended, examined, verdict)
@@ -145,7 +151,7 @@ class Player:
                     raise
         raise RunStopped(f"{_MOST_NAMES} attempts at {episode.task.id!r} are on record; begin another run")
 
-    async def _settle(self, session: str, ended: Ended, verdict: Verdict) -> None:
+    async def _settle(self, session: str, ended: Ended, examined: Examined, verdict: Verdict) -> None:
         """Post what it was worth and close its session."""
         if verdict.void is not None:
             said = f"{verdict.void}: {verdict.note}" if verdict.note else verdict.void.value
@@ -154,10 +160,12 @@ class Player:
             )
             return
         assert verdict.success is not None
-        components = {
+        components: dict[str, str | float] = {
             "note": verdict.note,
             "seconds": round(ended.seconds, 3),
             "left_behind": ended.left_behind,
         }
+        if self._run.price is not None:
+            components["cost"] = self._run.price.of(examined.tokens_in, examined.tokens_out)
         await self._control.reward(session, verdict.success, components=components, source=SOURCE)
         await self._control.close(session)

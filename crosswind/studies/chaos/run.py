@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 
+from crosswind.figures.gate import Gate, GateResult
 from crosswind.gateway.client import GatewayError
 from crosswind.gateway.client.calls import Calls
 from crosswind.gateway.trajectory.record import Arm, RewardState, Session
@@ -19,7 +20,8 @@ from crosswind.gateway.trajectory.store import Store, StoreError, iterate_sessio
 from crosswind.simulators.episodes.profile_files import send_profile
 from crosswind.studies.chaos.agents import Agent, CommandAgent
 from crosswind.studies.chaos.control import open_control
-from crosswind.studies.chaos.episodes import OFF, plan_episodes
+from crosswind.studies.chaos.episodes import OFF, order, plan_episodes
+from crosswind.studies.chaos.gate import GateWatch
 from crosswind.studies.chaos.gateways import (
     GatewayChoice,
     check_profile,
@@ -71,14 +73,24 @@ class RunSettings:
     judge: JudgeSettings | None = None
     mcp: Mapping[str, str] | None = None
     price: Price | None = None
+    gate: Gate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """A run that came to its end."""
+
+    store: str
+    """The URL of the store that holds it."""
+    gate: GateResult | None
 
 
 MakeAgent = Callable[[str, Sequence[Mapping[str, Any]]], Agent]
 """Gives the agent for a run's token and the gateway's servers of tools."""
 
 
-async def run(settings: RunSettings, make_agent: MakeAgent | None = None) -> str:
-    """Play what is left of a run; gives the URL of the store that holds it.
+async def run(settings: RunSettings, make_agent: MakeAgent | None = None) -> RunResult:
+    """Play what is left of a run. With a gate, until its verdict stands.
 
     Raises RunStopped, CommandNotRun, GatewayError and ChildFailed.
     """
@@ -92,10 +104,16 @@ async def run(settings: RunSettings, make_agent: MakeAgent | None = None) -> str
         profiles = [await _give_profile(gateway.control, name) for name in settings.profiles]
         store = stack.enter_context(closing(await asyncio.to_thread(open_existing, gateway.store)))
         done = await _find_finished(control, store, settings.run)
-        episodes = [
-            one for one in plan_episodes(settings.tasks, profiles, settings.samples) if one.key not in done
-        ]
-        progress = Progress(len(episodes) + len(done), len(done), settings.concurrency, settings.price)
+        tasks = order(settings.tasks, settings.seed) if settings.gate else settings.tasks
+        planned = list(plan_episodes(tasks, profiles, settings.samples))
+        left = [one for one in planned if one.key not in done]
+        watch = None
+        if settings.gate is not None:
+            names = [task.id for task in tasks]
+            watch = await asyncio.to_thread(
+                GateWatch, settings.gate, names, left, store, settings.run, settings.seed
+            )
+        progress = Progress(len(planned), len(done), settings.concurrency, settings.price)
         stack.callback(progress.close)
 
         def add(played: Played) -> None:
@@ -107,17 +125,19 @@ async def run(settings: RunSettings, make_agent: MakeAgent | None = None) -> str
             store,
             make_agent(token, legs) if make_agent else _make_agent(settings, token, legs),
             await _make_verifier(settings, token, stack),
-            RunNames(settings.run, settings.names, settings.seed),
+            RunNames(settings.run, settings.names, settings.seed, settings.price),
             retries=settings.retries,
             pause_s=settings.pause_s,
             on_played=add,
+            on_finished=watch.finish if watch else None,
         )
         try:
-            await player.play_all(iter(episodes), settings.concurrency)
+            episodes = watch.until_decided(left) if watch else iter(left)
+            await player.play_all(episodes, settings.concurrency)
         finally:
             with suppress(GatewayError, StoreError):
                 await _delete_open(control, store, settings.run)
-        return gateway.store
+        return RunResult(gateway.store, await asyncio.to_thread(watch.judge) if watch else None)
 
 
 def _make_agent(settings: RunSettings, token: str, legs: Sequence[Mapping[str, Any]]) -> Agent:

@@ -13,11 +13,19 @@ from click.testing import CliRunner, Result
 
 from crosswind.figures.attempts import Attempt
 from crosswind.studies.chaos.command import chaos
-from crosswind.studies.chaos.summary import read_attempts
+from crosswind.studies.chaos.report import read_run
 from crosswind.testing import Answer, Call, Dialogue, MessageItem, ScriptedProvider
 from tests.loop.children import owner
 
 AGENT = (sys.executable, "-S", str(Path(__file__).with_name("agent.py")))
+
+TALKATIVE = """
+name: talkative
+rules:
+  - operator: user.redundant
+    severity: 0.5
+    when: {probability: 1.0}
+"""
 
 
 def read_gate(dialogue: Dialogue) -> Answer:
@@ -77,14 +85,18 @@ class Chaos:
             for n in range(1, 3)
         ]
     )
-    profile: str = "chaos/flaky-tools"
+    profile: str = ""
+    """By default one that acts on each request, and changes no outcome."""
 
     def __call__(self, *options: str, agent: Sequence[str] = AGENT, own: str | None = None) -> Result:
+        if not self.profile:
+            (self.folder / "talkative.yaml").write_text(TALKATIVE)
+        profile = self.profile or str(self.folder / "talkative.yaml")
         file = self.folder / "tasks.jsonl"
         file.write_text("".join(json.dumps(task) + "\n" for task in self.tasks))
         where = ["--upstream", own] if own else ["--control", self.running.control]
         where += [] if own else ["--store", self.running.store]
-        given = [*where, "--profile", self.profile, "--tasks", str(file), "--out", str(self.out), *options]
+        given = [*where, "--profile", profile, "--tasks", str(file), "--out", str(self.out), *options]
         return CliRunner().invoke(chaos, [*given, "--", *agent])
 
     @property
@@ -94,7 +106,8 @@ class Chaos:
     def attempts(self, store: str | None = None) -> list[Attempt]:
         run = json.loads((self.out / "run.json").read_text())["_run"]
         return sorted(
-            read_attempts(store or self.running.store, run), key=lambda one: (one.task, one.arm, one.sample)
+            read_run(store or self.running.store, run).attempts,
+            key=lambda one: (one.task, one.arm, one.sample),
         )
 
 

@@ -32,14 +32,15 @@ def flights(count: int) -> list[dict[str, Any]]:
 def test_the_drop_is_what_the_noise_did_and_a_rerun_says_the_same(
     play: Chaos, provider: ScriptedProvider, tmp_path: Path
 ) -> None:
-    play.tasks = flights(12)
+    play.tasks, play.profile = flights(12), "chaos/flaky-tools"
     printed = []
     for name in ("one", "two"):
         play.folder = tmp_path / name
         play.folder.mkdir()
-        done = play("--concurrency", "8", own=provider.base_url)
+        done = play("--concurrency", "8", "--no-times", "--price", "1/10", own=provider.base_url)
         assert done.exit_code == 0, done.output
-        printed.append(done.stdout)
+        files = [(play.out / f"report.{kind}").read_bytes() for kind in ("json", "md", "html")]
+        printed.append((done.stdout, files))
         attempts = play.attempts(str(play.out / "crosswind.db"))
         assert len(attempts) == 24
         clean = [one for one in attempts if one.arm is Arm.CLEAN]
@@ -50,6 +51,24 @@ def test_the_drop_is_what_the_noise_did_and_a_rerun_says_the_same(
         assert hit
         assert all(one.faults for one in hit)
     assert printed[0] == printed[1]
+
+
+def test_a_gate_ends_the_run_as_soon_as_its_verdict_stands(play: Chaos, provider: ScriptedProvider) -> None:
+    play.tasks, play.profile = flights(60), "chaos/confused-users"
+    done = play("--fail-below", "0.5", "--concurrency", "2", own=provider.base_url)
+    assert done.exit_code == 0, done.output
+    assert "Passed: success under noise of at least 50.0%" in " ".join(done.stdout.split())
+    first = play.attempts(str(play.out / "crosswind.db"))
+    assert 10 <= len(first) < 60
+    again = play("--fail-below", "0.5", "--resume", own=provider.base_url)
+    assert again.exit_code == 0, again.output
+    assert play.attempts(str(play.out / "crosswind.db")) == first
+
+
+def test_a_gate_that_few_tasks_cannot_decide_says_so(play: Chaos) -> None:
+    done = play("--max-drop", "0.1")
+    assert done.exit_code == 3
+    assert "Inconclusive: a drop of at most 10.0 points" in " ".join(done.stdout.split())
 
 
 def test_an_upstream_that_fails_half_way_is_never_the_agents_failure(play: Chaos) -> None:
@@ -99,7 +118,7 @@ def running_with(folder: Path) -> list[str]:
 def test_a_run_that_is_killed_leaves_nothing_behind_and_goes_on(
     play: Chaos, provider: ScriptedProvider, tmp_path: Path, number: signal.Signals
 ) -> None:
-    play.tasks = flights(10)
+    play.tasks, play.profile = flights(10), "chaos/flaky-tools"
     file = tmp_path / "tasks.jsonl"
     file.write_text("".join(json.dumps(task) + "\n" for task in play.tasks))
     command = [
