@@ -45,7 +45,7 @@ def _add_suite(suites: Element, name: str, cases: list[Element]) -> None:
 
 
 def _task(profile: str, task: str, tried: Sequence[Attempt], solvable: bool) -> Element:
-    seconds = sum(one.seconds for one in tried)
+    seconds = sum(one.seconds or 0.0 for one in tried)
     case = Element("testcase", classname=_clean(profile), name=_clean(task), time=f"{seconds:.3f}")
     counted = [one for one in tried if one.counts]
     failed = [one for one in counted if one.success != 1.0]
