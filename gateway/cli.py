@@ -25,6 +25,7 @@ SECTIONS = {
     },
     "Test an agent": {
         "chaos": "Measure your agent's drop in success.",
+        "compare": "Compare two stores, task by task.",
     },
     "Noise": {
         "noise": "List, show, preview and check noise.",
