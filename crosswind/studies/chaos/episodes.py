@@ -50,4 +50,4 @@ def plan_episodes(tasks: Sequence[Task], profiles: Sequence[str], samples: int) 
 def name_session(run: str, episode: Episode, attempt: int) -> str:
     """The id of a session: the same in each run with this name, and it tells the agent nothing of its arm."""
     key = "\x1f".join((run, *map(str, episode.key), str(attempt)))
-    return f"c-{hashlib.blake2b(key.encode('utf-8', 'surrogatepass'), digest_size=12).hexdigest()}"
+    return f"c-{hashlib.blake2b(key.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"

@@ -14,7 +14,10 @@ from crosswind.testing import Answer, ScriptedProvider
 from crosswind.testing.dialogue import Step
 from tests.studies.chaos.conftest import AGENT, Chaos
 
-TASKS = [{"id": f"t{n}", "prompt": f"Which gate does this flight leave from? HA-{n}", "gate": f"B{n}"} for n in (1, 2)]
+TASKS = [
+    {"id": f"t{n}", "prompt": f"Which gate does this flight leave from? HA-{n}", "gate": f"B{n}"}
+    for n in (1, 2)
+]
 CHECKS = "tests.studies.chaos.checks"
 
 
