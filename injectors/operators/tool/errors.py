@@ -151,7 +151,7 @@ FAILURES: tuple[Failure, ...] = ("401", "403", "408", "429", "unavailable", "uni
     "tool.execution_failure",
     aliases=("failure",),
     source="NoisyAgent section 3.1 (1); AgentNoiseBench section 2.2.1 and appendix B (Execution Failures)",
-    version=2,
+    version=3,
 )
 @dataclass(frozen=True)
 class ExecutionFailure:
