@@ -193,6 +193,8 @@ _VOIDS = frozenset(void.value for void in Void)
 
 def _read_bodies(store: Store, attempts: list[Attempt], most: int) -> StoredAttempts:
     """The attempts, with what the bodies of at most so many of them say."""
+    if most == 0:
+        return StoredAttempts(tuple(attempts), 0)
     if len(attempts) <= most:
         chosen = list(range(len(attempts)))
     else:

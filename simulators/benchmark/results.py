@@ -10,11 +10,13 @@ from typing import Any
 import click
 import msgspec
 
+from crosswind.figures.attempts import Arm, Attempt
 from crosswind.figures.intervals import wilson
 from crosswind.figures.paired import mean_by_key, measure_cost
+from crosswind.figures.success import measure_success, success_by_task
 from crosswind.gateway.client import Client
 from crosswind.simulators.benchmark.suites import CLEAN, NOISY
-from crosswind.simulators.environment import Environment
+from crosswind.simulators.environment import Environment, Verdict
 from crosswind.simulators.episodes.campaign import CampaignSettings, play_campaign, run_loop
 from crosswind.simulators.episodes.record import Job, ProgressTally, Record
 
@@ -85,20 +87,19 @@ def arm_name(record: Record) -> str:
 def _arm(name: str, records: Sequence[Record]) -> dict[str, Any]:
     """An arm's figures. A noisy one that met no noise has no success: it would be the clean one's."""
     good = [(record, record.verdict) for record in records if record.verdict is not None]
-    by_task = mean_by_key([(record.job.task.id, verdict.reward) for record, verdict in good])
     doses = _add_doses([record for record, _ in good])
     sums = {what: _sum([one[what] for one in doses.values()]) for what in _COUNTS}
     counted = any(record.dose is not None for record, _ in good)
     asleep = name != CLEAN and counted and sums["injected"] == 0
-    if asleep:
-        by_task = {}
-    success = fmean(by_task.values()) if by_task else 0.0
-    low, high = wilson(success, len(by_task))
+    attempts = [] if asleep else [_attempt(record, verdict) for record, verdict in good]
+    found = measure_success(attempts)
+    low, high = wilson(found.success or 0.0, found.tasks)
     return {
         "n": len(good),
-        "success": None if asleep else success,
+        "success": None if asleep else found.success or 0.0,
         "low": None if asleep else low,
         "high": None if asleep else high,
+        "at_k": [msgspec.structs.asdict(one) for one in found.samples],
         "assigned": sum(record.dose is not None and record.dose["arm"] != CLEAN for record, _ in good),
         **sums,
         "exposed": sum(_exposed(record) > 0 for record, _ in good),
@@ -111,8 +112,16 @@ def _arm(name: str, records: Sequence[Record]) -> dict[str, Any]:
         "by_kind": {}
         if asleep
         else mean_by_key([(record.job.task.kind, verdict.reward) for record, verdict in good]),
-        "by_task": by_task,
+        "by_task": dict(sorted(success_by_task(attempts).items())),
     }
+
+
+def _attempt(record: Record, verdict: Verdict) -> Attempt:
+    """The episode as figures take it."""
+    session = record.job.session
+    arm = Arm.CLEAN if session["arm"] == CLEAN else Arm.NOISY
+    sample = session.get("rollout_index", 0)
+    return Attempt(task=record.job.task.id, sample=sample, arm=arm, success=verdict.reward)
 
 
 _COUNTS = ("eligible", "decided", "injected", "withheld")

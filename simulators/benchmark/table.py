@@ -27,12 +27,16 @@ def results_table(results: Mapping[str, Any]) -> Table:
         "not executed",
         "errors",
     )
-    _add_columns(table, "arm", *headings)
+    # Avg@k is the success itself.
+    k = results.get("samples", 1)
+    several = (f"Pass@{k}", f"pass^{k}") if k > 1 else ()
+    _add_columns(table, "arm", *headings[:3], *several, *headings[3:])
     for name, arm in results["arms"].items():
         table.add_row(
             name,
             str(arm["n"]),
             *_success_cells(arm),
+            *(_at_k_cells(arm, k) if several else ()),
             f"{arm['tool_calls']:.2f}",
             f"{arm['output_tokens']:.1f}",
             f"{arm['turns']:.2f}",
@@ -77,6 +81,11 @@ def _success_cells(arm: Mapping[str, Any]) -> tuple[str, str]:
     if arm["success"] is None:
         return NO_NOISE, ""
     return f"{arm['success']:.1%}", f"{arm['low']:.1%} – {arm['high']:.1%}"
+
+
+def _at_k_cells(arm: Mapping[str, Any], k: int) -> tuple[str, str]:
+    found = next((one for one in arm.get("at_k", ()) if one["k"] == k), None)
+    return ("–", "–") if found is None else (f"{found['any']:.1%}", f"{found['all']:.1%}")
 
 
 def differences_table(found: Mapping[str, PairedDifference]) -> Table:

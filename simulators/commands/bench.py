@@ -187,9 +187,8 @@ def _compare(before: Path, after: Path, out: Path | None) -> None:
     from crosswind.simulators.benchmark.table import differences_table
 
     try:
-        with require_extra():
-            old, new = read_benchmark(before), read_benchmark(after)
-            found = compare_benchmarks(old, new)
+        old, new = read_benchmark(before), read_benchmark(after)
+        found = compare_benchmarks(old, new)
     except NotABenchmarkError as error:
         raise UsageError(f"--compare: {error}") from None
     if not found:

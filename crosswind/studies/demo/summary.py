@@ -58,9 +58,9 @@ def _types_table(result: DemoResult, noise: Mapping[str, tuple[int, int]]) -> Ta
         table.add_row(
             row.name,
             f"{row.injected:,}",
-            str(row.tasks),
-            _change(row.without_before, row.without_after),
-            _change(row.with_before, row.with_after),
+            str(row.before.n),
+            _change(row.before.before, row.after.before),
+            _change(row.before.after, row.after.after),
             f"{100 * row.exposure_before:.0f}→{100 * row.exposure_after:.0f}",
             _change(row.gap_before, row.gap_after),
         )

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Any
+
+from crosswind.figures.paired import PairedDifference, compare_paired
 
 CLEAN, NOISY = "clean", "noisy"
 
 
 @dataclass(frozen=True, slots=True)
 class TypeRow:
-    """One noise type. Successes are shares; `without` is that of the same tasks in calm."""
+    """One noise type. `before` and `after` training: from the same tasks in calm to those under it."""
 
     name: str
     injected: int
     """In all sessions of the store."""
     withheld: int
-    tasks: int
-    without_before: float
-    without_after: float
-    with_before: float
-    with_after: float
-
+    before: PairedDifference
+    after: PairedDifference
     exposure_before: float
     exposure_after: float
     """The share of the episodes that met the type."""
@@ -42,11 +39,11 @@ class TypeRow:
     @property
     def undivided_before(self) -> float:
         """The difference over all episodes that were assigned the type."""
-        return self.without_before - self.with_before
+        return 0.0 - self.before.difference
 
     @property
     def undivided_after(self) -> float:
-        return self.without_after - self.with_after
+        return 0.0 - self.after.difference
 
 
 def type_rows(
@@ -57,27 +54,15 @@ def type_rows(
     old, new = _by_task(before), _by_task(after)
     rows = []
     for name in old:
-        tasks = sorted(old[name].keys() & new.get(name, {}).keys() & old[CLEAN].keys() & new[CLEAN].keys())
+        tasks = old[name].keys() & new.get(name, {}).keys() & old[CLEAN].keys() & new[CLEAN].keys()
         if name in (CLEAN, NOISY) or not tasks:
             continue
-        calm, noisy = (
-            [fmean(arm[task] for task in tasks) for arm in pair]
-            for pair in ((old[CLEAN], new[CLEAN]), (old[name], new[name]))
-        )
+        found = [
+            compare_paired(arms[CLEAN], {task: arms[name][task] for task in tasks}) for arms in (old, new)
+        ]
+        assert found[0] is not None and found[1] is not None, "they have tasks in common"
         exposures = _exposure(before, name), _exposure(after, name)
-        rows.append(
-            TypeRow(
-                name,
-                *injected.get(name, (0, 0)),
-                tasks=len(tasks),
-                without_before=calm[0],
-                without_after=calm[1],
-                with_before=noisy[0],
-                with_after=noisy[1],
-                exposure_before=exposures[0],
-                exposure_after=exposures[1],
-            )
-        )
+        rows.append(TypeRow(name, *injected.get(name, (0, 0)), found[0], found[1], *exposures))
     return rows
 
 

@@ -88,3 +88,26 @@ def test_an_environment_declares_its_tools() -> None:
     declared = declare_tools(load("retail"))
     named = {tool["function"]["name"] for tool in load("retail").tools}
     assert declared.keys() == named and set(declared.values()) == {"read_only", "idempotent"}
+
+
+def test_several_samples_give_pass_at_k() -> None:
+    """Task a is solved in one of two episodes, b in both."""
+    played = [
+        record("clean", task, reward, 0) for task, reward in (("a", 1.0), ("a", 0.0), ("b", 1.0), ("b", 1.0))
+    ]
+    found = arms(played)
+    assert found["clean"]["at_k"][-1] == {"k": 2, "tasks": 2, "avg": 0.75, "any": 1.0, "all": 0.5}
+    results = {
+        "environment": "retail",
+        "split": "test",
+        "tasks": 2,
+        "samples": 2,
+        "temperature": 1.0,
+        "policy_version": None,
+        "arms": found,
+    }
+    console = Console(width=140)
+    with console.capture() as printed:
+        console.print(results_table(results))
+    text = printed.get()
+    assert "Pass@2" in text and "100.0%" in text and "50.0%" in text
