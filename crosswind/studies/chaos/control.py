@@ -50,14 +50,21 @@ class LeanClient(Calls):
         return httpx.Response(status, content=answer, request=request)
 
     async def _exchange(self, sent: bytes) -> tuple[int, bytes]:
-        """Send on an idle connection that the gateway has not closed meanwhile, or on a new one."""
+        """Send on an idle connection; where the gateway has closed it meanwhile, on another one.
+
+        So a call may be made twice. Of those made here, none does harm.
+        """
         while self._idle:
-            reader, writer = self._idle.pop()
-            if not reader.at_eof() and not writer.is_closing():
-                break
-            writer.close()
-        else:
-            reader, writer = await asyncio.open_connection(self._host, self._port, limit=_HEAD)
+            connection = self._idle.pop()
+            try:
+                return await self._exchange_on(connection, sent)
+            except (ConnectionError, asyncio.IncompleteReadError):
+                continue
+        opened = await asyncio.open_connection(self._host, self._port, limit=_HEAD)
+        return await self._exchange_on(opened, sent)
+
+    async def _exchange_on(self, connection: Connection, sent: bytes) -> tuple[int, bytes]:
+        reader, writer = connection
         try:
             writer.write(sent)
             status, length = _parse_head(await reader.readuntil(b"\r\n\r\n"))
@@ -65,7 +72,7 @@ class LeanClient(Calls):
         except BaseException:
             writer.close()
             raise
-        self._idle.append((reader, writer))
+        self._idle.append(connection)
         return status, answer
 
     async def _disconnect(self) -> None:

@@ -1,0 +1,155 @@
+"""The pytest plugin in a project of its own, against a scripted model."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from crosswind.testing import ScriptedProvider
+from tests import ROOT
+from tests.loop.children import ENVIRONMENT
+from tests.studies.chaos.conftest import read_gate
+
+PROFILES = """
+name: cut
+rules:
+  - operator: tool.execution_failure
+    severity: 0.8
+    when: {probability: 1.0}
+"""
+PROJECT = '''
+import json
+import httpx
+import pytest
+
+MADE = []
+
+
+def ask(crosswind, flight):
+    """An agent that reads a status once."""
+    parameters = {"type": "object", "properties": {"flight": {"type": "string"}}}
+    function = {"name": "flight_status", "description": "Read a status.", "parameters": parameters}
+    tools = [{"type": "function", "function": function}]
+    messages = [{"role": "user", "content": f"Which gate does this flight leave from? {flight}"}]
+    key = {"authorization": f"Bearer {crosswind.api_key}"}
+    with httpx.Client(base_url=crosswind.base_url, headers=key, trust_env=False, timeout=60) as http:
+        for _ in range(4):
+            body = {"model": "m", "messages": messages, "tools": tools}
+            answer = http.post("/chat/completions", json=body)
+            message = answer.raise_for_status().json()["choices"][0]["message"]
+            messages.append(message)
+            if not message.get("tool_calls"):
+                return message["content"]
+            for call in message["tool_calls"]:
+                status = {"status": "on time", "price": 214, "gate": "B1"}
+                messages.append({"role": "tool", "tool_call_id": call["id"], "content": json.dumps(status)})
+
+
+@pytest.fixture
+def fresh():
+    MADE.append(1)
+    return []
+
+
+@pytest.mark.crosswind(profiles=["cut.yaml"], samples=3, min_success=0.9)
+def test_is_fragile(crosswind, fresh):
+    fresh.append(1)
+    assert len(fresh) == 1
+    assert "B1" in ask(crosswind, "HA-1")
+
+
+@pytest.mark.crosswind(profiles=["cut.yaml"], samples=2, min_success=0.0)
+def test_may_fail(crosswind):
+    assert "B1" in ask(crosswind, "HA-1")
+
+
+@pytest.mark.crosswind(profiles=["cut.yaml"])
+def test_fails_anyway(crosswind):
+    assert "B7" in ask(crosswind, "HA-1")
+
+
+def test_fixtures_are_made_anew():
+    assert len(MADE) == 6
+
+
+def test_without_the_marker_a_session_is_clean(crosswind):
+    assert ask(crosswind, "HA-1") == "Gate B1."
+'''
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[ScriptedProvider]:
+    with ScriptedProvider(read_gate, strict=False, keep=False) as served:
+        yield served
+
+
+def run_pytest(
+    folder: Path, *options: str, upstream: str | None, variables: Mapping[str, str] | None = None
+) -> str:
+    (folder / "cut.yaml").write_text(PROFILES)
+    (folder / "test_agent.py").write_text(PROJECT)
+    where = f"crosswind_upstream = {upstream}\n" if upstream else ""
+    (folder / "pytest.ini").write_text(
+        f"[pytest]\naddopts = --strict-markers -p no:asyncio\nfilterwarnings = error\n{where}"
+    )
+    command = [sys.executable, "-m", "pytest", *options]
+    found = subprocess.run(
+        command,
+        cwd=folder,
+        env={**ENVIRONMENT, **(variables or {}), "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return found.stdout + found.stderr
+
+
+def check(said: str) -> None:
+    assert "2 failed, 3 passed" in said, said
+    assert "0 of 3 noisy attempts passed (0%), 90% are needed; 3 of 3 clean ones passed" in said
+    assert "sample 0 under cut met tool.execution_failure:" in said
+    assert re.search(r"without noise: crosswind sessions show p-\w+ --store \S+crosswind.db", said)
+    assert "0 of 1 clean attempts passed, so it isn't the noise: 100% are needed" in said
+    assert "crosswind: success under noise" in said
+    assert re.search(r"tool.execution_failure\s+6/6", said), said
+
+
+def test_a_project_with_marked_tests(provider: ScriptedProvider, tmp_path: Path) -> None:
+    plugin = ("-p", "crosswind.studies.pytest_plugin.plugin")
+    check(run_pytest(tmp_path, *plugin, upstream=provider.base_url))
+    left = subprocess.run(
+        [sys.executable, "-m", "crosswind.gateway.cli", "sessions", "list", "--limit", "100", "--store"]
+        + [str(one) for one in tmp_path.glob(".pytest_cache/**/crosswind.db")],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=ENVIRONMENT,
+    )
+    assert len(left.stdout.splitlines()) == 13
+
+
+def test_without_an_upstream_the_message_says_how_to_name_one(tmp_path: Path) -> None:
+    plugin = ("-p", "crosswind.studies.pytest_plugin.plugin")
+    said = run_pytest(tmp_path, *plugin, upstream=None)
+    assert "where is the model? Give --crosswind-upstream" in said
+
+
+@pytest.mark.slow
+def test_a_project_with_the_wheel_installed(provider: ScriptedProvider, tmp_path: Path) -> None:
+    wheels, installed, project = tmp_path / "wheels", tmp_path / "installed", tmp_path / "project"
+    project.mkdir()
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run(
+        [*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(wheels), str(ROOT)],
+        check=True,
+    )
+    (wheel,) = wheels.iterdir()
+    subprocess.run([*pip, "install", "--no-deps", "--target", str(installed), str(wheel)], check=True)
+    said = run_pytest(project, upstream=provider.base_url, variables={"PYTHONPATH": str(installed)})
+    check(said)
+    assert (installed / "crosswind" / "studies" / "pytest_plugin" / "plugin.py").exists()
