@@ -20,6 +20,7 @@ _REFUSAL = re.compile(
     r"|\bi (?:can['’]?t|cannot|won['’]t) (?:help|assist|do|write|provide|fulfil)",
     re.IGNORECASE,
 )
+_LONE_WORD = re.compile(r"[A-Za-z'’]+[.!?]*")
 _PARTICULAR = re.compile(r"[\d@#_$€£¥\\/<>{}\[\]\"“”«»„`]")
 """Marks of ids, amounts, addresses, quotations and code."""
 
@@ -51,6 +52,8 @@ def read_lines(text: str, count: int, *, like: str = "") -> list[str]:
         raise UnusableText(f"the model wrote {len(found)} lines where {count} were asked for")
     if any(len(line) > LONGEST_LINE for line in found[:count]):
         raise UnusableText(f"the model wrote a line of more than {LONGEST_LINE} characters")
+    if any(_LONE_WORD.fullmatch(line) for line in found[:count]):
+        raise UnusableText("the model wrote a single word where a sentence was asked for")
     return found[:count]
 
 

@@ -18,7 +18,7 @@ from crosswind.studies.evolve.candidates import (
 from crosswind.studies.evolve.entries import EntryPool
 from crosswind.studies.evolve.frozen import write_profile
 
-ENTRIES = EntryPool({"user.redundant": (tuple(f"en/shopping#chat-{at:03d}" for at in range(1, 21)),)})
+ENTRIES = EntryPool({"user.redundant": (tuple(f"en/shopping#chat-{at:03d}" for at in range(1, 9)),)})
 SPACE = Space.of(["*"], 0.7, entries=ENTRIES)
 AGAINST = profile.load("agentnoisebench/all")
 
