@@ -11,9 +11,10 @@ import msgspec
 
 from crosswind.figures.attempts import Arm, Attempt
 from crosswind.figures.drop import Drop, Flip, find_flips, measure_drop
+from crosswind.figures.exposure import leave_out_asleep
 from crosswind.figures.intervals import percentile_interval, resample_means
 from crosswind.figures.paired import ByTask, PairedDifference, compare_paired
-from crosswind.figures.success import ArmSuccess, measure_success, split_arms, success_by_task
+from crosswind.figures.success import ArmSuccess, measure_arm, split_arms, success_by_task
 
 
 class UnpairedDifference(msgspec.Struct, frozen=True):
@@ -32,7 +33,7 @@ class ArmComparison(msgspec.Struct, frozen=True):
     before: ArmSuccess
     after: ArmSuccess
     paired: PairedDifference | None
-    """None without common tasks."""
+    """None without common tasks, and where no noise acted in a noisy arm."""
     unpaired: UnpairedDifference | None
     """Only where no task is common."""
 
@@ -83,15 +84,22 @@ def measure_comparison(before: Sequence[Attempt], after: Sequence[Attempt], *, s
 
 def _effects(attempts: Sequence[Attempt]) -> dict[str, float]:
     """Of each task, noisy − clean success."""
-    clean, noisy = (success_by_task(arm) for arm in split_arms(attempts))
+    arms = split_arms(attempts)
+    clean, noisy = success_by_task(arms[0]), success_by_task(leave_out_asleep(arms[1]))
     return {task: noisy[task] - clean[task] for task in noisy if task in clean}
 
 
 def _compare_arm(before: Sequence[Attempt], after: Sequence[Attempt], seed: int) -> ArmComparison:
-    old, new = success_by_task(before), success_by_task(after)
+    first, second = measure_arm(before), measure_arm(after)
+    if first.asleep or second.asleep:
+        return ArmComparison(first, second, None, None)
+    old, new = (
+        success_by_task(leave_out_asleep(side) if side[0].arm is Arm.NOISY else side)
+        for side in (before, after)
+    )
     paired = compare_paired(old, new, seed=seed)
     unpaired = compare_unpaired(old, new, seed=seed) if paired is None else None
-    return ArmComparison(measure_success(before), measure_success(after), paired, unpaired)
+    return ArmComparison(first, second, paired, unpaired)
 
 
 def compare_unpaired(before: ByTask, after: ByTask, *, seed: int = 0) -> UnpairedDifference | None:

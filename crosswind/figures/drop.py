@@ -9,7 +9,7 @@ import msgspec
 
 from crosswind.figures.attempts import Attempt, Component
 from crosswind.figures.breakdown import By, DropRow
-from crosswind.figures.exposure import explain_no_noise
+from crosswind.figures.exposure import explain_no_noise, leave_out_asleep
 from crosswind.figures.paired import (
     NoiseCost,
     PairedDifference,
@@ -57,9 +57,10 @@ class Drop(msgspec.Struct, frozen=True):
 
 def measure_drop(attempts: Sequence[Attempt], rows: Sequence[DropRow] = (), *, seed: int = 0) -> Drop:
     """The drop in all. `rows` has those of the components."""
-    clean, noisy = split_arms(attempts)
-    if noisy and not any(one.exposed for one in noisy):
-        return Drop(None, None, Ratio(None), None, explain_no_noise(noisy))
+    clean, assigned = split_arms(attempts)
+    noisy = leave_out_asleep(assigned)
+    if assigned and not noisy:
+        return Drop(None, None, Ratio(None), None, explain_no_noise(assigned))
     before, after = success_by_task(clean), success_by_task(noisy)
     exposed = mean_by_key((one.task, float(one.exposed)) for one in noisy)
     return Drop(

@@ -10,6 +10,13 @@ from crosswind.figures.attempts import Attempt
 NOTHING = "nothing could be injected, because "
 
 
+def leave_out_asleep(noisy: Sequence[Attempt]) -> list[Attempt]:
+    """The noisy attempts without those under a profile of which none met noise: their success would be the
+    clean one's. None are left where no noise acted at all."""
+    awake = {one.profile for one in noisy if one.faults}
+    return [one for one in noisy if one.profile in awake]
+
+
 def explain_no_noise(attempts: Sequence[Attempt], operators: Set[str] | None = None) -> str:
     """Why none of these attempts met noise (of these operators), in one sentence without a full stop."""
     reasons: Counter[str] = Counter()

@@ -11,7 +11,7 @@ from crosswind.figures.attempts import Arm, Attempt
 from crosswind.figures.breakdown import DropRow, KindOf, kind_by_name, measure_rows
 from crosswind.figures.drop import Drop, Flip, find_flips, measure_drop
 from crosswind.figures.recovery import RecoveryRow, count_error_modes, measure_recovery
-from crosswind.figures.success import ArmSuccess, measure_success
+from crosswind.figures.success import ArmSuccess, measure_arm
 
 
 class Figures(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ def measure(attempts: Sequence[Attempt], kind_of: KindOf = kind_by_name, *, seed
     arms = {arm.value: [one for one in ordered if one.arm is arm] for arm in Arm}
     rows = measure_rows(ordered, kind_of, seed=seed)
     return Figures(
-        {name: measure_success(found) for name, found in arms.items() if found},
+        {name: measure_arm(found) for name, found in arms.items() if found},
         measure_drop(ordered, rows, seed=seed),
         rows,
         find_flips(arms[Arm.CLEAN.value], arms[Arm.NOISY.value]),

@@ -13,7 +13,7 @@ from statistics import fmean
 import msgspec
 
 from crosswind.figures.attempts import Attempt
-from crosswind.figures.exposure import explain_no_noise
+from crosswind.figures.exposure import explain_no_noise, leave_out_asleep
 from crosswind.figures.paired import ByTask
 from crosswind.figures.sequential import Claim, SequentialTest, Verdict, run_test
 from crosswind.figures.success import split_arms, success_by_task
@@ -111,9 +111,10 @@ def judge(
     caller that stops early plays tasks in this order and gives those that are finished, without a gap: the
     order in which tasks happen to finish is not independent of how they end.
     """
-    clean, noisy = split_arms(attempts)
+    clean, assigned = split_arms(attempts)
+    noisy = leave_out_asleep(assigned)
     tasks = order_tasks((one.task for one in attempts), seed) if order is None else order
-    asleep = explain_no_noise(noisy) if noisy and not any(one.exposed for one in noisy) else ""
+    asleep = explain_no_noise(assigned) if assigned and not noisy else ""
     return _judge(success_by_task(clean), success_by_task(noisy), gate, tasks, asleep)
 
 
@@ -124,9 +125,14 @@ def judge_change(
     noisy attempts these are looked at, else the clean ones.
     """
     sides = split_arms(before), split_arms(after)
-    arm = int(all(noisy for _, noisy in sides))
-    old, new = (success_by_task(side[arm]) for side in sides)
-    return _judge(old, new, gate, order_tasks([*old, *new], seed), "")
+    if not all(noisy for _, noisy in sides):
+        old, new = (success_by_task(clean) for clean, _ in sides)
+        return _judge(old, new, gate, order_tasks([*old, *new], seed), "")
+    awake = [leave_out_asleep(noisy) for _, noisy in sides]
+    asleep = [noisy for (_, noisy), left in zip(sides, awake, strict=True) if not left]
+    old, new = (success_by_task(noisy) for noisy in awake)
+    because = explain_no_noise(asleep[0]) if asleep else ""
+    return _judge(old, new, gate, order_tasks([*old, *new], seed), because)
 
 
 def _judge(before: ByTask, after: ByTask, gate: Gate, tasks: Sequence[str], asleep: str) -> GateResult:

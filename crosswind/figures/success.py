@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
 import msgspec
+from msgspec.structs import replace
 
 from crosswind.figures.attempts import Arm, Attempt
+from crosswind.figures.exposure import leave_out_asleep
 from crosswind.figures.intervals import wilson
 
 SOLVED = 1.0
@@ -41,6 +43,8 @@ class ArmSuccess(msgspec.Struct, frozen=True):
     samples: tuple[SamplesSuccess, ...]
     exposed: int
     """Counted attempts that met noise."""
+    asleep: bool
+    """Whether it was assigned noise and none acted: then it has no success of its own."""
     void: Mapping[str, int]
     """Attempts that don't count, by reason."""
     pending: int
@@ -63,8 +67,20 @@ def success_by_task(attempts: Iterable[Attempt]) -> dict[str, float]:
     return {task: sum(found) / len(found) for task, found in gathered.items()}
 
 
+def measure_arm(attempts: Sequence[Attempt]) -> ArmSuccess:
+    """The figures of one arm's attempts. Noisy ones under a profile that never acted have no success."""
+    awake = leave_out_asleep(attempts) if any(one.arm is Arm.NOISY for one in attempts) else attempts
+    found = measure_success(awake)
+    if len(awake) == len(attempts):
+        return found
+    everything = measure_success(attempts)
+    if found.counted:
+        return replace(found, attempts=everything.attempts, void=everything.void, pending=everything.pending)
+    return replace(everything, success=None, low=None, high=None, samples=(), asleep=True)
+
+
 def measure_success(attempts: Sequence[Attempt]) -> ArmSuccess:
-    """The figures of one arm's attempts."""
+    """The figures of these attempts, whether they met noise or not."""
     counted = [one for one in attempts if one.counts]
     by_task = success_by_task(counted)
     success = fmean(by_task.values()) if by_task else None
@@ -78,6 +94,7 @@ def measure_success(attempts: Sequence[Attempt]) -> ArmSuccess:
         high=high,
         samples=measure_samples(counted),
         exposed=sum(one.exposed for one in counted),
+        asleep=False,
         void=dict(sorted(Counter(one.void.value for one in attempts if one.void is not None).items())),
         pending=sum(one.void is None and one.success is None for one in attempts),
         turns=_mean([one.turns for one in counted]),

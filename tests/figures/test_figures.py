@@ -152,3 +152,14 @@ def test_the_order_of_attempts_changes_nothing() -> None:
         for sample in range(3)
     ]
     assert measure(attempts, kind_of).to_json() == measure(attempts[::-1], kind_of).to_json()
+
+
+def test_a_profile_that_never_acted_counts_in_no_drop() -> None:
+    """Under p all is lost. Under q no noise acted, and all is solved as in calm."""
+    attempts = [calm(task, 1.0) for task in "ab"]
+    attempts += [noisy(task, 0.0, "tool.timeout") for task in "ab"]
+    attempts += [noisy(task, 1.0, profile="q", assigned=("user.typos",)) for task in "ab"]
+    found = measure(attempts, kind_of)
+    assert found.drop.paired is not None and found.drop.paired.after == 0.0
+    assert (found.arms["noisy"].success, found.arms["noisy"].attempts) == (0.0, 4)
+    assert find(found, By.PROFILE, "q").because

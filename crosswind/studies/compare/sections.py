@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from crosswind.figures.comparison import ArmComparison, Comparison
 from crosswind.figures.drop import Drop
+from crosswind.figures.success import ArmSuccess
 from crosswind.studies.drop.sections import (
+    NO_NOISE,
     Section,
     effort_section,
     flips_section,
@@ -82,7 +84,7 @@ def _arms_section(found: Comparison) -> Section:
     rows = []
     for name, arm in found.arms.items():
         difference = arm.paired or arm.unpaired
-        cells = [_success(side.success) for side in (arm.before, arm.after)]
+        cells = [_success(side) for side in (arm.before, arm.after)]
         cells += (
             ["–", ""]
             if difference is None
@@ -114,5 +116,7 @@ def _operators_section(found: Comparison) -> Section:
     return Section("Of the attempts that met it", heads, tuple(rows))
 
 
-def _success(value: float | None) -> str:
-    return "–" if value is None else percent(value)
+def _success(arm: ArmSuccess) -> str:
+    if arm.success is None:
+        return NO_NOISE if arm.asleep else "–"
+    return percent(arm.success)

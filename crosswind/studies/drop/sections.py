@@ -78,6 +78,9 @@ def headline(drop: Drop) -> tuple[str, ...]:
     return tuple(lines)
 
 
+NO_NOISE = "no noise acted"
+
+
 def success_section(arms: Mapping[str, ArmSuccess]) -> Section:
     """Success by arm, with Pass@k and pass^k where tasks were attempted more than once."""
     most = max((arm.samples[-1].k for arm in arms.values() if arm.samples), default=1)
@@ -87,7 +90,7 @@ def success_section(arms: Mapping[str, ArmSuccess]) -> Section:
     for name, arm in arms.items():
         row = [name, _counted(arm), f"{arm.tasks:,}"]
         if arm.success is None or arm.low is None or arm.high is None:
-            row += ["–", ""]
+            row += [NO_NOISE if arm.asleep else "–", ""]
         else:
             row += [percent(arm.success), f"{100 * arm.low:.1f} – {100 * arm.high:.1f}"]
         if most > 1:
@@ -232,7 +235,7 @@ def effort_section(arms: Mapping[str, ArmSuccess]) -> Section:
 
 
 def _asleep_section(rows: Sequence[DropRow]) -> Section:
-    asleep = [row for row in rows if row.by is By.OPERATOR and row.because]
+    asleep = [row for row in rows if row.by in (By.OPERATOR, By.PROFILE) and row.because]
     by_reason: dict[str, list[str]] = {}
     for row in asleep:
         by_reason.setdefault(row.because, []).append(row.name)

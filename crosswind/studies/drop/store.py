@@ -9,7 +9,7 @@ from typing import Any
 from crosswind.figures.attempts import Arm, Attempt
 from crosswind.figures.figures import Figures, measure
 from crosswind.gateway.trajectory.store import Store
-from crosswind.studies.attempts import READ_IN_FULL, Selected, read_attempts, with_labels
+from crosswind.studies.attempts import READ_IN_FULL, Selected, StoredAttempts, read_attempts, with_labels
 from crosswind.studies.components import kind_of
 from crosswind.studies.drop.sections import Section, describe
 
@@ -52,10 +52,15 @@ def measure_store(
     for purpose in purposes:
         read = read_attempts(store, _of_purpose(given, purpose), arms=arms, read_in_full=read_in_full)
         if {one.arm for one in read.attempts if one.counts} >= set(Arm):
-            figures = measure(read.attempts, kind_of)
-            sections = describe(figures, read=read.read, of=len(read.attempts))
-            found.append(StoreDrop(purpose, read.attempts, figures, sections))
+            found.append(measure_read(read, purpose))
     return found
+
+
+def measure_read(read: StoredAttempts, purpose: str = "") -> StoreDrop:
+    """The figures of what was read, whether any of it counts or not."""
+    figures = measure(read.attempts, kind_of)
+    sections = describe(figures, read=read.read, of=len(read.attempts))
+    return StoreDrop(purpose, read.attempts, figures, sections)
 
 
 def _of_purpose(labels: Labels, purpose: str) -> Selected:

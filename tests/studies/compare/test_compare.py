@@ -89,6 +89,9 @@ def test_noise_that_did_not_act_is_said(tmp_path: Path) -> None:
     after = write_run(tmp_path / "b.db", clean=20, noisy=20, injected=False)
     output = " ".join(compare(before, after).output.split())
     assert "After: nothing could be injected, because the tool isn't known to be repeatable" in output
+    assert "Noisy success" not in output
+    judged = compare(before, after, "--fail-below", "0.1")
+    assert judged.exit_code == 3 and "nothing could be injected" in " ".join(judged.output.split())
 
 
 @pytest.mark.parametrize(

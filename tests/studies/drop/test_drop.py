@@ -37,6 +37,7 @@ def test_noise_that_never_acted_has_no_success(tmp_path: Path) -> None:
     output = " ".join(result.output.split())
     assert "Nothing could be injected, because the tool isn't known to be repeatable (20 times)" in output
     assert "under noise:" not in output
+    assert "noisy 20 20 no noise acted" in output
 
 
 def test_arms_are_told_by_labels_where_that_is_asked_for(tmp_path: Path) -> None:
