@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -15,11 +17,16 @@ from tests import ROOT
 from tests.loop.children import ENVIRONMENT
 from tests.studies.chaos.conftest import read_gate
 
+# An environment that was installed before the plugin was there doesn't name it.
+_INSTALLED = {one.value for one in entry_points(group="pytest11")}
+_MODULE = "crosswind.studies.pytest_plugin.plugin"
+PLUGIN = () if _MODULE in _INSTALLED else ("-p", _MODULE)
+
 PROFILES = """
 name: cut
 rules:
   - operator: tool.execution_failure
-    severity: 0.8
+    severity: 1.0
     when: {probability: 1.0}
 """
 PROJECT = '''
@@ -111,7 +118,7 @@ def run_pytest(
 
 def check(said: str) -> None:
     assert "2 failed, 3 passed" in said, said
-    assert "0 of 3 noisy attempts passed (0%), 90% are needed; 3 of 3 clean ones passed" in said
+    assert "0 of 3 noisy attempts passed (0%), 90% are needed; 3 of 3 clean ones passed" in said, said
     assert "sample 0 under cut met tool.execution_failure:" in said
     assert re.search(r"without noise: crosswind sessions show p-\w+ --store \S+crosswind.db", said)
     assert "0 of 1 clean attempts passed, so it isn't the noise: 100% are needed" in said
@@ -120,8 +127,7 @@ def check(said: str) -> None:
 
 
 def test_a_project_with_marked_tests(provider: ScriptedProvider, tmp_path: Path) -> None:
-    plugin = ("-p", "crosswind.studies.pytest_plugin.plugin")
-    check(run_pytest(tmp_path, *plugin, upstream=provider.base_url))
+    check(run_pytest(tmp_path, *PLUGIN, upstream=provider.base_url))
     left = subprocess.run(
         [sys.executable, "-m", "crosswind.gateway.cli", "sessions", "list", "--limit", "100", "--store"]
         + [str(one) for one in tmp_path.glob(".pytest_cache/**/crosswind.db")],
@@ -134,8 +140,7 @@ def test_a_project_with_marked_tests(provider: ScriptedProvider, tmp_path: Path)
 
 
 def test_without_an_upstream_the_message_says_how_to_name_one(tmp_path: Path) -> None:
-    plugin = ("-p", "crosswind.studies.pytest_plugin.plugin")
-    said = run_pytest(tmp_path, *plugin, upstream=None)
+    said = run_pytest(tmp_path, *PLUGIN, upstream=None)
     assert "where is the model? Give --crosswind-upstream" in said
 
 
@@ -143,9 +148,14 @@ def test_without_an_upstream_the_message_says_how_to_name_one(tmp_path: Path) ->
 def test_a_project_with_the_wheel_installed(provider: ScriptedProvider, tmp_path: Path) -> None:
     wheels, installed, project = tmp_path / "wheels", tmp_path / "installed", tmp_path / "project"
     project.mkdir()
+    source = tmp_path / "source"
+    ignored = shutil.ignore_patterns(
+        ".*", "build", "dist", "runs", "*.egg-info", "__pycache__", "node_modules"
+    )
+    shutil.copytree(ROOT, source, symlinks=True, ignore=ignored)
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     subprocess.run(
-        [*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(wheels), str(ROOT)],
+        [*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(wheels), str(source)],
         check=True,
     )
     (wheel,) = wheels.iterdir()
