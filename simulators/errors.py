@@ -19,6 +19,11 @@ class UsageError(click.ClickException):
         click.echo(self.message, file=file, err=True)
 
 
+class EnvironmentFailedError(RuntimeError):
+    """The environment itself failed: it is gone, too slow, or answers nonsense. The message names the call.
+    This says nothing about the agent, so its episode is void."""
+
+
 @contextmanager
 def require_extra() -> Iterator[None]:
     """Wrap imports of the extra's packages: report a missing package as a usage error."""

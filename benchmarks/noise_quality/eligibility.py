@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from crosswind.studies.detectors import WORD
 
 if TYPE_CHECKING:
-    from benchmarks.noise_quality.samples import Value
+    from crosswind.simulators.bfcl.inside.values import Value
 
 READS = re.compile(
     "get|find|search|list|show|display|view|read|check|fetch|look|query|describe|estimate|compute|calculate|count"

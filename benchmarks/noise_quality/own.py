@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.noise_quality.samples import Call, Exchange, Sample, make_sample, spellings
+from benchmarks.noise_quality.samples import Exchange, Sample, make_sample
+from crosswind.simulators.bfcl.inside.values import Call, spellings
 
 FOLDER = Path(__file__).parent / "corpora"
 ENGLISH, LANGUAGES = ("travel", "code", "sql"), ("de", "es", "fr", "zh", "ja", "ar")

@@ -10,10 +10,8 @@ from typing import Any
 
 from crosswind.gateway.protocols.codec import SessionReader, codecs
 from crosswind.gateway.protocols.history import hide_nothing
+from crosswind.simulators.bfcl.inside.values import Call, Value
 from crosswind.studies.conversations import RecordedConversation
-
-Value = tuple[str, ...]
-"""One gold value: the spellings that are accepted for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +24,6 @@ class Sample:
     """By the index of a user's message: the values of the calls that it leads to."""
     held_out: bool
     """Whether detectors are tested on it; on the others they are trained."""
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A gold call and its result as text; None: it was not executed."""
-
-    tool: str
-    arguments: Mapping[str, Any]
-    result: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +73,3 @@ def _write_call(call: Call, call_id: str) -> list[dict[str, Any]]:
         {"role": "assistant", "content": None, "tool_calls": [tool_call]},
         {"role": "tool", "tool_call_id": call_id, "content": call.result},
     ]
-
-
-def spellings(value: Any) -> list[Value]:
-    """The gold values in an argument: each leaf of it, but for truth values and empty texts."""
-    if isinstance(value, Mapping):
-        return [one for part in value.values() for one in spellings(part)]
-    if isinstance(value, list | tuple):
-        return [one for part in value for one in spellings(part)]
-    if isinstance(value, bool) or value is None or value == "":
-        return []
-    if isinstance(value, float) and value.is_integer():
-        return [(f"{value:g}", str(value))]
-    return [(str(value),)]

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from benchmarks.noise_quality import bfcl
-from benchmarks.noise_quality.gold_agent import Entry, EntryEnvironment, GoldAgent
-from benchmarks.noise_quality.samples import Call
 from benchmarks.noise_quality.solved import Solved
 from crosswind.gateway.client import AsyncClient
+from crosswind.simulators.bfcl.environment import ENVIRONMENT as BFCL
 from crosswind.simulators.draws import stable_seed
-from crosswind.simulators.environment import Message
+from crosswind.simulators.environment import SPLITS, Task
 from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
 from crosswind.simulators.episodes.record import Job
 from crosswind.simulators.episodes.runner import EpisodeRunner, model_client
 from crosswind.studies.prove.cases import Case, cases_as_written, fetch_catalogue
+from crosswind.studies.prove.episodes import answer_with
 from crosswind.studies.stack import Processes, RunningGateway, start_gateway
-from crosswind.testing import ScriptedProvider, answer_messages
+from crosswind.testing import ScriptedProvider
 
 MAX_TURNS = 90
 PATIENCE = 6
@@ -32,36 +29,15 @@ ROUNDS = 4
 """Profiles under which no noise acted get further entries, so often at most: a fault of the first call finds
 few entries that begin with a read."""
 START_S = 60.0
-_CASE = re.compile(r"Case: (\w+)")
+ENTRIES = 200
+"""More than a split has: after the last one the first comes again."""
+KIND = "multi_turn_base"
 
 
-def read_entries(package: Path) -> list[Entry]:
-    """The multi-turn entries whose gold calls all succeed."""
-    data = package / "bfcl_eval" / "data"
-    results = bfcl.execute(package)
-    documents = bfcl.read_tools(data)
-    entries = []
-    for document, answer in bfcl.pairs(data, "multi_turn_base"):
-        executed = results[document["id"]]
-        calls = [[Call(*one) for one in turn] for turn in executed["turns"]]
-        tools = [tool for name in executed["documents"] for tool in documents[name]]
-        entries.append(Entry(document, answer["ground_truth"], calls, tools))
-    return entries
-
-
-async def play(
-    entries: Sequence[Entry], each: int, profiles: Sequence[str], concurrency: int
-) -> list[Solved]:
+async def play(tasks: Sequence[Task], each: int, profiles: Sequence[str], concurrency: int) -> list[Solved]:
     """Play so many entries under each profile, after each once without noise; those that BFCL's checker
     doesn't accept from the gold calls alone are left out."""
-    agents = {entry.id: GoldAgent(entry) for entry in entries}
-
-    def decide(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Message:
-        found = _CASE.search(messages[0]["content"])
-        assert found is not None
-        return agents[found[1]].decide(messages, tools)
-
-    provider = ScriptedProvider(answer_messages(decide), strict=False, keep=False)
+    provider = ScriptedProvider(answer_with(BFCL.oracle()), strict=False, keep=False)
     with TemporaryDirectory(prefix="crosswind-bfcl-") as folder:
         async with provider, Processes(Path(folder) / "logs") as processes:
             gateway = await start_gateway(
@@ -69,12 +45,13 @@ async def play(
                 wait_s=START_S,
                 replayable=False,
             )
-            table = _Table(gateway, {entry.id: EntryEnvironment(entry) for entry in entries}, concurrency)
-            await table.play([(Case("off", "off"), entry.id) for entry in entries])
-            solvable = [name for name in table.environments if name not in _names(table.rows[0].unsolved)]
+            table = _Table(gateway, concurrency)
+            await table.play([(Case("off", "off"), task) for task in tasks])
+            unsolved = _names(table.rows[0].unsolved)
+            solvable = [task for task in tasks if task.id not in unsolved]
             catalogue = await fetch_catalogue(gateway.control)
             # Mixed: entries of one domain stand together.
-            turn = cycle(sorted(solvable, key=lambda name: stable_seed("bfcl", name)))
+            turn = cycle(sorted(solvable, key=lambda task: stable_seed("bfcl", task.id)))
             cases = [case for case in cases_as_written(catalogue, profiles) if case.subject != "off"]
             for _ in range(ROUNDS):
                 await table.play([(case, next(turn)) for case in cases for _ in range(each)])
@@ -91,7 +68,6 @@ class _Table:
     """Where entries are played."""
 
     gateway: RunningGateway
-    environments: Mapping[str, EntryEnvironment]
     concurrency: int
     _rows: dict[tuple[str, int | None], Solved] = field(default_factory=dict)
 
@@ -104,24 +80,22 @@ class _Table:
         row = self._rows[case.profile, case.level]
         return row.noisy and not row.injected
 
-    async def play(self, jobs: Sequence[tuple[Case, str]]) -> None:
+    async def play(self, jobs: Sequence[tuple[Case, Task]]) -> None:
         begun = sum(row.played for row in self.rows if row.noisy)
         waiting = iter(enumerate(jobs, begun))
         async with AsyncClient(self.gateway.control) as client, model_client(max_retries=2) as model:
 
             async def work() -> None:
-                for number, (case, name) in waiting:
+                for number, (case, task) in waiting:
                     row = self._rows.setdefault((case.profile, case.level), Solved(case.profile, case.level))
-                    environment = self.environments[name]
                     settings = AgentSettings(
                         max_turns=MAX_TURNS, stream=bool(number % 2), patience=PATIENCE, max_tokens=512
                     )
-                    agent = ToolAgent(environment.instructions, environment.tools, settings)
-                    runner = EpisodeRunner(environment, agent, client, model=model, count_noise=True)
+                    agent = ToolAgent(BFCL, settings)
+                    runner = EpisodeRunner(BFCL, agent, client, model=model, count_noise=True)
                     session = {"arm": "noisy", "profile": case.profile, "seed": number, "seed_scope": "task"}
                     if case.level is not None:
                         session["level"] = case.level
-                    task = environment.task(name)
                     record = await runner.run(Job(task, number, ("bfcl", number), session))
                     row.played += 1
                     row.injected += record.injected
@@ -129,7 +103,7 @@ class _Table:
                     if record.verdict is not None and record.verdict.reward == 1.0:
                         row.solved += 1
                     else:
-                        row.unsolved.append(f"{name}: seed {number}: {record.error or 'judged wrong'}")
+                        row.unsolved.append(f"{task.id}: seed {number}: {record.error or 'judged wrong'}")
 
             async with asyncio.TaskGroup() as workers:
                 for _ in range(self.concurrency):
@@ -138,6 +112,6 @@ class _Table:
 
 def measure(each: int, count: int, profiles: Sequence[str], concurrency: int) -> list[Solved]:
     """Play so many entries under each profile, out of `count` spread over the package's own order."""
-    package = bfcl.fetch()
-    sys.path.insert(0, str(package.resolve()))
-    return asyncio.run(play(bfcl.spread(read_entries(package), count), each, profiles, concurrency))
+    splits = [islice(BFCL.tasks(split, kinds=KIND, seed=0), ENTRIES) for split in SPLITS]
+    found = sorted({task.id: task for split in splits for task in split}.values(), key=lambda task: task.id)
+    return asyncio.run(play(bfcl.spread(found, count), each, profiles, concurrency))

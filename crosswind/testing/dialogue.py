@@ -161,14 +161,18 @@ def answer_messages(decide: DecideMessage) -> Decide:
     """A step from a function that decides in chat messages."""
 
     def answer(dialogue: Dialogue) -> Answer:
-        message = decide(dialogue.body["messages"], dialogue.body.get("tools") or [])
-        calls = tuple(
-            Call(call["function"]["name"], call["function"]["arguments"], call["id"])
-            for call in message.get("tool_calls") or ()
-        )
-        return Answer(message.get("content"), calls)
+        return read_answer(decide(dialogue.body["messages"], dialogue.body.get("tools") or []))
 
     return answer
+
+
+def read_answer(message: Mapping[str, Any]) -> Answer:
+    """The answer that an assistant's chat message is."""
+    calls = tuple(
+        Call(call["function"]["name"], call["function"]["arguments"], call["id"])
+        for call in message.get("tool_calls") or ()
+    )
+    return Answer(message.get("content"), calls)
 
 
 def words(text: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from crosswind.simulators.environment import SPLITS, Environment, UnknownEnvironmentError, load
-from crosswind.simulators.errors import UsageError
+from crosswind.simulators.errors import EnvironmentFailedError, UsageError
 
 if TYPE_CHECKING:
     from crosswind.simulators.episodes.campaign import CampaignSettings
@@ -18,14 +18,17 @@ CONTROL = "http://127.0.0.1:8081"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def find_environment(name: str, kinds: str) -> Environment:
-    """The environment of that name. Raises UsageError, also where it lacks the set of kinds."""
+def find_environment(name: str, kinds: str = "all") -> Environment:
+    """The environment of that name or URL. Raises UsageError, also where it lacks the set of kinds."""
     try:
         environment = load(name)
+        known = environment.kinds
     except UnknownEnvironmentError as error:
         raise UsageError(f"--{error}") from None
-    if kinds not in environment.kinds:
-        raise UsageError(f"--kinds: {name} has no {kinds!r}; use one of {', '.join(environment.kinds)}")
+    except (EnvironmentFailedError, ValueError) as error:
+        raise UsageError(f"--environment: {name}: {error}") from None
+    if kinds not in known:
+        raise UsageError(f"--kinds: {name} has no {kinds!r}; use one of {', '.join(known)}")
     return environment
 
 
@@ -83,7 +86,7 @@ def apply_options(*options: Callable[[F], F]) -> Callable[[F], F]:
 def task_options(split: str) -> Callable[[F], F]:
     """Which tasks: environment, split, kinds and seed."""
     return apply_options(
-        click.option("--environment", default="retail", show_default=True, help="The environment's name."),
+        click.option("--environment", default="retail", show_default=True, help="Its name, or its URL."),
         click.option("--split", type=click.Choice(SPLITS), default=split, show_default=True),
         click.option(
             "--kinds", default="practice", show_default=True, help="A set of task kinds, or one kind."

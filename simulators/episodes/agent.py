@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from crosswind.simulators.draws import stable_seed
-from crosswind.simulators.environment import Episode, Message
+from crosswind.simulators.environment import Environment, Episode, Message, equip
 from crosswind.simulators.episodes.record import Playthrough
 from crosswind.simulators.episodes.tools import OwnTools, ToolObject, Tools
 from crosswind.simulators.episodes.users import EpisodeUser, User
@@ -53,11 +52,8 @@ class AgentAnswer:
 class ToolAgent:
     """Plays episodes: asks the model, executes its tool calls, talks to the user. Keeps no state."""
 
-    def __init__(
-        self, instructions: str, tools: Sequence[Mapping[str, Any]], settings: AgentSettings
-    ) -> None:
-        self._instructions = instructions
-        self._tools = list(tools)
+    def __init__(self, environment: Environment, settings: AgentSettings) -> None:
+        self._environment = environment
         self._settings = settings
 
     async def play(
@@ -70,10 +66,11 @@ class ToolAgent:
     ) -> Playthrough:
         """Play the episode to its end, with its own user and tools or with others.
 
-        Each turn's seed is a digest of the key and the turn's number.
+        Each turn's seed is a digest of the key and the turn's number. Raises EnvironmentFailedError.
         """
+        equipment = equip(self._environment, episode)
         user = user or EpisodeUser(episode)
-        tools = tools or OwnTools(episode, self._tools)
+        tools = tools or OwnTools(episode, list(equipment.tools))
         turns = tool_calls = output_tokens = 0
 
         def end(error: str | None = None) -> Playthrough:
@@ -88,7 +85,7 @@ class ToolAgent:
         except httpx.HTTPError as error:
             return end(f"tools: {describe(error)}")
         messages: list[Message] = [
-            {"role": "system", "content": self._instructions},
+            {"role": "system", "content": equipment.instructions},
             {"role": "user", "content": opening},
         ]
         while turns < self._settings.max_turns:

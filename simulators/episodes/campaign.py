@@ -21,6 +21,7 @@ from crosswind.simulators.episodes.profile_files import send_profile
 from crosswind.simulators.episodes.record import Job, ProgressTally, Record
 from crosswind.simulators.episodes.runner import EpisodeRunner, GatewayLostError, SessionRefusedError, run_all
 from crosswind.simulators.episodes.users import Users
+from crosswind.simulators.errors import EnvironmentFailedError
 
 PROGRESS_EVERY_S = 1.0
 RETRY_EVERY_S = 0.2
@@ -112,7 +113,7 @@ async def play_campaign(
             fix = "start `crosswind serve` or name its control port"
             click.echo(f"crosswind: --control: nothing answers at {settings.control}; {fix}", err=True)
             return 2
-        agent = ToolAgent(environment.instructions, environment.tools, settings.agent)
+        agent = ToolAgent(environment, settings.agent)
         runner = EpisodeRunner(
             environment, agent, control, users=settings.users, count_noise=settings.count_noise
         )
@@ -131,6 +132,10 @@ async def play_campaign(
         except SessionRefusedError as error:
             click.echo(f"crosswind: {error}", err=True)
             return 2
+        except EnvironmentFailedError as error:
+            report("lost")
+            click.echo(f"crosswind: environment: {error}", err=True)
+            return 1
         except GatewayLostError as error:
             report("lost")
             click.echo(f"crosswind: {error}", err=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from crosswind.simulators.draws import stable_seed
-from crosswind.simulators.environment import Environment, Episode, Message, Oracle, Verdict
+from crosswind.simulators.environment import Environment, Episode, Message, Oracle, Verdict, equip
 
 MAX_TURNS = 24
 
@@ -49,10 +49,11 @@ def demonstrations(
     oracle = environment.oracle()
     for task in islice(environment.tasks(split, kinds=kinds, seed=seed), count):
         episode = environment.reset(task, stable_seed("demonstration", seed, task.id))
-        messages, verdict = play(episode, oracle, environment.instructions)
+        equipment = equip(environment, episode)
+        messages, verdict = play(episode, oracle, equipment.instructions)
         if verdict.reward != 1.0:
             raise OracleFailedError(f"the oracle failed {task.id} ({task.kind}): {dict(verdict.components)}")
-        yield {"task_id": task.id, "kind": task.kind, "tools": list(environment.tools), "messages": messages}
+        yield {"task_id": task.id, "kind": task.kind, "tools": list(equipment.tools), "messages": messages}
 
 
 def write(path: Path, lines: Iterator[dict[str, Any]]) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from crosswind.simulators.draws import Draws
-from crosswind.simulators.environment import Episode
+from crosswind.simulators.environment import Episode, unblocked
 
 Behaviour = Mapping[str, Any]
 """As `POST /api/sessions` tells it: kind, manner, share, first_message, amount, settled and says."""
@@ -54,7 +54,9 @@ class DifficultUser:
     async def reply(self, text: str) -> str | None:
         """The answer to the assistant's text; None: the conversation is over. What is in doubt is settled
         first."""
-        own = self._episode.reply(text)  # The episode hears what its own user would have heard, too.
+        own = await unblocked(
+            self._episode.reply, text
+        )  # The episode hears what its own user would have heard, too.
         asked = own is not None or "?" in text
         if asked and self._withheld:
             if self._evade:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
 from openai import AsyncOpenAI
 
 from crosswind.gateway.client import AsyncClient, GatewayError, OpenedSession
-from crosswind.simulators.environment import Environment, Episode, Verdict, declare_tools
+from crosswind.simulators.environment import Environment, Episode, Verdict, equip, unblocked
 from crosswind.simulators.episodes.agent import ToolAgent
 from crosswind.simulators.episodes.record import Job, Playthrough, Record
 from crosswind.simulators.episodes.tools import Tools
 from crosswind.simulators.episodes.users import ScriptedUsers, Users
+from crosswind.simulators.errors import EnvironmentFailedError
 
 REWARD_SOURCE = "verifier"
 
@@ -52,11 +53,11 @@ class EpisodeRunner:
         self._tools = tools
         self._count_noise = count_noise
         self._environment = environment
-        self._tool_classes = declare_tools(environment)
         self._agent = agent
         self._control = control
         # Every session gets its own base URL and key; with_options keeps the one connection pool for all.
         self._model = model or model_client()
+        self.waits: bool = getattr(environment, "waits", False)
 
     async def close(self) -> None:
         await self._model.close()
@@ -64,24 +65,33 @@ class EpisodeRunner:
     async def run(self, job: Job) -> Record:
         """Open a session, play the job and close it. Failures of the infrastructure go into the record."""
         try:
+            episode = await unblocked(self._environment.reset, job.task, job.episode_seed)
+        except EnvironmentFailedError as error:
+            return Record(job, str(job.session["arm"]), error=f"environment: {error}")
+        try:
+            return await self._run(job, episode)
+        finally:
+            with suppress(EnvironmentFailedError):
+                await unblocked(episode.close)
+
+    async def _run(self, job: Job, episode: Episode) -> Record:
+        declared = dict(equip(self._environment, episode).tool_classes)
+        try:
             opened = await self._control.open_session(
-                task_id=job.task.id, tool_classes=self._tool_classes, **job.session
+                task_id=job.task.id, tool_classes=declared, **job.session
             )
         except GatewayError as error:
             _raise_if_refused(error)
             return Record(job, str(job.session["arm"]), error=f"open session: {_describe(error)}")
         client = self._model.with_options(base_url=opened.base_url, api_key=opened.api_key)
-        episode = self._environment.reset(job.task, job.episode_seed)
         try:
             played = await self._play(client, job, episode, opened)
-            verdict = episode.verify() if played.error is None else None
-            lost = await self._settle(opened.id, verdict, void=played.error)
+            verdict, void = await _judge(episode, played)
+            lost = await self._settle(opened.id, verdict, void=void)
         except asyncio.CancelledError:
             await self._settle(opened.id, None, void="cancelled")
             raise
-        finally:
-            episode.close()
-        failure = played.error or lost
+        failure = void or lost
         kept = None if failure else verdict
         record = Record(job, opened.arm, opened.id, opened.plan, played, kept, failure)
         return await self._with_noise(record) if self._count_noise and kept is not None else record
@@ -106,6 +116,8 @@ class EpisodeRunner:
         except GatewayError as error:
             _raise_if_refused(error)
             return Playthrough(0, 0, 0, f"user's session: {_describe(error)}")
+        except EnvironmentFailedError as error:
+            return Playthrough(0, 0, 0, f"environment: {error}")
 
     async def _settle(self, session_id: str, verdict: Verdict | None, *, void: str | None) -> str | None:
         """Post the reward, where there is one, and close the session, as void where `void` says why; the
@@ -120,6 +132,16 @@ class EpisodeRunner:
         except GatewayError as error:
             return f"reward: {_describe(error)}"
         return None
+
+
+async def _judge(episode: Episode, played: Playthrough) -> tuple[Verdict | None, str | None]:
+    """The verdict, or why there is none."""
+    if played.error is not None:
+        return None, played.error
+    try:
+        return await unblocked(episode.verify), None
+    except EnvironmentFailedError as error:
+        return None, f"environment: {error}"
 
 
 def _describe(error: GatewayError) -> str:
@@ -139,6 +161,22 @@ def _raise_if_refused(error: GatewayError) -> None:
         raise SessionRefusedError(str(error)) from error
 
 
+class _Jobs:
+    """The jobs that are left. Drawing one may ask an environment in another process for its tasks."""
+
+    def __init__(self, jobs: Iterator[Job], waits: bool) -> None:
+        self._jobs, self.waits = jobs, waits
+        self._drawing = asyncio.Lock()
+
+    async def take(self) -> Job | None:
+        """The next one; None where none is left. Raises EnvironmentFailedError."""
+        async with self._drawing:
+            return await unblocked(self._draw)
+
+    def _draw(self) -> Job | None:
+        return next(self._jobs, None)
+
+
 async def run_all(
     runner: EpisodeRunner,
     jobs: Iterator[Job],
@@ -154,13 +192,15 @@ async def run_all(
     One that the infrastructure failed is played again, in a new session, `retries` times at most.
     Episodes that are then still on after `grace_s` seconds are cancelled: their sessions get no reward.
     Raises GatewayLostError after twice `concurrency` failures of the infrastructure in a row, and
-    SessionRefusedError at once.
+    SessionRefusedError and EnvironmentFailedError at once.
     """
     failures = 0
 
+    left = _Jobs(jobs, runner.waits)
+
     async def work() -> None:
         nonlocal failures
-        for job in jobs:
+        while (job := await left.take()) is not None:
             for _ in range(1 + retries):
                 if stopping.is_set():
                     return

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import httpx
 
-from crosswind.simulators.environment import Episode
+from crosswind.simulators.environment import Episode, unblocked
 
 ToolObject = Mapping[str, Any]
 """A tool as the OpenAI chat API writes it."""
@@ -40,7 +40,7 @@ class OwnTools:
         return self._tools
 
     async def call(self, name: str, arguments: str) -> str:
-        return self._episode.call(name, arguments)
+        return await unblocked(self._episode.call, name, arguments)
 
 
 class McpTools:

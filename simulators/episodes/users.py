@@ -11,7 +11,7 @@ from openai import AsyncOpenAI
 
 from crosswind.gateway.client import AsyncClient, OpenedSession
 from crosswind.simulators.draws import Draws, stable_seed
-from crosswind.simulators.environment import Episode, Message
+from crosswind.simulators.environment import Episode, Message, unblocked
 from crosswind.simulators.episodes.difficult_user import DifficultUser
 from crosswind.simulators.episodes.record import Job
 
@@ -49,7 +49,7 @@ class EpisodeUser:
         return self._episode.opening
 
     async def reply(self, text: str) -> str | None:
-        return self._episode.reply(text)
+        return await unblocked(self._episode.reply, text)
 
 
 class Users(Protocol):
@@ -179,7 +179,9 @@ class _ModelUser:
         return await self._answer(GREETING)
 
     async def reply(self, text: str) -> str | None:
-        self._episode.reply(text)  # The episode hears what its own user would have heard, too.
+        await unblocked(
+            self._episode.reply, text
+        )  # The episode hears what its own user would have heard, too.
         said = await self._answer(text)
         return None if STOP in said else said
 

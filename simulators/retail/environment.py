@@ -63,6 +63,7 @@ class Retail:
     repeatable = WRITES
     read_only = READS
     kinds: Mapping[str, Sequence[str]] = tasks.KIND_SETS
+    solvable = True
 
     def tasks(self, split: str, *, kinds: str, seed: int) -> Iterator[Task]:
         return tasks.tasks(split, kinds, seed)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from crosswind.simulators.environment import Environment
+from crosswind.simulators.environment import Environment, Episode, Equipment, equip
 from crosswind.simulators.tool_servers import api, mcp
 from crosswind.simulators.tool_servers.episodes import EpisodesInPlay
 
@@ -30,6 +30,7 @@ class ToolServer:
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
         self.episodes = EpisodesInPlay(environment)
+        self._common = equip(environment)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         body, more = b"", True
@@ -37,36 +38,41 @@ class ToolServer:
             message = await receive()
             body += message.get("body", b"")
             more = message.get("more_body", False)
-        status, text = self._answer(scope, body) if not more else _refuse(413, "the body is above 1 MiB")
+        status, text = _refuse(413, "the body is above 1 MiB") if more else await self._answer(scope, body)
         length = str(len(text.encode())).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", length)]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": text.encode()})
 
-    def _answer(self, scope: Scope, body: bytes) -> tuple[int, str]:
+    async def _answer(self, scope: Scope, body: bytes) -> tuple[int, str]:
         method, path = scope["method"], scope["path"]
-        if path == DOCUMENT:
-            return 200, json.dumps(api.describe(self.environment))
         if path == "/episodes" or path.startswith("/episodes/"):
-            status, value = self.episodes.answer(method, path.removeprefix("/episodes").strip("/"), body)
+            key = path.removeprefix("/episodes").strip("/")
+            status, value = await self.episodes.answer(method, key, body)
             return status, json.dumps(value)
-        return self._answer_call(scope, body)
-
-    def _answer_call(self, scope: Scope, body: bytes) -> tuple[int, str]:
-        method, path = scope["method"], scope["path"]
         key = dict(scope["headers"]).get(EPISODE.encode(), b"").decode("latin-1")
         episode = self.episodes.find(key)
+        if path == DOCUMENT:
+            return 200, json.dumps(api.describe(self.environment.name, self._equipment(episode)))
         if episode is None:
             return _refuse(404, f"{EPISODE}: there is no episode {key!r}; send the header of one in play")
+        return await self._answer_call(scope, episode, body)
+
+    async def _answer_call(self, scope: Scope, episode: Episode, body: bytes) -> tuple[int, str]:
+        method, path = scope["method"], scope["path"]
         if path == "/mcp":
             if method != "POST":
                 return _refuse(405, "send POST")
-            said = mcp.answer(self.environment, episode, body)
+            said = await mcp.answer(self.environment, episode, body)
             return (202, "") if said is None else (200, json.dumps(said))
         if path.startswith("/api/"):
-            query = scope["query_string"]
-            return api.answer(self.environment, episode, method, path.removeprefix("/api"), query, body)
+            equipment, query = self._equipment(episode), scope["query_string"]
+            return await api.answer(equipment, episode, method, path.removeprefix("/api"), query, body)
         return _refuse(404, f"there is no {path}; MCP is at /mcp, the API under /api")
+
+    def _equipment(self, episode: Episode | None) -> Equipment:
+        """What an episode has, or what every one has that brings nothing of its own."""
+        return self._common if episode is None else equip(self.environment, episode)
 
 
 def _refuse(status: int, why: str) -> tuple[int, str]:

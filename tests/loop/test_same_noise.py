@@ -80,7 +80,7 @@ async def _played(base_url: str) -> None:
     """An episode with many reads, on the SDK, which retries by itself."""
     task = next(RETAIL.tasks("test", kinds="spending", seed=2))
     episode = RETAIL.reset(task, 0)
-    agent = ToolAgent(RETAIL.instructions, RETAIL.tools, AgentSettings(max_turns=40))
+    agent = ToolAgent(RETAIL, AgentSettings(max_turns=40))
     try:
         async with AsyncOpenAI(base_url=base_url, api_key="any", max_retries=3) as client:
             played = await agent.play(client, episode, (1,))

@@ -70,13 +70,18 @@ def prove(**given: Any) -> None:
     environment, tasks = find_environment(given["environment"], "all"), given["tasks"]
     if not any(tasks):
         raise UsageError("--tasks: 0 0 0 proves nothing: give one of the three a number")
+    leg = Leg(given["leg"])
+    if leg is Leg.HTTP and not environment.tools:
+        raise UsageError(
+            f"--leg: {leg} needs the same tools for all tasks, and {environment.name}'s differ; use mcp"
+        )
+    held_out = HeldOutTasks(environment, given["seed"])
 
     def plan(catalogue: Catalogue) -> tuple[Sequence[Assignment], Proof]:
         if any(tasks[:2]):
             check_patterns("profiles", given, catalogue.profiles)
         if tasks[2]:
             check_patterns("operators", given, catalogue.operators)
-        held_out = HeldOutTasks(environment, given["seed"])
         cases = (
             cases_as_written(catalogue, given["profiles"]),
             cases_varied(catalogue, given["profiles"]),
@@ -87,8 +92,11 @@ def prove(**given: Any) -> None:
         ]
         return assignments, Proof(catalogue)
 
-    leg = Leg(given["leg"])
-    proof, seconds = run(environment, plan, recovers=True, leg=leg, **run_settings(given))
+    def repeat_idle(proof: Proof) -> Sequence[Assignment]:
+        return held_out.assign_next(proof.find_idle_cases(), max(tasks))
+
+    settings = run_settings(given)
+    proof, seconds = run(environment, plan, recovers=True, leg=leg, further=repeat_idle, **settings)
     command = command_line("prove", given)
     text = write_page(proof, tasks=tasks, turns=TURNS, seconds=seconds, command=command, leg=leg)
     finish(text, given["out"], [*proof.find_problems()])

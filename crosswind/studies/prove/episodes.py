@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +17,7 @@ from rich.progress import Progress
 
 from crosswind.gateway.client import AsyncClient
 from crosswind.simulators.draws import stable_seed
-from crosswind.simulators.environment import Environment, Task
+from crosswind.simulators.environment import Environment, Oracle, Task, declare_tools, unblocked
 from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
 from crosswind.simulators.episodes.record import Job, Record
 from crosswind.simulators.episodes.runner import EpisodeRunner, model_client
@@ -25,11 +25,15 @@ from crosswind.studies.prove.cases import Case, Catalogue, Leg, fetch_catalogue
 from crosswind.studies.prove.content_types import refuse_other_types
 from crosswind.studies.prove.tool_legs import ToolLeg, injections_on_wire, open_leg
 from crosswind.studies.stack import Processes, start_gateway
-from crosswind.testing import ScriptedProvider, answer_messages
+from crosswind.testing import ScriptedProvider
+from crosswind.testing.dialogue import Answer, Decide, Dialogue, read_answer
 
-MAX_TURNS = 60
+MAX_TURNS = 90
+MAX_TOKENS = 512
 START_S = 60.0
 """How long the gateway may take to start."""
+ROUNDS = 4
+"""Subjects whose noise never acted get further tasks, so often at most: few tasks begin with a read."""
 PATIENCE = 6
 """Answers that a recovering agent requests again before it continues with what it has."""
 
@@ -60,6 +64,7 @@ class HeldOutTasks:
         self._environment = environment
         self._seed = seed
         self._left_out = frozenset(leaving_out)
+        self._kinds = frozenset(environment.kinds["all"])
         self._next = self._of(())
 
     def assign_next(self, cases: Iterable[Case], each: int) -> list[Assignment]:
@@ -67,12 +72,17 @@ class HeldOutTasks:
         return [
             (case, task)
             for case in cases
-            for task in islice(self._of(case.kinds) if case.kinds else self._next, each)
+            for kinds in [self._known(case)]
+            for task in islice(self._of(kinds) if kinds else self._next, each)
         ]
 
     def assign_first(self, cases: Iterable[Case], each: int) -> list[Assignment]:
         """For each case the same tasks: the first."""
-        return [(case, task) for case in cases for task in islice(self._of(case.kinds), each)]
+        return [(case, task) for case in cases for task in islice(self._of(self._known(case)), each)]
+
+    def _known(self, case: Case) -> Sequence[str]:
+        """The kinds that a case is for; none where the environment has none of them."""
+        return [kind for kind in case.kinds if kind in self._kinds]
 
     def _of(self, kinds: Sequence[str]) -> Iterator[Task]:
         for task in self._environment.tasks("test", kinds="all", seed=self._seed):
@@ -80,48 +90,63 @@ class HeldOutTasks:
                 yield task
 
 
-async def play(
-    environment: Environment,
-    control: str,
-    assignments: Sequence[Assignment],
-    *,
-    seed: int,
-    recovers: bool,
-    concurrency: int,
-    on_outcome: Callable[[EpisodeOutcome], None],
-    tools: ToolLeg | None = None,
-) -> None:
-    """Play all of them, every other episode streamed unless its case says. GatewayError where the gateway is
-    lost.
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where tasks are played: every other episode is streamed unless its case says.
 
     An agent that recovers asks again for answers that it can't use; one that doesn't takes what comes, and an
     answer that doesn't come ends its episode. With `tools` its calls travel over a tool leg, and only what
     happened there counts.
     """
-    async with AsyncClient(control) as client:
-        texts = {case.profile: case.yaml for case, _ in assignments if case.yaml is not None}
-        await _work_off(iter(texts.items()), lambda one: client.put_profile(*one), concurrency)
-        stages = [
-            _stage(environment, client, stream=stream, recovers=recovers, tools=tools)
-            for stream in (False, True)
-        ]
-        # Mixed, so that those that wait on slow links don't come together.
-        jobs = sorted(enumerate(assignments), key=lambda one: stable_seed("order", one[0]))
 
-        async def play_one(job: tuple[int, Assignment]) -> None:
-            number, (case, task) = job
-            stream = bool(number % 2) if case.stream is None else case.stream
-            record = await stages[stream].run(_make_job(case, task, seed))
-            if record.session_id is None:
-                raise RuntimeError(f"no session under {case.profile}: {record.error}")
-            events = await client.events(record.session_id)
-            on_outcome(EpisodeOutcome(case, record, events if tools is None else injections_on_wire(events)))
+    environment: Environment
+    control: str
+    seed: int
+    recovers: bool
+    concurrency: int
+    tools: ToolLeg | None = None
+    _solvable: dict[str, bool] = field(default_factory=dict)
 
-        try:
-            await _work_off(iter(jobs), play_one, concurrency)
-        finally:
-            for stage in stages:
-                await stage.close()
+    async def leave_out_unsolvable(self, assignments: Sequence[Assignment]) -> list[Assignment]:
+        """The assignments whose tasks the oracle solves without noise."""
+        calm = Case("off", "off")
+        new = {task.id: task for _, task in assignments if task.id not in self._solvable}
+
+        def note(outcome: EpisodeOutcome) -> None:
+            self._solvable[outcome.record.job.task.id] = outcome.solved
+
+        await self.play([(calm, task) for task in new.values()], note)
+        return [(case, task) for case, task in assignments if self._solvable[task.id]]
+
+    async def play(
+        self, assignments: Sequence[Assignment], on_outcome: Callable[[EpisodeOutcome], None]
+    ) -> None:
+        """Play all of them. GatewayError where the gateway is lost."""
+        async with AsyncClient(self.control) as client:
+            texts = {case.profile: case.yaml for case, _ in assignments if case.yaml is not None}
+            await _work_off(iter(texts.items()), lambda one: client.put_profile(*one), self.concurrency)
+            runners = [
+                _runner(self.environment, client, stream=stream, recovers=self.recovers, tools=self.tools)
+                for stream in (False, True)
+            ]
+            # Mixed, so that those that wait on slow links don't come together.
+            jobs = sorted(enumerate(assignments), key=lambda one: stable_seed("order", one[0]))
+
+            async def play_one(job: tuple[int, Assignment]) -> None:
+                number, (case, task) = job
+                stream = bool(number % 2) if case.stream is None else case.stream
+                record = await runners[stream].run(_make_job(case, task, self.seed))
+                if record.session_id is None:
+                    raise RuntimeError(f"no session under {case.profile}: {record.error}")
+                events = await client.events(record.session_id)
+                shown = events if self.tools is None else injections_on_wire(events)
+                on_outcome(EpisodeOutcome(case, record, shown))
+
+            try:
+                await _work_off(iter(jobs), play_one, self.concurrency)
+            finally:
+                for runner in runners:
+                    await runner.close()
 
 
 async def _work_off(waiting: Iterator[T], act: Callable[[T], Awaitable[object]], concurrency: int) -> None:
@@ -136,11 +161,12 @@ async def _work_off(waiting: Iterator[T], act: Callable[[T], Awaitable[object]],
             workers.create_task(work())
 
 
-def _stage(
+def _runner(
     environment: Environment, client: AsyncClient, *, stream: bool, recovers: bool, tools: ToolLeg | None
 ) -> EpisodeRunner:
-    settings = AgentSettings(max_turns=MAX_TURNS, stream=stream, patience=PATIENCE if recovers else 0)
-    agent = ToolAgent(environment.instructions, environment.tools, settings)
+    patience = PATIENCE if recovers else 0
+    settings = AgentSettings(max_turns=MAX_TURNS, max_tokens=MAX_TOKENS, stream=stream, patience=patience)
+    agent = ToolAgent(environment, settings)
     strict = DefaultAsyncHttpxClient(trust_env=False, event_hooks={"response": [refuse_other_types]})
     model = model_client(max_retries=2 if recovers else 0, http_client=strict)
     return EpisodeRunner(environment, agent, client, model=model, tools=tools.open if tools else None)
@@ -169,6 +195,8 @@ class Counts(Protocol):
 C = TypeVar("C", bound=Counts)
 Plan = Callable[[Catalogue], tuple[Sequence[Assignment], C]]
 """What to play on a gateway that offers this, and what counts the outcomes."""
+Further = Callable[[C], Sequence[Assignment]]
+"""What to play besides, after all was counted."""
 
 
 def run(
@@ -180,23 +208,28 @@ def run(
     concurrency: int,
     store: Path | None,
     leg: Leg = Leg.MODEL,
+    further: Further[C] = lambda _: (),
 ) -> tuple[C, float]:
     """Play what the plan says, with the environment's oracle as the model; gives the counts, and the CPU time
     in seconds: how long it takes depends on what else the machine does.
 
     The gateway's store is left in the folder `store`, where one is given. `leg`: where the calls travel, and
-    whose noise the plan is for.
+    whose noise the plan is for. Tasks that the oracle doesn't solve without noise are left out, where the
+    environment doesn't promise that it solves all.
     """
 
     async def main() -> C:
-        oracle = environment.oracle(recovers=recovers, verifies=recovers)
-        provider = ScriptedProvider(answer_messages(oracle.decide), strict=False, keep=False)
+        provider = ScriptedProvider(
+            answer_with(environment.oracle(recovers=recovers, verifies=recovers)), strict=False, keep=False
+        )
         kept = nullcontext(store) if store else TemporaryDirectory(prefix="crosswind-")
         with kept as name, Progress(transient=True) as progress:
             folder = Path(name)
             async with provider, Processes(folder / "logs") as processes:
                 gateway = await start_gateway(
-                    processes, provider.base_url, folder / "crosswind.db", "--profile", "off", wait_s=START_S
+                    *(processes, provider.base_url, folder / "crosswind.db", "--profile", "off"),
+                    wait_s=START_S,
+                    replayable=_may_repeat_all(environment),
                 )
                 catalogue = await fetch_catalogue(gateway.control)
                 assignments, counts = plan(catalogue.on_leg(leg))
@@ -207,21 +240,34 @@ def run(
                     progress.advance(bar)
 
                 async with open_leg(leg, environment, gateway) as tools:
-                    await play(
-                        environment,
-                        gateway.control,
-                        assignments,
-                        seed=seed,
-                        recovers=recovers,
-                        concurrency=concurrency,
-                        on_outcome=count_outcome,
-                        tools=tools,
-                    )
+                    stage = Stage(environment, gateway.control, seed, recovers, concurrency, tools)
+                    for _ in range(ROUNDS):
+                        if not getattr(environment, "solvable", False):
+                            assignments = await stage.leave_out_unsolvable(assignments)
+                        await stage.play(assignments, count_outcome)
+                        if not (assignments := further(counts)):
+                            break
         return counts
 
     begun = _cpu_seconds()
     counts = asyncio.run(main())
     return counts, _cpu_seconds() - begun
+
+
+def answer_with(oracle: Oracle) -> Decide:
+    """A scripted model that decides as the oracle does."""
+
+    async def decide(dialogue: Dialogue) -> Answer:
+        tools = dialogue.body.get("tools") or []
+        return read_answer(await unblocked(oracle.decide, dialogue.body["messages"], tools))
+
+    return decide
+
+
+def _may_repeat_all(environment: Environment) -> bool:
+    """Whether every tool of every task is declared to be repeatable."""
+    tools = {tool["function"]["name"] for tool in environment.tools}
+    return bool(tools) and tools <= declare_tools(environment).keys()
 
 
 def _cpu_seconds() -> float:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from crosswind.injectors.text.languages import UNABLE
-from crosswind.studies.prove.cases import Catalogue
+from crosswind.studies.prove.cases import Case, Catalogue
 from crosswind.studies.prove.episodes import EpisodeOutcome
 
 TOOK_PLACE = "took place"
@@ -73,10 +73,13 @@ class Proof:
     profiles: dict[tuple[str, float | None, str | None], Row] = field(default_factory=dict)
     operators: dict[tuple[str, float], Row] = field(default_factory=dict)
     unsolved: list[str] = field(default_factory=list)
+    _cases: dict[str, dict[str, Case]] = field(default_factory=dict)
+    """By subject, its cases by the profile and level that the gateway knew them by."""
 
     def count(self, outcome: EpisodeOutcome) -> None:
         """Count one episode."""
         case = outcome.case
+        self._cases.setdefault(case.subject, {})[f"{case.profile} {case.level}"] = case
         if case.subject in self.catalogue.operators:
             assert case.severity is not None
             row = self.operators.setdefault((case.subject, case.severity), Row())
@@ -120,7 +123,15 @@ class Proof:
         for (name, severity), row in sorted(self.operators.items()):
             if row.withheld_share > MOST_WITHHELD:
                 yield f"{name} at {severity:g}: {row.withheld_share:.0%} of its injections were withheld"
+        for name in self._find_idle():
+            yield f"{name}: no injection took place"
+
+    def _find_idle(self) -> list[str]:
+        """The profiles with noise, and the operators, that injected nothing."""
         injecting = {name for (name, *_), row in self._rows() if row.fates[TOOK_PLACE]}
         calm = {name for name, profile in self.catalogue.profiles.items() if not profile["rules"]}
-        for name in sorted({str(name) for (name, *_), _ in self._rows()} - injecting - calm):
-            yield f"{name}: no injection took place"
+        return sorted({str(name) for (name, *_), _ in self._rows()} - injecting - calm)
+
+    def find_idle_cases(self) -> list[Case]:
+        """The cases of the noise that injected nothing."""
+        return [case for name in self._find_idle() for case in self._cases[name].values()]

@@ -12,7 +12,7 @@ import httpx
 from crosswind.gateway.client import OpenedSession, authorization
 from crosswind.gateway.tools.events import CALL
 from crosswind.gateway.trajectory.record import WIRE
-from crosswind.simulators.environment import Environment, Episode
+from crosswind.simulators.environment import Environment, Episode, equip
 from crosswind.simulators.episodes.tools import ApiTools, McpTools, Tools
 from crosswind.simulators.tool_servers import api
 from crosswind.simulators.tool_servers.application import EPISODE, ToolServer
@@ -50,9 +50,9 @@ class ToolLeg:
                 yield McpTools(http, url) if self.leg is Leg.MCP else self._api_tools(http)
 
     def _api_tools(self, http: httpx.AsyncClient) -> ApiTools:
-        environment = self.server.environment
-        methods = {tool["function"]["name"]: api.method_of(environment, tool) for tool in environment.tools}
-        return ApiTools(http, environment.tools, methods)
+        equipment = equip(self.server.environment)
+        methods = {tool["function"]["name"]: api.method_of(equipment, tool) for tool in equipment.tools}
+        return ApiTools(http, equipment.tools, methods)
 
 
 @asynccontextmanager
@@ -71,7 +71,11 @@ async def open_leg(
         if leg is Leg.MCP:
             given |= {"kind": "mcp", "url": f"{root}/mcp"}
         else:
-            given |= {"kind": "api", "url": f"{root}/api", "document": api.describe(environment)}
+            given |= {
+                "kind": "api",
+                "url": f"{root}/api",
+                "document": api.describe(environment.name, equip(environment)),
+            }
         async with httpx.AsyncClient(headers=authorization(None), trust_env=False) as http:
             (await http.post(f"{gateway.control}/api/tools", json=given)).raise_for_status()
         yield ToolLeg(leg, server, gateway)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.noise_quality.samples import Call, Exchange, Sample, make_sample, spellings
+from benchmarks.noise_quality.samples import Exchange, Sample, make_sample
+from crosswind.simulators.bfcl.inside.values import Call, spellings
 
 TOOL = {
     "name": "get_parcel",

@@ -25,7 +25,7 @@ async def played_by(
     step = decide if isinstance(decide, Answer) else answer_messages(decide)
     async with ScriptedProvider(step, strict=False) as server:
         client = AsyncOpenAI(base_url=server.base_url, api_key="any", max_retries=0)
-        agent = ToolAgent(RETAIL.instructions, RETAIL.tools, settings)
+        agent = ToolAgent(RETAIL, settings)
         episode = RETAIL.reset(RETAIL.task(task_id), 0)
         try:
             played = await agent.play(client, episode, ("seed", 1))
@@ -113,7 +113,7 @@ async def test_a_server_that_is_not_there_is_an_error_not_a_failure() -> None:
     listener.close()
     await listener.wait_closed()
     client = AsyncOpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="any", max_retries=0)
-    agent = ToolAgent(RETAIL.instructions, RETAIL.tools, AgentSettings())
+    agent = ToolAgent(RETAIL, AgentSettings())
     played = await agent.play(client, RETAIL.reset(RETAIL.task("retail-test-00000"), 0), ("seed",))
     assert played == Playthrough(0, 0, 0, "APIConnectionError")
     await client.close()

@@ -45,7 +45,7 @@ async def play(tmp_path: Path, environment: Any, count: int) -> tuple[list[Recor
         gateway(tmp_path, policy, noise=VAGUE) as running,
         AsyncClient(running.control) as client,
     ):
-        agent = ToolAgent(RETAIL.instructions, RETAIL.tools, AgentSettings())
+        agent = ToolAgent(RETAIL, AgentSettings())
         runner = EpisodeRunner(environment, agent, client)
         for seed, task in zip(range(count), RETAIL.tasks("test", kinds="status", seed=5), strict=False):
             job = Job(task, seed, ("asked", seed), {"arm": "noisy", "seed": seed})

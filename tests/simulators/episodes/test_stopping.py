@@ -12,6 +12,8 @@ from crosswind.simulators.episodes.runner import EpisodeRunner, run_all
 class Endless:
     """A runner whose episodes never end."""
 
+    waits = False
+
     def __init__(self) -> None:
         self.begun = asyncio.Event()
 

@@ -1,131 +1,50 @@
-"""BFCL's multi-turn entries as an environment, and the gold agent that solves them.
+"""The gold agent, which solves entries.
 
 The agent knows the gold calls. It makes one only when it can see the values that the call takes from the
 conversation: what stood in the clean texts must stand in those that it was given. Otherwise it recovers as
 operators declare: it repeats the call whose result lost the value, or asks the user, who says the turn's
-message again. BFCL's own checker judges the calls that were made.
+message again.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import count
-from typing import Any
+from typing import Any, Protocol
 
-from benchmarks.noise_quality.samples import Call, Value, spellings
-from crosswind.simulators.environment import Episode, Message, Oracle, Task, Verdict
+from .values import Call, Value, shows, spellings
 
 DONE = "That is done."
 ASK = "Could you tell me again what exactly you need?"
 GAVE_UP = "I can't go on without that."
+MOST_VALUES = 100
+"""Values of a result that are looked for."""
+OTHER_TYPE = "must be of type"
+"""What a refusal says of an argument whose type the tool is wrongly declared to take."""
 ATTEMPTS = 4
 """Calls of one kind, or questions in one turn, before the agent gives up."""
 
-_numbers = count()
+Message = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One entry of BFCL: what the user says turn by turn, and the gold calls with their clean results."""
-
-    document: Mapping[str, Any]
-    ground_truth: Sequence[Sequence[str]]
-    """The gold calls of each turn as BFCL writes them."""
-    calls: Sequence[Sequence[Call]]
-    tools: Sequence[Mapping[str, Any]]
+class Gold(Protocol):
+    """What the agent knows of an entry."""
 
     @property
-    def id(self) -> str:
-        return str(self.document["id"])
+    def said(self) -> Sequence[str]:
+        """What the user says, turn by turn."""
+        ...
 
-    @cached_property
-    def said(self) -> list[str]:
-        return [turn[-1]["content"] for turn in self.document["question"]]
+    @property
+    def calls(self) -> Sequence[Sequence[Call]]:
+        """The gold calls of each turn with their clean results."""
+        ...
 
-
-class EntryEnvironment:
-    """An environment with one task."""
-
-    kinds: Mapping[str, Sequence[str]] = {}
-    repeatable: Sequence[str] = ()
-    read_only: Sequence[str] = ()
-
-    def __init__(self, entry: Entry) -> None:
-        self.entry = entry
-        self.instructions = f"You serve the user with the tools that you have. Case: {entry.id}"
-        self.name = entry.id
-        self.tools: Sequence[Mapping[str, Any]] = [
-            {"type": "function", "function": tool} for tool in entry.tools
-        ]
-
-    def tasks(self, split: str, *, kinds: str, seed: int) -> Iterator[Task]:
-        while True:
-            yield self.task(self.name)
-
-    def task(self, task_id: str) -> Task:
-        return Task(task_id, "test", "bfcl")
-
-    def reset(self, task: Task, seed: int) -> Episode:
-        return EntryEpisode(self.entry)
-
-    def oracle(self, *, recovers: bool = True, verifies: bool = False) -> Oracle:
-        return GoldAgent(self.entry)
-
-
-class EntryEpisode:
-    """One attempt: the package's simulators execute the calls, the user says one message after the other."""
-
-    scenario = ""
-
-    def __init__(self, entry: Entry) -> None:
-        self._entry = entry
-        self._said = iter(entry.said)
-        self._now = self.opening = next(self._said)
-        self._made: list[list[list[str]]] = [[]]
-        self._model = f"gold_{next(_numbers)}"
-        self._execution = importlib.import_module("bfcl_eval.eval_checker.multi_turn_eval.multi_turn_utils")
-
-    def call(self, name: str, arguments: str) -> str:
-        try:
-            given = json.loads(arguments)
-        except ValueError as error:
-            return json.dumps({"error": f"arguments are no JSON: {error}"})
-        source = f"{name}({', '.join(f'{key}={value!r}' for key, value in given.items())})"
-        document = self._entry.document
-        results, _ = self._execution.execute_multi_turn_func_call(
-            [source], document["initial_config"], document["involved_classes"], self._model, document["id"]
-        )
-        self._made[-1].append([source])
-        return str(results[0])
-
-    def reply(self, text: str) -> str | None:
-        if text == ASK:
-            return self._now
-        if text != DONE or (following := next(self._said, None)) is None:
-            return None
-        self._now = following
-        self._made.append([])
-        return following
-
-    def verify(self) -> Verdict:
-        checker = importlib.import_module("bfcl_eval.eval_checker.multi_turn_eval.multi_turn_checker")
-        made = self._made + [[] for _ in range(len(self._entry.ground_truth) - len(self._made))]
-        document = dict(self._entry.document)
-        judged = checker.multi_turn_checker(
-            made, self._entry.ground_truth, document, "multi_turn_base", self._model
-        )
-        return Verdict(float(bool(judged["valid"])))
-
-    def close(self) -> None:
-        """Forget the package's instances of this episode, which it keeps for good."""
-        kept = vars(self._execution)
-        for name in [name for name in kept if name.startswith(f"{self._model}_")]:
-            del kept[name]
+    @property
+    def tools(self) -> Sequence[Mapping[str, Any]]:
+        """The tools as they are without noise."""
+        ...
 
 
 @dataclass(slots=True)
@@ -150,16 +69,17 @@ class _Seen:
 
 
 class GoldAgent:
-    """Decides each message from the transcript alone."""
+    """Decides each message from the transcript alone. One that doesn't recover goes on whatever it meets."""
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: Gold, *, recovers: bool = True) -> None:
         self._entry = entry
+        self._recovers = recovers
 
     def decide(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> Message:
         shown = ShownTools(self._entry.tools, tools)
         seen = self._read(messages, shown)
         gold = self._entry.calls[seen.turn]
-        lost = self._find_lost(seen)
+        lost = self._find_lost(seen) if self._recovers else None
         if lost is None:
             if seen.made == len(gold):
                 return {"role": "assistant", "content": DONE}
@@ -196,9 +116,22 @@ class GoldAgent:
                     and shown.serves(name, gold[seen.made])
                     and not is_refusal(text)
                     and _alike(arguments, gold[seen.made].arguments)
+                    and (self._is_answer(gold[seen.made], text) or seen.count(name, arguments) >= ATTEMPTS)
                 ):
                     seen.made += 1
         return seen
+
+    def _is_answer(self, call: Call, text: str) -> bool:
+        """Whether the call was carried out: the result shows at least half of what the true one says. Else it
+        is made again. That is safe for writes too, since none fails after it took effect.
+        """
+        if not self._recovers:
+            return True
+        true = call.result or ""
+        if true in text:
+            return True
+        told = spellings(_read_result(true))[:MOST_VALUES]
+        return bool(told) and 2 * sum(shows(text, value) for value in told) >= len(told)
 
     def _find_lost(self, seen: _Seen) -> Call | str | None:
         """What brings back a value that a later gold call takes: the call whose clean result had it, or the
@@ -221,16 +154,16 @@ class GoldAgent:
         return None
 
 
-def shows(text: str, value: Value) -> bool:
-    """Whether a value stands in a text, and not as a part of a longer word or number."""
-    return any(
-        re.search(rf"(?<![\w.]){re.escape(spelling)}(?!\w|\.\d)", text) is not None for spelling in value
-    )
+def _read_result(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def is_refusal(text: str) -> bool:
     """Whether a result says that the tool itself can't be called so: nothing was done."""
-    return any(mark in text for mark in ("no such tool", "not enabled", "must be of type"))
+    return any(mark in text for mark in ("no such tool", "not enabled", OTHER_TYPE))
 
 
 def _alike(made: Mapping[str, Any], gold: Mapping[str, Any]) -> bool:
@@ -265,10 +198,12 @@ class ShownTools:
 
     def way(self, call: Call, seen: _Seen) -> tuple[str, Mapping[str, Any]]:
         """The first way to make the call that wasn't refused: by its tool, as declared and as it is meant."""
+        told = {name for name, _, text in seen.results if OTHER_TYPE in text}
         ways = [
             (tool["name"], arguments)
             for tool in self._candidates(call.tool)
             for arguments in (_cast(call.arguments, tool), call.arguments)
+            if arguments == call.arguments or tool["name"] not in told
         ]
         refused = [(name, arguments) for name, arguments, text in seen.results if is_refusal(text)]
         return next((way for way in ways if way not in refused), (call.tool, call.arguments))

@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.noise_quality.aims import judge_solvability
-from benchmarks.noise_quality.gold_agent import ASK, ATTEMPTS, DONE, GAVE_UP, Entry, GoldAgent
-from benchmarks.noise_quality.samples import Call
-from benchmarks.noise_quality.solved import Solved
+from crosswind.simulators.bfcl.inside.gold_agent import ASK, ATTEMPTS, DONE, GAVE_UP, GoldAgent
+from crosswind.simulators.bfcl.inside.values import Call
 
 FIND = {
     "name": "find_patient",
@@ -27,17 +25,19 @@ BOOK = {
 }
 SAID = "Book a bed for Ada Lund for 12 nights."
 FOUND = '{"patient": "P-77", "ward": "3"}'
-ENTRY = Entry(
-    {"id": "case_1", "question": [[{"role": "user", "content": SAID}]]},
-    [["find_patient(name='Ada Lund')", "book_bed(patient='P-77', nights=12)"]],
-    [
-        [
+
+
+class Booking:
+    """An entry with two gold calls: the second takes what the first finds."""
+
+    said = (SAID,)
+    calls = (
+        (
             Call("find_patient", {"name": "Ada Lund"}, FOUND),
             Call("book_bed", {"patient": "P-77", "nights": 12}, "booked"),
-        ]
-    ],
-    [FIND, BOOK],
-)
+        ),
+    )
+    tools = (FIND, BOOK)
 
 
 def shown(*tools: dict[str, Any]) -> list[dict[str, Any]]:
@@ -51,7 +51,7 @@ def talk(
     messages: list[dict[str, Any]] = [{"role": "user", "content": said}]
     waiting = iter(replies)
     while True:
-        message = GoldAgent(ENTRY).decide(messages, list(tools) or shown())
+        message = GoldAgent(Booking()).decide(messages, list(tools) or shown())
         messages.append(message)
         reply = next(waiting, None)
         if reply is None:
@@ -95,11 +95,3 @@ def test_a_refusal_leads_to_another_way(answer: str) -> None:
     made = talk([FOUND, answer, "booked"], tools=shown(FIND, other))
     assert [called(one) for one in made] == ["find_patient", "reserve_bed", "reserve_bed", DONE]
     assert made[1] != made[2], "the types that are meant, where those declared are refused"
-
-
-def test_solvability_is_met_where_all_is_solved_and_each_profile_injects() -> None:
-    rows = [Solved("off", None, 5, 4, 0), Solved("a", 1, 5, 5, 9), Solved("a", 0, 5, 5, 0)]
-    assert judge_solvability(rows).met
-    assert not judge_solvability([*rows, Solved("b", None, 5, 5, 0)]).met
-    assert not judge_solvability([*rows, Solved("b", None, 5, 4, 7, 0, ["x"])]).met
-    assert judge_solvability([]).met is None

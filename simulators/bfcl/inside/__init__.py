@@ -1,0 +1,1 @@
+"""What runs in BFCL's own environment: it imports the standard library and the package, nothing of ours."""

@@ -1,0 +1,1 @@
+"""Environments in other processes, in any language: they speak the environment protocol over HTTP."""
