@@ -50,7 +50,7 @@ def lend(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any
     assert asked is not None
     title, reader = asked.groups()
     results = [str(one["content"]) for one in messages if one["role"] == "tool"]
-    book = next((found[0] for one in results if (found := re.search(r"B-\d\w", one))), None)
+    book = next((found[0] for one in results if (found := re.search(r"B-\d", one))), None)
     if book is None:
         return call("find_book", len(results), title=title)
     if not any(re.search(rf'"lent_to": "{reader}"', one) for one in results):
