@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 
 from crosswind.gateway.recorder.redaction import Redactor
-from crosswind.injectors.operators.tool.redundant import LINES
 from crosswind.injectors.packs.draw import fill
 from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.packs.model import Pack
@@ -30,10 +29,7 @@ def test_none_is_masked(pack: Pack) -> None:
 
 
 def _show(key: str, text: str) -> Iterator[str]:
-    """A field as results show it: in JSON, in either naming convention, and on a line."""
+    """A field as results show it, in either naming convention."""
     first, *others = key.split("_")
     for named in (key, first + "".join(word.title() for word in others)):
         yield f'{{"status": 1, "{named}": {text}}}'
-    words = key.replace("_", " ").capitalize()
-    for line in LINES:
-        yield line.format(key=key, words=words, content=text.strip('"'))
