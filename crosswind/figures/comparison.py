@@ -14,7 +14,7 @@ from crosswind.figures.drop import Drop, Flip, find_flips, measure_drop
 from crosswind.figures.exposure import leave_out_asleep
 from crosswind.figures.intervals import percentile_interval, resample_means
 from crosswind.figures.paired import ByTask, PairedDifference, compare_paired
-from crosswind.figures.success import ArmSuccess, measure_arm, split_arms, success_by_task
+from crosswind.figures.success import ArmSuccess, measure_arm, success_by_task
 
 
 class UnpairedDifference(msgspec.Struct, frozen=True):
@@ -68,35 +68,43 @@ class Comparison(msgspec.Struct, frozen=True):
 
 def measure_comparison(before: Sequence[Attempt], after: Sequence[Attempt], *, seed: int = 0) -> Comparison:
     """Compare two sets of attempts. Pairs are tasks of the same name in the same arm."""
-    sides = [{arm.value: [one for one in side if one.arm is arm] for arm in Arm} for side in (before, after)]
-    names = [name for name in sides[0] if sides[0][name] and sides[1][name]]
-    first, second = (_effects(side) for side in (before, after))
+    old, new = _Side(before), _Side(after)
+    names = [name for name in old.arms if old.arms[name] and new.arms[name]]
     return Comparison(
-        {name: _compare_arm(sides[0][name], sides[1][name], seed) for name in names},
-        tuple(name for name in sides[0] if bool(sides[0][name]) != bool(sides[1][name])),
+        {name: _compare_arm(old, new, name, seed) for name in names},
+        tuple(name for name in old.arms if bool(old.arms[name]) != bool(new.arms[name])),
         measure_drop(before, seed=seed),
         measure_drop(after, seed=seed),
-        compare_paired(first, second, seed=seed),
-        _compare_operators(sides[0][Arm.NOISY.value], sides[1][Arm.NOISY.value], seed),
-        tuple(flip for name in names for flip in find_flips(sides[0][name], sides[1][name])),
+        compare_paired(old.effects(), new.effects(), seed=seed),
+        _compare_operators(old.arms[_NOISY], new.arms[_NOISY], seed),
+        tuple(flip for name in names for flip in find_flips(old.arms[name], new.arms[name])),
     )
 
 
-def _effects(attempts: Sequence[Attempt]) -> dict[str, float]:
-    """Of each task, noisy − clean success."""
-    arms = split_arms(attempts)
-    clean, noisy = success_by_task(arms[0]), success_by_task(leave_out_asleep(arms[1]))
-    return {task: noisy[task] - clean[task] for task in noisy if task in clean}
+_CLEAN, _NOISY = Arm.CLEAN.value, Arm.NOISY.value
 
 
-def _compare_arm(before: Sequence[Attempt], after: Sequence[Attempt], seed: int) -> ArmComparison:
-    first, second = measure_arm(before), measure_arm(after)
+class _Side:
+    """One set of attempts by arm, and the success of its tasks. What never met noise has no noisy success."""
+
+    def __init__(self, attempts: Sequence[Attempt]) -> None:
+        self.arms = {arm.value: [one for one in attempts if one.arm is arm] for arm in Arm}
+        self.by_task = {
+            _CLEAN: success_by_task(self.arms[_CLEAN]),
+            _NOISY: success_by_task(leave_out_asleep(self.arms[_NOISY])),
+        }
+
+    def effects(self) -> dict[str, float]:
+        """Of each task, noisy − clean success."""
+        clean, noisy = self.by_task[_CLEAN], self.by_task[_NOISY]
+        return {task: noisy[task] - clean[task] for task in noisy if task in clean}
+
+
+def _compare_arm(before: _Side, after: _Side, name: str, seed: int) -> ArmComparison:
+    first, second = measure_arm(before.arms[name]), measure_arm(after.arms[name])
     if first.asleep or second.asleep:
         return ArmComparison(first, second, None, None)
-    old, new = (
-        success_by_task(leave_out_asleep(side) if side[0].arm is Arm.NOISY else side)
-        for side in (before, after)
-    )
+    old, new = before.by_task[name], after.by_task[name]
     paired = compare_paired(old, new, seed=seed)
     unpaired = compare_unpaired(old, new, seed=seed) if paired is None else None
     return ArmComparison(first, second, paired, unpaired)
