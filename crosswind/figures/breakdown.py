@@ -12,6 +12,7 @@ from crosswind.figures.attempts import Attempt, Component, Fault
 from crosswind.figures.exposure import explain_no_noise
 from crosswind.figures.paired import PairedDifference, compare_paired
 from crosswind.figures.success import split_arms, success_by_task
+from crosswind.figures.unpaired import UnpairedDifference, compare_unpaired
 
 KindOf = Callable[[str], tuple[str, Component | None]]
 """Gives an operator's kind and component."""
@@ -53,6 +54,8 @@ class DropRow(msgspec.Struct, frozen=True):
     """Over the tasks with a clean attempt and one that was assigned it."""
     as_exposed: PairedDifference | None
     """Over the tasks with a clean attempt and one that met it: of these attempts only."""
+    unpaired: UnpairedDifference | None
+    """As exposed, where no task is both clean and noisy: against all clean attempts."""
     because: str
     """Why nothing was injected; empty where something was."""
 
@@ -61,8 +64,9 @@ def measure_rows(attempts: Sequence[Attempt], kind_of: KindOf, *, seed: int = 0)
     """The rows of every breakdown that the attempts have."""
     clean, noisy = split_arms(attempts)
     before = success_by_task(clean)
+    paired = any(one.task in before for one in noisy)
     return tuple(
-        _row(by, name, found, before, seed)
+        _row(by, name, found, before, seed, paired=paired)
         for by in By
         for name, found in sorted(_gather(by, noisy, kind_of).items(), key=_in_order)
     )
@@ -142,7 +146,7 @@ def _in_order(item: tuple[str, _Found]) -> tuple[int, str]:
     return (int(name) if name.isdecimal() else STAGES.index(name) if name in STAGES else 0), name
 
 
-def _row(by: By, name: str, found: _Found, clean: Mapping[str, float], seed: int) -> DropRow:
+def _row(by: By, name: str, found: _Found, clean: Mapping[str, float], seed: int, *, paired: bool) -> DropRow:
     where = by in _ASSIGNED
     withheld = sum(
         one.count
@@ -156,6 +160,8 @@ def _row(by: By, name: str, found: _Found, clean: Mapping[str, float], seed: int
     as_assigned = None
     if where and found.exposed:
         as_assigned = compare_paired(clean, success_by_task(found.assigned), seed=seed)
+    after = success_by_task(found.exposed)
+    as_exposed = compare_paired(clean, after, seed=seed)
     return DropRow(
         by,
         name,
@@ -164,6 +170,7 @@ def _row(by: By, name: str, found: _Found, clean: Mapping[str, float], seed: int
         found.injected,
         withheld,
         as_assigned,
-        compare_paired(clean, success_by_task(found.exposed), seed=seed) if found.exposed else None,
+        as_exposed,
+        None if paired else compare_unpaired(clean, after, seed=seed),
         because,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from statistics import fmean
 from typing import Any
 
 import msgspec
@@ -12,19 +11,9 @@ import msgspec
 from crosswind.figures.attempts import Arm, Attempt
 from crosswind.figures.drop import Drop, Flip, find_flips, measure_drop
 from crosswind.figures.exposure import leave_out_asleep
-from crosswind.figures.intervals import percentile_interval, resample_means
-from crosswind.figures.paired import ByTask, PairedDifference, compare_paired
+from crosswind.figures.paired import PairedDifference, compare_paired
 from crosswind.figures.success import ArmSuccess, measure_arm, success_by_task
-
-
-class UnpairedDifference(msgspec.Struct, frozen=True):
-    """A difference after − before of two sets of tasks that have none in common, with its 95 % interval."""
-
-    before: float
-    after: float
-    difference: float
-    low: float
-    high: float
+from crosswind.figures.unpaired import UnpairedDifference, compare_unpaired
 
 
 class ArmComparison(msgspec.Struct, frozen=True):
@@ -108,19 +97,6 @@ def _compare_arm(before: _Side, after: _Side, name: str, seed: int) -> ArmCompar
     paired = compare_paired(old, new, seed=seed)
     unpaired = compare_unpaired(old, new, seed=seed) if paired is None else None
     return ArmComparison(first, second, paired, unpaired)
-
-
-def compare_unpaired(before: ByTask, after: ByTask, *, seed: int = 0) -> UnpairedDifference | None:
-    """The difference of the means of two sets of tasks, each bootstrapped by itself; None without both."""
-    if not before or not after:
-        return None
-    (olds,), (news,) = (
-        resample_means([(round(value, 12),) for value in side.values()], seed=seed + number)
-        for number, side in enumerate((before, after))
-    )
-    interval = percentile_interval([new - old for new, old in zip(news, olds, strict=True)])
-    old, new = fmean(before.values()), fmean(after.values())
-    return UnpairedDifference(old, new, new - old, interval.low, interval.high)
 
 
 def _compare_operators(

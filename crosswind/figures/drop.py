@@ -20,6 +20,7 @@ from crosswind.figures.paired import (
     measure_cost,
 )
 from crosswind.figures.success import split_arms, success_by_task
+from crosswind.figures.unpaired import UnpairedDifference, compare_unpaired
 
 
 class Flip(msgspec.Struct, frozen=True):
@@ -40,6 +41,8 @@ class Drop(msgspec.Struct, frozen=True):
 
     paired: PairedDifference | None
     """Noisy − clean, as assigned. None without a task in both arms, or where no noise acted."""
+    unpaired: UnpairedDifference | None
+    """Where no task is in both arms, as in live traffic: noisy − clean of all attempts."""
     cost: NoiseCost | None
     """The same, divided by the exposure, too."""
     retention: Ratio
@@ -60,11 +63,13 @@ def measure_drop(attempts: Sequence[Attempt], rows: Sequence[DropRow] = (), *, s
     clean, assigned = split_arms(attempts)
     noisy = leave_out_asleep(assigned)
     if assigned and not noisy:
-        return Drop(None, None, Ratio(None), None, explain_no_noise(assigned))
+        return Drop(None, None, None, Ratio(None), None, explain_no_noise(assigned))
     before, after = success_by_task(clean), success_by_task(noisy)
     exposed = mean_by_key((one.task, float(one.exposed)) for one in noisy)
+    paired = compare_paired(before, after, seed=seed)
     return Drop(
-        compare_paired(before, after, seed=seed),
+        paired,
+        compare_unpaired(before, after, seed=seed) if paired is None else None,
         measure_cost(before, after, exposed, seed=seed),
         compare_ratio(after, before, seed=seed),
         _component_retention(before, rows),

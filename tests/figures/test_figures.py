@@ -163,3 +163,16 @@ def test_a_profile_that_never_acted_counts_in_no_drop() -> None:
     assert found.drop.paired is not None and found.drop.paired.after == 0.0
     assert (found.arms["noisy"].success, found.arms["noisy"].attempts) == (0.0, 4)
     assert find(found, By.PROFILE, "q").because
+
+
+def test_arms_without_a_common_task_are_told_unpaired() -> None:
+    """As in live traffic. Success 1 clean, 0.5 noisy: −50 points, for the operator that was met −100."""
+    attempts = [calm(f"c{number}", 1.0) for number in range(4)]
+    attempts += [noisy(f"n{number}", 0.0, "tool.timeout") for number in range(2)]
+    attempts += [noisy(f"m{number}", 1.0, assigned=("tool.timeout",)) for number in range(2)]
+    found = measure(attempts, kind_of)
+    assert found.drop.paired is None and found.drop.unpaired is not None
+    assert found.drop.unpaired.difference == -0.5
+    row = find(found, By.OPERATOR, "tool.timeout")
+    assert row.as_exposed is None and row.unpaired is not None
+    assert (row.unpaired.difference, row.unpaired.low, row.unpaired.high) == (-1.0, -1.0, -1.0)

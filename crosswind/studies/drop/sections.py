@@ -12,6 +12,7 @@ from crosswind.figures.figures import Figures
 from crosswind.figures.paired import PairedDifference
 from crosswind.figures.recovery import ALL
 from crosswind.figures.success import ArmSuccess
+from crosswind.figures.unpaired import UnpairedDifference
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,13 @@ def headline(drop: Drop) -> tuple[str, ...]:
     """The answer, in sentences."""
     if drop.because:
         return (f"{drop.because[:1].upper()}{drop.because[1:]}. So there is no success under noise to tell.",)
+    if drop.unpaired is not None:
+        two = drop.unpaired
+        return (
+            f"Success is {percent(two.before)} clean and {percent(two.after)} under noise: "
+            f"{points(two.difference)} points {interval(two.low, two.high)}. No task is in both arms: this "
+            "isn't paired, and may tell of the tasks.",
+        )
     if drop.paired is None:
         return ("No task has a clean and a noisy attempt that count, so there is no drop to tell.",)
     paired = drop.paired
@@ -132,14 +140,15 @@ def _breakdown(figures: Figures, by: By) -> Section:
     heads = [by.value, "met", "injected", "withheld" if assigned else "", "assigned", "exposed", "95 %"]
     cells = []
     for row in rows:
-        low_high = "" if row.as_exposed is None else interval(row.as_exposed.low, row.as_exposed.high)
+        exposed = row.as_exposed or row.unpaired
+        low_high = "" if exposed is None else interval(exposed.low, exposed.high)
         cell = [
             row.name,
             f"{row.exposed:,}" + (f"/{row.assigned:,}" if assigned else ""),
             f"{row.injected:,}",
         ]
         cell += [f"{row.withheld:,}" if assigned else "", _difference(row.as_assigned)]
-        cells.append((*cell, _difference(row.as_exposed), low_high))
+        cells.append((*cell, _difference(exposed), low_high))
     keep = [place for place, head in enumerate(heads) if head and (assigned or head != "assigned")]
     about = (
         "Points of success, noisy − clean, paired by task. Assigned: of all attempts with a rule for it. "
@@ -154,7 +163,7 @@ def _breakdown(figures: Figures, by: By) -> Section:
     )
 
 
-def _difference(found: PairedDifference | None) -> str:
+def _difference(found: PairedDifference | UnpairedDifference | None) -> str:
     return "–" if found is None else points(found.difference)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from click.testing import CliRunner, Result
@@ -75,3 +77,13 @@ def test_a_wide_table_fits_80_columns() -> None:
     text = write_text([Section("Wide", ("operator", "met", "exposed", "95 %"), rows)], 60)
     assert max(map(len, text.splitlines())) <= 60
     assert "… and 10 more" in text
+
+
+def test_live_traffic_without_tasks_is_told_unpaired(tmp_path: Path) -> None:
+    store = write_run(tmp_path / "a.db", clean=20, noisy=10)
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute("UPDATE session SET task_id = NULL")
+    output = " ".join(report(tmp_path, store).output.split())
+    assert "Success is 100.0 % clean and 50.0 % under noise: -50.0 points" in output
+    assert "No task is in both arms: this isn't paired" in output
+    assert "tool.timeout 20/20 20 0 – -50.0" in output
