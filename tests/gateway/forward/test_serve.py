@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import ssl
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -263,3 +265,27 @@ def test_what_no_rule_is_for_is_passed_on_piece_by_piece(serve: Serve, api: Serv
         assert next(pieces) == b"first"
         api.api.release.set()
         assert next(pieces) == b"second"
+
+
+def test_no_order_is_lost_or_doubled_in_any_interleaving(serve: Serve, api: Served, tmp_path: Path) -> None:
+    """Many sessions, each with draws of its own; in each, orders side by side by clients that try again."""
+    operators = ("tool.execution_failure", "tool.timeout", "transport.reset", "transport.duplicated_delivery")
+    rules = [{"operator": one, "severity": 0.3, "when": {}} for one in operators]
+    bounds = {"faults_per_session": 1000, "events_per_session": 1000}
+    proxy = serve("--profile", write_profile(tmp_path, *rules, bounds=bounds))
+
+    def order(item: str) -> bool:
+        session = item.partition("-")[0]
+        named = proxy.url.replace("s1:", f"{session}:")
+        with httpx.Client(proxy=named, verify=False, trust_env=False) as through:
+            for _ in range(8):
+                with contextlib.suppress(httpx.TransportError):
+                    if through.post(f"{api.url}/orders", json={"item": item}).status_code == 200:
+                        return True
+        return False
+
+    items = [f"s{session}-{number}" for session in range(20) for number in range(4)]
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(order, items))
+    assert sorted(one["item"] for one in api.api.orders) == sorted(items)
+    assert outcomes(proxy).count("injected") > len(items) / 4

@@ -236,6 +236,46 @@ async def test_no_order_is_lost_or_doubled_side_by_side(
     assert any(one.draw["outcome"] == "injected" for one in calls)
 
 
+OPERATORS = (
+    *("tool.execution_failure", "tool.timeout", "tool.incomplete", "transport.reset"),
+    *("transport.duplicated_delivery", "transport.truncated_body", "transport.sse_cut"),
+)
+
+
+async def test_no_order_is_lost_or_doubled_over_mcp_in_any_interleaving(
+    tmp_path: Path, app: ScriptedProvider
+) -> None:
+    """Many sessions, each with draws of its own; in each, orders side by side by clients that try again."""
+    rules = "".join(f"  - {{operator: {one}, severity: 0.3, when: {{}}}}\n" for one in OPERATORS)
+    noise = f"name: n\nbounds: {{faults_per_session: 1000, events_per_session: 1000}}\nrules:\n{rules}"
+    sessions = [f"s{number}" for number in range(40)]
+    async with (
+        mcp_shop(stateless_http=True, json_response=True) as shop,
+        gateway(tmp_path, app, noise=noise, tools={"mcp": {"shop": {"url": shop.url}}}) as running,
+    ):
+        headers = {"accept": "application/json, text/event-stream"}
+
+        async def order(session: str, item: str) -> str | None:
+            given = {"name": "place_order", "arguments": {"item": item}}
+            for attempt in range(8):
+                message = {"jsonrpc": "2.0", "id": attempt, "method": "tools/call", "params": given}
+                with contextlib.suppress(httpx.HTTPError):
+                    url = f"{running.data}/s/{session}/mcp/shop"
+                    answer = await running.http.post(url, json=message, headers=headers)
+                    result = answer.json().get("result", {"isError": True})
+                    if not result.get("isError"):
+                        return item
+            return None
+
+        items = [f"{session}-{number}" for session in sessions for number in range(5)]
+        told = await asyncio.gather(*(order(item.partition("-")[0], item) for item in items))
+        events = [one for session in sessions for one in await events_of(running, session)]
+    assert sorted(shop.orders) == sorted(items) == sorted(filter(None, told))
+    assert (
+        sum(one.operator == "call" and one.draw["outcome"] == "injected" for one in events) > len(items) / 4
+    )
+
+
 async def test_pages_of_other_origins_cannot_use_the_key_of_a_server(
     tmp_path: Path, app: ScriptedProvider
 ) -> None:
