@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from crosswind.gateway.clock import now_us
+from crosswind.gateway.control_characters import escape_control_characters
 from crosswind.gateway.tools.decision import PASS, Decision
-from crosswind.gateway.tools.events import ToolEvent
+from crosswind.gateway.tools.events import CALL, ToolEvent
 from crosswind.gateway.tools.leg import ToolLeg
 from crosswind.gateway.tools.mcp import McpLink
 
@@ -34,6 +36,36 @@ class EventFile:
         os.close(self._fd)
 
 
+class DryRun:
+    """What noise would have done to each tool, for a table."""
+
+    def __init__(self) -> None:
+        self._calls: Counter[str] = Counter()
+        self._classes: dict[str, str] = {}
+        self._done: Counter[tuple[str, str]] = Counter()
+
+    def count(self, events: Sequence[ToolEvent]) -> None:
+        for one in events:
+            if one.operator == CALL:
+                self._calls[one.tool] += 1
+                self._classes[one.tool] = one.tool_class or ""
+            elif one.after is not None:
+                self._done[one.tool, one.operator] += 1
+
+    def write(self) -> str:
+        """A line for each tool and operator; empty where there was no call."""
+        rows = [("tool", "class", "calls", "would be hit by", "times")]
+        for tool in sorted(self._calls.keys() | {tool for tool, _ in self._done}):
+            known = self._classes.get(tool, ""), str(self._calls[tool])
+            done = [(name, str(times)) for (of, name), times in sorted(self._done.items()) if of == tool]
+            rows += [(tool, *known, *one) for one in done or [("nothing", "")]]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = (
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
+        )
+        return "\n".join(escape_control_characters(line.rstrip()) for line in lines) if len(rows) > 1 else ""
+
+
 class LinkNoise:
     """A `MessageNoise` that asks the core. It never raises: where it fails, the message is passed on."""
 
@@ -54,6 +86,7 @@ class LinkNoise:
         self._dry = dry
         self._serve, self._served = serve, frozenset[str]()
         self._end = end
+        self._would = DryRun()
 
     @property
     def waits(self) -> bool:
@@ -81,6 +114,8 @@ class LinkNoise:
     def close(self) -> None:
         self._link.close(now_us())
         self._record(self._events())
+        if self._dry and (table := self._would.write()):
+            print(f"crosswind mcp: a dry run, nothing was done\n{table}", file=sys.stderr)
         self._end()
 
     def _decide(self, ask: Callable[[], Decision]) -> Decision:
@@ -101,6 +136,7 @@ class LinkNoise:
         events = self._leg.drain()
         if not self._dry:
             return events
+        self._would.count(events)
         return [msgspec.structs.replace(one, after=None, note=f"{DRY}{one.note}") for one in events]
 
 

@@ -87,7 +87,8 @@ class ToolLeg:
         self._events: list[ToolEvent] = []
         self._numbered = 0
         self._last_us = 0
-        self._begun_us: dict[str, int] = {}
+        self._begun: dict[str, tuple[int, dict[str, str]]] = {}
+        """By attempt, when it began and its trace context."""
 
     @property
     def calls(self) -> int:
@@ -142,12 +143,14 @@ class ToolLeg:
         method: str | None = None,
         streaming: bool = False,
         spare: bool = False,
+        trace: str | None = None,
     ) -> Begun:
         """A call has come. `arguments` is JSON text; `method` the HTTP method, if it has one. `streaming`:
-        the answer is a stream. `spare`: it gets no noise.
+        the answer is a stream. `spare`: it gets no noise. `trace`: the client's W3C trace context, if the
+        call carries one.
         """
         call = self._log.begin(link, tool, arguments)
-        self._begun_us[call.anchor] = now_us
+        self._begun[call.anchor] = now_us, {} if trace is None else {"traceparent": trace}
         safety = self.assess(link, tool, method)
         if method is not None and (known := METHODS.get(method.upper())) is not None:
             self._noise.known_classes[tool] = known
@@ -244,7 +247,7 @@ class ToolLeg:
     def end(self, call: CallAttempt, outcome: Outcome, now_us: int) -> None:
         """Settle a call, and record what became of it. `begin` and `finish` do so where they answer."""
         self._log.end(call, answered=outcome in (Outcome.ANSWERED, Outcome.INSIDE))
-        began = self._begun_us.pop(call.anchor, now_us)
+        began, trace = self._begun.pop(call.anchor, (now_us, {}))
         recovered = call.attempt > 0 and outcome is Outcome.ANSWERED
         self._events.append(
             ToolEvent(
@@ -260,7 +263,12 @@ class ToolLeg:
                 logical_call=call.logical_call,
                 order=call.order,
                 attempt=call.attempt,
-                draw={"outcome": outcome.value, "recovered": recovered, "us": max(0, now_us - began)},
+                draw={
+                    "outcome": outcome.value,
+                    "recovered": recovered,
+                    "us": max(0, now_us - began),
+                    **trace,
+                },
             )
         )
 

@@ -20,6 +20,7 @@ from crosswind.gateway.tools.mcp_messages import (
     Within,
     answer_call,
     fail,
+    find_trace,
     make_key,
     put_result,
     read,
@@ -208,7 +209,8 @@ class McpLink:
             return self._go_on(raw, request, key, tool, arguments, now_us)
         if (answer := self._answer_inside(shown, tool, arguments, now_us)) is not None:
             return Decision(act=Act.ANSWER, body=answer_call(raw, request, answer, modern), key=key)
-        begun = self._leg.begin(self._name, tool, arguments, now_us, streaming=streaming)
+        trace = find_trace(params)
+        begun = self._leg.begin(self._name, tool, arguments, now_us, streaming=streaming, trace=trace)
         if (failure := begun.failure) is not None:
             self._list.renew()
             if "task" in params and failure.kind == "result":

@@ -15,6 +15,8 @@ from crosswind.injectors.text.json_payload import looks_destroyed
 INTERNAL_ERROR, CONNECTION_CLOSED = -32603, -32000
 Id = tuple[str, str, object]
 """The scope, and the type and value of a request's id: 1 and "1" are two ids."""
+LONGEST_TRACE = 200
+"""Characters of a trace context; version 00 has 55."""
 UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
 ABSENT = msgspec.Raw()
 
@@ -100,3 +102,10 @@ def fail(
         close=failure.close,
         key=key,
     )
+
+
+def find_trace(params: Members) -> str | None:
+    """The W3C trace context in a request's `_meta`."""
+    found = read(params["_meta"]) if b"traceparent" in bytes(params.get("_meta", b"")) else {}
+    value = found.get("traceparent") if isinstance(found, dict) else None
+    return value if isinstance(value, str) and len(value) <= LONGEST_TRACE else None

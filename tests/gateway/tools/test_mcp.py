@@ -217,6 +217,16 @@ def test_a_client_that_gives_up_or_leaves_settles_its_calls() -> None:
     assert [one.draw["outcome"] for one in leg.drain()] == ["cancelled", "unanswered"]
 
 
+@pytest.mark.parametrize(("given", "kept"), [("00-0af7-b7ad-01", True), (7, False), ("x" * 300, False)])
+def test_the_trace_context_of_a_call_is_on_record(given: object, kept: bool) -> None:
+    link, leg = make_link("tool.misleading", severity=0.0)
+    asked = call(1, READ, _meta={"traceparent": given})
+    assert link.from_client(asked, 1).act is Act.PASS
+    link.from_server(result(1, "sunny"), 2)
+    (end,) = leg.drain()
+    assert end.draw.get("traceparent") == (given if kept else None)
+
+
 def test_events_of_one_id_are_one_row() -> None:
     link, leg = make_link(NOISE)
     link.from_client(call(1, ORDER), 1)
