@@ -144,6 +144,11 @@ Examples:
 @click.option(
     "--no-times", is_flag=True, help="Leave out how long attempts took: equal runs give equal reports."
 )
+@click.option(
+    "--dialect",
+    metavar="NAME",
+    help="How the upstream takes its key: anthropic, azure, …  [by its address]",
+)
 @click.option("--control", help="The control plane of a gateway that runs already; needs --store.")
 @click.option("--store", help="The store of that gateway.")
 @output_options
@@ -233,7 +238,13 @@ def _read_settings(given: dict[str, Any]) -> Any:
         tasks=tasks,
         profiles=profiles,
         gateway=GatewayChoice(
-            given["upstream"], given["control"], given["store"], given["config"], given["key_env"], options
+            given["upstream"],
+            given["control"],
+            given["store"],
+            given["config"],
+            given["key_env"],
+            options,
+            given["dialect"],
         ),
         folder=folder,
         run=claimed["_run"],
@@ -255,9 +266,12 @@ def _read_settings(given: dict[str, Any]) -> Any:
 
 
 def _check_gateway(given: dict[str, Any]) -> None:
+    from crosswind.gateway.config.provider_presets import DIALECTS
+    from crosswind.gateway.errors import nearest
+
     if given["control"] and not given["store"]:
         raise click.UsageError("--control needs --store: the figures are read from the gateway's store")
-    own = ("upstream", "config", "key_env", "tools_read_only", "assume_replayable")
+    own = ("upstream", "config", "key_env", "dialect", "tools_read_only", "assume_replayable")
     wrong = next((name for name in own if given["control"] and given[name]), None)
     if wrong:
         raise click.UsageError(
@@ -265,6 +279,8 @@ def _check_gateway(given: dict[str, Any]) -> None:
         )
     if not (given["control"] or given["upstream"] or given["config"]):
         raise click.UsageError("--upstream is missing: where is the model? https://host/v1")
+    if given["dialect"] and given["dialect"] not in DIALECTS:
+        raise click.UsageError(f"--dialect {given['dialect']!r}: {nearest(given['dialect'], DIALECTS)}")
     if given["key_env"] and given["key_env"] not in os.environ:
         raise click.UsageError(f"--key-env: the variable {given['key_env']} isn't set")
 

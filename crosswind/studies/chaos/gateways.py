@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -20,6 +22,8 @@ from crosswind.studies.stack import Processes, start_gateway
 
 START_S = 60.0
 KEY = "CROSSWIND_UPSTREAM_KEY"
+UPSTREAMS = "CROSSWIND_UPSTREAMS"
+_HOSTS = {"anthropic.com": "anthropic", "openai.azure.com": "azure"}
 PROVIDER_KEYS = (KEY, "OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 """Where the upstream's key is looked for."""
 
@@ -37,6 +41,8 @@ class GatewayChoice:
     key_variable: str | None = None
     options: Sequence[str] = ()
     """Further options of `crosswind serve`."""
+    dialect: str | None = None
+    """What the upstream speaks and how it takes its key; None: by its address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +58,31 @@ async def open_gateway(choice: GatewayChoice, folder: Path, token: str) -> Async
         assert choice.store is not None
         yield OpenGateway(choice.control, choice.store)
         return
-    variables = {guard.VARIABLE: token}
+    variables, upstream = {guard.VARIABLE: token}, choice.upstream
     if (key := find_key(choice)) is not None:
         variables[KEY] = key
+    dialect = choice.dialect or guess_dialect(upstream)
+    if upstream is not None and dialect is not None:
+        named = {"name": dialect, "base": upstream, "dialect": dialect}
+        variables[UPSTREAMS] = json.dumps([{**named, **({"key_env": KEY} if key else {})}])
+        upstream = None
     options = [*(["--config", str(choice.config)] if choice.config else []), *choice.options]
     async with Processes(folder / "logs", variables) as processes:
         gateway = await start_gateway(
             processes,
-            choice.upstream,
+            upstream,
             (folder / STORE).absolute(),
             *("--profile", "off", *options),
             wait_s=START_S,
             replayable=False,
         )
         yield OpenGateway(gateway.control, gateway.store)
+
+
+def guess_dialect(upstream: str | None) -> str | None:
+    """The dialect of a provider that takes keys otherwise than OpenAI does; None: OpenAI's."""
+    host = urlsplit(upstream or "").hostname or ""
+    return next((name for end, name in _HOSTS.items() if host == end or host.endswith(f".{end}")), None)
 
 
 def find_key(choice: GatewayChoice) -> str | None:
@@ -75,7 +92,7 @@ def find_key(choice: GatewayChoice) -> str | None:
     if choice.config is not None:
         return None
     names = PROVIDER_KEYS
-    if choice.upstream and "anthropic" in choice.upstream:
+    if (choice.dialect or guess_dialect(choice.upstream)) == "anthropic":
         names = (KEY, "ANTHROPIC_API_KEY", "OPENAI_API_KEY")
     return next((value for name in names if (value := os.environ.get(name))), None)
 
