@@ -169,7 +169,7 @@ def test_a_dry_run_changes_nothing_and_says_what_it_would_have_done(tmp_path: Pa
     done = feed(relayed(server(code), *flags), asked)
     assert done.stdout == feed(server(code), asked).stdout
     table = [row.split() for row in done.stderr.decode().splitlines()]
-    assert ["place_order", "unknown", "1", "tool.server_error", "1"] in table, done.stderr
+    assert ["place_order", "destructive", "1", "tool.server_error", "1"] in table, done.stderr
     said = [json.loads(line) for line in events.read_text().splitlines()]
     assert said[0]["note"].startswith("Dry run")
     assert "after" not in said[0]
