@@ -44,7 +44,7 @@ class Reaction(StrEnum):
     INVENTED = "invented"
     """It stated a value that no message or result had shown."""
     GAVE_UP = "gave_up"
-    """It ended without another call, and without a word of it."""
+    """It ended without another call, without a word of it, and without a solution."""
     LOOPED = "looped"
     """It made the same call three times or more without a new result."""
 

@@ -13,7 +13,7 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
-from crosswind.figures.attempts import Arm, Attempt, ErrorMode, Fault, Void, Withheld
+from crosswind.figures.attempts import Arm, Attempt, ErrorMode, Fault, Reaction, Void, Withheld
 from crosswind.gateway.trajectory.dose import read_dose
 from crosswind.gateway.trajectory.outcomes import NoiseEvent, SessionOutcome
 from crosswind.gateway.trajectory.record import RewardState
@@ -225,6 +225,8 @@ def _with_reading(attempt: Attempt, reading: SessionReading, eligible: Mapping[s
     for one in reading.faults:
         kind, component = kind_of(one.event.operator)
         link = one.event.draw.get("link") if one.event.turn_index < 0 else None
+        # It solved the task without what was lost: there was nothing to react to.
+        needless = one.reaction is Reaction.GAVE_UP and attempt.success == 1.0
         faults.append(
             Fault(
                 operator=one.event.operator,
@@ -234,8 +236,8 @@ def _with_reading(attempt: Attempt, reading: SessionReading, eligible: Mapping[s
                 turn=one.turn,
                 stage=_stage(one.turn, attempt.turns),
                 leg=str(link or "model"),
-                reaction=one.reaction,
-                recovered=one.recovered,
+                reaction=None if needless else one.reaction,
+                recovered=None if needless else one.recovered,
                 turns_to_recover=one.turns_to_recover,
             )
         )

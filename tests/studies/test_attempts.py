@@ -225,3 +225,10 @@ def test_more_sessions_than_are_read_in_full_have_no_reactions(store: Store) -> 
     assert sum(one.faults[0].reaction is None for one in found.attempts) == 2
     assert sum(one.tool_calls is None for one in found.attempts) == 2
     assert read_attempts(store, read_in_full=2) == found
+
+
+def test_who_solves_the_task_without_what_was_lost_has_not_given_up(store: Store) -> None:
+    store.write([*play("s", [CALL, "Done."], [FAULT], **noisy("s")), Reward("s", 1, 1.0)])
+    store.write([fault("s", 1)])
+    (needless,) = only(store).faults
+    assert (needless.reaction, needless.recovered) == (None, None)

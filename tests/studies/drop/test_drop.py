@@ -87,3 +87,9 @@ def test_live_traffic_without_tasks_is_told_unpaired(tmp_path: Path) -> None:
     assert "Success is 100.0 % clean and 50.0 % under noise: -50.0 points" in output
     assert "No task is in both arms: this isn't paired" in output
     assert "tool.timeout 20/20 20 0 – -50.0" in output
+
+
+def test_no_difference_is_no_certainty(tmp_path: Path) -> None:
+    """1 − 0.05^(1/20) = 13.9 %."""
+    output = " ".join(report(tmp_path, write_run(tmp_path / "a.db", clean=20, noisy=20)).output.split())
+    assert "No task differed. A loss in up to 13.9 % of such tasks can't be ruled out (95 %)." in output
