@@ -63,6 +63,12 @@ def headline(drop: Drop) -> tuple[str, ...]:
         f"{points(paired.difference)} points {interval(paired.low, paired.high)}, paired over "
         f"{paired.n:,} {plural(paired.n, 'task')}."
     ]
+    if paired.low == paired.high == 0.0:
+        # The bootstrap of equal differences has no width, which is no certainty.
+        most = 1.0 - 0.05 ** (1.0 / paired.n)
+        lines.append(
+            f"No task differed. A loss in up to {percent(most)} of such tasks can't be ruled out (95 %)."
+        )
     if (
         drop.retention.value is not None
         and drop.retention.low is not None
