@@ -14,7 +14,7 @@ from typing import Annotated
 
 import msgspec
 
-from crosswind.injectors.packs.parts import Address, Domain
+from crosswind.injectors.packs.parts import Address, Asked, Domain
 from crosswind.injectors.targets import Half
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.parameters import ValueType
@@ -47,6 +47,8 @@ class Entry(
     """The name of a tool's parameter."""
     fits: tuple[ValueType, ...] = ()
     """The types of value for which it may be used; none: all."""
+    asks: Asked | None = None
+    """It is used only beside a message that surely asks for this; None: beside all."""
     about: tuple[str, ...] = ()
     """It is used only where the conversation or its tools have one of these stems; none: everywhere."""
     served_by: tuple[str, ...] = ()

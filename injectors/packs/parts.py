@@ -35,6 +35,15 @@ class Address(StrEnum):
     """A third way, such as Spanish "vos". No entry has it: such a user gets those that address nobody."""
 
 
+class Asked(StrEnum):
+    """What a user's message asks for."""
+
+    FACT = "fact"
+    """To find out, work out or show something."""
+    ACTION = "action"
+    """To change, send, make or order something."""
+
+
 DRAWN_SLOTS = frozenset({"uuid", "time", "int", "hex"})
 """Slots that the generator fills, wherever the conversation has nothing to fill them with."""
 

@@ -37,7 +37,7 @@ _LEAVE = Closing("leave", 0.8)
     aliases=("topic_shift",),
     source="AgentNoiseBench section 2.2.1 and appendix B (Topic Drift; its example doesn't come back)",
     effect=Effect.ADDS,
-    version=3,
+    version=4,
 )
 class TopicDrift:
     """Side questions: the user's focus moves from the request to something near it, and comes back.
@@ -92,7 +92,7 @@ class TopicDriftWording:
     aliases=("boundary",),
     source="AgentNoiseBench section 2.2.1 (limits of knowledge) and appendix B (probing the rules)",
     effect=Effect.ADDS,
-    version=3,
+    version=4,
 )
 @dataclass(frozen=True)
 class BoundaryProbing:
@@ -152,7 +152,7 @@ class BoundaryProbingWording:
     aliases=("out-of-scope",),
     source="NoisyAgent appendix A, Noise Types (named once; the definition is ours)",
     effect=Effect.ADDS,
-    version=3,
+    version=4,
 )
 class OutOfScope:
     """Wishes beside the task that the agent's tools nearly serve, and don't; often the user says that they

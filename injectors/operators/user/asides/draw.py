@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from crosswind.injectors.operators.phrases import NO_PACK, PhraseDraw, find_setting
+from crosswind.injectors.operators.user.asides.asked import find_asked
 from crosswind.injectors.operators.user.asides.places import (
     Aside,
     Places,
@@ -145,9 +146,12 @@ class AsideDraw:
         message has a word of that; False: it fits all; None: either."""
         assert self._setting is not None
         language, own = self._setting.language, self._target.own[:_READ]
+        asked = find_asked(own) if language is Language.EN else None
 
         def accept(entry: Entry) -> bool:
             if fitted is not None and bool(entry.about) != fitted:
+                return False
+            if entry.asks not in (None, asked):
                 return False
             if entry.about and not speaks_of(own, entry.about, language):
                 return False
@@ -155,9 +159,8 @@ class AsideDraw:
                 return False
             if position == "before" and refers_back(entry.text, language):
                 return False
-            if slots and not any(slot in slots for slot in entry.slots):
-                return False
-            return self._small or not is_small(entry.text)
+            fills = not slots or any(slot in slots for slot in entry.slots)
+            return fills and (self._small or not is_small(entry.text))
 
         return accept
 
@@ -171,7 +174,7 @@ def write_like(phrase: str, own: str, language: Language) -> str:
     small = is_small(own)
     first = phrase.split(maxsplit=1)[0].rstrip(",")
     known = first.lower() in OPENERS or language is not Language.DE
-    if small and known and not first.isupper():
+    if small and known and (first == "A" or not first.isupper()):
         phrase = phrase[0].lower() + phrase[1:]
     bare = own.rstrip()[-1:].isalnum() and (small or language in JOINED)
     return phrase[:-1] if bare and phrase.endswith((".", "。")) and phrase[-2] != "." else phrase

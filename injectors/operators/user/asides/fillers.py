@@ -69,8 +69,12 @@ def _read_value(text: str, start: int, end: int, kind: ValueType, language: Lang
     value = text[start:end].rstrip(".,")
     if kind is ValueType.NUMBER:
         noun = _COUNTED.match(text, end) if language is Language.EN else None
-        first = text[:start].endswith(("top ", "last ", "first ", "next "))
-        return value + noun[0] if noun and not first else None
+        part = (
+            text[:start]
+            .lower()
+            .endswith(("top ", "last ", "first ", "next ", "which ", "what ", "the ", "every "))
+        )
+        return value + noun[0] if noun and not part else None
     if kind is ValueType.ID:
         return value if _CODE.fullmatch(value) else None
     if (
@@ -89,7 +93,7 @@ _CUT = re.compile(
     r"|whose|where|if|when|as|so|because|under|over|between|after|before|near|via|per|along|than|is|are|but)\b"
 )
 _INCOMPLETE = re.compile(
-    r"(?:put|set|let|keep|have|make|take|tell|give|know|convert|change|turn|switch|add|move|send|see|go|get"
+    r"(?:open|put|set|let|keep|have|make|take|tell|give|know|convert|change|turn|switch|add|move|send|see|go|get"
     r"|compare|exchange|replace|invite|ask|say|write|translate|raise|update|increase|reduce|use|bring)\b"
 )
 """Verbs that say too little without what follows their object."""
@@ -118,8 +122,10 @@ def shorten_request(text: str) -> str | None:
         return None
     if not all(_NAMED.fullmatch(word) for word in short.split()):
         return None
-    return short if len(short) < len(text) * 0.7 else None
+    return short if len(short) < len(text) * _SHORTER else None
 
 
+_SHORTER = 0.5
+"""The share of a message that a request said again may have: nobody repeats the whole of a short one."""
 _WORDS = 8
 """Words of a request that is said again: no more than people would type."""

@@ -24,7 +24,7 @@ from crosswind.injectors.wording import UnusableText, written_form
     aliases=("user-redundancy",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Redundant Information)",
     effect=Effect.ADDS,
-    version=3,
+    version=4,
 )
 class RedundantMessage:
     """The user says a value or the request again, in a few words, or adds a remark without use to the task.

@@ -14,10 +14,12 @@ from crosswind.injectors.conversation import ToolList, ToolSchema, UserText
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.guard.shown_text import check_shown_text
 from crosswind.injectors.guard.solvability import check_user_text
+from crosswind.injectors.operators.user.asides.asked import find_asked
+from crosswind.injectors.operators.user.asides.draw import write_like
 from crosswind.injectors.operators.user.asides.places import find_places
 from crosswind.injectors.packs.domains import detect_domain, list_stems, split_words
 from crosswind.injectors.packs.load import load_all
-from crosswind.injectors.packs.parts import Address
+from crosswind.injectors.packs.parts import Address, Asked
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Branch, Half, UserTarget
 from crosswind.injectors.text.languages import UNABLE, Language
@@ -317,3 +319,27 @@ def test_a_cue_is_not_said_in_english_to_who_writes_in_another_language(name: st
     draw = entry.draw({}, one, SeededRandom("1"), 1.0)
     assert draw is not None and "another language" in draw[UNABLE]
     assert entry.apply(one, draw).payload == text
+
+
+@pytest.mark.parametrize(
+    "text,asked",
+    [
+        ("What is my current balance?", Asked.FACT),
+        ("Hi! Could you tell me the price?", Asked.FACT),
+        ("calculate the area of a triangle", Asked.FACT),
+        ("Refill my prescription.", Asked.ACTION),
+        ("I'm locked out, please reset my password.", Asked.ACTION),
+        ("We'd like a table for four tomorrow.", Asked.ACTION),
+        ("The connection drops all the time.", None),
+    ],
+)
+def test_an_aside_for_facts_or_actions_stands_beside_one(text: str, asked: Asked | None) -> None:
+    assert find_asked(text) is asked
+    one = UserTarget(text, 0, branch=Branch(opening=text), clean=text)
+    for operator in ASIDES:
+        for draw, _ in drawn(operator, one):
+            assert {ENTRIES[phrase].asks for phrase in draw["phrases"]} <= {asked, None}
+
+
+def test_a_message_in_small_letters_gets_a_small_article() -> None:
+    assert write_like("A bit tired.", "find me a lamp", Language.EN) == "a bit tired"
