@@ -1,4 +1,6 @@
-"""`crosswind policy`: serve a policy, list versions; its other commands are in `versions` and `compare`."""
+"""`crosswind policy`: serve a policy, list versions; its other commands are in `imports`, `versions` and
+`compare`.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ import click
 
 from crosswind.policies.commands.compare import compare
 from crosswind.policies.commands.exits import fail, refuse
+from crosswind.policies.commands.imports import find_directory, import_
 from crosswind.policies.commands.versions import (
     TOLERANCE,
     exit_on_failure,
@@ -20,7 +23,7 @@ from crosswind.policies.commands.versions import (
 )
 from crosswind.policies.server import ATTACHED_WITHIN_S, STARTED_WITHIN_S, ServeError, ServeRequest, servers
 from crosswind.policies.versions.journal import VersionStatus
-from crosswind.policies.versions.version import PolicyVersion, Registry, find_policy
+from crosswind.policies.versions.version import PolicyVersion, Registry
 
 
 @click.group(
@@ -35,7 +38,7 @@ def policy() -> None:
     """Models that are served, and their versions."""
 
 
-for command in (publish, rollback, compare, verify):
+for command in (import_, publish, rollback, compare, verify):
     policy.add_command(command)
 
 
@@ -101,7 +104,8 @@ def serve(
     tolerance: float,
     arguments: tuple[str, ...],
 ) -> None:
-    """Serve DIRECTORY, a policy directory or the name of a policy that comes with the package (`retail`).
+    """Serve DIRECTORY: a version's, the name of a policy that comes with the package (`retail`), or any
+    model's directory or hub id.
 
     ARGUMENTS, after `--`, go to the engine's own command line.
     """
@@ -110,7 +114,7 @@ def serve(
     if engine not in kinds:
         refuse(f"--engine {engine}: the kinds are {', '.join(sorted(kinds))}")
     request = ServeRequest(
-        find_policy(directory),
+        find_directory(directory),
         host,
         port,
         seed,

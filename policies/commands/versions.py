@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from crosswind.policies.commands.exits import fail, refuse
+from crosswind.policies.commands.imports import find_directory
 from crosswind.policies.deployment.confirmation import TOLERANCE as DEFAULT_TOLERANCE
 from crosswind.policies.deployment.confirmation import Probe
 from crosswind.policies.deployment.deployment import (
@@ -33,7 +34,6 @@ from crosswind.policies.versions.version import (
     PolicyVersion,
     Registry,
     VersionError,
-    find_policy,
     read_version,
 )
 from crosswind.policies.versions.version import verify as verify_files
@@ -241,7 +241,7 @@ def find_version(version: Path, versions: Path | None) -> tuple[Registry, Policy
     try:
         if versions is not None and len(version.parts) == 1 and not version.is_dir():
             return Registry(versions), Registry(versions).get(str(version))
-        directory = find_policy(version)
+        directory = find_directory(version)
         return Registry(versions or directory.parent), read_version(directory)
     except VersionError as error:
         refuse(str(error))

@@ -95,7 +95,8 @@ def sync(path: Path) -> None:
 def checksum_file(path: Path) -> str:
     """BLAKE2b-256 of one file, in hexadecimal. Raises VersionError where it can't be read."""
     try:
-        return hashlib.blake2b(path.read_bytes(), digest_size=32).hexdigest()
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
     except OSError as error:
         raise VersionError(f"{path}: can't be read ({error.strerror}); give a complete directory") from None
 

@@ -18,12 +18,13 @@ from click.core import ParameterSource
 from crosswind.gateway.trajectory.store import StoreError
 from crosswind.gateway.trajectory.store_option import store_option
 from crosswind.policies.commands.exits import fail, refuse
+from crosswind.policies.commands.imports import find_directory
 from crosswind.policies.commands.versions import ENGINE_TIMEOUT
 from crosswind.policies.deployment.deployment import NotConfirmed
 from crosswind.policies.engine import EngineError
 from crosswind.policies.signals import stop_on_signals
 from crosswind.policies.versions.journal import JournalError
-from crosswind.policies.versions.version import NotWritten, Registry, VersionError, find_policy, read_version
+from crosswind.policies.versions.version import NotWritten, Registry, VersionError, read_version
 from crosswind.trainer.commands.imitation import imitation
 from crosswind.trainer.commands.resources import (
     StartDeadline,
@@ -73,7 +74,10 @@ Examples:
 )
 @store_option
 @click.option(
-    "--policy", type=FOLDER, required=True, help="Of the first version: a directory, or a shipped name."
+    "--policy",
+    type=FOLDER,
+    required=True,
+    help="The first version: its directory, a shipped name, or any model's directory or hub id.",
 )
 @click.option("--out", type=FOLDER, required=True, help="Folder for checkpoints.")
 @click.option("--versions", type=FOLDER, help="Folder for policy versions.  [default: OUT/versions]")
@@ -139,8 +143,9 @@ def run(
     """Train on completed groups until the steps are done. SIGTERM ends it cleanly after the current step."""
     config = _configure(preset, settings)
     chosen = _read_labels(labels)
+    policy = find_directory(policy, "--policy: ")
     try:
-        read_version(find_policy(policy))  # before anything is made: a store, locks, the folder
+        read_version(policy)  # before anything is made: a store, locks, the folder
     except VersionError as error:
         refuse(f"--policy: {error}")
     if recorded is not None and (engine_url or control_url):
@@ -168,7 +173,7 @@ def run(
             Run(
                 config,
                 run_name,
-                find_policy(policy),
+                policy,
                 out,
                 Registry(versions or out / "versions"),
                 kept,

@@ -72,7 +72,7 @@ Examples:
     "--policy",
     default=_DEFAULTS.policy,
     show_default=True,
-    help="A policy that comes with the package, or a policy directory.",
+    help="A shipped policy's name, or any model's directory or hub id.",
 )
 @click.option(
     "--ports",

@@ -33,6 +33,13 @@ class Tensor:
 
 def read_header(path: Path) -> dict[str, Tensor]:
     """The file's tensors, but for a tied head's. Raises Refused where it can't be read or ends too early."""
+    tensors = read_every(path)
+    tensors.pop(_TIED, None)
+    return tensors
+
+
+def read_every(path: Path, fix: str = "write the version again") -> dict[str, Tensor]:
+    """All of the file's tensors. Raises Refused, with that fix, where it can't be read or ends too early."""
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(_LENGTH), "little")
@@ -41,7 +48,7 @@ def read_header(path: Path) -> dict[str, Tensor]:
     except OSError as error:
         raise Refused(f"{path}: can't be read ({error.strerror}); give a complete directory") from None
     except ValueError:
-        raise Refused(f"{path}: can't be read as safetensors; write the version again") from None
+        raise Refused(f"{path}: can't be read as safetensors; {fix}") from None
     header.pop("__metadata__", None)
     data = _LENGTH + length
     tensors = {
@@ -50,8 +57,7 @@ def read_header(path: Path) -> dict[str, Tensor]:
     }
     wanted = max((tensor.end for tensor in tensors.values()), default=data)
     if size != wanted:
-        raise Refused(f"{path}: has {size} bytes, must have {wanted}; write the version again")
-    tensors.pop(_TIED, None)
+        raise Refused(f"{path}: has {size} bytes, must have {wanted}; {fix}")
     return tensors
 
 
