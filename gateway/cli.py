@@ -24,6 +24,7 @@ SECTIONS = {
         "demo": "Play the whole loop: serve, train, report.",
     },
     "Test an agent": {
+        "init": "Write a first configuration, tasks, an agent.",
         "chaos": "Measure your agent's drop in success.",
         "compare": "Compare two stores, task by task.",
     },

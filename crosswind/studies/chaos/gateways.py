@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from crosswind.gateway.client import GatewayError, authorization
+from crosswind.gateway.config.loading import read_document
 from crosswind.studies.chaos import guard
 from crosswind.studies.chaos.run_folder import STORE
 from crosswind.studies.stack import Processes, start_gateway
@@ -86,10 +87,11 @@ def guess_dialect(upstream: str | None) -> str | None:
 
 
 def find_key(choice: GatewayChoice) -> str | None:
-    """The upstream's key: of the variable that was named, or else of the first that is set."""
+    """The upstream's key: of the variable that was named, or else of the first that is set. None where the
+    configuration has it. Raises ConfigurationError."""
     if choice.key_variable is not None:
         return os.environ.get(choice.key_variable)
-    if choice.config is not None:
+    if choice.config is not None and read_document(choice.config).get("upstream_key"):
         return None
     names = PROVIDER_KEYS
     if (choice.dialect or guess_dialect(choice.upstream)) == "anthropic":

@@ -1,0 +1,1 @@
+"""`crosswind init`: the files of a first run of `crosswind chaos`."""
