@@ -232,3 +232,35 @@ def test_who_solves_the_task_without_what_was_lost_has_not_given_up(store: Store
     store.write([fault("s", 1)])
     (needless,) = only(store).faults
     assert (needless.reaction, needless.recovered) == (None, None)
+
+
+def test_a_fault_on_a_tool_leg_belongs_to_the_turn_that_brings_its_result(store: Store) -> None:
+    store.write(play("s", [CALL, CALL, "It is shipped."], [FAULT, '{"status": "shipped"}'], **noisy("s")))
+    # Turn n was recorded n microseconds after the first: the fault came between turns 0 and 1.
+    at = 1_700_000_000_000_001
+    store.write([fault("s", -1, anchor="wire:1", created_us=at, draw={"link": "orders"})])
+    (found,) = only(store).faults
+    assert (found.leg, found.turn, found.stage) == ("orders", 1, 1)
+    assert (found.reaction, found.recovered, found.turns_to_recover) == (Reaction.RETRIED, True, 1)
+    (unread,) = read_attempts(store, read_in_full=0).attempts[0].faults
+    assert (unread.leg, unread.turn, unread.stage) == ("orders", -1, None)
+
+
+def test_other_protocols_are_read_alike(store: Store) -> None:
+    """Messages, with a tool's result in a user's message, and the same call again."""
+    use = {"type": "tool_use", "id": "u0", "name": CALL[0], "input": json.loads(CALL[1])}
+    result = {"type": "tool_result", "tool_use_id": "u0", "content": FAULT}
+    history: list[Any] = [{"role": "user", "content": "Where is W17?"}]
+    written: list[Row] = [rows.session("s", **noisy("s"))]
+    for number, content in enumerate(([use], [{**use, "id": "u1"}], [{"type": "text", "text": "ok"}])):
+        asked = View.plain(json.dumps({"messages": history, "max_tokens": 9}).encode())
+        said = View.plain(json.dumps({"role": "assistant", "content": content}).encode())
+        views = {"received": asked, "sent": asked, "produced": said}
+        written.append(rows.turn("s", number, protocol="messages", **views))
+        answered = {**result, "tool_use_id": f"u{number}"}
+        history = [*history, {"role": "assistant", "content": content}]
+        history.append({"role": "user", "content": [answered]})
+    store.write([*written, fault("s", 1)])
+    found = only(store)
+    assert found.tool_calls == 2
+    assert (found.faults[0].reaction, found.faults[0].recovered) == (Reaction.RETRIED, True)

@@ -137,7 +137,8 @@ _TITLES = {
     By.TURN: "By turn",
     By.STAGE: "By stage",
 }
-_DETAIL = (By.KIND, By.TURN)
+_MOST_TURNS = 12
+"""A longer table of turns is a detail."""
 
 
 def _breakdown(figures: Figures, by: By) -> Section:
@@ -165,7 +166,9 @@ def _breakdown(figures: Figures, by: By) -> Section:
         tuple(heads[place] for place in keep),
         tuple(tuple(cell[place] for place in keep) for cell in cells),
         about if by is By.OPERATOR else "",
-        detail=by in _DETAIL or (by in (By.PROFILE, By.STAGE) and len(cells) < 2),
+        detail=by is By.KIND
+        or (by in (By.PROFILE, By.STAGE, By.TURN) and len(cells) < 2)
+        or (by is By.TURN and len(cells) > _MOST_TURNS),
     )
 
 
