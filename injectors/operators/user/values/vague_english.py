@@ -50,6 +50,11 @@ _FROM = _words("after before by for from since starting till until")
 _SERIES = _words("first last latest next past previous top")
 _NO_MOMENTS = _words("and between is of or the to was")
 _BEFORE_PLACE = _words("at for from in near to via")
+_OF_NAME = _words("bank capital city county kingdom lake port republic state town university")
+"""Nouns that make a name together with `of` and a place."""
+_BEFORE_YEAR = _words("before for from in of since")
+_MAKERS = {"directed": "director", "written": "author", "painted": "painter", "composed": "composer"}
+"""What somebody is called by whom something is directed, or written."""
 _BEFORE_OPTION = _words("as for in on to using with")
 _WISHES = _words("able going have how like love need trying want wish")
 """Words behind which `to` stands before a verb."""
@@ -66,11 +71,15 @@ _BUDGET = re.compile(
 )
 _PART_OF_DAY = re.compile(r" (?:morning|afternoon|evening|night)\b")
 _COUNTED = re.compile(r" (?:[a-z]+ ){0,2}(?:[a-z]+s|people)\b")
+_LISTED = re.compile(r"(?:, and|, or|,| and| or) \d")
+"""Behind a number that is one of several."""
+_OPERANDS = _words("average divisor factor factorial log mean median multiple power product root square sum")
+"""What is worked out of exact numbers."""
 _NUMBERED = re.compile(r"(?:page|step|room|gate|line|version|chapter|number|no|port|day|week|level|floor)$")
 _REGION = re.compile(r"(?:, [A-Z][\w'-]*(?: [A-Z][\w'-]*){0,2})+(?![\w'-]| (?:and|or) [A-Z])")
 _NAME_GOES_ON = re.compile(r" (?:(?:of|and|&) )?[A-Z\d]")
 _IN_WORD = re.compile(r"[\w/_@#'’&-]")
-_ADVERB = re.compile(r"(?:some ?time|at some point|one day|some day|around|in the|early in|towards?)\b")
+_ADVERB = re.compile(r"(?:some ?time|at some point|one day|some day|around|in the|early in|at the|towards?)\b")
 _CITIES = frozenset(city for cities in CITIES.values() for city in cities)
 _NO_PLACES = frozenset(name for group in GROUPS for name in group)
 _PLACE_NOUNS = _words("airport city country destination hotel place restaurant state station town location")
@@ -111,6 +120,8 @@ def find_place(text: str, one: Mention) -> Place | None:
     find = _FINDERS.get(one.type)
     if one.type is ValueType.PLACE and _is_person(one):
         find = _find_name
+    elif one.type is ValueType.NAME and (one.text in _CITIES or one.text in COUNTRIES):
+        find = _find_place
     place = None if find is None else find(text, one, start, end, find_word_before(text, start))
     if place is None or place.accept is None:
         return place
@@ -124,6 +135,8 @@ def _agree(phrase: str) -> str:
 
 def _find_date(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     if qualifies(text, end) or one.text.endswith(("month", "year", "quarter")) or month_of(one.text):
+        return None
+    if re.search(r"\bborn\b", text[:start]) is not None:
         return None
     if before == "the":
         start -= len("the ")
@@ -163,14 +176,16 @@ def _join_time(phrase: str, coarse: str | None) -> str:
 
 def _find_number(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     value, after = read_count(one.text), find_next_word(text, end)
-    if value is not None and (value < 2 or value in _YEARS):
+    if value is not None and value in _YEARS and not _NAME_GOES_ON.match(text, end):
+        return _find_year(text, start, end, before)
+    if (value is not None and value < 2) or _LISTED.match(text, end):
         return None
     if one.text.isdecimal() and len(one.text) >= _LONG_NUMBER and before in _ID_NOUNS:
         return _find_id(text, one, start, end, before)
     if before in _SERIES and qualifies(text, end):
         return Place(start, end, dropped="few")
     limit = before in _LIMITS and not (before == "to" and after in _UNITS)
-    if not limit and (after in _UNITS or one.text.endswith("%")):
+    if not limit and after != "cm" and (after in _UNITS or one.text.endswith("%")):
         return Place(start, end, _has_coarse)
     if not limit and _COUNTED.match(text, end) is not None and not _NUMBERED.search(before):
         return _count(start, end, before, few=value is not None and value <= _MOST_FEW)
@@ -192,6 +207,8 @@ def _find_named_number(text: str, one: Mention, start: int, end: int, before: st
     """`a height of 10`, which can be less exact, and `height 10`, which gives way as a whole."""
     named = frozenset((one.thing or "").split())
     noun = find_word_before(text, start - len("of ")) if before == "of" else ""
+    if noun in _OPERANDS:
+        return None
     if noun in named or (len(noun) >= _LONG_NUMBER and noun.isalpha()):
         return Place(start, end, _has_coarse)
     head = start - len(before) - 1
@@ -248,7 +265,9 @@ def _find_place(text: str, one: Mention, start: int, end: int, before: str) -> P
     if one.text in _NO_PLACES and not known:
         return None
     going = before in ("from", "in", "near", "to")
-    if before not in _BEFORE_PLACE or not (known or named or address or going):
+    noun = find_word_before(text, start - len("of ")) if before == "of" and known else ""
+    owned = noun != "" and noun not in _OF_NAME and text[start - len("of ") - len(noun) - 1].islower()
+    if not owned and (before not in _BEFORE_PLACE or not (known or named or address or going)):
         return None
     if (region := _REGION.match(text, end)) is not None:
         end = region.end()
@@ -256,16 +275,24 @@ def _find_place(text: str, one: Mention, start: int, end: int, before: str) -> P
         return None
     thing = "address" if address else "city" if one.text in _CITIES else named[-1] if named else "place"
     thing = "country" if one.text in COUNTRIES else "place" if thing == "location" else thing
-    return Place(start, end, thing=thing, value=(start, end))
+    return Place(start, end, thing=thing, type=ValueType.PLACE, value=(start, end))
+
+
+def _find_year(text: str, start: int, end: int, before: str) -> Place | None:
+    """`in 2015`; no year of a date, and none that counts."""
+    if before not in _BEFORE_YEAR or qualifies(text, end):
+        return None
+    return Place(start, end, _has_thing, thing="year", type=ValueType.PLACE)
 
 
 def _find_name(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
-    if not _is_person(one) or not before.isalpha() or before in _DETERMINERS or qualifies(text, end):
+    maker = _MAKERS.get(find_word_before(text, start - len("by "))) if before == "by" else None
+    if not (maker or _is_person(one)) or not before.isalpha() or before in _DETERMINERS or qualifies(text, end):
         return None
     if _NAME_GOES_ON.match(text, end) or not text[start - 2].islower():
         return None
     own = [word for word in (one.thing or "").split() if word in PERSONS - {"name", "username"}]
-    thing = "doctor" if one.text.startswith("Dr") else own[-1] if own else "person"
+    thing = maker or ("doctor" if one.text.startswith("Dr") else own[-1] if own else "person")
     return Place(start, end, thing=thing, type=ValueType.NAME)
 
 
@@ -274,6 +301,8 @@ def _find_option(text: str, one: Mention, start: int, end: int, before: str) -> 
     if not thing or one.text.startswith(("with ", "without ")) or (one.text.endswith("ly") and not after):
         return None
     if qualifies(text, end):
+        if before == "the" and after == thing.rpartition(" ")[2]:
+            return Place(start - len("the "), end + 1 + len(after), _has_thing, thing=thing)
         if before in ("a", "an"):
             head = start - len(before) - 1
             article = "an" if after[0] in "aeiou" else "a"
