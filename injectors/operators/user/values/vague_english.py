@@ -79,7 +79,7 @@ _NUMBERED = re.compile(r"(?:page|step|room|gate|line|version|chapter|number|no|p
 _REGION = re.compile(r"(?:, [A-Z][\w'-]*(?: [A-Z][\w'-]*){0,2})+(?![\w'-]| (?:and|or) [A-Z])")
 _NAME_GOES_ON = re.compile(r" (?:(?:of|and|&) )?[A-Z\d]")
 _IN_WORD = re.compile(r"[\w/_@#'’&-]")
-_ADVERB = re.compile(r"(?:some ?time|at some point|one day|some day|around|in the|early in|at the|towards?)\b")
+_ADVERB = re.compile(r"(?:some ?(?:time|day)|at some point|one day|around|in the|early in|at the|towards?)\b")
 _CITIES = frozenset(city for cities in CITIES.values() for city in cities)
 _NO_PLACES = frozenset(name for group in GROUPS for name in group)
 _PLACE_NOUNS = _words("airport city country destination hotel place restaurant state station town location")
@@ -176,10 +176,8 @@ def _join_time(phrase: str, coarse: str | None) -> str:
 
 def _find_number(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     value, after = read_count(one.text), find_next_word(text, end)
-    if value is not None and value in _YEARS and not _NAME_GOES_ON.match(text, end):
-        return _find_year(text, start, end, before)
-    if (value is not None and value < 2) or _LISTED.match(text, end):
-        return None
+    if (value is not None and (value < 2 or value in _YEARS)) or _LISTED.match(text, end):
+        return _find_year(text, start, end, before) if value in _YEARS else None
     if one.text.isdecimal() and len(one.text) >= _LONG_NUMBER and before in _ID_NOUNS:
         return _find_id(text, one, start, end, before)
     if before in _SERIES and qualifies(text, end):
@@ -280,14 +278,16 @@ def _find_place(text: str, one: Mention, start: int, end: int, before: str) -> P
 
 def _find_year(text: str, start: int, end: int, before: str) -> Place | None:
     """`in 2015`; no year of a date, and none that counts."""
-    if before not in _BEFORE_YEAR or qualifies(text, end):
+    if before not in _BEFORE_YEAR or qualifies(text, end) or _NAME_GOES_ON.match(text, end):
         return None
     return Place(start, end, _has_thing, thing="year", type=ValueType.PLACE)
 
 
 def _find_name(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     maker = _MAKERS.get(find_word_before(text, start - len("by "))) if before == "by" else None
-    if not (maker or _is_person(one)) or not before.isalpha() or before in _DETERMINERS or qualifies(text, end):
+    if not (maker or _is_person(one)) or not before.isalpha() or before in _DETERMINERS:
+        return None
+    if qualifies(text, end):
         return None
     if _NAME_GOES_ON.match(text, end) or not text[start - 2].islower():
         return None
@@ -301,14 +301,13 @@ def _find_option(text: str, one: Mention, start: int, end: int, before: str) -> 
     if not thing or one.text.startswith(("with ", "without ")) or (one.text.endswith("ly") and not after):
         return None
     if qualifies(text, end):
-        if before == "the" and after == thing.rpartition(" ")[2]:
-            return Place(start - len("the "), end + 1 + len(after), _has_thing, thing=thing)
         if before in ("a", "an"):
             head = start - len(before) - 1
             article = "an" if after[0] in "aeiou" else "a"
             return Place(head, end + 1, dropped=f"{article.title() if text[head].isupper() else article} ")
-        if before in _BEFORE_OPTION and after == thing.rpartition(" ")[2]:
-            return Place(start, end + 1 + len(after), _has_thing, thing=thing)
+        if before in _BEFORE_OPTION | {"the"} and after == thing.rpartition(" ")[2]:
+            head = start - len("the ") if before == "the" else start
+            return Place(head, end + 1 + len(after), _has_thing, thing=thing)
         return Place(start, end + 1, dropped="") if before in _DETERMINERS else None
     ahead = find_word_before(text, start - len(before) - 1)
     stands = ends_clause(text, end) or after in ("and", "for", "from", "in", "on", "please", "with")
