@@ -1,20 +1,11 @@
-"""BFCL's environment. Tests that need it are skipped only where no package index is reached."""
-
 from __future__ import annotations
 
 import pytest
 
-from crosswind.simulators.bfcl.environment import ENVIRONMENT
-from crosswind.simulators.bfcl.installation import NotInstalled, install
 from crosswind.simulators.environment import Environment
+from tests.simulators.bfcl_package import need_bfcl
 
 
 @pytest.fixture(scope="session")
 def bfcl() -> Environment:
-    try:
-        install()
-    except NotInstalled as error:
-        if error.unreached:
-            pytest.skip(str(error))
-        raise
-    return ENVIRONMENT
+    return need_bfcl()

@@ -1,0 +1,19 @@
+"""BFCL's environment for tests. They are skipped only where no package index is reached."""
+
+from __future__ import annotations
+
+import pytest
+
+from crosswind.simulators.bfcl.environment import ENVIRONMENT
+from crosswind.simulators.bfcl.installation import NotInstalled, install
+from crosswind.simulators.environment import Environment
+
+
+def need_bfcl() -> Environment:
+    try:
+        install()
+    except NotInstalled as error:
+        if error.unreached:
+            pytest.skip(str(error))
+        raise
+    return ENVIRONMENT
