@@ -122,16 +122,19 @@ class GoldAgent:
         return seen
 
     def _is_answer(self, call: Call, text: str) -> bool:
-        """Whether the call was carried out: the result shows at least half of what the true one says. Else it
-        is made again. That is safe for writes too, since none fails after it took effect.
+        """Whether the call was carried out: the result shows more than half of what the true one says,
+        besides what the call says itself, as errors do. Else it is made again. That is safe for writes too,
+        since none fails after it took effect.
         """
         if not self._recovers:
             return True
         true = call.result or ""
         if true in text:
             return True
+        called = [(call.tool,), *spellings(call.arguments)]
         told = spellings(_read_result(true))[:MOST_VALUES]
-        return bool(told) and 2 * sum(shows(text, value) for value in told) >= len(told)
+        told = [value for value in told if value not in called] or told
+        return bool(told) and 2 * sum(shows(text, value) for value in told) > len(told)
 
     def _find_lost(self, seen: _Seen) -> Call | str | None:
         """What brings back a value that a later gold call takes: the call whose clean result had it, or the
