@@ -207,6 +207,9 @@ class TrainConfig(_Settings):
     seed: int = 0
     device: str = "cpu"
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    checkpointing: bool = False
+    """Compute activations again in the backward pass in place of keeping them: less memory, about a third
+    more time. Changes the result by rounding at most."""
     threads: int = Field(default=1, ge=1)
     """Torch threads. One is bitwise repeatable on a CPU."""
     poll_seconds: float = Field(default=0.2, gt=0)

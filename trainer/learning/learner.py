@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from crosswind.policies.deployment.confirmation import Difference, Probe, measure_difference
 from crosswind.trainer.config.settings import TrainConfig
+from crosswind.trainer.errors import RunFailed
 from crosswind.trainer.learning.model import Policy
 from crosswind.trainer.learning.optimiser import list_parameters, make_optimiser
 from crosswind.trainer.objectives.objective import (
@@ -22,7 +23,14 @@ from crosswind.trainer.objectives.objective import (
 )
 from crosswind.trainer.objectives.terms import divergence
 from crosswind.trainer.rollouts.assembly import TrainingBatch
-from crosswind.trainer.rollouts.batches import MicroBatch, Sample, micro_batches, to_device
+from crosswind.trainer.rollouts.batches import MicroBatch, Sample, halve, micro_batches, to_device
+
+Score = Callable[[MicroBatch, float], tuple[Tensor, Tensor]]
+"""As `Policy.score`: log-probabilities of the sampled tokens at a temperature, and entropies."""
+
+
+class OutOfMemory(RunFailed):
+    """A micro-batch doesn't fit into memory, halved neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,21 @@ class ScoredBatch:
     """[N] log π_old."""
     reference: Tensor | None
     """[N] log π_ref, where the KL term is on."""
+
+    def halve(self) -> list[ScoredBatch]:
+        """Its rollouts in two micro-batches; itself where it has but one."""
+        count = self.batch.advantages.shape[0]
+        if count < 2:
+            return [self]
+        first = self.batch.rollout < count // 2
+        return [
+            ScoredBatch(batch, self.old[kept], None if self.reference is None else self.reference[kept])
+            for batch, kept in zip(halve(self.batch), (first, ~first), strict=True)
+        ]
+
+    def __str__(self) -> str:
+        rows, longest = self.batch.input_ids.shape
+        return f"{self.batch.advantages.shape[0]} rollouts in {rows} rows of {longest} tokens"
 
 
 @dataclass(slots=True)
@@ -68,17 +91,21 @@ class UpdateResult:
     not_finite: int = 0
     """Optimiser steps that weren't taken, since their gradient wasn't finite."""
     losses: list[float] = field(default_factory=list)
+    halved: list[str] = field(default_factory=list)
+    """Micro-batches that didn't fit into memory, and were halved."""
 
 
 class Learner:
-    """A policy with its optimiser and objective. `reference` is the policy of the KL term, where there is
-    one.
+    """A policy with its optimiser and objective. `reference` scores by the policy of the KL term, where there
+    is one.
     """
 
-    def __init__(self, policy: Policy, config: TrainConfig, reference: Policy | None = None) -> None:
+    def __init__(self, policy: Policy, config: TrainConfig, reference: Score | None = None) -> None:
         self.policy = policy
         self.config = config
         self.reference = reference
+        self.token_budget = config.optimiser.token_budget
+        """Halved where a micro-batch didn't fit into memory."""
         self.optimiser = make_optimiser(policy.trainable_parameters(), config.optimiser)
         self.objective: Objective = resolve(config.objective)
 
@@ -88,10 +115,8 @@ class Learner:
         weights: list[Tensor] = []
         for mini_batch in material.mini_batches:
             measured = []
-            for batch in micro_batches(
-                mini_batch.samples, self.config.optimiser.token_budget, self.policy.device
-            ):
-                old, entropy = self._score(self.policy, batch)
+            for batch in micro_batches(mini_batch.samples, self.token_budget, self.policy.device):
+                old, entropy = self._score(self.policy.score, batch)
                 reference = self._score(self.reference, batch)[0] if self.reference is not None else None
                 measured.append(ScoredBatch(batch, old, reference))
                 before.entropy += float(entropy.sum())
@@ -122,8 +147,9 @@ class Learner:
             group["lr"] = self._learning_rate(step)
         clipped = ratios = 0
         for _ in range(self.config.optimiser.data_reuse):
-            for measured, scale in before.mini_batches:
-                outcomes = self._optimiser_step(measured, scale, learned)
+            for index, (measured, scale) in enumerate(before.mini_batches):
+                fitting, outcomes = self._step_within_memory(measured, scale, learned)
+                before.mini_batches[index] = fitting, scale
                 clipped += sum(outcome.clipped for outcome in outcomes)
                 ratios += sum(outcome.ratios for outcome in outcomes)
         learned.clip_share = clipped / max(ratios, 1)
@@ -133,6 +159,28 @@ class Learner:
     def _learning_rate(self, step: int) -> float:
         settings = self.config.optimiser
         return settings.learning_rate * min(1.0, step / (settings.warmup_steps + 1))
+
+    def _step_within_memory(
+        self, measured: list[ScoredBatch], scale: LossScale, learned: UpdateResult
+    ) -> tuple[list[ScoredBatch], list[ObjectiveResult]]:
+        """An optimiser step. Where memory doesn't do, it is taken again with each micro-batch halved, once;
+        the halves are given back, and later steps are packed so. Raises OutOfMemory.
+        """
+        try:
+            return measured, self._optimiser_step(measured, scale, learned)
+        except torch.OutOfMemoryError:
+            largest = max(measured, key=lambda each: each.batch.input_ids.numel())
+        self.optimiser.zero_grad(set_to_none=True)
+        learned.halved.append(str(largest))
+        halves = [half for each in measured for half in each.halve()]
+        self.token_budget = max(1, self.token_budget // 2)
+        try:
+            return halves, self._optimiser_step(halves, scale, learned)
+        except torch.OutOfMemoryError:
+            raise OutOfMemory(
+                f"a micro-batch of {largest} doesn't fit into memory, halved neither: lower "
+                "optimiser.token_budget or max_sequence, or set checkpointing=true or lora.rank=8"
+            ) from None
 
     def _optimiser_step(
         self, measured: Sequence[ScoredBatch], scale: LossScale, learned: UpdateResult
@@ -170,7 +218,7 @@ class Learner:
         total, tokens = 0.0, 0
         for measured, _ in before.mini_batches:
             for each in measured:
-                logprobs, _ = self._score(self.policy, each.batch)
+                logprobs, _ = self._score(self.policy.score, each.batch)
                 total += float(divergence(each.old, logprobs).sum())
                 tokens += each.old.shape[0]
         return total / max(tokens, 1)
@@ -199,9 +247,9 @@ class Learner:
             values: list[float] = self.policy.score(batch, 1.0)[0].tolist()
         return values
 
-    def _score(self, policy: Policy, batch: MicroBatch) -> tuple[Tensor, Tensor]:
+    def _score(self, score: Score, batch: MicroBatch) -> tuple[Tensor, Tensor]:
         with torch.no_grad():
-            return policy.score(batch, self.config.temperature)
+            return score(batch, self.config.temperature)
 
 
 def _effective_share(weights: Sequence[Tensor]) -> float:

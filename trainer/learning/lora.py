@@ -15,6 +15,7 @@ from crosswind.policies.versions.adapter import WEIGHTS, Adapter, read_adapter
 from crosswind.policies.versions.version import PolicyVersion, VersionError
 from crosswind.trainer.config.settings import LoraSettings
 from crosswind.trainer.learning.model import ModelError, Policy
+from crosswind.trainer.rollouts.batches import MicroBatch
 
 
 class AdaptedLinear(nn.Module):  # type: ignore[misc]
@@ -23,6 +24,7 @@ class AdaptedLinear(nn.Module):  # type: ignore[misc]
     def __init__(self, frozen: nn.Linear, settings: LoraSettings, generator: torch.Generator) -> None:
         super().__init__()
         self.frozen = frozen
+        self.on = True
         self.scale = settings.alpha / settings.rank
         weight = frozen.weight
         # A as nn.Linear would begin it, B zero: the adapter begins as nothing (§4.1).
@@ -34,7 +36,7 @@ class AdaptedLinear(nn.Module):  # type: ignore[misc]
     def forward(self, inputs: Tensor) -> Tensor:
         added = functional.linear(functional.linear(inputs, self.down), self.up)
         frozen: Tensor = self.frozen(inputs)
-        return frozen + self.scale * added
+        return frozen + self.scale * added if self.on else frozen
 
 
 class AdapterPolicy(Policy):
@@ -60,6 +62,18 @@ class AdapterPolicy(Policy):
         if not self._layers:
             wanted = ", ".join(settings.targets)
             raise ModelError(f"lora.targets: {policy.source} has no linear layer named {wanted}")
+
+    def score_base(self, batch: MicroBatch, temperature: float) -> tuple[Tensor, Tensor]:
+        """What `score` gives with the adapters off: the reference policy, without a second model."""
+        self._switch(on=False)
+        try:
+            return self.score(batch, temperature)
+        finally:
+            self._switch(on=True)
+
+    def _switch(self, *, on: bool) -> None:
+        for layer in self._layers.values():
+            layer.on = on
 
     def tensors(self) -> dict[str, Tensor]:
         """The adapters' matrices by name, on the CPU."""

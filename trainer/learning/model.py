@@ -51,6 +51,28 @@ class Policy:
     def trainable_parameters(self) -> list[Any]:
         return [parameter for parameter in self.module.parameters() if parameter.requires_grad]
 
+    def checkpoint_activations(self) -> None:
+        """Keep the activations at the layers' borders only, and compute the others again in the backward pass
+        (Chen et al. 2016, arXiv 1604.06174). Raises ModelError where the model can't.
+
+        Models do so in training mode only; dropout stays off all the same.
+        """
+        # The second is what transformers called it before.
+        names = ("activation_checkpointing_enable", "gradient_checkpointing_enable")
+        enable = next(getattr(self.module, name) for name in names if hasattr(self.module, name))
+        try:
+            enable({"use_reentrant": False})
+        except ValueError as error:
+            raise ModelError(
+                f"checkpointing: {self.source}: {read_first_line(error)}; set it to false"
+            ) from None
+        self.module.train()
+        for module in self.module.modules():
+            if isinstance(module, torch.nn.Dropout):
+                module.eval()
+            if hasattr(module, "attention_dropout"):
+                module.attention_dropout = 0.0
+
     def score(self, batch: MicroBatch, temperature: float) -> tuple[Tensor, Tensor]:
         """Log-probabilities of the sampled tokens at a temperature, with gradient, and entropies: [N] and
         [N], float32.

@@ -79,6 +79,28 @@ def collate(samples: Sequence[Sample], device: str = "cpu") -> MicroBatch:
     return to_device(batch, device)
 
 
+def halve(batch: MicroBatch) -> tuple[MicroBatch, MicroBatch]:
+    """The first half of a micro-batch's rollouts, and the rest. It has at least two."""
+    count = batch.advantages.shape[0]
+    first = batch.rollout < count // 2
+    return _select(batch, first, slice(None, count // 2)), _select(batch, ~first, slice(count // 2, None))
+
+
+def _select(batch: MicroBatch, tokens: Tensor, rollouts: slice) -> MicroBatch:
+    """Some whole rollouts of a micro-batch, with their rows only. `tokens`: [N] bool."""
+    rows, places = torch.unique(batch.rows[tokens], return_inverse=True)
+    return MicroBatch(
+        input_ids=batch.input_ids[rows],
+        rows=places,
+        columns=batch.columns[tokens],
+        targets=batch.targets[tokens],
+        engine=batch.engine[tokens],
+        current=batch.current[tokens],
+        rollout=batch.rollout[tokens] - (rollouts.start or 0),
+        advantages=batch.advantages[rollouts],
+    )
+
+
 def to_device(batch: MicroBatch, device: str) -> MicroBatch:
     if device == "cpu":
         return batch

@@ -159,6 +159,11 @@ def _learn(run: Run, learner: Learner, state: RunState, taken: TakenGroups, plan
     _compare_with_engine(run, state, before)
     if before.effective_share >= config.minimum_effective_share:
         learned = learner.update(before, planned.step)
+        for each in learned.halved:
+            run.progress.note(
+                f"step {planned.step}: a micro-batch of {each} didn't fit into memory and was halved; "
+                f"micro-batches have at most {learner.token_budget} tokens from now on"
+            )
     else:
         learned = UpdateResult()
         run.progress.note(

@@ -31,7 +31,7 @@ from crosswind.policies.versions.version import (
 )
 from crosswind.trainer.config.settings import SettingsError, TrainConfig
 from crosswind.trainer.learning import model
-from crosswind.trainer.learning.learner import Learner
+from crosswind.trainer.learning.learner import Learner, Score
 from crosswind.trainer.learning.lora import AdapterPolicy
 from crosswind.trainer.rewards.reward import resolve_reward
 from crosswind.trainer.rollouts.assembly import assemble_batch
@@ -171,11 +171,14 @@ def begin_or_resume(run: Run) -> tuple[Learner, RunState]:
         )
     config = run.config
     policy = model.load(run.policy, device=config.device, dtype=config.dtype)
+    reference: Score | None = None
     if config.lora.rank:
-        policy = AdapterPolicy(policy, first, config.lora, config.seed)
-    reference = None
-    if config.loss.kl > 0:
-        reference = model.load(run.policy, device=config.device, dtype=config.dtype)
+        adapted = policy = AdapterPolicy(policy, first, config.lora, config.seed)
+        reference = adapted.score_base if config.loss.kl > 0 else None
+    elif config.loss.kl > 0:
+        reference = model.load(run.policy, device=config.device, dtype=config.dtype).score
+    if config.checkpointing:
+        policy.checkpoint_activations()
     learner = Learner(policy, config, reference)
     if path is None:
         name = first.version

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,12 @@ import torch
 from crosswind.policies.deployment.confirmation import measure_difference
 from crosswind.trainer.config.settings import configure
 from crosswind.trainer.learning import model
-from crosswind.trainer.learning.learner import Learner
+from crosswind.trainer.learning.learner import Learner, OutOfMemory
 from crosswind.trainer.learning.model import Policy
 from crosswind.trainer.learning.optimiser import list_parameters
 from crosswind.trainer.objectives.objective import LossScale
 from crosswind.trainer.rollouts.assembly import MiniBatch, TrainingBatch
+from crosswind.trainer.rollouts.batches import MicroBatch, Sample, collate, halve
 from crosswind.trainer.run import checkpoint
 from crosswind.trainer.run.checkpoint import RunState
 from tests.trainer.practice import as_sample, settings
@@ -68,7 +71,7 @@ def test_the_kl_term_holds_the_policy_to_its_reference(first_policy: Path) -> No
     sample = as_sample(policy, [20, 21, 22, 23, 24], [2, 3, 4], 0.0)
     material = TrainingBatch([MiniBatch((sample,), LossScale(1, 3))])
     config = settings(loss__kl=1.0, optimiser__learning_rate=0.003, optimiser__mini_batches=1)
-    learner = Learner(policy, config, reference)
+    learner = Learner(policy, config, reference.score)
     with torch.no_grad():
         for weight in policy.module.parameters():
             weight.mul_(1.2)
@@ -147,3 +150,87 @@ def test_one_strange_token_of_many_is_rounding_and_many_are_not() -> None:
     assert not measure_difference([0.0] * 1000, [0.5] * 20 + [1e-5] * 980).is_rounding(1e-3)
     assert not measure_difference([0.0] * 1000, [20.0] + [0.0] * 999).is_rounding(1e-3), "by the mean"
     assert not measure_difference([0.0] * 1000, [float("nan")] + [0.0] * 999).is_rounding(1e-3)
+
+
+def draw_samples(policy: Policy, count: int = 6) -> tuple[Sample, ...]:
+    rng = random.Random(5)
+    return tuple(
+        as_sample(policy, [rng.randrange(300) for _ in range(6 + index)], [3, 4 + index], (-1.0) ** index)
+        for index in range(count)
+    )
+
+
+@dataclass
+class SmallMemory(Policy):
+    """A policy on a machine whose memory takes so many tokens of a micro-batch."""
+
+    most: int = 0
+
+    def score(self, batch: MicroBatch, temperature: float) -> tuple[torch.Tensor, torch.Tensor]:
+        if torch.is_grad_enabled() and batch.input_ids.numel() > self.most:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return super().score(batch, temperature)
+
+
+def on_small_memory(first_policy: Path, most: int) -> SmallMemory:
+    loaded = model.load(first_policy)
+    return SmallMemory(loaded.module, loaded.source, loaded.files, most=most)
+
+
+def test_a_micro_batch_that_does_not_fit_is_halved_and_taken_again(first_policy: Path) -> None:
+    plain, small = model.load(first_policy), on_small_memory(first_policy, 40)
+    samples = draw_samples(plain)
+    config = settings(optimiser__learning_rate=0.01, optimiser__mini_batches=1, optimiser__data_reuse=2)
+    for policy in (plain, small):
+        learner = Learner(policy, config)
+        learned = learner.update(learner.measure(TrainingBatch([MiniBatch(samples, LossScale(6, 12))])), 1)
+        assert learned.optimiser_steps == 2
+    assert learned.halved == ["6 rollouts in 6 rows of 11 tokens"], "the second pass has the halves already"
+    assert learner.token_budget == config.optimiser.token_budget // 2
+    for name, weight in plain.tensors().items():
+        assert torch.allclose(weight, small.tensors()[name], atol=1e-4), name
+
+
+def test_a_micro_batch_that_does_not_fit_halved_ends_the_run_and_is_named(first_policy: Path) -> None:
+    policy = on_small_memory(first_policy, 20)
+    learner = Learner(policy, settings(optimiser__mini_batches=1))
+    before = learner.measure(TrainingBatch([MiniBatch(draw_samples(policy), LossScale(6, 12))]))
+    weights = {name: weight.clone() for name, weight in policy.tensors().items()}
+    with pytest.raises(OutOfMemory, match="6 rollouts in 6 rows of 11 tokens doesn't fit into memory"):
+        learner.update(before, 1)
+    assert all(torch.equal(weight, policy.tensors()[name]) for name, weight in weights.items())
+
+
+def test_halves_hold_every_token_once(policy: Policy) -> None:
+    whole = collate(draw_samples(policy, 5))
+    first, rest = halve(whole)
+    assert (first.advantages.shape[0], rest.advantages.shape[0]) == (2, 3)
+    with torch.no_grad():
+        parts = torch.cat([policy.score(half, 1.0)[0] for half in (first, rest)])
+        assert torch.allclose(parts, policy.score(whole, 1.0)[0], atol=1e-6)
+    assert torch.equal(torch.cat([first.rollout, rest.rollout + 2]), whole.rollout)
+
+
+def keep_size(sizes: list[int], tensor: torch.Tensor) -> torch.Tensor:
+    sizes.append(tensor.numel())
+    return tensor
+
+
+def test_checkpointed_activations_give_the_same_gradients(first_policy: Path) -> None:
+    gradients: list[dict[str, torch.Tensor]] = []
+    kept: list[int] = []
+    for checkpointed in (False, True):
+        policy = model.load(first_policy)
+        if checkpointed:
+            policy.checkpoint_activations()
+        batch = collate(draw_samples(policy))
+        saved: list[int] = []
+        hooks = torch.autograd.graph.saved_tensors_hooks(partial(keep_size, saved), lambda one: one)
+        with hooks:
+            logprobs = policy.score(batch, 1.0)[0]
+        logprobs.sum().backward()
+        gradients.append({name: one.grad for name, one in policy.module.named_parameters()})
+        kept.append(sum(saved))
+    assert kept[1] < kept[0] / 2, "most activations aren't kept"
+    for name, gradient in gradients[0].items():
+        assert torch.allclose(gradient, gradients[1][name], atol=1e-6), name

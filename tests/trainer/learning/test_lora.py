@@ -24,6 +24,7 @@ from crosswind.trainer.learning.lora import AdapterPolicy
 from crosswind.trainer.learning.model import ModelError
 from crosswind.trainer.objectives.objective import LossScale
 from crosswind.trainer.rollouts.assembly import MiniBatch, TrainingBatch
+from crosswind.trainer.rollouts.batches import collate
 from crosswind.trainer.run.loop import train
 from tests.trainer.practice import FIRST, as_sample, make_run, play_groups, settings
 
@@ -42,6 +43,26 @@ def moved(first_policy: Path, amount: float = 0.3) -> AdapterPolicy:
     learner = Learner(policy, settings(optimiser__learning_rate=amount, curriculum__kind="off"))
     learner.update(learner.measure(TrainingBatch([MiniBatch((sample,), LossScale(1, 3))])), 1)
     return policy
+
+
+def test_the_reference_of_an_adapter_is_its_base_with_the_adapter_off(first_policy: Path) -> None:
+    policy, plain = moved(first_policy), model.load(first_policy)
+    batch = collate([as_sample(plain, [20, 21, 22, 23, 24], [2, 3, 4], 1.0)])
+    with torch.no_grad():
+        base, own = policy.score_base(batch, 1.0)[0], policy.score(batch, 1.0)[0]
+        assert torch.equal(base, plain.score(batch, 1.0)[0])
+    assert not torch.equal(own, base)
+
+
+def test_a_run_with_adapters_and_a_kl_term_loads_one_model(
+    store: SqliteStore, first_policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play_groups(store, model.load(first_policy), range(2))
+    loaded, load = [], model.load_module
+    monkeypatch.setattr(model, "load_module", lambda *given: loaded.append(given) or load(*given))
+    config = settings(steps=1, loss__kl=0.1, lora__rank=RANK, curriculum__kind="off")
+    assert train(make_run(tmp_path / "out", first_policy, store, config)).version == "run-00001"
+    assert len(loaded) == 1
 
 
 def test_an_adapter_begins_as_nothing_and_alone_is_trained(first_policy: Path) -> None:
