@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 
 from crosswind.gateway.errors import ConfigurationError
+from crosswind.gateway.stdio.loading import plan_alone
 from crosswind.gateway.tools.openapi import read_openapi
 from crosswind.gateway.tools.rules import HttpRules, parse_rules
 from crosswind.injectors.conversation import ToolList
-from crosswind.injectors.engine.plan import Plan, Seed, make_plan
+from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.profiles import load as profiles
 from crosswind.injectors.profiles.model import Profile
-from crosswind.injectors.targets import ToolClass
 
 CANARY_HOST = "crosswind-canary.invalid"
 """Requests to this host only say that their client uses the proxy."""
@@ -67,8 +67,7 @@ class ProxySettings(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def make_plan(self, profile: Profile, session: str) -> Plan:
-        tables = [dict.fromkeys(self.read_only, ToolClass.READ_ONLY)]
-        return make_plan(profile, Seed(self.seed, session), tool_classes=tables)
+        return plan_alone(profile, self.seed, session, self.read_only)
 
 
 class Api(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ from crosswind.gateway.tools.events import ToolEvent
 from crosswind.gateway.tools.leg import ToolLeg
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.profiles import load as profiles
+from crosswind.injectors.profiles.model import Profile
 from crosswind.injectors.targets import ToolClass
 
 _LAST_S = 1.5
@@ -57,7 +58,7 @@ def warm(plan: Plan) -> None:
 
 def _make_alone(wanted: Wanted, file: EventFile | None) -> LinkNoise:
     session = wanted.session or "session"
-    plan = _make_plan(wanted, session)
+    plan = plan_alone(read_profile(wanted.profile or "off"), wanted.seed, session, wanted.read_only)
     warm(plan)
     leg = ToolLeg(plan, session, secrets.token_hex(6), may_repeat=wanted.may_repeat)
 
@@ -96,15 +97,18 @@ def _make_attached(wanted: Wanted, file: EventFile | None, control: ControlPlane
     )
 
 
-def _make_plan(wanted: Wanted, session: str) -> Plan:
-    name = wanted.profile or "off"
+def read_profile(name: str) -> Profile:
+    """The profile of a name or in a YAML file. Raises ProfileError or ConfigurationError."""
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or path.is_file():
         try:
-            found = profiles.parse(path.read_text(encoding="utf-8"), name)
+            return profiles.parse(path.read_text(encoding="utf-8"), name)
         except OSError as error:
             raise ConfigurationError(f"{name}: {error.strerror}: name a file that can be read") from error
-    else:
-        found = profiles.load(name)
-    tables = [dict.fromkeys(wanted.read_only, ToolClass.READ_ONLY)]
-    return make_plan(found, Seed(wanted.seed, session), tool_classes=tables)
+    return profiles.load(name)
+
+
+def plan_alone(profile: Profile, seed: int, session: str, read_only: Sequence[str]) -> Plan:
+    """The plan of a session without a gateway, as the flags ask for it."""
+    tables = [dict.fromkeys(read_only, ToolClass.READ_ONLY)]
+    return make_plan(profile, Seed(seed, session), tool_classes=tables)
