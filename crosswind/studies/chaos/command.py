@@ -217,13 +217,14 @@ def _read_settings(given: dict[str, Any]) -> Any:
         price = parse_price(given["price"]) if given["price"] else None
         folder = choose_folder(given["folder"], resume=given["resume"])
         asked = {
-            "command": list(given["command"]),
+            # Digests of what may hold a key.
+            "command": _digest(list(given["command"])),
             "tasks": digest(tasks),
             "profiles": [[name, _digest_profile(name)] for name in profiles],
             "samples": given["samples"],
             "seed": given["seed"],
-            "upstream": given["upstream"] or given["control"],
-            "decides": [deciding[0], given[deciding[0]]] if deciding else None,
+            "upstream": _digest([given["upstream"] or given["control"]]),
+            "decides": _digest([deciding[0], given[deciding[0]]]) if deciding else None,
             "timeout": given["timeout"],
             "_run": folder.name if not given["control"] else f"{folder.name}-{secrets.token_hex(4)}",
         }
@@ -283,6 +284,10 @@ def _check_gateway(given: dict[str, Any]) -> None:
         raise click.UsageError(f"--dialect {given['dialect']!r}: {nearest(given['dialect'], DIALECTS)}")
     if given["key_env"] and given["key_env"] not in os.environ:
         raise click.UsageError(f"--key-env: the variable {given['key_env']} isn't set")
+
+
+def _digest(values: list[str | None]) -> str:
+    return hashlib.sha256(repr(values).encode(errors="backslashreplace")).hexdigest()[:16]
 
 
 def _digest_profile(name: str) -> str | None:

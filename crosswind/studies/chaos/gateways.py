@@ -108,7 +108,6 @@ def watch_over(token: str) -> Iterator[None]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-        env={},
     )
     try:
         yield

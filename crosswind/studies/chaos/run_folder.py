@@ -53,12 +53,13 @@ def claim_folder(folder: Path, settings: Mapping[str, Any], *, resume: bool) -> 
         wrong = [name for name, value in wanted.items() if name[0] != "_" and before.get(name) != value]
         if wrong:
             raise UnusableFolder(
-                f"--resume: {wrong[0]} was {before.get(wrong[0])!r} when {folder} was begun, "
-                f"and is {wanted[wrong[0]]!r} now; give the same, or another --out"
+                f"--resume: {wrong[0]} isn't what it was when {folder} was begun; "
+                "give the same, or another --out"
             )
         return dict(before)
     try:
-        (folder / OUTPUTS).mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / OUTPUTS).mkdir(mode=0o700, exist_ok=True)
         if any(folder.glob(f"{STORE}*")):
             raise UnusableFolder(f"--out: {folder} has a store of something else; name another folder")
         write_whole(file, json.dumps(settings, indent=1) + "\n")

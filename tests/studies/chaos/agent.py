@@ -44,6 +44,17 @@ def play(prompt):
     return None
 
 
+def call_over_mcp(method, params):
+    call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    request = urllib.request.Request(
+        os.environ["CROSSWIND_MCP_URL"],
+        json.dumps(call).encode(),
+        {"content-type": "application/json", "accept": "application/json, text/event-stream"},
+    )
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+
 def main(mode):
     prompt = sys.stdin.read()
     if mode == "crash":
@@ -68,6 +79,12 @@ def main(mode):
         children = [subprocess.Popen(sleep), subprocess.Popen(sleep, start_new_session=True)]
         print(*(child.pid for child in children), file=sys.stderr)
         print(play(prompt))
+    elif mode == "mcp":
+        ask([{"role": "user", "content": prompt}], tools=[])
+        call_over_mcp("tools/list", {})
+        called = call_over_mcp("tools/call", {"name": "get_gate", "arguments": {"flight": "HA-1"}})
+        result = called.get("result") or {}
+        print("error" if result.get("isError", "error" in called) else result["content"][0]["text"])
     elif mode == "json":
         print(play(prompt))
         print(json.dumps({"success": prompt.endswith("-1"), "reason": "only the first one is mine"}))
