@@ -108,16 +108,16 @@ def measure_success(attempts: Sequence[Attempt]) -> ArmSuccess:
 
 def measure_samples(counted: Sequence[Attempt]) -> tuple[SamplesSuccess, ...]:
     """For k = 1, 2, 4, … and the greatest k that every task has."""
-    gathered: dict[str, list[float]] = {}
+    gathered: defaultdict[str, list[float]] = defaultdict(list)
     for one in counted:
-        gathered.setdefault(one.task, []).append(one.success or 0.0)
+        gathered[one.task].append(one.success or 0.0)
     if not gathered:
         return ()
     most = min(map(len, gathered.values()))
     ks = sorted({most, *(2**power for power in range(most.bit_length()))})
     # Tasks with as many attempts and as many successes share their figures.
-    kinds = Counter((len(found), sum(value >= SOLVED for value in found)) for found in gathered.values())
-    tasks, avg = len(gathered), fmean(fmean(found) for found in gathered.values())
+    kinds = Counter((len(found), sum([value >= SOLVED for value in found])) for found in gathered.values())
+    tasks, avg = len(gathered), fmean([sum(found) / len(found) for found in gathered.values()])
     return tuple(
         SamplesSuccess(
             k,

@@ -14,6 +14,7 @@ from hashlib import sha256
 from msgspec.structs import replace
 
 from crosswind.figures.attempts import Arm, Attempt, ErrorMode, Fault, Reaction, Void, Withheld
+from crosswind.figures.breakdown import KindOf
 from crosswind.gateway.trajectory.dose import read_dose
 from crosswind.gateway.trajectory.outcomes import NoiseEvent, SessionOutcome
 from crosswind.gateway.trajectory.record import RewardState
@@ -57,8 +58,10 @@ def read_attempts(
     *,
     arms: Mapping[Arm, Selected] | None = None,
     read_in_full: int = READ_IN_FULL,
+    kinds: KindOf = kind_of,
 ) -> StoredAttempts:
-    """The attempts of a store, in the order in which their sessions were opened.
+    """The attempts of a store, in the order in which their sessions were opened. `kinds` tells the kind and
+    component of an operator; `kind_by_name` spares loading all operators where nobody asks for them.
 
     `arms` says which sessions are clean and which noisy; others are left out. By default the label `arm`
     says it, else how the session was assigned.
@@ -69,7 +72,7 @@ def read_attempts(
         if selected(outcome) and (arm := _arm(outcome, arms)) is not None
     ]
     numbers = {outcome.number for outcome, _ in chosen}
-    faults = _faults(store.noise_events(), chosen)
+    faults = _faults(store.noise_events(), chosen, kinds)
     withheld: defaultdict[int, list[Withheld]] = defaultdict(list)
     notes: defaultdict[int, list[str]] = defaultdict(list)
     for row in store.withholdings():
@@ -101,7 +104,7 @@ _ARMS: Mapping[object, Arm] = {arm.value: arm for arm in Arm}
 
 
 def _faults(
-    events: Iterable[NoiseEvent], chosen: Sequence[tuple[SessionOutcome, Arm]]
+    events: Iterable[NoiseEvent], chosen: Sequence[tuple[SessionOutcome, Arm]], kinds: KindOf
 ) -> dict[int, tuple[Fault, ...]]:
     turns = {outcome.number: outcome.turns for outcome, _ in chosen}
     known: dict[tuple[str, str | None, int, int | None, str | None], Fault] = {}
@@ -114,7 +117,7 @@ def _faults(
         key = (event.operator, event.tool, event.turn, stage, event.link)
         fault = known.get(key)
         if fault is None:
-            kind, component = kind_of(event.operator)
+            kind, component = kinds(event.operator)
             fault = known[key] = Fault(
                 operator=event.operator,
                 kind=kind,

@@ -43,6 +43,7 @@ def compare(
     A to B.
     """
     from crosswind.figures.attempts import Attempt
+    from crosswind.figures.breakdown import kind_by_name
     from crosswind.figures.comparison import measure_comparison
     from crosswind.figures.gate import judge_change
     from crosswind.studies.attempts import read_attempts, with_labels
@@ -50,7 +51,7 @@ def compare(
 
     def read(name: str, place: str, labels: Labels) -> tuple[Attempt, ...]:
         with open_named(place) as store:
-            found = read_attempts(store, with_labels({**only, **labels}), read_in_full=0)
+            found = read_attempts(store, with_labels({**only, **labels}), read_in_full=0, kinds=kind_by_name)
         if not found.attempts:
             wanted = ", ".join(f"{key}={value}" for key, value in {**only, **labels}.items())
             raise click.UsageError(f"{name}: {place} has no sessions" + (f" with {wanted}" if wanted else ""))
