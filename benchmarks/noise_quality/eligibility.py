@@ -125,6 +125,20 @@ def _is_measured(place: Place) -> bool:
     )
 
 
+def _holds_words_of_others(place: Place) -> bool:
+    """A read that gives running text which a person wrote: five words that don't say how the call went."""
+    if not _is_read(place) or _KEPT_BY_A_SYSTEM.search(place.tool):
+        return False
+    texts = [value for key, value in _leaves(place.text) if isinstance(value, str) and not _SAYS.search(key)]
+    found = texts if place.text.lstrip()[:1] in ("{", "[") else [place.text]
+    return any(len(re.findall(r"[^\W\d_]{2,}", one)) >= 5 and not _WENT.search(one) for one in found)
+
+
+_KEPT_BY_A_SYSTEM = re.compile(r"(?i)status|log\b|(?:^|_)(?:ls|pwd|du|wc|test|build)")
+_SAYS = re.compile(r"(?i)status|message$|result|error|warning|path|url|query")
+_WENT = re.compile(r"(?i)success|has been|completed|\b(?:moved|copied|added|deleted|sent) (?:to|from)\b")
+
+
 def _is_discrete(place: Place) -> bool:
     """A read that gives a state in one or two words, or yes or no."""
     return _is_read(place) and any(
@@ -179,6 +193,7 @@ RULES: Mapping[str, Callable[[Place], bool]] = {
     # All of the corpora's calls were carried out: a success is the truth.
     "tool.silent_noop": lambda place: False,
     "tool.incomplete": _is_long,
+    "tool.prompt_injection": _holds_words_of_others,
     "schema.paraphrase_tool": lambda place: len(str(place.schema.get("description", "")).split()) >= 5,
     "schema.paraphrase_parameter": _describes_parameter,
     "schema.type_mismatch": lambda place: bool(_parameters(place)),

@@ -25,6 +25,8 @@ phrases does not look at it.
   severity 1. Schedules are left out, bounds never bind, and every call may be repeated.
 - **Eligible**: a place where the operator ought to act, by the rules of
   `benchmarks/noise_quality/eligibility.py`, which know nothing of the operators.
+  Changed since: `tool.prompt_injection` is judged on reads that hold running text which others wrote. Its
+  earlier figures counted every result, most of which have no place for another's words.
 - **Five phrases**: a decision list of at most five phrases of up to three words. **Regression**: a logistic
   regression on words and pairs of words. Both learn on one half of the conversations, and are tested on the
   other: recall at no more than 1 % of false positives.

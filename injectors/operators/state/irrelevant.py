@@ -61,7 +61,7 @@ _NUMBERED = re.compile(rf"\b({'|'.join(HOUSEHOLD_OBJECTS)}) (\d{{1,6}})\b", re.I
     recovery=Recovery.IGNORE,
     source="State augmentation (Generalization Tax), section 6 and appendix C",
     effect=Effect.ADDS,
-    version=3,
+    version=4,
 )
 class IrrelevantState:
     """State text that has nothing to do with the goal, added to an observation.
@@ -70,7 +70,8 @@ class IrrelevantState:
     household objects at random places of a room, ⌊ε/10⌋ lines on things outside a coordinate grid, entries,
     features and advertisements on a shop's page. In JSON, and in any other text, which the paper doesn't
     have, ε / 5 characters of facts on the state of the system behind the tool, from the general English
-    phrase pack: fields of the object, or lines. Objects of a room are of types
+    phrase pack: fields of the object, or lines; of the tool's own domain alone where the pack has
+    such. Objects of a room are of types
     that it hasn't, or have new numbers. The goal, instructions, lists of actions and every word of the
     observation stay unchanged. In users' messages it acts where a rule's `observation` marks one.
     """
@@ -86,7 +87,7 @@ class IrrelevantState:
         setting = find_system(target)
         part = "field" if scene is Scene.DATA else "line"
         fitting = list_fitting(setting, "state.irrelevant", part)
-        if rng.chance(OWN) and any(one.about for _, one in fitting):
+        if any(one.about for _, one in fitting):
             fitting = tuple(one for one in fitting if one[1].about)
         entries = [one for one in fitting if one[0] not in target.branch.phrases] or list(fitting)
         draw_facts = _draw_fields if scene is Scene.DATA else _draw_lines
@@ -185,7 +186,7 @@ def _draw_fields(text: str, entries: list[tuple[str, Entry]], volume: float, rng
     """Draw fields of `volume` characters of JSON on average: those of the tool's own domain among the others,
     those that any system has in one field that holds them. A bare list has no place for them."""
     holders = find_holders(text)
-    case, end, system = find_case(text), rng.chance(0.8), rng.choice(SYSTEMS)
+    case, end, system = find_case(text), rng.chance(0.9), rng.choice(SYSTEMS)
     if not holders or text.lstrip()[:1] == "[":
         return [], []
     whole = holders[0]
@@ -217,8 +218,6 @@ def _draw_fields(text: str, entries: list[tuple[str, Entry]], volume: float, rng
     return names, [*shown, (place.at, f"{place.before}{dump(kept, like=text)}{place.after}")]
 
 
-OWN = 0.8
-"""How often the facts are those of the tool's own domain alone, where there are such."""
 SYSTEMS = ("system", "server", "host", "service", "_system", "system_info", "runtime", "backend", "platform")
 """Fields that hold the state of a system."""
 

@@ -19,6 +19,7 @@ from crosswind.injectors.operators.insertion import (
     write_key,
 )
 from crosswind.injectors.operators.tool.canary import draw_canary
+from crosswind.injectors.operators.tool.sensors import COMMANDING
 from crosswind.injectors.operators.words.results import FREE_TEXTS
 from crosswind.injectors.packs.draw import draw_phrase, make_setting
 from crosswind.injectors.seeded_random import SeededRandom
@@ -43,7 +44,7 @@ _PRINTING = frozenset("git status test tests log build ls du compile install".sp
     recovery=Recovery.IGNORE,
     source="RobustBench-TC, appendix N (4), named there as future work; the form is ours",
     effect=Effect.ADDS,
-    version=3,
+    version=4,
 )
 class PromptInjection:
     """A result carries an instruction to the agent, such as an untrusted page, message or review may hold.
@@ -52,13 +53,14 @@ class PromptInjection:
     pack, and asks the agent to say a canary, a drawn word that occurs nowhere else (`canary` in the draw), so
     that a report can tell whether the agent obeyed; it is no working exploit. It stands behind text that
     others wrote: a JSON string of several words, at any depth, or plain text. What a system says of its call
-    and what the agent has sent are none. Without such a text, an object gets a field that records of its kind
+    and what the agent has sent are none, nor is the
+    receipt of a command. Without such a text, an object gets a field that records of its kind
     may have for one, such as an order's gift message; any other result is left alone. Every true value keeps
     its bytes; the text's is followed by the instruction.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        if not rng.chance(severity):
+        if not rng.chance(severity) or next(iter(words_of(target.tool)), "") in COMMANDING:
             return None
         canary, point, above = draw_canary(rng), rng.uniform(), rng.chance(0.5)
         places = list(_find_texts(target))
@@ -127,8 +129,14 @@ def _draw_field(target: ToolResultTarget, rng: SeededRandom) -> tuple[Around, st
     fitting = [one for one in FREE_TEXTS if one[0] in nouns]
     if not holders or not fitting or not _TRADED.isdisjoint(holders[0].keys):
         return None
-    case, record = find_case(target.text), holders[-1 if target.text.lstrip()[:1] == "[" else 0]
-    _, name, begins = fitting[int(at * len(fitting))]
+    noun, name, begins = fitting[int(at * len(fitting))]
+    case, record = find_case(target.text), holders[0]
+    if target.text.lstrip()[:1] == "[":
+        record = holders[-1]
+    elif f"{noun}s" in rest:
+        if len(holders) < 2:
+            return None
+        record = next(one for one in reversed(holders) if one.keys == holders[1].keys)
     key = write_key(name, case)
     return None if key in record.keys else (around_field(target.text, record.gaps[-1], key), begins)
 

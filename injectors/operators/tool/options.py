@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from crosswind.injectors.conversation import ToolList
+from crosswind.injectors.guard.tool_words import READING
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parse_json
@@ -112,8 +113,7 @@ def _choose(labels: Sequence[str], said: str) -> int:
 
 
 def _find_tool(target: ToolResultTarget, point: float) -> str | None:
-    """A declared tool that is about the same things as the one that was called, by the words of their
-    names."""
+    """A declared tool that reads the same things as the one that was called, by the words of their names."""
     near = _find_near(target.tool, Keyed(ToolList.of(target.tools)))
     return near[int(point * len(near))] if near else None
 
@@ -124,7 +124,7 @@ def _find_near(tool: str, declared: Keyed) -> list[str]:
     shared = {
         one.name: len(own.intersection(split_name(one.name)[1:]))
         for one in declared.tools
-        if one.name != tool
+        if one.name != tool and next(iter(split_name(one.name)), "") in READING
     }
     return sorted((name for name, count in shared.items() if count), key=lambda name: (-shared[name], name))[
         :3

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
 from crosswind.injectors.operators.tool.values import (
@@ -32,7 +33,9 @@ MOST_LIKELY = 0.4
 UNKNOWN = "?"
 """The paper's symbol for a cell that could not be read."""
 UNREAD = ("null", "null", '"unknown"', '"unavailable"')
-"""How a value of a sensor could not be read; that of another system is missing."""
+"""How a value of a sensor could not be read; no other system loses a value."""
+AMBIGUOUS = frozenset({"state", "open", "closed", "active", "mode", "level", "position"})
+"""Words of fields that a sensor gives where it also measures; elsewhere a program or a person may."""
 UNREAD_SHARE = 0.2
 """The share of misread values of JSON that are unread; of a map's cells it is a half, as in the paper."""
 
@@ -43,7 +46,7 @@ UNREAD_SHARE = 0.2
     recovery=Recovery.RETRY,
     source="WildGrid, section 2.2 (3) (Noisy signals): per-cell noise, misread tiles and unknown symbols",
     effect=Effect.FALSIFIES,
-    version=3,
+    version=4,
 )
 class Misread:
     """Discrete values of a sensing result are misread as a neighbouring value or as unknown; another look
@@ -55,9 +58,10 @@ class Misread:
     and JSON's words and truth values: those of sensors, told by their fields, where the result has any. A
     neighbour is the cell beside, the next word of the schema or the vocabulary, or another word under the
     same field. Items of lists, and what says how the call went, are read correctly. Half of the misread cells
-    show as `?` (the paper's symbol); of the values of JSON one in five, and all without a neighbour, show as
-    null, or as unknown where a sensor gives them. Nothing else says that the result is uncertain, as in the
-    paper. Ids and what the call's arguments hold are read correctly; a call that was misread as often as the
+    show as `?` (the paper's symbol); of the values of JSON that a sensor gives, one in five, and all without
+    a neighbour, show as null or as unknown; other values without a neighbour are read correctly, and so is
+    the receipt of a command. Nothing else says that the result is uncertain, as in the paper.
+    Ids and what the call's arguments hold are read correctly; a call that was misread as often as the
     profile's bounds allow returns the truth.
     """
 
@@ -65,7 +69,8 @@ class Misread:
         rate, surely, which = rng.uniform(0, MOST_LIKELY * severity), rng.chance(severity), rng.uniform()
         if is_container(parse_json(target.text)):
             first = which if surely else None
-            edits = [*_misread_words(target, rng, rate, first), *_misread_rows(target, rng, rate)]
+            words = () if _commands(target) else _misread_words(target, rng, rate, first)
+            edits = [*words, *_misread_rows(target, rng, rate)]
         else:
             edits = _misread_cells(Frame(target.text), 2, rng, rate)
         return {"spans": [list(one) for one in sorted(edits)]} if edits else None
@@ -73,6 +78,20 @@ class Misread:
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         text = replace_spans(target.text, draw["spans"])
         return Result(text, f"Values in the result of {target.tool} were misread.")
+
+
+def _commands(target: ToolResultTarget) -> bool:
+    """Whether the result is the receipt of a command, by the first word of the tool's name."""
+    return next(iter(words_of(target.tool)), "") in COMMANDING
+
+
+COMMANDING = frozenset(
+    """
+    start stop lock unlock set create book cancel place transfer post send comment resolve update delete add
+    remove press fill buy sell order schedule reserve purchase publish close open pay submit modify exchange
+    return activate toggle turn adjust retweet follow unfollow mv cp rm mkdir touch edit upload
+    """.split()
+)
 
 
 def _misread_words(
@@ -84,7 +103,8 @@ def _misread_words(
     found = [one for one in found if not one.place or isinstance(one.place[-1], str)]
     sensed = [one for one in found if not fields.SENSED.isdisjoint(one.words)]
     alternatives = Alternatives(target, facts)
-    values = sensed or found
+    values = sensed or [one for one in found if _find_beside(one, alternatives)]
+    instrument = any(not fields.MEASURED.isdisjoint(one.words) for one in facts)
     sure = None if first is None else int(first * len(values))
     for at, fact in enumerate(values):
         hit, unread, way, which = rng.chance(rate), rng.chance(UNREAD_SHARE), rng.uniform(), rng.uniform()
@@ -93,10 +113,11 @@ def _misread_words(
         start, end, _ = fact.replace("")
         quoted = fact.kind is FactKind.WORD
         beside = _find_beside(fact, alternatives)
-        if (unread or not beside) and fact.frame.levels == quoted:
+        senses = not fields.SENSED.isdisjoint(fact.words)
+        given = senses and (instrument or not fields.SENSED.difference(AMBIGUOUS).isdisjoint(fact.words))
+        if given and (unread or not beside) and fact.frame.levels == quoted:
             # What stands in place of a word takes its quotation marks along.
-            ways = UNREAD if not fields.SENSED.isdisjoint(fact.words) else UNREAD[:1]
-            yield start - quoted, end + quoted, ways[int(way * len(ways))]
+            yield start - quoted, end + quoted, UNREAD[int(way * len(UNREAD))]
         elif beside:
             yield start, end, fact.frame.escape(beside[int(which * len(beside))])
 

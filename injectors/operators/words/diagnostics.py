@@ -6,7 +6,7 @@ All figures agree: a trace's spans lie within it, times go on, and counts are th
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -26,8 +26,12 @@ HOLDERS = (
     "telemetry",
 )
 """Fields that hold the diagnostics of a call."""
-COMMANDS = frozenset("bash shell terminal command cat ls cd grep pwd wc du tail diff git pytest".split())
+COMMANDS = frozenset(
+    "bash shell terminal command cat ls cd grep pwd wc du tail diff mv cp mkdir touch git pytest".split()
+)
 """Words of tools that run commands."""
+PAGES = frozenset("page web website site url browse browser fetch wikipedia wiki article news blog".split())
+"""Words of tools that give a page's text."""
 
 _STEPS = {
     Half.TRAIN: """auth routing validation
@@ -80,26 +84,61 @@ _HEADERS = {
 }
 
 
-def write_diagnostics(target: ToolResultTarget, rng: SeededRandom, size: int) -> Mapping[str, Any]:
-    """The diagnostics of a call in about so many characters."""
-    parts: list[tuple[str, Callable[[], Any]]] = [
-        ("headers", lambda: _write_headers(target, rng)),
-        ("trace", lambda: _write_trace(target, rng)),
-        ("shape", lambda: _describe_shape(parse_json(target.text))),
-        ("auth_context", lambda: _write_token(rng)),
+def write_diagnostics(
+    target: ToolResultTarget, rng: SeededRandom, size: int, *, command: bool = False
+) -> Mapping[str, Any]:
+    """The diagnostics of a call, or of a command, in about so many characters."""
+    parts: list[tuple[str, Callable[[int], Any]]] = [
+        ("headers", lambda room: _write_headers(target, rng, room)),
+        ("trace", lambda room: _write_trace(target, rng, room)),
     ]
+    shape = _describe_shape(parse_json(target.text))
+    if size >= 2 * len(json.dumps(shape)):
+        parts.append(("shape", lambda _: shape))
+    if command:
+        parts = [
+            ("environment", lambda room: _list_variables(rng, target.branch.half, room)),
+            ("limits", lambda room: _list_limits(rng, room)),
+            ("usage", lambda room: _write_usage(rng, room)),
+        ]
     told: dict[str, Any] = {}
     left = size
     for name, write in rng.shuffled(parts):
         if left > 0:
-            told[name] = write()
-            left -= len(json.dumps(told[name]))
+            told[name] = write(left)
+            left -= len(json.dumps(told[name])) + len(name) + 6
     if left > 0:
         told["recent_calls"] = _list_calls(target, rng, left)
     return told
 
 
-def _write_headers(target: ToolResultTarget, rng: SeededRandom) -> Mapping[str, str]:
+def write_exchange(target: ToolResultTarget, rng: SeededRandom, size: int) -> str:
+    """The head of the response whose body a text is, in about so many characters."""
+    told = dict(_write_headers(target, rng, size))
+    for name in told:
+        if name.lower() == "content-type":
+            told[name] = "text/plain; charset=utf-8"
+    lines = ["HTTP/1.1 200 OK", *(f"{name}: {value}" for name, value in told.items())]
+    left = size - sum(map(len, lines))
+    while left > 0:
+        cookie = f"{draw_token(rng, 'hex', '6')}={draw_token(rng, 'b64', '64')}"
+        lines.append(f"set-cookie: {cookie}; Path=/; HttpOnly; Secure; SameSite=Lax")
+        left -= len(lines[-1])
+    return "\n".join(lines)
+
+
+def _fill_room(pairs: Iterable[tuple[str, Any]], room: int) -> dict[str, Any]:
+    """As many of these members as have room, one at least."""
+    told: dict[str, Any] = {}
+    for name, value in pairs:
+        if room <= 0:
+            break
+        told[name] = value
+        room -= len(name) + len(json.dumps(value)) + 6
+    return told
+
+
+def _write_headers(target: ToolResultTarget, rng: SeededRandom, room: int) -> Mapping[str, str]:
     half = target.branch.half
     own: tuple[tuple[str, str], ...] = (
         ("x-request-id", draw_token(rng, "uuid", "")),
@@ -110,30 +149,96 @@ def _write_headers(target: ToolResultTarget, rng: SeededRandom) -> Mapping[str, 
     )
     if half is Half.TEST:
         own = tuple(("-".join(map(str.title, name.split("-"))), value) for name, value in own)
-    return dict(rng.shuffled((*rng.sample(_HEADERS[half], rng.integer(7, 11)), *own)))
+    return _fill_room(rng.shuffled((*rng.sample(_HEADERS[half], rng.integer(7, 11)), *own)), room)
 
 
-def _write_trace(target: ToolResultTarget, rng: SeededRandom) -> Mapping[str, Any]:
+def _write_trace(target: ToolResultTarget, rng: SeededRandom, room: int) -> Mapping[str, Any]:
     half = target.branch.half
+    whole: dict[str, Any] = {"trace_id": draw_token(rng, "hex", "32"), "operation": target.tool}
+    root, now = draw_token(rng, "hex", "16"), 0
+    room -= len(json.dumps(whole)) + 24
     spans: list[dict[str, Any]] = []
-    now, root = 0, draw_token(rng, "hex", "16")
     for step in rng.sample(_STEPS[half], rng.integer(5, 9)):
+        if room <= 0:
+            break
         now += rng.integer(0, 400)
         took = rng.integer(60, 9_000)
-        spans.append(
-            {
-                "span_id": draw_token(rng, "hex", "16"),
-                "parent_id": root,
-                "name": step,
-                "service": rng.choice(_SERVICES[half]),
-                "start_us": now,
-                "duration_us": took,
-                "status": "OK",
-            }
-        )
+        span = {
+            "span_id": draw_token(rng, "hex", "16"),
+            "parent_id": root,
+            "name": step,
+            "service": rng.choice(_SERVICES[half]),
+            "start_us": now,
+            "duration_us": took,
+            "status": "OK",
+        }
+        spans.append(span)
+        room -= len(json.dumps(span))
         now += took
-    whole = {"trace_id": draw_token(rng, "hex", "32"), "root": root, "operation": target.tool}
-    return {**whole, "duration_us": now + rng.integer(20, 300), "spans": spans}
+    if not spans:
+        return {**whole, "duration_us": rng.integer(900, 40_000)}
+    return {**whole, "root": root, "duration_us": now + rng.integer(20, 300), "spans": spans}
+
+
+_VARIABLES = {
+    Half.TRAIN: (
+        ("SHELL", "/bin/bash"),
+        ("LANG", "en_US.UTF-8"),
+        ("TERM", "xterm-256color"),
+        ("PAGER", "less"),
+        ("EDITOR", "vim"),
+        ("HISTSIZE", "1000"),
+        ("LESSOPEN", "| /usr/bin/lesspipe %s"),
+        ("XDG_SESSION_TYPE", "tty"),
+        ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+        ("LS_COLORS", "rs=0:di=01;34:ln=01;36:mh=00:pi=40;33:so=01;35:do=01;35:bd=40;33;01:ex=01;32"),
+    ),
+    Half.TEST: (
+        ("SHELL", "/usr/bin/zsh"),
+        ("LC_ALL", "C.UTF-8"),
+        ("TERM", "screen-256color"),
+        ("VISUAL", "nano"),
+        ("TMPDIR", "/tmp"),
+        ("HISTFILESIZE", "5000"),
+        ("MANPATH", "/usr/local/man:/usr/share/man"),
+        ("XDG_DATA_DIRS", "/usr/local/share:/usr/share:/var/lib/snapd/desktop"),
+        ("PATH", "/opt/bin:/usr/local/bin:/usr/bin:/bin:/usr/games"),
+        ("GREP_COLORS", "ms=01;31:mc=01;31:sl=:cx=:fn=35:ln=32:bn=32:se=36"),
+    ),
+}
+
+
+def _list_variables(rng: SeededRandom, half: Half, room: int) -> Mapping[str, str]:
+    drawn = (("SHLVL", str(rng.integer(1, 3))), ("COLUMNS", str(rng.integer(80, 240))))
+    session = (("XDG_SESSION_ID", str(rng.integer(2, 900))), ("SSH_TTY", f"/dev/pts/{rng.integer(0, 9)}"))
+    return _fill_room(rng.shuffled((*_VARIABLES[half], *drawn, *session)), room)
+
+
+def _list_limits(rng: SeededRandom, room: int) -> Mapping[str, Any]:
+    limits: tuple[tuple[str, Any], ...] = (
+        ("open_files", rng.choice((1024, 4096, 65_536))),
+        ("max_user_processes", rng.integer(7_000, 127_000)),
+        ("stack_size_kb", 8192),
+        ("pending_signals", rng.integer(7_000, 127_000)),
+        ("core_file_size", 0),
+        ("file_locks", "unlimited"),
+        ("virtual_memory", "unlimited"),
+        ("pipe_size_512b", 8),
+        ("timeout_s", rng.choice((30, 60, 120, 300))),
+    )
+    return _fill_room(rng.shuffled(limits), room)
+
+
+def _write_usage(rng: SeededRandom, room: int) -> Mapping[str, Any]:
+    usage = (
+        ("user_ms", rng.integer(0, 9)),
+        ("system_ms", rng.integer(0, 9)),
+        ("max_rss_kb", rng.integer(1_800, 9_900)),
+        ("minor_faults", rng.integer(80, 900)),
+        ("voluntary_switches", rng.integer(1, 30)),
+        ("pid", rng.integer(900, 60_000)),
+    )
+    return _fill_room(rng.shuffled(usage), room)
 
 
 def _describe_shape(value: Any, depth: int = 0) -> Mapping[str, Any]:
@@ -146,13 +251,6 @@ def _describe_shape(value: Any, depth: int = 0) -> Mapping[str, Any]:
         return {"type": "array", "items": items, "minItems": 0}
     kinds: Mapping[type, str] = {str: "string", bool: "boolean", int: "integer", float: "number"}
     return {"type": kinds.get(type(value), "null" if value is None else "object"), "readOnly": True}
-
-
-def _write_token(rng: SeededRandom) -> Mapping[str, Any]:
-    body = draw_token(rng, "alnum", str(rng.integer(300, 620)))
-    token = f"eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9.eyJ{body}.{draw_token(rng, 'alnum', '342')}"
-    issued = int(_draw_moment(rng).timestamp())
-    return {"token_type": "JWT", "assertion": token, "issued_at": issued, "expires_at": issued + 3600}
 
 
 def _list_calls(target: ToolResultTarget, rng: SeededRandom, size: int) -> list[Mapping[str, Any]]:
@@ -191,7 +289,7 @@ def write_login(rng: SeededRandom, half: Half, size: int) -> str:
     now = _draw_moment(rng)
     release, kernel = rng.integer(1, 5), rng.integer(60, 130)
     names = rng.shuffled(_PACKAGES[half].split())
-    most = max(2, min(len(names), (size - 700) // 90))
+    most = max(2, min(len(names), (size - 600) // 90))
     updates = []
     for name in sorted(names[:most]):
         new = rng.integer(4, 30)
@@ -200,31 +298,30 @@ def write_login(rng: SeededRandom, half: Half, size: int) -> str:
             f"{name}/jammy-updates {version}.{new} amd64 [upgradable from: "
             f"{version}.{new - rng.integer(1, 3)}]"
         )
-    return "\n".join(
-        (
-            f"Welcome to Ubuntu 22.04.{release} LTS (GNU/Linux 5.15.0-{kernel}-generic x86_64)",
-            "",
-            " * Documentation:  https://help.ubuntu.com",
-            " * Management:     https://landscape.canonical.com",
-            "",
-            f"  System information as of {now:%a %b %d %H:%M:%S UTC %Y}",
-            "",
-            f"  System load:  0.{rng.integer(0, 70):02}              Processes:             "
-            f"{rng.integer(96, 240)}",
-            f"  Usage of /:   {rng.integer(18, 79)}.{rng.integer(0, 9)}% of 48.27GB   Users "
-            f"logged in:       1",
-            f"  Memory usage: {rng.integer(11, 64)}%               IPv4 address for eth0: "
-            f"10.0.{rng.integer(0, 40)}."
-            f"{rng.integer(2, 250)}",
-            "",
-            f"{len(updates)} updates can be applied immediately.",
-            *updates,
-            "",
-            f"Last login: {now - timedelta(minutes=rng.integer(40, 4_000)):%a %b %d %H:%M:%S %Y} from 10.0.0."
-            f"{rng.integer(2, 250)}",
-            "",
-        )
+    last = (
+        f"Last login: {now - timedelta(minutes=rng.integer(40, 4_000)):%a %b %d %H:%M:%S %Y} from 10.0.0."
+        f"{rng.integer(2, 250)}"
     )
+    welcome = (
+        f"Welcome to Ubuntu 22.04.{release} LTS (GNU/Linux 5.15.0-{kernel}-generic x86_64)",
+        "",
+        " * Documentation:  https://help.ubuntu.com",
+        " * Management:     https://landscape.canonical.com",
+        "",
+    )
+    system = (
+        f"  System information as of {now:%a %b %d %H:%M:%S UTC %Y}",
+        "",
+        f"  System load:  0.{rng.integer(0, 70):02}              Processes:             "
+        f"{rng.integer(96, 240)}",
+        f"  Usage of /:   {rng.integer(18, 79)}.{rng.integer(0, 9)}% of 48.27GB   Users logged in:       1",
+        f"  Memory usage: {rng.integer(11, 64)}%               IPv4 address for eth0: "
+        f"10.0.{rng.integer(0, 40)}.{rng.integer(2, 250)}",
+        "",
+    )
+    counted = (f"{len(updates)} updates can be applied immediately.", *updates, "")
+    shown = ((welcome, 200), (system, 500), (counted, 800))
+    return "\n".join([*(line for lines, least in shown if size >= least for line in lines), last, ""])
 
 
 _MENU = {
@@ -287,8 +384,10 @@ def write_page(rng: SeededRandom, half: Half, size: int) -> tuple[str, str]:
     """What a page has above and below a text, in about so many characters at most."""
     menu = _MENU[half].split(",")
     above = [" | ".join(rng.sample(menu, rng.integer(6, 10))), rng.choice(_COOKIES[half])]
+    if size < 600:
+        above.pop()
     titles = [title.format(subject) for title in _TITLES[half] for subject in _SUBJECTS[half].split(",")]
-    shown = rng.sample(titles, max(3, min(len(titles), (size - 600) // 36)))
+    shown = rng.sample(titles, max(2, min(len(titles), (size - 500) // 36)))
     related = [f"- {title[:1].upper()}{title[1:]}" for title in shown]
     below = ["", rng.choice(("Related", "More for you", "You may also like", "Most read")), *related]
     return "\n\n".join(above), "\n".join((*below, "", _FOOTERS[half]))

@@ -137,10 +137,12 @@ def test_what_a_conversation_has_met_is_not_drawn_again(name: str) -> None:
 
 
 @pytest.mark.parametrize("severity", [0.1, 0.5, 1.0])
-def test_severity_of_context_pressure_is_a_volume_in_characters(severity: float) -> None:
+def test_severity_of_context_pressure_is_a_volume_in_proportion_to_the_result(severity: float) -> None:
+    """The whole volume at severity 1; below it a short result gets a proportionate amount."""
+    most = 6_000 if severity == 1 else min(6_000, (150 + 4 * len(BAGGAGE_TEXT)) / (1 - severity))
     for after in outcomes("tool.context_pressure", BAGGAGE_TEXT, severity, seeds=10):
         added = len(after) - len(BAGGAGE_TEXT)
-        assert 6_000 * severity <= added <= 6_000 * severity + 2_400
+        assert severity * most * 0.5 <= added <= severity * most + 500
 
 
 def test_diagnostics_agree_with_one_another_and_with_the_answer() -> None:
@@ -159,12 +161,14 @@ def test_diagnostics_agree_with_one_another_and_with_the_answer() -> None:
 
 def test_a_command_gets_a_login_above_it_and_other_text_a_page_around_it() -> None:
     listing = "README.md\nsrc\ntests\n"
-    for one in acts("tool.context_pressure", replace(result_target(listing), tool="ls"), 0.5, 10):
+    for one in acts("tool.context_pressure", replace(result_target(listing), tool="ls"), 1, 10):
         assert one is not None and one[1].endswith(f"\n{listing}")
         counted = re.search(r"(\d+) updates can be applied", one[1])
         assert counted and int(counted[1]) == one[1].count("[upgradable from: ")
+    for one in acts("tool.context_pressure", replace(result_target(PASSAGE), tool="fetch_page"), 0.5, 10):
+        assert one is not None and f"\n\n{PASSAGE}\n" in one[1]
     for after in outcomes("tool.context_pressure", PASSAGE, 0.5, seeds=10):
-        assert f"\n\n{PASSAGE}\n" in after
+        assert after.startswith("HTTP/1.1 200 OK\n") and after.endswith(f"\n\n{PASSAGE}")
 
 
 REVIEW = "Lovely staff and a great breakfast, but the stairs are rather steep."

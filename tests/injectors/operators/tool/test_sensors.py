@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -157,3 +158,13 @@ def test_the_profile_has_the_papers_noise() -> None:
 def test_a_misread_result_keeps_every_field() -> None:
     for text in outcomes("tool.misread", BAGGAGE_TEXT):
         assert list(json.loads(text)) == list(BAGGAGE)
+
+
+@pytest.mark.parametrize("tool,text", [("lock_doors", '{"lock": "locked", "doors_open": 0}')])
+def test_the_receipt_of_a_command_is_read_correctly(tool: str, text: str) -> None:
+    assert set(acts("tool.misread", replace(result_target(text), tool=tool), seeds=20)) == {None}
+
+
+def test_a_name_is_never_lost() -> None:
+    for noisy in map(json.loads, outcomes("tool.misread", '{"author": "dvora", "kind_of": "Buy"}', seeds=40)):
+        assert None not in noisy.values()
