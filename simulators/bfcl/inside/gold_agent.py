@@ -9,6 +9,7 @@ message again.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -20,6 +21,7 @@ ASK = "Could you tell me again what exactly you need?"
 GAVE_UP = "I can't go on without that."
 MOST_VALUES = 100
 """Values of a result that are looked for."""
+_ERROR = re.compile(r"traceback|exception|error|\b[45]\d\d\b", re.IGNORECASE)
 OTHER_TYPE = "must be of type"
 """What a refusal says of an argument whose type the tool is wrongly declared to take."""
 ATTEMPTS = 4
@@ -131,8 +133,11 @@ class GoldAgent:
         true = call.result or ""
         if true in text:
             return True
+        result = _read_result(true)
+        if isinstance(result, dict) and _ERROR.search(text) and not any(f'"{key}"' in text for key in result):
+            return False  # A value may stand in an error by chance.
         called = [(call.tool,), *spellings(call.arguments)]
-        told = spellings(_read_result(true))[:MOST_VALUES]
+        told = spellings(result)[:MOST_VALUES]
         told = [value for value in told if value not in called] or told
         return bool(told) and 2 * sum(shows(text, value) for value in told) > len(told)
 
