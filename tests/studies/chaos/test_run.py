@@ -53,16 +53,16 @@ def test_the_drop_is_what_the_noise_did_and_a_rerun_says_the_same(
     assert printed[0] == printed[1]
 
 
-def test_a_gate_ends_the_run_as_soon_as_its_verdict_stands(play: Chaos, provider: ScriptedProvider) -> None:
+def test_a_gate_ends_the_run_as_soon_as_its_verdict_stands(play: Chaos) -> None:
     play.tasks, play.profile = flights(60), "chaos/confused-users"
-    done = play("--fail-below", "0.5", "--concurrency", "2", own=provider.base_url)
+    done = play("--fail-below", "0.5", "--concurrency", "2")
     assert done.exit_code == 0, done.output
     assert "Passed: success under noise of at least 50.0%" in " ".join(done.stdout.split())
-    first = play.attempts(str(play.out / "crosswind.db"))
+    first = play.attempts()
     assert 10 <= len(first) < 60
-    again = play("--fail-below", "0.5", "--resume", own=provider.base_url)
+    again = play("--fail-below", "0.5", "--resume")
     assert again.exit_code == 0, again.output
-    assert play.attempts(str(play.out / "crosswind.db")) == first
+    assert play.attempts() == first
 
 
 def test_a_gate_that_few_tasks_cannot_decide_says_so(play: Chaos) -> None:
@@ -152,18 +152,18 @@ def test_a_run_that_is_killed_leaves_nothing_behind_and_goes_on(
     assert before < {one.sessions for one in attempts}
 
 
-def test_a_run_goes_on_with_the_same_settings_only(play: Chaos, provider: ScriptedProvider) -> None:
+def test_a_run_goes_on_with_the_same_settings_only(play: Chaos) -> None:
     play.tasks = flights(2)[1:]
-    assert play(own=provider.base_url).exit_code == 0
-    again = play(own=provider.base_url)
+    assert play().exit_code == 0
+    again = play()
     assert again.exit_code == 2
     assert "has a run; go on with it by --resume" in again.output
-    other = play("--resume", "--samples", "2", own=provider.base_url)
+    other = play("--resume", "--samples", "2")
     assert other.exit_code == 2
     assert "samples isn't what it was" in other.output
     assert AGENT[-1] not in (play.out / "run.json").read_text(), "a command line may hold a key"
-    assert play("--resume", own=provider.base_url).exit_code == 0
-    assert len(play.attempts(str(play.out / "crosswind.db"))) == 2
+    assert play("--resume").exit_code == 0
+    assert len(play.attempts()) == 2
 
 
 def test_the_guard_ends_what_is_marked_once_its_input_closes(tmp_path: Path) -> None:
