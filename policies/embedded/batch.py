@@ -96,7 +96,7 @@ class DecodeBatch:
         return scored
 
     def _logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        return torch.nn.functional.linear(hidden, self.checkpoint.embeddings)
+        return torch.nn.functional.linear(hidden, self.checkpoint.head)
 
     def _sample(self, sequences: Seq[Sequence], hidden: torch.Tensor) -> None:
         """Sample one token for each sequence from its last hidden state [sequences, hidden]."""

@@ -10,7 +10,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load
 
-from crosswind.policies.tiny.model import Shape
+from crosswind.policies.tiny.model import VARIANTS, Shape
 from crosswind.policies.versions.adapter import read_adapter
 from crosswind.policies.versions.version import PolicyVersion, VersionError, find_base, read_version, verify
 
@@ -21,8 +21,9 @@ class Layer:
 
     input_norm: torch.Tensor
     query_key_value: torch.Tensor
-    query_norm: torch.Tensor
-    key_norm: torch.Tensor
+    query_key_value_bias: torch.Tensor | None
+    query_norm: torch.Tensor | None
+    key_norm: torch.Tensor | None
     output: torch.Tensor
     feed_forward_norm: torch.Tensor
     gate_up: torch.Tensor
@@ -36,6 +37,8 @@ class Checkpoint:
     version: PolicyVersion
     shape: Shape
     embeddings: torch.Tensor
+    head: torch.Tensor
+    """Projects hidden states to the vocabulary; tied, these are the embeddings."""
     norm: torch.Tensor
     layers: tuple[Layer, ...]
 
@@ -49,7 +52,10 @@ def read_shape(directory: Path) -> Shape:
     except KeyError as error:
         raise VersionError(f"{directory / 'config.json'}: field {error} is missing") from None
     except ValueError as error:
-        raise VersionError(f"{directory}: {error}") from None
+        raise VersionError(
+            f"{directory}: {error}: the embedded engine serves {', '.join(VARIANTS)}, without scaled "
+            f"positions, windows or further biases; serve it with vLLM (`crosswind policy serve {directory}`)"
+        ) from None
 
 
 def read_checkpoint(directory: Path, *, like: Shape | None = None) -> Checkpoint:
@@ -79,7 +85,8 @@ def read_checkpoint(directory: Path, *, like: Shape | None = None) -> Checkpoint
 
 def _check(path: Path, tensors: dict[str, torch.Tensor], shape: Shape) -> None:
     wanted = shape.parameters()
-    tensors.pop("lm_head.weight", None)  # tied: some writers store the embeddings a second time
+    if shape.tied:
+        tensors.pop("lm_head.weight", None)  # some writers store the embeddings a second time
     missing, unknown = sorted(wanted.keys() - tensors.keys()), sorted(tensors.keys() - wanted.keys())
     if missing or unknown:
         raise VersionError(
@@ -101,19 +108,27 @@ def _assemble(version: PolicyVersion, shape: Shape, tensors: dict[str, torch.Ten
     def get(name: str) -> torch.Tensor:
         return tensors[f"{name}.weight"].to(torch.float32)
 
+    def find(name: str) -> torch.Tensor | None:
+        return get(name) if f"{name}.weight" in tensors else None
+
     def layer(index: int) -> Layer:
         at = f"model.layers.{index}"
+        biases = [tensors.get(f"{at}.self_attn.{name}_proj.bias") for name in "qkv"]
+        bias = torch.cat([each.to(torch.float32) for each in biases if each is not None] or [torch.zeros(0)])
         return Layer(
             input_norm=get(f"{at}.input_layernorm"),
             query_key_value=torch.cat([get(f"{at}.self_attn.{name}_proj") for name in "qkv"]),
-            query_norm=get(f"{at}.self_attn.q_norm"),
-            key_norm=get(f"{at}.self_attn.k_norm"),
+            query_key_value_bias=bias if len(bias) else None,
+            query_norm=find(f"{at}.self_attn.q_norm"),
+            key_norm=find(f"{at}.self_attn.k_norm"),
             output=get(f"{at}.self_attn.o_proj"),
             feed_forward_norm=get(f"{at}.post_attention_layernorm"),
             gate_up=torch.cat([get(f"{at}.mlp.gate_proj"), get(f"{at}.mlp.up_proj")]),
             down=get(f"{at}.mlp.down_proj"),
         )
 
+    embeddings = get("model.embed_tokens")
+    head = embeddings if shape.tied else get("lm_head")
     return Checkpoint(
-        version, shape, get("model.embed_tokens"), get("model.norm"), tuple(map(layer, range(shape.layers)))
+        version, shape, embeddings, head, get("model.norm"), tuple(map(layer, range(shape.layers)))
     )

@@ -88,13 +88,14 @@ def _attend(
     batch, length, _ = hidden.shape
     keys, values = kept
     normed = functional.rms_norm(hidden, hidden.shape[-1:], layer.input_norm, shape.epsilon)
-    mixed = functional.linear(normed, layer.query_key_value)
+    mixed = functional.linear(normed, layer.query_key_value, layer.query_key_value_bias)
     mixed = mixed.view(batch, length, shape.heads + 2 * shape.kv_heads, shape.head)
     query, key, value = mixed.split((shape.heads, shape.kv_heads, shape.kv_heads), dim=2)
-    query = step.rotate(functional.rms_norm(query, (shape.head,), layer.query_norm, shape.epsilon))
-    keys[step.row_index, :, step.positions] = step.rotate(
-        functional.rms_norm(key, (shape.head,), layer.key_norm, shape.epsilon)
-    )
+    if layer.query_norm is not None:
+        query = functional.rms_norm(query, (shape.head,), layer.query_norm, shape.epsilon)
+        key = functional.rms_norm(key, (shape.head,), layer.key_norm, shape.epsilon)
+    query = step.rotate(query)
+    keys[step.row_index, :, step.positions] = step.rotate(key)
     values[step.row_index, :, step.positions] = value
     seen_keys, seen_values = keys[:, :, : step.reach], values[:, :, : step.reach]
     if length == 1:

@@ -59,13 +59,15 @@ def import_model(
     model = _make_empty(source.directory, config)
     files = find_weights(source.directory)
     check_space(files, registry.root)
+    tied = bool(model.config.get_text_config().tie_word_embeddings)
     architecture, written = type(model).__name__, list[WrittenWeights]()
     about = {"imported_from": source.named, "revision": source.revision, "architecture": architecture}
 
     def write(target: Path) -> None:
         write_tokenizer(source.directory, target, template, _read_end(config))
         written.append(write_weights(source.directory, files, model, target / WEIGHTS))
-        _write_config(source.directory / CONFIG, target / CONFIG, architecture, written[0].dtype)
+        made = {"architectures": [architecture], "dtype": written[0].dtype, "tie_word_embeddings": tied}
+        _write_config(source.directory / CONFIG, target / CONFIG, made)
         if (source.directory / GENERATION).is_file():
             shutil.copyfile(source.directory / GENERATION, target / GENERATION)
 
@@ -132,13 +134,12 @@ def _read_end(config: dict[str, Any]) -> int | None:
     return first if isinstance(first, int) else None
 
 
-def _write_config(source: Path, target: Path, architecture: str, dtype: str) -> None:
+def _write_config(source: Path, target: Path, made: dict[str, Any]) -> None:
     """The configuration as it was, with what engines ask for and without what would have them run code."""
     body = source.read_bytes()
     config = orjson.loads(body)
-    wanted = {name: value for name, value in config.items() if name != "auto_map"}
-    wanted.setdefault("architectures", [architecture])
-    if "dtype" not in wanted and "torch_dtype" not in wanted:
-        wanted["dtype"] = dtype
+    wanted = made | {name: value for name, value in config.items() if name != "auto_map"}
+    if "torch_dtype" in config and "dtype" not in config:
+        del wanted["dtype"]  # its name before
     changed = orjson.dumps(wanted, option=orjson.OPT_INDENT_2)
     target.write_bytes(body if wanted == config else changed)

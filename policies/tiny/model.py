@@ -1,5 +1,5 @@
 """A Qwen3-shaped decoder of about a million parameters, as a training module with transformers' parameter
-names.
+names; the sizes and weights of those that the embedded engine serves beside it.
 
 Pre-norm blocks with RMSNorm, grouped-query attention with normalised queries and keys, rotary positions, a
 gated
@@ -18,8 +18,28 @@ from torch.nn import functional
 
 
 @dataclass(frozen=True, slots=True)
+class Variant:
+    """How a decoder differs from Qwen3's, by its `model_type`."""
+
+    normalised: bool = False
+    """Queries and keys pass an RMSNorm."""
+    biased: bool = False
+    """The projections to queries, keys and values have a bias."""
+    sliding: bool = False
+    """`sliding_window` is in force without a switch."""
+
+
+VARIANTS = {
+    "qwen3": Variant(normalised=True),
+    "qwen2": Variant(biased=True),
+    "llama": Variant(),
+    "mistral": Variant(sliding=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
 class Shape:
-    """The sizes of a Qwen3 decoder. The defaults are the smallest that were seen to learn tool calling."""
+    """The sizes of a decoder. The defaults are the smallest Qwen3 that was seen to learn tool calling."""
 
     vocabulary: int
     hidden: int = 128
@@ -31,6 +51,13 @@ class Shape:
     context: int = 1024
     rope_theta: float = 10_000.0
     epsilon: float = 1e-6
+    kind: str = "qwen3"
+    tied: bool = True
+    """The embeddings are the output layer too."""
+
+    @property
+    def variant(self) -> Variant:
+        return VARIANTS[self.kind]
 
     def to_config(self, *, eos: int, pad: int) -> dict[str, Any]:
         """The content of `config.json`."""
@@ -60,28 +87,37 @@ class Shape:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Shape:
-        """Read `config.json`'s content. What this engine can't compute is refused with the field's name."""
-        for name, wanted in (
-            ("model_type", "qwen3"),
-            ("tie_word_embeddings", True),
-            ("attention_bias", False),
-        ):
-            if config.get(name, wanted) != wanted:
-                raise ValueError(
-                    f"config.json: {name} is {config[name]!r}, this engine serves {wanted!r} only"
-                )
+        """Read `config.json`'s content. What can't be computed here is refused with the field's name."""
+        kind = config.get("model_type")
+        if kind not in VARIANTS:
+            raise ValueError(f"config.json: field 'model_type' is {kind!r}")
         rope = config.get("rope_parameters") or {}
+        scaling = config.get("rope_scaling") or rope
+        window = config.get("sliding_window")
+        sliding = window if VARIANTS[kind].sliding or config.get("use_sliding_window") else None
+        for name, value, wanted in (
+            ("attention_bias", bool(config.get("attention_bias")), False),
+            ("mlp_bias", bool(config.get("mlp_bias")), False),
+            ("hidden_act", config.get("hidden_act", "silu"), "silu"),
+            ("rope type", scaling.get("rope_type", scaling.get("type", "default")), "default"),
+            ("sliding_window", sliding, None),
+        ):
+            if value != wanted:
+                raise ValueError(f"config.json: field {name!r} is {value!r}, not {wanted!r}")
+        heads = config["num_attention_heads"]
         return cls(
             vocabulary=config["vocab_size"],
             hidden=config["hidden_size"],
             layers=config["num_hidden_layers"],
-            heads=config["num_attention_heads"],
-            kv_heads=config["num_key_value_heads"],
-            head=config["head_dim"],
+            heads=heads,
+            kv_heads=config.get("num_key_value_heads") or heads,
+            head=config.get("head_dim") or config["hidden_size"] // heads,
             feed_forward=config["intermediate_size"],
             context=config["max_position_embeddings"],
             rope_theta=config.get("rope_theta") or rope.get("rope_theta", 10_000.0),
             epsilon=config["rms_norm_eps"],
+            kind=kind,
+            tied=bool(config.get("tie_word_embeddings", True)),
         )
 
     def parameters(self) -> dict[str, tuple[int, ...]]:
@@ -96,13 +132,18 @@ class Shape:
                 at + "self_attn.k_proj.weight": (key, self.hidden),
                 at + "self_attn.v_proj.weight": (key, self.hidden),
                 at + "self_attn.o_proj.weight": (self.hidden, query),
-                at + "self_attn.q_norm.weight": (self.head,),
-                at + "self_attn.k_norm.weight": (self.head,),
                 at + "post_attention_layernorm.weight": (self.hidden,),
                 at + "mlp.gate_proj.weight": (self.feed_forward, self.hidden),
                 at + "mlp.up_proj.weight": (self.feed_forward, self.hidden),
                 at + "mlp.down_proj.weight": (self.hidden, self.feed_forward),
             }
+            if self.variant.normalised:
+                shapes |= {at + f"self_attn.{name}_norm.weight": (self.head,) for name in "qk"}
+            if self.variant.biased:
+                sizes = {"q": query, "k": key, "v": key}
+                shapes |= {at + f"self_attn.{name}_proj.bias": (size,) for name, size in sizes.items()}
+        if not self.tied:
+            shapes["lm_head.weight"] = (self.vocabulary, self.hidden)
         return shapes | {"model.norm.weight": (self.hidden,)}
 
 

@@ -13,7 +13,7 @@ FLOATS = ("F64", "F32", "F16", "BF16")
 _LENGTH = 8
 """Bytes before the header, that say how long it is."""
 _LONGEST = 100_000_000
-_TIED = "lm_head.weight"
+HEAD = "lm_head.weight"
 """Stored a second time by some writers where embeddings are tied."""
 
 
@@ -34,8 +34,17 @@ class Tensor:
 def read_header(path: Path) -> dict[str, Tensor]:
     """The file's tensors, but for a tied head's. Raises Refused where it can't be read or ends too early."""
     tensors = read_every(path)
-    tensors.pop(_TIED, None)
+    if is_tied(path.parent):
+        tensors.pop(HEAD, None)
     return tensors
+
+
+def is_tied(directory: Path) -> bool:
+    """Whether the embeddings are the head too, by `config.json`; so it is where that says nothing."""
+    try:
+        return bool(json.loads((directory / "config.json").read_bytes()).get("tie_word_embeddings", True))
+    except (OSError, ValueError, AttributeError):
+        return True
 
 
 def read_every(path: Path, fix: str = "write the version again") -> dict[str, Tensor]:

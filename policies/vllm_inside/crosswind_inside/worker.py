@@ -13,24 +13,24 @@ from vllm.model_executor.model_loader.reload.layerwise import finalize_layerwise
 
 from . import heads, seeds
 from .checkpoint import WEIGHTS
+from .header import HEAD, is_tied
 
 # vLLM imports this module in each worker, before the model is loaded.
 heads.patch()
 seeds.patch()
-
-_TIED = "lm_head.weight"
 
 
 class Weights:
     """A directory's weights, mapped: they can be read even when the files are gone."""
 
     def __init__(self, directory: Path) -> None:
+        self._without = HEAD if is_tied(directory) else None
         self._file = safe_open(str(directory / WEIGHTS), framework="pt")
 
     def tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Every parameter by its name in the checkpoint. Tied embeddings come once."""
         for name in self._file.keys():  # noqa: SIM118  it isn't a mapping
-            if name != _TIED:
+            if name != self._without:
                 yield name, self._file.get_tensor(name)
 
 

@@ -111,8 +111,8 @@ def _other_template(directory: Path) -> None:
     ("change", "reason"),
     [
         (
-            partial(_change_config, model_type="llama"),
-            "model_type is 'llama', this engine serves 'qwen3'",
+            partial(_change_config, model_type="granite"),
+            "'model_type' is 'granite': the embedded engine serves qwen3, .* serve it with vLLM",
         ),
         (partial(_change_config, vocab_size=8), "config.json says Shape.*this engine serves Shape"),
         (_other_template, "its chat template isn't the one that is served"),
