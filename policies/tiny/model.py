@@ -132,13 +132,15 @@ class Shape:
                 at + "self_attn.k_proj.weight": (key, self.hidden),
                 at + "self_attn.v_proj.weight": (key, self.hidden),
                 at + "self_attn.o_proj.weight": (self.hidden, query),
+            }
+            if self.variant.normalised:
+                shapes |= {at + f"self_attn.{name}_norm.weight": (self.head,) for name in "qk"}
+            shapes |= {
                 at + "post_attention_layernorm.weight": (self.hidden,),
                 at + "mlp.gate_proj.weight": (self.feed_forward, self.hidden),
                 at + "mlp.up_proj.weight": (self.feed_forward, self.hidden),
                 at + "mlp.down_proj.weight": (self.hidden, self.feed_forward),
             }
-            if self.variant.normalised:
-                shapes |= {at + f"self_attn.{name}_norm.weight": (self.head,) for name in "qk"}
             if self.variant.biased:
                 sizes = {"q": query, "k": key, "v": key}
                 shapes |= {at + f"self_attn.{name}_proj.bias": (size,) for name, size in sizes.items()}
