@@ -1,4 +1,4 @@
-"""What docs/training.md shows leads from a model and an environment to a published version, as it stands there."""
+"""docs/training.md, as it stands, leads from a model and an environment to a published version."""
 
 from __future__ import annotations
 
