@@ -18,6 +18,7 @@ from crosswind.injectors.guard.fact_descriptions import names_a_fact, only_selec
 from crosswind.injectors.guard.known_tools import KNOWN
 from crosswind.injectors.guard.tool_words import (
     ACTING,
+    ADJECTIVES,
     AFTER_A_CHANGE,
     AFTER_A_NOUN,
     ALSO_NOUNS,
@@ -204,6 +205,8 @@ _ADVICE = re.compile(
 )
 """The beginnings of sentences that speak of the call, or of other tools."""
 
+_ARTICLES = ("a ", "an ", "the ")
+
 _READ_ONLY = re.compile(r"\bread[- ]?only\b|\bselect (?:query|queries|statement)")
 _NEGATED = re.compile(r"\b(?:not|never|no|n't|non)\W+(?:\w+\W+)?$")
 _ALSO = re.compile(
@@ -255,6 +258,8 @@ def _head(sentence: str) -> _Says:
     verb = _base(words[0])
     if verb in WRITING:
         return _Says.WRITES
+    if words[0] in ADJECTIVES and began.endswith(_ARTICLES):
+        return _Says.NOTHING
     return _by_verb(verb, words)
 
 

@@ -117,6 +117,9 @@ ALSO_NOUNS = _words(
 )
 """Those of ACTING that a search may be for: `order_lookup`."""
 
+ADJECTIVES = _words("free open complete")
+"""Those of ACTING that are no verbs behind an article: `The free slots of a calendar`."""
+
 BEFORE_A_FACT = ALSO_NOUNS - _words("post message email mail label text chat link move") | _words(
     "exchange leave free"
 )

@@ -58,6 +58,8 @@ def test_no_tool_of_any_domain_that_writes_is_read_only() -> None:
 @pytest.mark.parametrize(
     "name,description,parameters,kind",
     [
+        ("find_slots", "The free appointment slots of a department.", ("department",), "read_only"),
+        ("find_memory", "Free the memory of a process.", ("pid",), "destructive"),
         ("flights", "Flights between two airports on a day.", ("origin", "to", "date"), "read_only"),
         ("lights", "Lights of a room.", ("room", "brightness"), "unknown"),
         ("resigns", "Resignations of the team.", ("message",), "unknown"),
