@@ -167,10 +167,13 @@ def count_doses(eligible: Places, decided: Iterable[tuple[str, bool]]) -> dict[s
     injected, withheld = Counter[str](), Counter[str]()
     for operator, acted in decided:
         (injected if acted else withheld)[operator] += 1
-    return {
-        name: OperatorDose(1, eligible.get(name), injected[name], withheld[name], int(injected[name] > 0))
-        for name in dict.fromkeys([*eligible, *injected, *withheld])
-    }
+    found = {}
+    for name in dict.fromkeys([*eligible, *injected, *withheld]):
+        places = eligible.get(name)
+        if places is not None and places < injected[name] + withheld[name]:
+            places = None  # Calls on a tool leg that no turn reported aren't among the places.
+        found[name] = OperatorDose(1, places, injected[name], withheld[name], int(injected[name] > 0))
+    return found
 
 
 def add_doses(doses: Iterable[Doses]) -> dict[str, OperatorDose]:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from crosswind.gateway.cli import root
 from crosswind.gateway.trajectory.dose import measure, read_dose
-from crosswind.injectors.engine.dose import Exposure, OperatorDose, add_doses
+from crosswind.injectors.engine.dose import Exposure, OperatorDose, add_doses, count_doses
 from tests.gateway.dialogue import PROFILE, lead, user
 from tests.gateway.servers import gateway, upstream
 
@@ -154,3 +154,9 @@ async def test_a_plan_that_was_made_before_the_tools_were_known_stays_as_assigne
         dose = (await running.api("GET", f"/api/sessions/{opened['id']}/dose")).json()
     assert stored == opened["plan"] and stored["noise_type"] == "tool.timeout"
     assert (dose["exposure"], dose["allowed_types"]) == ("assigned", None)
+
+
+def test_more_noise_than_counted_places_says_that_the_places_are_not_known() -> None:
+    """Calls on a tool leg that no turn reported aren't in the ledger."""
+    doses = count_doses({"tool.timeout": 0, "tool.rate_limit": 0}, [("tool.timeout", True)])
+    assert [doses[name].eligible for name in ("tool.timeout", "tool.rate_limit")] == [None, 0]
