@@ -86,6 +86,8 @@ def mcp(
         return load_noise(wanted, control, key)
 
     idle = control is None and events is None and profile in (None, "off")
+    if profile is None and control is None:
+        click.echo("crosswind mcp: no noise: give --profile or --control", err=True)
     try:
         status = Relay(command, None if idle else load).run()
     except OSError as error:

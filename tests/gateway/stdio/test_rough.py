@@ -83,6 +83,12 @@ def test_a_command_that_is_not_there_is_named() -> None:
     assert b"no-such-server" in done.stderr
 
 
+def test_a_relay_without_a_profile_and_a_gateway_says_that_it_adds_no_noise() -> None:
+    code = "sys.stdin.read()"
+    assert b"no noise: give --profile or --control" in feed(relayed(server(code)), call(1, "x")).stderr
+    assert feed(relayed(server(code), "--profile", "off"), call(1, "x")).stderr == b""
+
+
 def test_a_profile_that_is_not_there_is_named_and_ends_the_server(tmp_path: Path) -> None:
     done = feed(relayed(server("time.sleep(600)"), "--profile", "chaos/flaky-tool"), call(1, "x"))
     assert done.returncode != 0
