@@ -358,5 +358,5 @@ _TOLD: Mapping[Outcome, str] = {
 
 def _describe(call: CallAttempt, outcome: Outcome, *, recovered: bool) -> str:
     said = _TOLD[outcome].format(tool=call.tool)
-    which = f" at attempt {call.attempt + 1}" if call.attempt else ""
+    which = " when it was made again" if call.attempt else ""
     return f"{said}{which}{': recovered' if recovered else ''}."
