@@ -116,8 +116,10 @@ def _list_tools(
             for one, of in safety
         ]
         return click.echo(json.dumps({"tools": listed}))
-    for one in tools:
-        click.echo(one.describe())
+    for line in tool_diagnosis.describe_tools(tools):
+        click.echo(line)
+    if profile is not None:
+        click.echo(f"\nwrote {profile}: correct its classes, then give it as --profile {profile}")
     return None
 
 

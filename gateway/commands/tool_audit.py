@@ -8,6 +8,7 @@ one delivery is the control that the state after two is compared with.
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,6 +20,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from crosswind.gateway.commands.mcp_client import Answer, McpClient, McpError
+from crosswind.gateway.control_characters import escape_control_characters
 from crosswind.gateway.errors import nearest
 from crosswind.gateway.tools.mcp_results import ToolResultView, read_members
 from crosswind.gateway.tools.safety import Safety, assess
@@ -28,6 +30,7 @@ from crosswind.injectors.profiles.load import load
 from crosswind.injectors.targets import ToolClass
 
 _LONGEST_MESSAGE = 120
+_WIDTH = 80
 
 
 class Verdict(StrEnum):
@@ -85,6 +88,10 @@ def read_calls(path: Path) -> list[AuditedCall]:
         at, *field = first["loc"]
         where = ".".join(map(str, field))
         number = int(at) + 1
+        if first["type"] == "missing" and where == "reads":
+            first["msg"] = (
+                "write the reads that show what the call changes, or of a tool that only reads itself"
+            )
         raise CallsError(f"{path}: call {number}{f', {where}' if where else ''}: {first['msg']}") from None
 
 
@@ -97,9 +104,13 @@ class AuditedTool:
     verdict: Verdict
     seen: str
 
-    def row(self) -> tuple[str, ...]:
-        safety = f"{self.safety.tool_class.value} ({self.safety.origin.value})"
-        return (self.call.tool, safety, self.verdict.value, self.seen)
+    def lines(self) -> Iterator[str]:
+        yield escape_control_characters(f"{self.call.tool}: {self.verdict.value}")
+        known = f"class {self.safety.tool_class.value}, by {self.safety.origin.value}"
+        for text in (self.seen, known):
+            yield from textwrap.wrap(
+                escape_control_characters(text), _WIDTH, initial_indent="  ", subsequent_indent="  "
+            )
 
     def as_json(self) -> Mapping[str, Any]:
         return {
@@ -113,18 +124,9 @@ class AuditedTool:
         }
 
 
-HEAD = ("tool", "class (from)", "verdict", "what was seen")
-
-
-def write_table(audited: Sequence[AuditedTool]) -> str:
-    """A Markdown table, aligned to be read as text, too."""
-    rows = [HEAD, *(tuple(cell.replace("|", r"\|") for cell in one.row()) for one in audited)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    rows.insert(1, tuple("-" * width for width in widths))
-    return "\n".join(
-        f"| {' | '.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))} |"
-        for row in rows
-    )
+def write_text(audited: Sequence[AuditedTool]) -> str:
+    """Each tool with its verdict, and below that what was seen."""
+    return "\n".join(line for one in audited for line in one.lines())
 
 
 def audit(calls: Sequence[AuditedCall], connect: Callable[[], McpClient]) -> Iterator[AuditedTool]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import httpx
 import yaml
 
+from crosswind.gateway.columns import write_columns
 from crosswind.gateway.commands.mcp_client import LONGEST_S, HttpTransport, McpClient, McpError
 from crosswind.gateway.tools.openapi import read_openapi
 from crosswind.gateway.tools.safety import Safety, assess
@@ -18,6 +20,7 @@ from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.profiles.load import load
 from crosswind.injectors.targets import ToolClass
 
+_WIDTH = 80
 _REPEATABLE = (ToolClass.READ_ONLY, ToolClass.IDEMPOTENT)
 _BEFORE = ("tool.execution_failure", "tool.timeout", "tool.rate_limit")
 """They fail a call before it is delivered."""
@@ -42,8 +45,9 @@ class DiagnosedTool:
             return (*_BEFORE, *_ON_RESULTS)
         return (*_BEFORE, _ON_RESULTS[1])
 
-    def describe(self) -> str:
-        return f"{self.name}: {self.safety.describe()}: {', '.join(self.operators)}"
+    @property
+    def row(self) -> tuple[str, ...]:
+        return (self.name, self.safety.tool_class.value, self.safety.origin.value)
 
 
 def diagnose_mcp(url: str, declared: Sequence[Mapping[str, ToolClass]]) -> list[DiagnosedTool]:
@@ -79,6 +83,19 @@ def _diagnose(
     plan = make_plan(load("off"), Seed(0, "doctor", "session"), tool_classes=declared)
     schemas = [schema for schema, _ in listed]
     return [DiagnosedTool(one.name, assess(plan, one.name, schemas, method=method)) for one, method in listed]
+
+
+def describe_tools(tools: Sequence[DiagnosedTool]) -> Iterator[str]:
+    """The lines that are printed: a table of the tools, and the noise that their classes allow."""
+    if not tools:
+        yield "no tools"
+        return
+    yield from write_columns([("tool", "class", "known by"), *(one.row for one in tools)])
+    yield ""
+    for operators in dict.fromkeys(one.operators for one in tools):
+        classes = dict.fromkeys(one.safety.tool_class.value for one in tools if one.operators == operators)
+        proposed = f"noise for {', '.join(classes)}: {', '.join(operators)}"
+        yield textwrap.fill(proposed, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def write_profile(name: str, tools: Sequence[DiagnosedTool]) -> str:

@@ -59,7 +59,7 @@ calls.yaml:
     help="How long the server may take to answer.",
 )
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the result to this file.")
-@click.option("--json", "as_json", is_flag=True, help="Write one JSON document instead of a table.")
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON document.")
 @click.option("--fail", is_flag=True, help="Exit with 1 if a call was applied twice.")
 @click.option("--dry-run", is_flag=True, help="Print what would be called, and call nothing.")
 @click.argument("command", nargs=-1, metavar="[-- COMMAND [ARGUMENT]...]")
@@ -103,11 +103,12 @@ def audit(
     except (tool_audit.CallsError, mcp_client.McpError) as error:
         raise click.ClickException(str(error)) from None
     rows = [one.as_json() for one in audited]
-    text = json.dumps({"tools": rows}, ensure_ascii=False) if as_json else tool_audit.write_table(audited)
+    text = json.dumps({"tools": rows}, ensure_ascii=False) if as_json else tool_audit.write_text(audited)
     if out is None:
         click.echo(text)
     else:
         out.write_text(f"{text}\n", "utf-8")
+        click.echo(f"wrote {out}", err=True)
     unsafe = any(one.verdict is tool_audit.Verdict.UNSAFE for one in audited)
     sys.exit(1 if fail and unsafe else 0)
 

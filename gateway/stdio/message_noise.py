@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from crosswind.gateway.clock import now_us
-from crosswind.gateway.control_characters import escape_control_characters
+from crosswind.gateway.columns import write_columns
 from crosswind.gateway.tools.decision import PASS, Decision
 from crosswind.gateway.tools.events import CALL, ToolEvent
 from crosswind.gateway.tools.leg import ToolLeg
@@ -59,11 +59,7 @@ class DryRun:
             known = self._classes.get(tool, ""), str(self._calls[tool])
             done = [(name, str(times)) for (of, name), times in sorted(self._done.items()) if of == tool]
             rows += [(tool, *known, *one) for one in done or [("nothing", "")]]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = (
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
-        )
-        return "\n".join(escape_control_characters(line.rstrip()) for line in lines) if len(rows) > 1 else ""
+        return "\n".join(write_columns(rows)) if len(rows) > 1 else ""
 
 
 class LinkNoise:

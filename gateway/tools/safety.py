@@ -37,10 +37,6 @@ class Safety(msgspec.Struct, frozen=True):
     may_repeat: bool
     """Whether the operator opted in: a call may be delivered twice, and cut after it was carried out."""
 
-    def describe(self) -> str:
-        opted = ", may be repeated" if self.may_repeat else ""
-        return f"{self.tool_class.value} (by {self.origin.value}){opted}"
-
 
 METHODS = {
     **dict.fromkeys(("GET", "HEAD", "OPTIONS"), ToolClass.READ_ONLY),

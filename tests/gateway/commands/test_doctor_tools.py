@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from crosswind.gateway.commands.doctor import doctor
+from crosswind.gateway.commands.tool_diagnosis import describe_tools
 from crosswind.injectors.profiles.load import parse
 from tests.gateway.tools.shop import OPENAPI, mcp_shop
 
@@ -38,10 +39,20 @@ async def test_the_tools_of_an_mcp_server_are_listed(tmp_path: Path, options: di
 def test_the_operations_of_an_openapi_document_are_listed(tmp_path: Path) -> None:
     file = tmp_path / "orders.json"
     file.write_text(json.dumps(OPENAPI))
-    lines = run("--http", str(file)).output.splitlines()
-    assert lines[0].startswith("get_order: read_only (by method)")
-    assert lines[1].startswith("cancel_order: idempotent (by method)")
-    assert lines[2].startswith("place_order: ")
+    profile = tmp_path / "orders.yaml"
+    lines = run("--http", str(file), "--write-profile", str(profile)).output.splitlines()
+    assert [line.split() for line in lines[:3]] == [
+        ["tool", "class", "known", "by"],
+        ["get_order", "read_only", "method"],
+        ["cancel_order", "idempotent", "method"],
+    ]
+    assert any(line.startswith("noise for read_only, idempotent: tool.execution_failure") for line in lines)
+    assert lines[-1].startswith(f"wrote {profile}: correct its classes")
+    assert max(map(len, lines[:-1])) <= 80
+
+
+def test_a_server_without_tools_is_told() -> None:
+    assert list(describe_tools([])) == ["no tools"]
 
 
 @pytest.mark.parametrize(
