@@ -30,6 +30,7 @@ from crosswind.gateway.trajectory.prefixes import CAUSES, SESSIONS_READ, check_n
 from crosswind.gateway.trajectory.servers import SERVER
 from crosswind.gateway.trajectory.store import Store, StoreError, location, open_store
 from crosswind.gateway.trajectory.trust import VERSION, Trust
+from crosswind.gateway.upstreams.tool_servers import read_rules
 
 _REMEDIES: dict[str, str] = {
     Fitness.CONSTRAINED_SAMPLING: " (a grammar or a mask forced tokens: have the agent leave out `strict` in "
@@ -51,8 +52,26 @@ def diagnose(settings: Settings) -> Iterator[Finding]:
         yield good(
             f"upstream {upstream.name}: {', '.join(upstream.bases)}: a valid URL, to be used with {key}"
         )
+    yield from _check_tool_servers(settings)
     yield from (bad(one) for one in find_own_addresses(settings))
     yield from _check_store_and_profiles(settings)
+
+
+def _check_tool_servers(settings: Settings) -> Iterator[Finding]:
+    """The servers of tools, with the path that clients use, and whether an API's calls can be told."""
+    for name, server in settings.tools.mcp.items():
+        yield good(f"tools.mcp.{name}: {server.url}: a valid URL; clients use /s/SESSION/mcp/{name}")
+    for name, api in settings.tools.apis.items():
+        field = f"tools.apis.{name}"
+        try:
+            rules, _ = read_rules(api)
+        except ValueError as error:
+            yield bad(f"{field}.{error}")
+            continue
+        if rules:
+            yield good(f"{field}: {api.url}: a valid URL; clients use /s/SESSION/tools/{name}/…")
+        else:
+            yield note(f"{field}: no request is a call, so that none gets noise: give `openapi` or `rules`")
 
 
 def _check_listener(host: str, port: int, prefix: str) -> Iterator[Finding]:

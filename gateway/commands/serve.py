@@ -263,6 +263,7 @@ def _announce(settings: Settings) -> None:
     lines = (
         f"data plane     {data}  ->  {_list_upstreams(settings)}",
         *([f"               for agents: {settings.public_url}/v1"] if settings.public_url else []),
+        *(f"tools          {one}" for one in _list_tool_servers(settings)),
         f"control plane  {control}",
         *(f"open           {one}" for one in describe_exposure(settings)),
         f"noise          profile {settings.profile}, seed {settings.seed}",
@@ -277,6 +278,14 @@ def _announce(settings: Settings) -> None:
 
 def _format_address(host: str, port: int) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _list_tool_servers(settings: Settings) -> Iterator[str]:
+    """The address that clients use for each server of tools, and the server's own."""
+    root = f"{_format_address(settings.host, settings.port)}/s/SESSION"
+    for route, servers in (("mcp", settings.tools.mcp), ("tools", settings.tools.apis)):
+        for name, server in servers.items():
+            yield f"{root}/{route}/{name}  ->  {server.url}"
 
 
 def _list_upstreams(settings: Settings) -> str:

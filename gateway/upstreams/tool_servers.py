@@ -74,9 +74,7 @@ class ToolServers:
         upstream = Upstream(given.as_upstream(name), self._settings, f"{self._run}/tools", guarded=True)
         if not isinstance(given, ToolApi):
             return NamedServer(kind, name, given, upstream, HttpRules(), _NOTHING_SAID)
-        api = _read_api(given)
-        rules = HttpRules((*parse_rules(given.rules), *api.rules))
-        return NamedServer(kind, name, given, upstream, rules, api)
+        return NamedServer(kind, name, given, upstream, *read_rules(given))
 
     def find(self, kind: ServerKind, name: str, tenant: str | None) -> NamedServer:
         """The server of this name that a caller of the tenant may use. ServiceError 404 if there is none."""
@@ -133,6 +131,14 @@ class ToolServers:
 def _with_upstream(built: NamedServer, other: NamedServer | None) -> NamedServer:
     assert other is not None
     return NamedServer(built.kind, built.name, built.settings, other.upstream, built.rules, built.api)
+
+
+def read_rules(given: ToolApi) -> tuple[HttpRules, Api]:
+    """Which requests are calls, and what the API's document says. Raises ValueError, which begins with the
+    field.
+    """
+    api = _read_api(given)
+    return HttpRules((*parse_rules(given.rules), *api.rules)), api
 
 
 def _read_api(given: ToolApi) -> Api:

@@ -160,3 +160,22 @@ def test_both_planes_cant_have_one_port(tmp_path: Path) -> None:
 def test_an_address_of_another_machine(tmp_path: Path) -> None:
     found = _run(tmp_path, "--upstream", "http://127.0.0.1:1/v1", "--host", "192.0.2.7")
     assert _line(found, "host '192.0.2.7' is no address of this machine").startswith("✗")
+
+
+def test_each_server_of_tools_is_checked(tmp_path: Path) -> None:
+    config = tmp_path / "crosswind.yaml"
+    config.write_text("""
+upstreams: [{name: model, base: "http://127.0.0.1:9/v1"}]
+tools:
+  mcp: {clinic: {url: "http://127.0.0.1:9/mcp"}}
+  apis:
+    desk: {url: "http://127.0.0.1:9", rules: [{tool: find_slot, method: GET, path: /slots}]}
+    bare: {url: "http://127.0.0.1:9"}
+    gone: {url: "http://127.0.0.1:9", openapi: gone.yaml}
+""")
+    found = _run(tmp_path, "--config", str(config))
+    assert found.exit_code == 1
+    assert _line(found, "clients use /s/SESSION/mcp/clinic").startswith("✓")
+    assert _line(found, "clients use /s/SESSION/tools/desk/").startswith("✓")
+    assert _line(found, "tools.apis.bare: no request is a call").startswith("!")
+    assert _line(found, "tools.apis.gone.openapi: 'gone.yaml' can't be read").startswith("✗")
