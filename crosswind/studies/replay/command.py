@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
 import httpx
 
 from crosswind.gateway.config.upstream import parse_base_url
+from crosswind.gateway.trajectory.ledger_rows import Shown
+from crosswind.gateway.trajectory.record import Trajectory
 from crosswind.gateway.trajectory.store_option import open_named, store_option
+from crosswind.injectors.cli.commands import read_profile
+from crosswind.injectors.cli.completion import complete_profiles
+from crosswind.injectors.profiles.model import Profile
 from crosswind.studies.replay import recompute
 from crosswind.studies.replay.comparison import ReplayedAnswer, ask_again, compare
+from crosswind.studies.replay.counterfactual import make_other_session, play
+from crosswind.studies.replay.counterfactual_text import render, to_json
 from crosswind.studies.replay.recompute import ReplayedTurn
 
 _SHOWN = 100
@@ -27,6 +35,7 @@ _FROM_THE_RECORD = 3
 Examples:
   crosswind replay s-1
   crosswind replay s-1 --against http://127.0.0.1:8000/v1 --json
+  crosswind replay s-1 --under chaos/flaky-tools --seed 7
 """,
 )
 @click.argument("session_id", metavar="SESSION")
@@ -34,14 +43,32 @@ Examples:
 @click.option("--against", help="An upstream's base URL, with /v1: ask it again what it was asked.")
 @click.option("--key", envvar="CROSSWIND_UPSTREAM_KEY", help="The upstream's key; better: the variable.")
 @click.option("--timeout", "timeout_s", default=120.0, show_default=True, help="Seconds for each answer.")
+@click.option(
+    "--under",
+    "profile",
+    metavar="PROFILE",
+    shell_complete=complete_profiles,
+    help="Other noise: a built-in profile, NAME/level-K, or a YAML file.",
+)
+@click.option("--seed", type=int, help="Seed of the other noise; by default the session's.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def replay(
-    session_id: str, url: str, against: str | None, key: str | None, timeout_s: float, as_json: bool
+    session_id: str,
+    url: str,
+    against: str | None,
+    key: str | None,
+    timeout_s: float,
+    profile: str | None,
+    seed: int | None,
+    as_json: bool,
 ) -> None:
     """Recompute what the policy was sent in each turn of SESSION, and show where the views differ:
     received from sent, sent from recomputed, and with --against the answers. Decisions that this version
     can't make again (another version of the operator or of a pack, or one that isn't installed) are named,
     and taken from the record.
+
+    With --under, show what the policy would have been sent under another profile, as far as the recorded
+    answers hold, and the turn at which they end. The exit code is 0.
 
     \b
     Exit code 1: what was sent doesn't follow from the plan, or an upstream failed.
@@ -51,15 +78,23 @@ def replay(
         base = None if against is None else parse_base_url(against)
     except ValueError as error:
         raise click.UsageError(f"--against: {error}") from error
+    if profile is not None and against is not None:
+        raise click.UsageError("--under and --against exclude each other: give one of them")
+    if profile is None and seed is not None:
+        raise click.UsageError("--seed is the seed of other noise: give --under with it")
+    other = None if profile is None else read_profile(profile)
     with open_named(url) as store:
         found = store.trajectory(session_id)
         shown = store.ledger_since(session_id, 0)
     if found is None:
         raise click.ClickException(f"{url} has no session {session_id!r}; check its id")
+    if other is not None:
+        _play_under(found, shown, other, seed, as_json)
+        return
     try:
         turns = recompute.replay(found.session, found.turns, found.events, shown)
     except ValueError as error:
-        raise click.ClickException(f"session {session_id!r}: its plan can't be read: {error}") from error
+        raise _unreadable(session_id, error) from error
     with httpx.Client(timeout=timeout_s) as http:
         report = [
             _report(turn, ask_again(http, base, key, turn.turn) if base and turn.why_not is None else None)
@@ -73,6 +108,25 @@ def replay(
     if any(turn["failed"] for turn in report):
         sys.exit(1)
     sys.exit(_FROM_THE_RECORD if any(turn["not_recomputed"] for turn in report) else 0)
+
+
+def _play_under(
+    found: Trajectory, shown: Sequence[Shown], profile: Profile, seed: int | None, as_json: bool
+) -> None:
+    try:
+        live = make_other_session(found, profile, seed)
+    except ValueError as error:
+        raise _unreadable(found.session.id, error) from error
+    turns = list(play(live, found, shown))
+    if as_json:
+        click.echo(json.dumps(to_json(found.session.id, live.plan, turns)))
+    else:
+        for line in render(live.plan, turns):
+            click.echo(line)
+
+
+def _unreadable(session_id: str, error: ValueError) -> click.ClickException:
+    return click.ClickException(f"session {session_id!r}: its plan can't be read: {error}")
 
 
 def _report(replayed: ReplayedTurn, answer: ReplayedAnswer | None) -> dict[str, Any]:

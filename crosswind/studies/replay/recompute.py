@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from crosswind.gateway.noise.decide import Circumstances
+from crosswind.gateway.noise.noise_type import choose_type
 from crosswind.gateway.noise.pipeline import Noise, add_noise
 from crosswind.gateway.noise.tool_view import MOST_ROUNDS
 from crosswind.gateway.protocols.codec import codec_named
@@ -152,12 +153,12 @@ def _replay_turns(
     for turn in sorted(turns, key=lambda turn: (turn.index, turn.attempt)):
         rows = [row for row in shown if row.turn_index == turn.index]
         live.ledger.learn(versions.pick_rows(rows, live.ledger))
-        replayed.append(_replay_turn(live, turn, texts))
-        live.ledger.learn(row for row in rows if _is_sampled(row, turn))
+        replayed.append(replay_turn(live, turn, texts))
+        live.ledger.learn(row for row in rows if is_sampled(row, turn))
     return replayed
 
 
-def _is_sampled(row: Shown, turn: Turn) -> bool:
+def is_sampled(row: Shown, turn: Turn) -> bool:
     """Whether a row of the ledger depends on what the policy sampled: calls that were withheld or answered
     inside, and tools that left because they were called again and again.
     """
@@ -165,7 +166,8 @@ def _is_sampled(row: Shown, turn: Turn) -> bool:
     return row.site == Site.MODEL_RESPONSE or (left and row.site == Site.TOOL_SCHEMA)
 
 
-def _replay_turn(live: LiveSession, turn: Turn, texts: Texts | None) -> ReplayedTurn:
+def replay_turn(live: LiveSession, turn: Turn, texts: Texts | None) -> ReplayedTurn:
+    """Recompute the body sent in a session's next turn."""
     if turn.received is None:
         return ReplayedTurn(turn, None, why_not=NOT_RECORDED)
     received = turn.received.bytes()
@@ -175,6 +177,7 @@ def _replay_turn(live: LiveSession, turn: Turn, texts: Texts | None) -> Replayed
         return ReplayedTurn(turn, None, why_not=UNREADABLE)
     request = codec.read(split, live.reader(codec), _REDACTOR.mask)
     apply_answer(request, turn)
+    choose_type(live, codec, request)
     noise = Noise()
     if turn.fitness not in _WITHOUT_NOISE:
         place = TurnPosition(turn.index, turn.attempt, turn.parent, turn.branch)
