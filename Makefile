@@ -19,6 +19,8 @@ FASTMCP := $(VENV)-fastmcp
 # vLLM has an environment of its own too: the CPU build, or upstream's with make vllm VLLM_BUILD=cuda
 VLLM   := $(VENV)-vllm
 VLLM_BUILD ?= cpu
+# TRL, datasets and verl's batch, for the tests of exports: `make trl`, about 1.5 GB on disk. CI doesn't need it.
+TRL    := $(VENV)-trl
 # What make test runs, and whether vLLM's tests are among it.
 TESTS  ?= not slow
 WITH_VLLM ?= 1
@@ -27,7 +29,7 @@ CHECKED := tests/injectors tests/public tests/differential tests/gateway/noise t
   tests/gateway/sessions tests/gateway/turn tests/gateway/trajectory/test_recorded_stores.py tests/gateway/trajectory/test_store.py tests/gateway/trajectory/contract
 NODE   := tests/clients/node/node_modules/.package-lock.json
 
-.PHONY: demo check test test-all lint format warmup bench-store bench-gateway bench-engine bench-soak attack clients clients-elsewhere vllm catalogue bench-noise noise-quality bench-tools tool-servers mitmproxy clean
+.PHONY: demo check test test-all lint format warmup bench-store bench-gateway bench-engine bench-soak attack clients clients-elsewhere vllm trl catalogue bench-noise noise-quality bench-tools tool-servers mitmproxy clean
 
 # With ENGINE=vllm real vLLM serves the policy, in the environment that `make vllm` makes.
 demo: $(READY) $(if $(filter vllm,$(ENGINE)),vllm)
@@ -106,6 +108,10 @@ noise-quality: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.noise_quality solve
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.noise_quality --out docs/noise-quality.md $(if $(CHECK),--check)
 
+# What other libraries read out of exported files. Without this environment its tests are skipped, and say so.
+trl: $(TRL)/.ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m trl tests/trainer/exports
+
 # The table of every kind of noise, into docs/noise-catalogue.md: on which protocols each acts is found out by running.
 # And what users say under noise, into docs/noise-examples.md.
 catalogue: $(READY)
@@ -126,7 +132,7 @@ vllm:
 	@"$(PYTHON)" -m crosswind.policies.vllm.environment --into $(VLLM) --build $(VLLM_BUILD)
 
 clean:
-	rm -rf $(VENV) $(LITELLM) $(VLLM) $(MCP) $(FASTMCP) tests/clients/node/node_modules tests/gateway/stdio/node/node_modules build dist runs
+	rm -rf $(VENV) $(LITELLM) $(VLLM) $(TRL) $(MCP) $(FASTMCP) tests/clients/node/node_modules tests/gateway/stdio/node/node_modules build dist runs
 
 $(READY): pyproject.toml constraints.txt
 	@echo "Installing into $(VENV): about 0.5 GB is downloaded with CPU torch, 1.5 GB on disk (about 3 GB and 7 GB with CUDA)."
@@ -137,6 +143,14 @@ $(READY): pyproject.toml constraints.txt
 	  echo "$(TORCH_INDEX) gave no $(TORCH): taking it from pip's own index"; \
 	  $(BIN)/python -m pip install --quiet --no-deps $(TORCH); }
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[all]" --group dev
+	@touch $@
+
+$(TRL)/.ready: tests/trainer/exports/requirements.txt $(READY)
+	"$(PYTHON)" -m venv $(TRL)
+	$(TRL)/bin/python -m pip install --quiet --no-deps --retries 0 --index-url $(TORCH_INDEX) $(TORCH) || \
+	  $(TRL)/bin/python -m pip install --quiet --no-deps $(TORCH)
+	$(TRL)/bin/python -m pip install --quiet --no-deps --require-hashes --requirement $<
+	$(TRL)/bin/python -m pip install --quiet --no-deps "verl==0.9.1"
 	@touch $@
 
 $(LITELLM)/.ready:

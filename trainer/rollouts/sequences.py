@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
+from crosswind.gateway.trajectory.content import unpack
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Completion, InnerRound, Turn
 
@@ -65,8 +64,7 @@ def _prompt_ids(turn: Turn) -> list[int]:
     """The prompt's token ids as the engine gave them; empty where none are stored."""
     if turn.prompt_ids is None:
         return []
-    ids: list[int] = np.frombuffer(turn.prompt_ids.bytes(), dtype="<i4").tolist()
-    return ids
+    return list(unpack("i", turn.prompt_ids.bytes()))
 
 
 @dataclass(slots=True)
@@ -80,6 +78,8 @@ class TokenSequence:
     """The engine's log-probability (natural logarithm) of each sampled token."""
     current: list[bool] = field(default_factory=list)
     """Whether the newest policy version alone made the token's step, keys and values included."""
+    turns: list[int] = field(default_factory=list)
+    """The indexes of the turns that it holds, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +114,8 @@ def build_sequences(turns: Sequence[Turn], newest_version: str) -> RolloutSequen
                 sequence = TokenSequence([])
                 done.append(sequence)
             _append(sequence, sampled, newest_version)
+            if turn.index not in sequence.turns[-1:]:
+                sequence.turns.append(turn.index)
             goes_on = True
         if sequence is not None:
             ends[turn.index] = sequence

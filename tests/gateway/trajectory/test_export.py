@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from click.testing import CliRunner
 
+from crosswind.gateway.trajectory import export_format
 from crosswind.gateway.trajectory.content import Chain, View, pack
 from crosswind.gateway.trajectory.export import export
 from crosswind.gateway.trajectory.ledger_rows import NameMap
 from crosswind.gateway.trajectory.record import Completion, Reward, VersionSpan
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.gateway.trajectory import rows
+from tests.test_contributing import SHOWN
 
 
 @pytest.fixture
@@ -82,13 +87,26 @@ def test_a_session_with_all_that_hangs_on_it(filled: Path, tmp_path: Path) -> No
     assert line["rewards"][0]["components"] == {"task": 0.5} and line["session"]["reward"] == 0.5
 
 
+def test_a_package_brings_a_format(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entry point of `crosswind.export_formats` names a module that registers it."""
+    shown = next(code for code in SHOWN if '@export_format("ids")' in code)
+    monkeypatch.setattr(export_format, "_registered", dict(export_format._registered))
+    module = ModuleType("ids_format")
+    exec(shown, module.__dict__)
+    monkeypatch.setitem(sys.modules, "ids_format", module)
+    named = EntryPoint("ids", "ids_format", export_format.ENTRY_POINTS)
+    monkeypatch.setattr(export_format, "entry_points", lambda group: [named])
+    result = CliRunner().invoke(export, [str(filled), "--format", "ids"])
+    assert result.output == "a\nc\nb\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
         (["--session", "x"], 1, "has no session 'x'"),
         (["--group", "x"], 1, "has no group 'x'"),
         (["--session", "a", "--group", "g"], 2, "exclude each other"),
-        (["--format", "csv"], 2, "'csv' is not 'jsonl'"),
+        (["--format", "csv"], 2, "no format 'csv': give one of jsonl, openai"),
         (["--out", "/missing/folder/x.jsonl"], 1, "/missing/folder/x.jsonl"),
     ],
 )
