@@ -26,7 +26,10 @@ def explain_no_noise(attempts: Sequence[Attempt], operators: Set[str] | None = N
                 reasons[one.reason] += one.count
     if reasons:
         (most, times), *others = reasons.most_common()
-        more = f", and {sum(count for _, count in others)} times for other reasons" if others else ""
+        if operators is not None:
+            # How often stands in its table; operators with the same reason are told together.
+            return f"{NOTHING}{_within(most)}"
+        more = f", and {_times(sum(count for _, count in others))} for other reasons" if others else ""
         return f"{NOTHING}{_within(most)} ({_times(times)}{more})"
     if not any(attempt.turns for attempt in attempts):
         return f"{NOTHING}no request of these tasks came through the gateway"
@@ -40,12 +43,16 @@ def explain_no_noise(attempts: Sequence[Attempt], operators: Set[str] | None = N
 
 def _without_places(attempts: Sequence[Attempt], operators: Set[str] | None) -> str:
     places = [
-        count
+        (name, count)
         for attempt in attempts
         for name, count in attempt.eligible.items()
         if operators is None or name in operators
     ]
-    if places and not any(count is None or count for count in places):
+    if places and not any(count is None or count for _, count in places):
+        if all(name.startswith("tool.") for name, _ in places) and not any(
+            one.tool_calls is None or one.tool_calls for one in attempts
+        ):
+            return f"{NOTHING}no attempt called a tool"
         return f"{NOTHING}there was no place that it acts at"
     return "nothing was injected: no draw fell on any of these attempts"
 

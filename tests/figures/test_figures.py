@@ -113,6 +113,10 @@ def test_robustbenchs_retention_averages_three_components() -> None:
             {"eligible": {"tool.timeout": 0}},
             "nothing could be injected, because there was no place that it acts at",
         ),
+        (
+            {"eligible": {"tool.timeout": 0}, "tool_calls": 0},
+            "nothing could be injected, because no attempt called a tool",
+        ),
         ({"assigned": ()}, "nothing could be injected, because the sessions had a profile without rules"),
         ({}, "nothing was injected: no draw fell on any of these attempts"),
     ],

@@ -81,10 +81,11 @@ class Progress:
 
     def _stop_if_hopeless(self, played: Played) -> None:
         if self._requests == 0 and self._attempts >= _FIRST and played.verdict.void is None:
-            how = played.ended.describe() or "ended with exit status 0"
+            wrong = played.ended.describe()
+            first = f" (the last: {wrong}). See first that the agent runs" if wrong else ""
             raise RunStopped(
                 f"no request of the first {self._attempts} attempts came through the gateway, so there is "
-                f"nothing to measure; the agent {how}. Give it the gateway's address: OPENAI_BASE_URL, "
+                f"nothing to measure{first}. Give the agent the gateway's address: OPENAI_BASE_URL, "
                 "ANTHROPIC_BASE_URL, or {base_url} in its command"
             )
         if self._in_a_row >= self._most_in_a_row:

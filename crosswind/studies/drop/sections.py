@@ -63,7 +63,9 @@ def headline(drop: Drop) -> tuple[str, ...]:
         f"{points(paired.difference)} points {interval(paired.low, paired.high)}, paired over "
         f"{paired.n:,} {plural(paired.n, 'task')}."
     ]
-    if paired.low == paired.high == 0.0:
+    if paired.before == 0.0:
+        lines.append("No clean attempt succeeded, so noise had nothing to cost: mend that first.")
+    elif paired.low == paired.high == 0.0:
         # The bootstrap of equal differences has no width, which is no certainty.
         most = 1.0 - 0.05 ** (1.0 / paired.n)
         lines.append(
@@ -83,7 +85,7 @@ def headline(drop: Drop) -> tuple[str, ...]:
         if drop.component_retention is not None:
             text += f", over three components {percent(drop.component_retention)}"
         lines.append(f"{text}.")
-    cost = drop.cost
+    cost = drop.cost if paired.before else None
     if cost is not None and cost.gap is not None and cost.low is not None and cost.high is not None:
         lines.append(
             f"{percent(cost.exposure_rate)} of the noisy attempts met noise. It cost one that did "
@@ -189,7 +191,10 @@ def flips_section(title: str, flips: Sequence[Flip], before: str, after: str) ->
         )
         for flip in flips
     ]
-    about = f"{lost:,} lost, {len(flips) - lost:,} gained. `crosswind sessions show ID` prints a session."
+    about = (
+        f"{lost:,} lost, {len(flips) - lost:,} gained. `crosswind sessions show ID --store STORE` prints a "
+        "session."
+    )
     return Section(title, ("task", "", "met", f"{before} session", f"{after} session"), tuple(rows), about)
 
 
@@ -253,7 +258,10 @@ def effort_section(arms: Mapping[str, ArmSuccess]) -> Section:
 
 
 def _asleep_section(rows: Sequence[DropRow]) -> Section:
-    asleep = [row for row in rows if row.by in (By.OPERATOR, By.PROFILE) and row.because]
+    # Of a single profile the headline tells it.
+    several = sum(row.by is By.PROFILE for row in rows) > 1
+    shown = (By.OPERATOR, By.PROFILE) if several else (By.OPERATOR,)
+    asleep = [row for row in rows if row.by in shown and row.because]
     by_reason: dict[str, list[str]] = {}
     for row in asleep:
         by_reason.setdefault(row.because, []).append(row.name)

@@ -22,14 +22,19 @@ def write_text(sections: Sequence[Section], width: int = WIDTH) -> str:
     for section in sections:
         if section.detail:
             continue
-        lines = [textwrap.fill(line, width) for line in section.lines]
+        lines = [_wrap(line, width) for line in section.lines]
         if section.heads:
             lines = [
                 *_table(section, width),
-                *([textwrap.fill(section.about, width)] if section.about else []),
+                *([_wrap(section.about, width)] if section.about else []),
             ]
         blocks.append("\n".join([section.title, *lines] if section.heads else lines or [section.title]))
     return "\n\n".join(blocks) + "\n"
+
+
+def _wrap(text: str, width: int) -> str:
+    """Lines of text; an option such as `--tools-read-only` stays in one piece."""
+    return textwrap.fill(text, width, break_on_hyphens=False)
 
 
 def _table(section: Section, width: int) -> list[str]:

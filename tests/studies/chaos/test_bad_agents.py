@@ -37,6 +37,7 @@ def test_an_agent_that_does_not_come_to_a_good_end_has_failed(
     done = play(*options, agent=(*AGENT, mode))
     assert done.exit_code == 0, done.output
     assert named in done.stderr
+    assert "No clean attempt succeeded" in done.stdout and "It cost" not in done.stdout
     assert outcomes(play) == {(0.0, None)}
     assert {one.note for one in play.attempts()} == {named}
 
@@ -60,11 +61,17 @@ def test_an_agent_that_ignores_the_gateway_is_told_at_once_and_gets_no_figure(pl
     assert done.stdout == ""
 
 
+def test_an_agent_that_crashes_before_it_asks_a_model_is_told_its_own_error(play: Chaos) -> None:
+    done = play(agent=(sys.executable, "-c", "raise SystemExit('no module named my_agent')"))
+    assert done.exit_code == 1
+    assert "(the last: exit status 1: no module named my_agent)" in done.stderr
+
+
 def test_an_agent_that_calls_no_tool_gets_a_reason_in_the_place_of_a_figure(play: Chaos) -> None:
     play.profile = "chaos/flaky-tools"
     done = play(agent=(*AGENT, "toolless"))
     assert done.exit_code == 3, done.output
-    assert "Nothing could be injected, because there was no place" in done.stdout
+    assert "Nothing could be injected, because no attempt called a tool" in done.stdout
     assert "Success went from" not in done.stdout
 
 

@@ -39,6 +39,8 @@ def test_noise_that_never_acted_has_no_success(tmp_path: Path) -> None:
     output = " ".join(result.output.split())
     assert "Nothing could be injected, because the tool isn't known to be repeatable (20 times)" in output
     assert "under noise:" not in output
+    assert "tool.timeout: nothing could be injected" in output
+    assert "flaky: nothing could be injected" not in output, "the only profile: the first line tells it"
     assert "noisy 20 20 no noise acted" in output
 
 
@@ -62,6 +64,11 @@ def test_each_purpose_has_figures_of_its_own_and_the_gate_wants_one(tmp_path: Pa
 
 
 HOSTILE = Section("T", ("task", "value"), (("=cmd|' /C calc'!A0", "-1.5"), ("<b>|x", "+2")))
+
+
+def test_an_option_stays_on_one_line() -> None:
+    text = write_text([Section("T", lines=("Give it --tools-read-only sh.",))], 20)
+    assert "--tools-read-only" in text.splitlines()[1]
 
 
 def test_names_of_tasks_are_no_markup_and_no_formulas() -> None:
