@@ -13,6 +13,8 @@ from crosswind.gateway.peers.peers import Peers
 from crosswind.gateway.protocols.codec import codecs
 from crosswind.gateway.runtime import Gateway
 from crosswind.gateway.sessions.curricula import KIND, Curricula
+from crosswind.gateway.sessions.drills import KIND as DRILL
+from crosswind.gateway.sessions.drills import DrillCounts, Drills, count_recorded
 from crosswind.gateway.sessions.profiles import PROFILE, Profiles, read_profile_files
 from crosswind.gateway.trajectory.servers import SERVER
 from crosswind.gateway.trajectory.store import Store, StoreError, open_store
@@ -40,11 +42,19 @@ def create_app(
         trust = Trust.of(
             store.settings_as_they_came((VERSION, SERVER)), single=len(settings.every_upstream) == 1
         )
+        folder = None if peers is None else peers.folder
+        known = store.settings(DRILL)
+        counts = DrillCounts(
+            None if folder is None else folder / "drills.sqlite", count_recorded(store, known)
+        )
+        drills = Drills(known, counts)
         switch = _load_switch(settings, store, tells=peers is None or peers.number == 0)
     except BaseException:
         store.close()
         raise
-    return Gateway(settings, store, profiles, curricula, trust, switch, peers, source or (lambda: settings))
+    return Gateway(
+        settings, store, profiles, curricula, drills, trust, switch, peers, source or (lambda: settings)
+    )
 
 
 def _load_switch(settings: Settings, store: Store, *, tells: bool) -> KillSwitch:

@@ -27,6 +27,7 @@ SECTIONS = {
         "init": "Write a first configuration, tasks, an agent.",
         "chaos": "Measure your agent's drop in success.",
         "compare": "Compare two stores, task by task.",
+        "drill": "Put noise on a share of live traffic.",
     },
     "Noise": {
         "noise": "List, show, preview and check noise.",

@@ -22,6 +22,7 @@ from crosswind.gateway.housekeeping import Housekeeping
 from crosswind.gateway.http.auth import Authenticator
 from crosswind.gateway.http.connection_table import ConnectionTable, Plane
 from crosswind.gateway.http.memory_budget import MemoryBudget
+from crosswind.gateway.noise.drill_control import DrillControl
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch
 from crosswind.gateway.noise.limits import AbortWatch, FaultsInFlight
 from crosswind.gateway.noise_model.generation import TextGenerator
@@ -50,6 +51,8 @@ from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions.curricula import Curricula
 from crosswind.gateway.sessions.destroyed import DestroyedAnswers
+from crosswind.gateway.sessions.drills import KIND as DRILL
+from crosswind.gateway.sessions.drills import DrillEnd, Drills
 from crosswind.gateway.sessions.inference import Inference
 from crosswind.gateway.sessions.leases import TurnLeases
 from crosswind.gateway.sessions.profiles import Profiles, read_profile_files
@@ -84,6 +87,7 @@ class Gateway:
         store: Store,
         profiles: Profiles,
         curricula: Curricula,
+        drills: Drills,
         trust: Trust,
         switch: KillSwitch,
         peers: Peers | None,
@@ -94,6 +98,7 @@ class Gateway:
         self.store = store
         self.profiles = profiles
         self.curricula = curricula
+        self.drills = drills
         self.trust = trust
         self.switch = switch
         self.peers = peers
@@ -109,7 +114,16 @@ class Gateway:
         )
         self._inference = Inference(store, self._destroyed, leases)
         self.sessions = Sessions(
-            settings, store, profiles, self._inference, ResponseLookup(store, self.recorder), self.worker_sync
+            settings,
+            store,
+            profiles,
+            self._inference,
+            ResponseLookup(store, self.recorder),
+            drills,
+            self.worker_sync,
+        )
+        self.drill_control = DrillControl(
+            drills, switch, self.recorder, self.acknowledge, self._tell_drill, self._run_in_background
         )
         self.data_connections, self.control_connections = _make_connection_tables(settings)
         # A reload replaces the upstreams.
@@ -129,7 +143,9 @@ class Gateway:
         self._confinement = _build_confinement(settings, self.metrics)
         _use_packs(settings)
         LIMIT.seconds, LIMIT.tell = settings.timeouts.expression, _tell_late_search
-        self._tool_legs = ToolLegs(store, self.recorder, self.metrics, switch, shared=peers is not None)
+        self._tool_legs = ToolLegs(
+            store, self.recorder, self.metrics, switch, drills, shared=peers is not None
+        )
         self.data = DataPlane(self._build_proxy(settings, None))
         self._file_watch = FileWatch(store, self.sessions.forget_all)
         self._probes: list[asyncio.Task[None]] = []
@@ -152,6 +168,7 @@ class Gateway:
             self._watch,
             self._tracing,
             self.trust,
+            self.drills,
             shared_account=ownership is not None,
         )
         redactor = Redactor(settings.body_secrets, collect_secrets(settings))
@@ -169,7 +186,7 @@ class Gateway:
             shared=self._shared_calls,
             in_flight=self._faults_in_flight,
             builder=RequestBuilder(
-                settings, self.switch, self._preparation, self._confinement, self._withheld
+                settings, self.switch, self._preparation, self._confinement, self._withheld, self.drills
             ),
             passthrough=PassThrough(
                 settings,
@@ -214,6 +231,7 @@ class Gateway:
                 self.store, self.metrics, lambda: self.settings, self.sessions.forget
             )
             self._housekeeping.start()
+            self._run_in_background(self.drill_control.run())
 
     def _start_probes(self) -> None:
         """Probe the replicas, in each process that sends them requests."""
@@ -312,6 +330,8 @@ class Gateway:
         self.switch.set(enabled)
         value = {"enabled": enabled} | ({} if reason is None else {"reason": reason})
         self.recorder.offer([Setting(NOISE, SWITCH, value, now_us())])
+        if not enabled and (self.peers is None or self.peers.number == 0):
+            self.drill_control.end(DrillEnd.KILL_SWITCH, reason or "noise was switched off")
 
     def _stop_noise(self, reason: str) -> None:
         """Stop noise because an abort condition is met."""
@@ -341,8 +361,18 @@ class Gateway:
         """Apply a setting of a policy version's or a server's trust in all processes."""
         self.receive_trust(setting)
         if self.peers is not None:
-            message = {"kind": setting.kind, "name": setting.name, "value": dict(setting.value)}
-            await self.peers.tell_version(message)
+            await self.peers.tell_setting(_to_message(setting))
+
+    async def _tell_drill(self, setting: Setting) -> None:
+        if self.peers is not None:
+            await self.peers.tell_setting(_to_message(setting))
+
+    def receive_setting(self, setting: Setting) -> None:
+        """Apply a setting that another process tells of."""
+        if setting.kind == DRILL:
+            self.drills.hear(setting)
+        else:
+            self.receive_trust(setting)
 
     def receive_trust(self, setting: Setting) -> None:
         """Apply a setting of trust in this process, and log whether capture for training stops or resumes."""
@@ -412,7 +442,12 @@ class Gateway:
         if self.worker_sync is not None:
             self.worker_sync.leases.close()
         self._destroyed.close()
+        self.drills.counts.close()
         return lost
+
+
+def _to_message(setting: Setting) -> dict[str, Any]:
+    return {"kind": setting.kind, "name": setting.name, "value": dict(setting.value)}
 
 
 def _tell_late_search(pattern: str, times: int) -> None:

@@ -10,15 +10,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Protocol
 
 from msgspec.structs import replace
 
 from crosswind.figures.attempts import Arm, Attempt, ErrorMode, Fault, Reaction, Void, Withheld
 from crosswind.figures.breakdown import KindOf
 from crosswind.gateway.trajectory.dose import read_dose
-from crosswind.gateway.trajectory.outcomes import NoiseEvent, SessionOutcome
-from crosswind.gateway.trajectory.record import RewardState
-from crosswind.gateway.trajectory.store import Store
+from crosswind.gateway.trajectory.outcomes import NoiseEvent, SessionOutcome, Withholding
+from crosswind.gateway.trajectory.record import RewardState, Trajectory
 from crosswind.studies.components import kind_of
 from crosswind.studies.reactions import SessionReading, read_session
 
@@ -52,8 +52,20 @@ def with_labels(labels: Mapping[str, str]) -> Selected:
     return lambda outcome: all(str(outcome.labels.get(name)) == value for name, value in labels.items())
 
 
+class AttemptRecord(Protocol):
+    """What attempts are read from: a store, or a part of one that came over the control plane."""
+
+    def outcomes(self) -> Sequence[SessionOutcome]: ...
+
+    def noise_events(self) -> Sequence[NoiseEvent]: ...
+
+    def withholdings(self) -> Sequence[Withholding]: ...
+
+    def trajectory(self, session_id: str, /) -> Trajectory | None: ...
+
+
 def read_attempts(
-    store: Store,
+    store: AttemptRecord,
     selected: Selected = everything,
     *,
     arms: Mapping[Arm, Selected] | None = None,
@@ -194,7 +206,7 @@ def _void(outcome: SessionOutcome, arm: Arm) -> tuple[Void | None, str]:
 _VOIDS = frozenset(void.value for void in Void)
 
 
-def _read_bodies(store: Store, attempts: list[Attempt], most: int) -> StoredAttempts:
+def _read_bodies(store: AttemptRecord, attempts: list[Attempt], most: int) -> StoredAttempts:
     """The attempts, with what the bodies of at most so many of them say."""
     if most == 0:
         return StoredAttempts(tuple(attempts), 0)

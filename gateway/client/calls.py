@@ -189,6 +189,34 @@ class Calls(ABC):
         """Set the kill switch."""
         await self._call("PUT", "/api/noise", {"enabled": enabled})
 
+    async def begin_drill(
+        self,
+        profile: str,
+        share: float,
+        seconds: float,
+        *,
+        max_injections: int | None = None,
+        abort_above: float | None = None,
+        seed: int = 0,
+        labels: Mapping[str, str | int | float | bool | None] | None = None,
+        by: str | None = None,
+    ) -> dict[str, Any]:
+        """Begin a drill: for so long, this share of the sessions that traffic opens gets a profile."""
+        fields = {name: value for name, value in locals().items() if name != "self"}
+        return dict(await self._call("POST", "/api/drills", _drop_missing(fields)))
+
+    async def end_drill(self, drill_id: str, *, by: str | None = None) -> dict[str, Any]:
+        """End a drill at once."""
+        return dict(await self._call("POST", f"/api/drills/{drill_id}/end", _drop_missing({"by": by})))
+
+    async def drill(self, drill_id: str) -> dict[str, Any]:
+        """A drill, what it did, and how it ended."""
+        return dict(await self._call("GET", f"/api/drills/{drill_id}"))
+
+    async def drill_record(self, drill_id: str) -> dict[str, Any]:
+        """The sessions that traffic opened during a drill, and the noise in them, without content."""
+        return dict(await self._call("GET", f"/api/drills/{drill_id}/record"))
+
     async def healthy(self) -> bool:
         """Whether the control plane answers."""
         try:

@@ -72,6 +72,10 @@ class Client:
     put_profile = _block(Calls.put_profile)
     noise_enabled = _block(Calls.noise_enabled)
     set_noise = _block(Calls.set_noise)
+    begin_drill = _block(Calls.begin_drill)
+    end_drill = _block(Calls.end_drill)
+    drill = _block(Calls.drill)
+    drill_record = _block(Calls.drill_record)
     healthy = _block(Calls.healthy)
 
     def __enter__(self) -> Client:

@@ -31,7 +31,7 @@ LIVE = frozenset(
         "limits.connections",
         "limits.live_bytes",
         "limits.live_sessions",
-        "dose.share", "dose.tenants", "dose.events_per_session", "dose.events_per_tool",
+        "dose.share", "dose.tenants", "dose.drill_share", "dose.events_per_session", "dose.events_per_tool",
         "log.level", "log.access",
     }
 )  # fmt: skip

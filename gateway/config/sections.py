@@ -233,6 +233,8 @@ class Dose(Section):
     """The share of noisy sessions, among those that weren't opened with an arm or in a group."""
     tenants: dict[str, Share] = {}
     """A smaller share for some tenants."""
+    drill_share: Share = 0.1
+    """The largest share of sessions that a drill may ask for."""
     events_per_session: Positive | None = None
     events_per_tool: Positive | None = None
     """Injections into one tool's results, per session."""

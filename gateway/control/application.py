@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from crosswind.gateway.config.sections import Role
-from crosswind.gateway.control import profiles, sessions, tool_events, tools, versions
+from crosswind.gateway.control import drills, profiles, sessions, tool_events, tools, versions
 from crosswind.gateway.control.access import Access, Visiting
 from crosswind.gateway.control.body_limit import BodyLimit
 from crosswind.gateway.control.errors import make_error_response
@@ -47,6 +47,7 @@ def create_control(gateway: Gateway) -> ASGIApp:
     app.include_router(sessions.group_router(gateway))
     app.include_router(tool_events.router(gateway))
     app.include_router(profiles.router(gateway))
+    app.include_router(drills.router(gateway))
     _add_reload(app, gateway)
     app.include_router(versions.router(gateway))
     app.include_router(tools.router(gateway))

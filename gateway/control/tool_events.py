@@ -88,7 +88,7 @@ def router(gateway: Gateway) -> APIRouter:
         else:
             await gateway.acknowledge([session.record])
         session.unwritten = False
-        noise = gateway.switch.enabled and not session.record.noise_stopped
+        noise = _allow_noise(gateway, session)
         return AttachedLeg(session=session_id, plan=session.plan.to_json(), noise=noise)
 
     @routes.post("/{session_id}/tool-events")
@@ -111,10 +111,16 @@ def router(gateway: Gateway) -> APIRouter:
         session.unwritten = False
         if ended:
             session.mark(labels={**session.record.labels, **ended})
-        noise = gateway.switch.enabled and not session.record.noise_stopped
+        await gateway.drills.reserve(session.record, sum(one.after is not None for one in new))
+        noise = _allow_noise(gateway, session)
         return DeliveredEvents(stored=len(new), noise=noise)
 
     return routes
+
+
+def _allow_noise(gateway: Gateway, session: LiveSession) -> bool:
+    stopped = session.record.noise_stopped or not gateway.switch.enabled
+    return not stopped and gateway.drills.allow_noise(session.record)
 
 
 async def _find(gateway: Gateway, session_id: str, visitor: Visitor, profile: str | None) -> LiveSession:

@@ -236,7 +236,12 @@ def _may_replace(decided: Decided, session: LiveSession, request: Request, tool:
 
 
 def roll_back(
-    noise: Noise, session: LiveSession, codec: Codec, request: Request, place: TurnPosition
+    noise: Noise,
+    session: LiveSession,
+    codec: Codec,
+    request: Request,
+    place: TurnPosition,
+    why: str = _TAKEN_BACK,
 ) -> Noise:
     """Take back noise that can't be shown: its places stay clean from now on, here and in the store, and its
     events say so. Gives the noise to go on with.
@@ -256,7 +261,7 @@ def roll_back(
     ]
     if noise.tools is not None and noise.tools.shown.injections:
         rows.append(ledger.add_tools(_as_declared(noise.tools.shown, request), session_id, place))
-    events = [replace(one, after=None, note=_TAKEN_BACK) for one in noise.events]
+    events = [replace(one, after=None, note=why) for one in noise.events]
     return Noise(rows=rows, events=events, unfit=Fitness.NOISE_FAILED)
 
 

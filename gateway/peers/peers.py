@@ -76,9 +76,9 @@ class Peers:
     async def _ask(self, message: Message, timeout_s: float = _ANSWER_S) -> Message | None:
         return None if self.channel is None else await self.channel.ask(message, timeout_s)
 
-    async def tell_version(self, said: Message) -> None:
-        """Send a statement about a policy version to all workers and wait until they have it."""
-        await self._ask({"version": said})
+    async def tell_setting(self, said: Message) -> None:
+        """Send a setting, of trust or of a drill, to all workers and wait until they have it."""
+        await self._ask({"setting": said})
 
     async def switch_noise(self, enabled: bool) -> None:
         """Set the kill switch in all workers and wait until they have it, two seconds at most."""

@@ -26,6 +26,7 @@ from crosswind.gateway.proxy.routes import IncomingCall
 from crosswind.gateway.proxy.withheld_noise import WithheldNoise
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sandbox.confinement import Confined
+from crosswind.gateway.sessions.drills import Drills
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.gateway.trajectory.content import View
@@ -40,6 +41,7 @@ _REFUSED = (400, 422)
 _FIELD = b"return_token_ids"
 _REFUSAL_BYTES = 1 << 16
 """How much of a refusal is read."""
+_SPENT = "Withheld: the drill has injected as often as it may (max_injections)."
 _log = structlog.get_logger("crosswind.proxy")
 
 
@@ -54,6 +56,7 @@ class RequestBuilder:
     confinement: Confined | None
     """Where third parties' operators run, if there are any."""
     withheld: WithheldNoise
+    drills: Drills
 
     async def build(
         self,
@@ -67,6 +70,9 @@ class RequestBuilder:
         noise = Noise()
         if session.plan.rules:
             noise = await self._add_noise(call, session, request, place, redactor)
+            count = sum(event.after is not None for event in noise.events)
+            if count and not await self.drills.reserve(session.record, count):
+                noise = roll_back(noise, session, call.codec, request, place, _SPENT)
         offered = call.upstream.dialect.token_ids
         wanted = call.codec.returns_tokens and session.captures(self.settings.capture, offered)
         captured = wanted and not call.upstream.tokenless
@@ -106,19 +112,20 @@ class RequestBuilder:
         """
         if session.type_choice is not None:
             choose_type(session, call.codec, request)
-        turn, now = (session, call.codec, request, place), self._circumstances(call, request)
+        turn, now = (session, call.codec, request, place), self._circumstances(call, session, request)
         if self.confinement is not None and self.confinement.is_needed(session.plan):
             return await self.confinement.decide(partial(add_noise, *turn, now, redactor))
         if self.preparation is None:
             return add_noise(*turn, now, redactor)
         texts = await self.preparation.prepare(*turn, now, redactor)
-        noise = add_noise(*turn, replace(self._circumstances(call, request), texts=texts), redactor)
+        noise = add_noise(*turn, replace(self._circumstances(call, session, request), texts=texts), redactor)
         if texts is not None and noise.texts is texts:
             noise.rows += texts.shared
         return noise
 
-    def _circumstances(self, call: IncomingCall, request: Request) -> Circumstances:
+    def _circumstances(self, call: IncomingCall, session: LiveSession, request: Request) -> Circumstances:
         spared = self.settings.steering and call.entry.spared
+        spared = spared or not self.drills.allow_noise(session.record)
         duplicates = call.upstream.dialect.duplicate_tool_names
         return Circumstances(self.switch.enabled, not spared, request.stream, now_us(), duplicates)
 

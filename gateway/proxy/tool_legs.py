@@ -16,6 +16,7 @@ from crosswind.gateway.noise.kill_switch import KillSwitch
 from crosswind.gateway.protocols.json_values import encode
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.recorder.redaction import Redactor
+from crosswind.gateway.sessions.drills import Drills
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.tool_legs import label_tools
 from crosswind.gateway.telemetry.metrics import Metrics
@@ -51,11 +52,18 @@ class ToolLegs:
     """The legs of the sessions in memory. They outlive a reload of the configuration."""
 
     def __init__(
-        self, store: Store, recorder: Recorder, metrics: Metrics, switch: KillSwitch, *, shared: bool
+        self,
+        store: Store,
+        recorder: Recorder,
+        metrics: Metrics,
+        switch: KillSwitch,
+        drills: Drills,
+        *,
+        shared: bool,
     ) -> None:
         """`shared`: other processes serve the same sessions, and none knows the others' calls."""
         self._store, self._recorder, self._metrics, self._switch = store, recorder, metrics, switch
-        self._shared = shared
+        self._drills, self._shared = drills, shared
         self._tools: OrderedDict[str, SessionTools] = OrderedDict()
 
     async def find(self, session: LiveSession, most: int) -> SessionTools:
@@ -102,6 +110,7 @@ class ToolLegs:
         """Say whether what comes next may get new noise."""
         known = tools.known and session.ledger.complete and not session.stands_in
         stopped = session.record.noise_stopped or not self._switch.enabled
+        spared = spared or not self._drills.allow_noise(session.record)
         tools.leg.enabled = known and not (stopped or spared or self._shared)
 
     async def record(
@@ -121,6 +130,7 @@ class ToolLegs:
             return
         masked = [_mask(event, redactor, trace) for event in events]
         self._metrics.count_events(masked)
+        await self._drills.reserve(session.record, sum(one.after is not None for one in masked))
         rows: list[Row] = [*masked, *session.pending]
         session.pending.clear()
         opens = session.unwritten

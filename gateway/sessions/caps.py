@@ -9,9 +9,14 @@ from crosswind.injectors.engine.plan import CLEAN, Plan
 from crosswind.injectors.seeded_random import draw_once
 
 
+def find_share(dose: Dose, tenant: str | None) -> float:
+    """The share of a tenant's sessions that may be noisy."""
+    return min(dose.share, dose.tenants.get(tenant, 1.0) if tenant is not None else 1.0)
+
+
 def may_be_noisy(dose: Dose, tenant: str | None, *, seed: int, key: str) -> bool:
     """Whether a session may be noisy: a share of sessions is, and the same ones in each run."""
-    share = min(dose.share, dose.tenants.get(tenant, 1.0) if tenant is not None else 1.0)
+    share = find_share(dose, tenant)
     return share >= 1.0 or draw_once(f"dose|{seed}|{key}") < share
 
 

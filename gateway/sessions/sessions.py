@@ -18,6 +18,7 @@ from crosswind.gateway.http.auth import Caller, invalid_key_error
 from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.sessions.cache import SessionCache
 from crosswind.gateway.sessions.destroyed import Beginning
+from crosswind.gateway.sessions.drills import Drills
 from crosswind.gateway.sessions.errors import (
     closed_session,
     refuse,
@@ -67,6 +68,7 @@ class Sessions:
         profiles: Profiles,
         inference: Inference,
         responses: ResponseLookup,
+        drills: Drills,
         sync: WorkerSync | None = None,
     ) -> None:
         self._settings = settings
@@ -74,6 +76,7 @@ class Sessions:
         self._profiles = profiles
         self._inference = inference
         self.responses = responses
+        self._drills = drills
         self._sync = sync
         self.histories = HistoryRestorer(store)
         self._live = SessionCache(settings.limits)
@@ -109,7 +112,7 @@ class Sessions:
             if not (unknown or self._is_unknown(session_id)):
                 raise unknown_session(session_id)
             opening = self._make_opening(session_id, claim.identity if claim.session_id else "key", claim)
-            session = await self._open_unseen(opening)
+            session = await self._open_unseen(opening, steered=claim.profile is not None)
         if not session.stands_in:
             refuse(session.record, claim.caller.tenant)
         return Found(self._resident(session))
@@ -324,7 +327,8 @@ class Sessions:
                 quarantine=inferred.quarantine,
             )
             name = digest(hints.first_user_turn)
-            session = await self._open_unseen(structs.replace(opening, record=record, name=name))
+            opening = structs.replace(opening, record=record, name=name)
+            session = await self._open_unseen(opening, steered=claim.profile is not None)
             if hints.begun_as is not None:
                 session.pending.append(DeliveredId(hints.begun_as, session.record.id))
         elif session.record.status is SessionStatus.CLOSED:
@@ -349,6 +353,8 @@ class Sessions:
         none.
         """
         destroys = self._profiles.destroys_answers(opening.profile)
+        if (drill := self._drills.running) is not None:
+            destroys |= self._profiles.destroys_answers(drill.profile)
         return self._settings.timeouts.unnamed_retry if destroys else None
 
     def _make_opening(self, session_id: str, identity: str, claim: SessionClaim) -> Opening:
@@ -372,10 +378,13 @@ class Sessions:
             tool_classes=self._settings.declared_tools,
         )
 
-    async def _open_unseen(self, opening: Opening) -> LiveSession:
+    async def _open_unseen(self, opening: Opening, *, steered: bool) -> LiveSession:
+        """Open a session. One whose client asked for a profile (`steered`) is in no drill."""
         session_id = opening.record.id
         if self._settings.sessions == "strict":
             raise unknown_session(session_id)
+        if not steered:
+            opening = self._drills.enlist(opening)
         if self._sync is not None:
             await self._sync.refresh_profile(self._profiles, opening.profile)
         if (live := self._live.get(session_id)) is not None:

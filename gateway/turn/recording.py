@@ -12,6 +12,7 @@ from crosswind.gateway.noise.limits import AbortWatch
 from crosswind.gateway.protocols.json_values import as_mapping, as_mappings, decode, decode_or_none
 from crosswind.gateway.recorder.queue import Submission
 from crosswind.gateway.recorder.recorder import Recorder
+from crosswind.gateway.sessions.drills import Drills
 from crosswind.gateway.sessions.inference import Inference, find_delivered_ids
 from crosswind.gateway.sessions.profiles import FAULT_SITES
 from crosswind.gateway.telemetry.logs import shows_debug
@@ -38,6 +39,7 @@ class Recording:
     watch: AbortWatch
     tracing: Tracing | None
     trust: Trust
+    drills: Drills
     shared_account: bool = False
     """Tenants share a provider's account: whose answers are whose is recorded."""
 
@@ -53,6 +55,9 @@ class Recording:
         released.
         """
         submission = self._submit(exchange)
+        error = None if exchange.turn is None else exchange.turn.error
+        failed = error is not None and error.source in (Source.UPSTREAM, Source.OURS)
+        await self.drills.note_turn(exchange.session.record, failed=failed)
         if exchange.beginning is not None:
             await exchange.beginning.share()
         if self.durability is Durability.RELAXED:

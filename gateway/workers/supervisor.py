@@ -160,8 +160,8 @@ class Supervisor:
         elif "noise" in message:
             self._noise = bool(message["noise"])
             return {"answered": await self._ask_workers({"noise": self._noise})}
-        elif "version" in message:
-            return {"answered": await self._ask_workers({"version": message["version"]})}
+        elif "setting" in message:
+            return {"answered": await self._ask_workers({"setting": message["setting"]})}
         elif "read" in message:
             return await self._read()
         elif "reload" in message and self._read_last is not None:

@@ -114,9 +114,9 @@ async def _follow_supervisor(channel: Channel, gateway: Gateway, server: Server)
     async def hear(message: Message) -> Mapping[str, Any] | None:
         if "noise" in message:
             gateway.receive_noise_switch(message["noise"])
-        elif "version" in message:
-            said = message["version"]
-            gateway.receive_trust(Setting(said["kind"], said["name"], said["value"], steady_us()))
+        elif "setting" in message:
+            said = message["setting"]
+            gateway.receive_setting(Setting(said["kind"], said["name"], said["value"], steady_us()))
         elif "hang_up" in message:
             gateway.reload_in_background()
         elif "reload" in message:

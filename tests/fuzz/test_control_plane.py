@@ -25,6 +25,8 @@ OPERATIONS = sorted(
         "GET /api/sessions/{session_id}/events", "POST /api/sessions/{session_id}/reward",
         "POST /api/sessions/{session_id}/close", "PUT /api/reload", "POST /api/reload",
         "GET /api/versions", "PUT /api/versions/{name}", "GET /api/groups/deleted",
+        "GET /api/drills", "POST /api/drills", "GET /api/drills/{drill_id}",
+        "POST /api/drills/{drill_id}/end", "GET /api/drills/{drill_id}/record",
         "GET /api/tools", "POST /api/tools", "DELETE /api/tools/{name}",
         "POST /api/sessions/{session_id}/tool-leg", "POST /api/sessions/{session_id}/tool-events",
     ]
