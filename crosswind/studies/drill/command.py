@@ -86,6 +86,8 @@ def drill(control: str, seconds: float, out: Path | None, label: Mapping[str, st
         record = DrillRecord.of(client.drill_record(begun["id"]))
     except GatewayError as error:
         raise click.ClickException(str(error)) from error
+    finally:
+        client.close()
     sections, figures, attempts = describe_drill(ended, record)
     files = {} if out is None else {"html": out}
     click.echo(Outputs(files).write(sections, figures, attempts, "Crosswind: a drill"), nl=False)
