@@ -41,7 +41,9 @@ def test_an_operator_that_is_shown_fulfils_the_contract(tmp_path: Path, name: st
     """As a third party's module: importing it registers it, and the one contract runs over it."""
     (tmp_path / "shown_operator.py").write_text(OPERATORS[name])
     run = f"import sys, pytest, shown_operator; sys.exit(pytest.main(['-q', '-k', '{name}', *sys.argv[1:]]))"
-    contract = ("-p", "no:cacheprovider", "-p", "no:xdist", "tests/test_every_operator.py")
+    # Their module is imported before pytest could rewrite the assertions of ours.
+    quiet = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
+    contract = (*quiet, "-p", "no:cacheprovider", "-p", "no:xdist", "tests/test_every_operator.py")
     done = subprocess.run(
         [sys.executable, "-c", run, *contract],
         cwd=ROOT,

@@ -75,7 +75,7 @@ def test_commands_that_read_a_store_name_it_by_one_rule(
     }
     assert {"report", "export", "replay", "train run", "noise audit", "store verify"} <= named.keys()
     taken = {path for path, option in named.items() if option.default is not configured_store}
-    assert taken == {"doctor", "config show"}, "they read the configuration themselves"
+    assert taken == {"doctor", "config show", "chaos"}, "they read the configuration themselves"
     configuration = tmp_path / "c.yaml"
     configuration.write_text(yaml.safe_dump({"store": "sqlite:///configured.db"}))
     for given, place in (
@@ -120,7 +120,7 @@ def test_a_shell_completes_commands_and_profiles(tmp_path: Path) -> None:
     for shell in ("bash", "zsh", "fish"):
         assert "_CROSSWIND_COMPLETE" in crosswind(tmp_path, "completion", shell).stdout
     assert "name one of bash, zsh, fish" in refused(crosswind(tmp_path, "completion", SHELL="/bin/tcsh"))
-    assert complete("crosswind com") == ["completion"]
+    assert complete("crosswind com") == ["compare", "completion"]
     assert "chaos/flaky-tools" in complete("crosswind serve --profile chaos/")
     assert complete("crosswind noise show tool.timeo") == ["tool.timeout"]
     assert complete("crosswind bench --control http://127.0.0.1:9 --profile ch") == []

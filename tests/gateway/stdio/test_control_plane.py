@@ -88,7 +88,7 @@ def test_a_file_that_no_relay_of_this_user_wrote_is_left_alone(tmp_path: Path) -
         (spool / "d.jsonl").write_text(f"{head}\n{json.dumps(EVENT)}\n")
         Spool(spool, "new", ControlPlane(url, None), "s").close(60)
         assert sorted(path.name for path in spool.iterdir()) == ["a.jsonl", "b.jsonl", "c.jsonl"]
-        assert len(seen) == 1
+        assert len([one for one in seen if b'"events": []' not in one]) == 1
     for taken in ("a", "c"):
         with pytest.raises(FileExistsError):
             Spool(spool, taken, ControlPlane("http://127.0.0.1:9", None), "s")

@@ -157,7 +157,7 @@ async def test_a_pack_whose_file_has_changed_is_named(tmp_path: Path) -> None:
         await led(running, "s")
         await running.flush()
         plan = (await running.trajectory("s"))["session"]["plan"]
-    assert plan["packs"] == [pack.edition for pack in load_all()]
+    assert plan["packs"] and set(plan["packs"]) <= {pack.edition for pack in load_all()}
     tamper(tmp_path, "UPDATE session SET plan_json = replace(plan_json, '@1:', '@1:0')")
     result = await replayed(tmp_path, "s")
     assert result.exit_code == 3, result.output
