@@ -26,7 +26,7 @@ from crosswind.gateway.proxy.routes import IncomingCall
 from crosswind.gateway.proxy.withheld_noise import WithheldNoise
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sandbox.confinement import Confined
-from crosswind.gateway.sessions.drills import Drills
+from crosswind.gateway.sessions.drills import DRILLED, Drills
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.gateway.trajectory.content import View
@@ -71,7 +71,8 @@ class RequestBuilder:
         if session.plan.rules:
             noise = await self._add_noise(call, session, request, place, redactor)
             count = sum(event.after is not None for event in noise.events)
-            if count and not await self.drills.reserve(session.record, count):
+            drilled = DRILLED in session.record.labels
+            if drilled and count and not await self.drills.reserve(session.record, count):
                 noise = roll_back(noise, session, call.codec, request, place, _SPENT)
         offered = call.upstream.dialect.token_ids
         wanted = call.codec.returns_tokens and session.captures(self.settings.capture, offered)
@@ -125,7 +126,8 @@ class RequestBuilder:
 
     def _circumstances(self, call: IncomingCall, session: LiveSession, request: Request) -> Circumstances:
         spared = self.settings.steering and call.entry.spared
-        spared = spared or not self.drills.allow_noise(session.record)
+        if DRILLED in session.record.labels:
+            spared = spared or not self.drills.allow_noise(session.record)
         duplicates = call.upstream.dialect.duplicate_tool_names
         return Circumstances(self.switch.enabled, not spared, request.stream, now_us(), duplicates)
 

@@ -12,7 +12,7 @@ from crosswind.gateway.noise.limits import AbortWatch
 from crosswind.gateway.protocols.json_values import as_mapping, as_mappings, decode, decode_or_none
 from crosswind.gateway.recorder.queue import Submission
 from crosswind.gateway.recorder.recorder import Recorder
-from crosswind.gateway.sessions.drills import Drills
+from crosswind.gateway.sessions.drills import DRILLED, Drills
 from crosswind.gateway.sessions.inference import Inference, find_delivered_ids
 from crosswind.gateway.sessions.profiles import FAULT_SITES
 from crosswind.gateway.telemetry.logs import shows_debug
@@ -57,7 +57,8 @@ class Recording:
         submission = self._submit(exchange)
         error = None if exchange.turn is None else exchange.turn.error
         failed = error is not None and error.source in (Source.UPSTREAM, Source.OURS)
-        await self.drills.note_turn(exchange.session.record, failed=failed)
+        if DRILLED in exchange.session.record.labels:
+            await self.drills.note_turn(exchange.session.record, failed=failed)
         if exchange.beginning is not None:
             await exchange.beginning.share()
         if self.durability is Durability.RELAXED:

@@ -14,6 +14,8 @@ _SENTENCE_END = re.compile(r"(?<=[.?!])(?<!\.\.)\s+|\n+")
 _WORD = re.compile(r'"[^"]*"|#[WP](?=\d)|\S+@\S+|[a-z]+')
 _ALMOST = 0.6
 """Likeness (difflib's ratio) below which two words have nothing to do with each other."""
+_POLITE = frozenset({"chance"})
+"""Words of polite requests ("any chance you can ...") that would pass for a misspelt word of a wording."""
 _EXAMPLES = {
     "order": "#W1", "product": "#P1", "email": "a@b.c", "old": "a@b.c", "new": "a@b.c", "name": "lamp",
     "address": "1 Elm Street",
@@ -44,7 +46,7 @@ _WEIGHT = {word: math.log((1 + len(KINDS)) / count) for word, count in _KINDS_WI
 def kind_of(text: str) -> str:
     """The kind of request whose wording is nearest to a sentence of the text: others may be about other
     things."""
-    said = [frozenset(_words(sentence)) for sentence in _SENTENCE_END.split(text)]
+    said = [frozenset(_words(sentence)) - _POLITE for sentence in _SENTENCE_END.split(text)]
     best = max(_WORDINGS, key=lambda wording: max(_nearness(wording[1], words) for words in said))
     return best[0]
 

@@ -184,6 +184,10 @@ def _read_key(before: str) -> str:
     return before[before.index('"') + 1 : before.rindex('"')]
 
 
+WRITTEN = MOST_OF_RECORD + MOST_FIELDS
+"""Sentences that a model is asked for: as many as are ever added."""
+
+
 @written_form("tool.redundant")
 class RedundantResultWording:
     """The rule's fields at the rule's places, with the model's sentences as their values: notices,
@@ -194,7 +198,8 @@ class RedundantResultWording:
 
     def ask(self, target: ToolResultTarget, draw: Draw, severity: float) -> tuple[str, str] | None:
         task = (
-            f"The material is a call of a tool. Write {max(1, len(draw['added']))} sentences, each on a line "
+            # How many are used depends on the result, which isn't known yet.
+            f"The material is a call of a tool. Write {WRITTEN} sentences, each on a line "
             "of its own, such as services put around their results and nobody reads: notices, disclaimers, "
             "hints at other services. True of any result, of no use for this one, with nothing in particular "
             "in them."

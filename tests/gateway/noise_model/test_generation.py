@@ -263,11 +263,11 @@ async def test_texts_for_results_are_asked_for_while_the_tool_is_at_work(tmp_pat
     asks = {"role": "assistant", "content": None, "tool_calls": made["tool_calls"]}
     choice = {"index": 0, "message": asks, "finish_reason": "tool_calls", "logprobs": None}
     async with (
-        writer("\n".join((remark, remark))) as scribe,
+        writer("\n".join([remark] * 12)) as scribe,
         upstream(plain(answer(choices=[choice]))) as app,
     ):
         given = {
-            **profile("{operator: tool.misleading, severity: 1.0}"),
+            **profile("{operator: tool.redundant, severity: 1.0}"),
             "noise_model": configured(scribe, wait=0),
         }
         async with gateway(tmp_path, app, **given) as running:

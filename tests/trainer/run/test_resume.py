@@ -32,7 +32,7 @@ from tests.trainer.practice import CLOCK, FIRST, make_run, play, session, settin
 from tests.trainer.run.killed_run import POINTS
 
 ANY = Admission({FIRST: 0}, staleness=0, temperature=1.0)
-TIMED = ("waited_seconds", "train_seconds", "seconds", "swap_ms")
+TIMED = ("waited_seconds", "train_seconds", "seconds", "swap_ms", "tokens_per_second")
 
 
 @pytest.fixture(scope="module")
