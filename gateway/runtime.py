@@ -104,6 +104,20 @@ class Gateway:
         self.peers = peers
         self._source = source
         self._run = token_hex(8) if peers is None else peers.folder.name
+        self._build_parts(settings)
+        _use_packs(settings)
+        LIMIT.seconds, LIMIT.tell = settings.timeouts.expression, _tell_late_search
+        self.data = DataPlane(self._build_proxy(settings, None))
+        self._file_watch = FileWatch(store, self.sessions.forget_all)
+        self._probes: list[asyncio.Task[None]] = []
+        self._housekeeping: Housekeeping | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._reloading = asyncio.Lock()
+        self._unnamed = count()
+
+    def _build_parts(self, settings: Settings) -> None:
+        """Build the parts that stay through a reload."""
+        store, drills, peers, switch = self.store, self.drills, self.peers, self.switch
         self.recorder = Recorder(store, detail=settings.record, durability_wait_s=settings.durability_wait)
         leases = None if peers is None else TurnLeases(peers.folder / "claims.sqlite")
         self.worker_sync = None if leases is None else WorkerSync(store, leases)
@@ -116,7 +130,7 @@ class Gateway:
         self.sessions = Sessions(
             settings,
             store,
-            profiles,
+            self.profiles,
             self._inference,
             ResponseLookup(store, self.recorder),
             drills,
@@ -131,7 +145,7 @@ class Gateway:
             self.recorder.state,
             self.sessions.live,
             lambda: self.upstreams.states(),  # noqa: PLW0108
-            trust,
+            self.trust,
             (self.data_connections, self.control_connections),
         )
         self._withheld = WithheldNoise(self.metrics)
@@ -141,18 +155,9 @@ class Gateway:
         self._tracing = open_tracing(settings.telemetry)
         self._preparation = _build_preparation(settings, store, self.recorder, self.metrics)
         self._confinement = _build_confinement(settings, self.metrics)
-        _use_packs(settings)
-        LIMIT.seconds, LIMIT.tell = settings.timeouts.expression, _tell_late_search
         self._tool_legs = ToolLegs(
             store, self.recorder, self.metrics, switch, drills, shared=peers is not None
         )
-        self.data = DataPlane(self._build_proxy(settings, None))
-        self._file_watch = FileWatch(store, self.sessions.forget_all)
-        self._probes: list[asyncio.Task[None]] = []
-        self._housekeeping: Housekeeping | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._reloading = asyncio.Lock()
-        self._unnamed = count()
 
     def _build_proxy(self, settings: Settings, known: Proxy | None) -> Proxy:
         """Build the parts that depend on the configuration, with those upstreams of the `known` that stay."""

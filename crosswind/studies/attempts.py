@@ -43,7 +43,7 @@ class StoredAttempts:
 Selected = Callable[[SessionOutcome], bool]
 
 
-def everything(outcome: SessionOutcome) -> bool:
+def select_all(outcome: SessionOutcome) -> bool:
     return True
 
 
@@ -66,7 +66,7 @@ class AttemptRecord(Protocol):
 
 def read_attempts(
     store: AttemptRecord,
-    selected: Selected = everything,
+    selected: Selected = select_all,
     *,
     arms: Mapping[Arm, Selected] | None = None,
     read_in_full: int = READ_IN_FULL,

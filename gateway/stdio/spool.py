@@ -55,7 +55,7 @@ class Spool:
         self._path = folder / f"{leg}.jsonl"
         self._control = control
         self._on_noise = on_noise
-        # A file of that name, or a link, is none of ours: ids are drawn anew for each leg.
+        # Each leg draws a new id: a file of that name, or a link, isn't ours.
         self._fd = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._fd, fcntl.LOCK_EX)
         self._size = os.write(self._fd, _head(control.url, session))

@@ -16,11 +16,11 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
+from crosswind.gateway.trajectory.commands.sessions import sessions
 from crosswind.gateway.trajectory.content import content_key
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.prefixes import check_by_model
 from crosswind.gateway.trajectory.record import Arm, RewardState, TrainStep, Turn
-from crosswind.gateway.trajectory.session_commands import sessions
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.store import Store, open_store
 from crosswind.gateway.trajectory.trust import VERSION

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from crosswind.gateway.trajectory.commands.store_option import store_option
 from crosswind.gateway.trajectory.store import StoreError
-from crosswind.gateway.trajectory.store_option import store_option
 from crosswind.policies.commands.exits import fail, refuse
 from crosswind.policies.commands.imports import find_directory
 from crosswind.policies.commands.versions import ENGINE_TIMEOUT
@@ -26,6 +25,7 @@ from crosswind.policies.signals import stop_on_signals
 from crosswind.policies.versions.journal import JournalError
 from crosswind.policies.versions.version import NotWritten, Registry, VersionError, read_version
 from crosswind.trainer.commands.imitation import imitation
+from crosswind.trainer.commands.reporting import Reporting, make_progress, reporting_options
 from crosswind.trainer.commands.resources import (
     StartDeadline,
     connect_control,
@@ -41,10 +41,8 @@ from crosswind.trainer.errors import RunFailed, RunRefused
 
 if TYPE_CHECKING:
     from crosswind.trainer.config.settings import TrainConfig
-    from crosswind.trainer.run.progress import Progress
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
-FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.group(
@@ -111,12 +109,7 @@ Examples:
 @click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="optimiser.clip_norm=0.5, say.")
 @click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Only sessions that carry it.")
 @click.option("--resume/--fresh", default=True, show_default=True, help="Go on from OUT's checkpoint.")
-@click.option("--json-progress", is_flag=True, help="JSON lines on standard output.")
-@click.option("--watch", is_flag=True, help="Draw the run in place of lines, in a terminal.")
-@click.option("--metrics-file", type=FILE, help="Append each step's figures, as JSON lines.")
-@click.option("--tensorboard", type=FOLDER, help="Write each step's figures for TensorBoard.")
-@click.option("--metrics-port", type=click.IntRange(0, 65535), help="Serve the last step's to Prometheus.")
-@click.option("--metrics-host", default="127.0.0.1", show_default=True, help="The address of that port.")
+@reporting_options
 def run(
     *,
     url: str,
@@ -132,12 +125,7 @@ def run(
     start_within: float,
     engine_timeout: float,
     resume: bool,
-    json_progress: bool,
-    watch: bool,
-    metrics_file: Path | None,
-    tensorboard: Path | None,
-    metrics_port: int | None,
-    metrics_host: str,
+    reporting: Reporting,
     **settings: Any,
 ) -> None:
     """Train on completed groups until the steps are done. SIGTERM ends it cleanly after the current step."""
@@ -177,10 +165,7 @@ def run(
                 out,
                 Registry(versions or out / "versions"),
                 kept,
-                _make_progress(
-                    *(stack, config.steps, json_progress, watch, metrics_file, tensorboard),
-                    *(metrics_port, metrics_host),
-                ),
+                make_progress(stack, config.steps, reporting),
                 stop,
                 engine,
                 control,
@@ -235,43 +220,6 @@ def _configure(preset: str, settings: dict[str, Any]) -> TrainConfig:
     if bench is not None and not config.evaluate_every:
         refuse("--evaluate-with: nothing is evaluated: say every how many steps with --evaluate-every")
     return config
-
-
-def _make_progress(
-    stack: ExitStack,
-    steps: int,
-    as_json: bool,
-    watch: bool,
-    metrics_file: Path | None,
-    tensorboard: Path | None,
-    port: int | None,
-    host: str,
-) -> Progress:
-    """Who is told of each step. What can't be written or listened on is refused before anything is done."""
-    from rich.console import Console
-
-    from crosswind.trainer.run import reporters
-    from crosswind.trainer.run.progress import Progress
-    from crosswind.trainer.run.watch import Watch
-
-    if watch and (as_json or not sys.stdout.isatty()):
-        refuse("--watch: it draws in a terminal; leave it out here (--metrics-file has the figures)")
-    told: list[reporters.Reporter] = []
-    try:
-        if metrics_file is not None:
-            told.append(reporters.JsonLines(metrics_file))
-        if tensorboard is not None:
-            told.append(reporters.TensorBoard(tensorboard))
-        if port is not None:
-            told.append(reporters.Prometheus(port, host))
-    except RunRefused as error:
-        refuse(str(error))
-    for each in told:
-        stack.callback(each.close)
-    drawn = Watch(Console(), steps) if watch else None
-    if drawn is not None:
-        stack.callback(drawn.close)
-    return Progress(as_json=as_json, reporters=told, watch=drawn)
 
 
 def _is_default(parameter: str) -> bool:

@@ -7,11 +7,7 @@ Its own settings are `curriculum.NAME` for those here, and `curriculum.options` 
 
 from __future__ import annotations
 
-import difflib
-import importlib
-import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import entry_points
 from typing import Any, Protocol, TypeVar
 
 from crosswind.injectors.engine.curriculum import Curriculum
@@ -19,9 +15,8 @@ from crosswind.injectors.profiles import load as profiles
 from crosswind.trainer.config.settings import AdvantageScope, CurriculumSettings
 from crosswind.trainer.curriculum.windows import TypeWindow
 from crosswind.trainer.errors import RunRefused
+from crosswind.trainer.registry import Registry
 from crosswind.trainer.rollouts.groups import Group
-
-ENTRY_POINTS = "crosswind.curricula"
 
 
 class UnknownCurriculum(RunRefused):
@@ -61,16 +56,21 @@ class Schedule(Protocol):
 
 Factory = Callable[[CurriculumSettings, Mapping[str, Any] | None], Schedule]
 F = TypeVar("F", bound=Factory)
-_registered: dict[str, Factory] = {}
+_registry: Registry[Factory] = Registry(
+    "curriculum",
+    "crosswind.trainer.curriculum",
+    "crosswind.curricula",
+    UnknownCurriculum,
+    "curriculum.kind",
+    ("off",),
+)
 
 
 def schedule(name: str) -> Callable[[F], F]:
     """Register the decorated class under its public name. A second curriculum of one name is an error."""
 
     def register(factory: F) -> F:
-        if name in _registered:
-            raise ValueError(f"curriculum {name!r} is registered twice: rename that of {factory.__module__}")
-        _registered[name] = factory
+        _registry.register(name, factory)
         return factory
 
     return register
@@ -78,28 +78,14 @@ def schedule(name: str) -> Callable[[F], F]:
 
 def schedules() -> dict[str, Factory]:
     """All curricula by name: those of this package and those of installed packages."""
-    package = importlib.import_module("crosswind.trainer.curriculum")
-    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-        importlib.import_module(module.name)
-    for entry in entry_points(group=ENTRY_POINTS):
-        entry.load()
-    return dict(sorted(_registered.items()))
+    return _registry.load()
 
 
 def begin_schedule(settings: CurriculumSettings, stored: Mapping[str, Any] | None) -> Schedule | None:
     """The curriculum of the settings, which goes on from its memory; None for `off`. Raises
     UnknownCurriculum, naming the nearest.
     """
-    if settings.kind == "off":
-        return None
-    known = schedules()
-    if settings.kind not in known:
-        names = ["off", *known]
-        nearest = difflib.get_close_matches(settings.kind, names, n=1, cutoff=0.0)[0]
-        raise UnknownCurriculum(
-            f"curriculum.kind: no {settings.kind!r}; the nearest is {nearest!r} of {', '.join(names)}"
-        )
-    return known[settings.kind](settings, stored)
+    return None if settings.kind == "off" else _registry.resolve(settings.kind)(settings, stored)
 
 
 def read_levels(settings: CurriculumSettings) -> tuple[list[str], int]:

@@ -6,23 +6,19 @@ third party's package names a module under the entry-point group `crosswind.obje
 
 from __future__ import annotations
 
-import difflib
-import importlib
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from crosswind.trainer.errors import RunRefused
+from crosswind.trainer.registry import Registry
 
 if TYPE_CHECKING:
     # Settings are read, and refused, without waiting for torch.
     from torch import Tensor
 
-ENTRY_POINTS = "crosswind.objectives"
 Importance = Literal["token", "sequence", "mean"]
 
 
@@ -100,16 +96,16 @@ class ObjectiveResult:
 
 
 Objective = Callable[[SampledTokens, ObjectiveSettings, LossScale], ObjectiveResult]
-_registered: dict[str, Objective] = {}
+_registry: Registry[Objective] = Registry(
+    "objective", "crosswind.trainer.objectives", "crosswind.objectives", UnknownObjective, "objective"
+)
 
 
 def objective(name: str) -> Callable[[Objective], Objective]:
     """Register the decorated function under its public name. A second objective of one name is an error."""
 
     def register(function: Objective) -> Objective:
-        if name in _registered:
-            raise ValueError(f"objective {name!r} is registered twice: rename that of {function.__module__}")
-        _registered[name] = function
+        _registry.register(name, function)
         return function
 
     return register
@@ -117,18 +113,9 @@ def objective(name: str) -> Callable[[Objective], Objective]:
 
 def objectives() -> dict[str, Objective]:
     """All objectives by name: those of this package and those of installed packages."""
-    package = importlib.import_module("crosswind.trainer.objectives")
-    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-        importlib.import_module(module.name)
-    for entry in entry_points(group=ENTRY_POINTS):
-        entry.load()
-    return dict(sorted(_registered.items()))
+    return _registry.load()
 
 
 def resolve(name: str) -> Objective:
     """The objective of that name. Raises UnknownObjective, naming the nearest."""
-    known = objectives()
-    if name in known:
-        return known[name]
-    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
-    raise UnknownObjective(f"objective: no {name!r}; the nearest is {nearest[0]!r} of {', '.join(known)}")
+    return _registry.resolve(name)

@@ -97,15 +97,7 @@ def train(run: Run) -> RunState:
             "train_seconds": trained,
             "tokens_per_second": learned.figures["tokens"] / max(trained, 1e-9),
         }
-        state = replace(
-            run.move_on(state, version) if learned.moved else state,
-            step=number,
-            cursor=source.cursor.to_json(),
-            curriculum=driver.to_json(),
-            unmoved=0 if learned.moved else state.unmoved + 1,
-            running_means=learned.running_means,
-            metrics=figures,
-        )
+        state = _advance(run, state, source, driver, learned, figures)
         checkpoint.save(run.checkpoints, learner.policy, learner.optimiser, state)
 
         # The new version: exported, served, confirmed on this step's own rollouts.
@@ -115,6 +107,26 @@ def train(run: Run) -> RunState:
         _finish(run, state, driver, figures, changes)
 
     return state
+
+
+def _advance(
+    run: Run,
+    state: RunState,
+    source: GroupSource,
+    driver: CurriculumDriver,
+    learned: _Learned,
+    figures: Mapping[str, Any],
+) -> RunState:
+    """The state after a step with these figures."""
+    return replace(
+        run.move_on(state, figures["version"]) if learned.moved else state,
+        step=figures["step"],
+        cursor=source.cursor.to_json(),
+        curriculum=driver.to_json(),
+        unmoved=0 if learned.moved else state.unmoved + 1,
+        running_means=learned.running_means,
+        metrics=figures,
+    )
 
 
 def _begin(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from crosswind.gateway.trajectory.store_option import open_named, store_argument
+from crosswind.gateway.trajectory.commands.store_option import open_named, store_argument
 
 if TYPE_CHECKING:
     from rich.console import Console

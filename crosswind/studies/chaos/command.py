@@ -205,29 +205,16 @@ def _read_settings(given: dict[str, Any]) -> Any:
     from crosswind.studies.chaos.tasks import UnusableTasks, digest, read_tasks
     from crosswind.studies.chaos.verdicts import function_command
 
-    deciding = [name for name in ("checker", "verify", "judge") if given[name]]
-    if len(deciding) > 1:
-        raise click.UsageError(f"--{deciding[0]} and --{deciding[1]} both decide; give one of them")
+    deciding = _find_deciding(given)
     _check_gateway(given)
     profiles = given["profiles"]
     if len(set(profiles)) != len(profiles) or OFF in profiles:
         raise click.UsageError("--profile: each once, and not `off`, which is the clean arm")
     try:
-        tasks = read_tasks(given["tasks_file"], checked=bool(deciding))
+        tasks = read_tasks(given["tasks_file"], checked=deciding is not None)
         price = parse_price(given["price"]) if given["price"] else None
         folder = choose_folder(given["folder"], resume=given["resume"])
-        asked = {
-            # Digests of what may hold a key.
-            "command": _digest(list(given["command"])),
-            "tasks": digest(tasks),
-            "profiles": [[name, _digest_profile(name)] for name in profiles],
-            "samples": given["samples"],
-            "seed": given["seed"],
-            "upstream": _digest([given["upstream"] or given["control"]]),
-            "decides": _digest([deciding[0], given[deciding[0]]]) if deciding else None,
-            "timeout": given["timeout"],
-            "_run": folder.name if not given["control"] else f"{folder.name}-{secrets.token_hex(4)}",
-        }
+        asked = _describe_run(given, digest(tasks), deciding, folder.name)
         claimed = claim_folder(folder, asked, resume=given["resume"])
     except (UnusableTasks, UnusableFolder, ValueError) as error:
         raise click.UsageError(str(error)) from None
@@ -264,6 +251,29 @@ def _read_settings(given: dict[str, Any]) -> Any:
         price=price,
         gate=given["gate"],
     )
+
+
+def _find_deciding(given: dict[str, Any]) -> str | None:
+    """The option that decides on success; None: the agent itself does."""
+    deciding = [name for name in ("checker", "verify", "judge") if given[name]]
+    if len(deciding) > 1:
+        raise click.UsageError(f"--{deciding[0]} and --{deciding[1]} both decide; give one of them")
+    return deciding[0] if deciding else None
+
+
+def _describe_run(given: dict[str, Any], tasks: str, deciding: str | None, folder: str) -> dict[str, Any]:
+    """What a run is told from others by when it goes on, with digests of what may hold a key."""
+    return {
+        "command": _digest(list(given["command"])),
+        "tasks": tasks,
+        "profiles": [[name, _digest_profile(name)] for name in given["profiles"]],
+        "samples": given["samples"],
+        "seed": given["seed"],
+        "upstream": _digest([given["upstream"] or given["control"]]),
+        "decides": _digest([deciding, given[deciding]]) if deciding else None,
+        "timeout": given["timeout"],
+        "_run": folder if not given["control"] else f"{folder}-{secrets.token_hex(4)}",
+    }
 
 
 def _check_gateway(given: dict[str, Any]) -> None:

@@ -90,7 +90,9 @@ class Player:
             # The first problem is raised at once; a group would wrap it.
             await asyncio.gather(*workers)
         except GatewayError as error:
-            raise RunStopped(f"the gateway refuses or is gone: {error}; mend it, then --resume") from error
+            raise RunStopped(
+                f"the gateway refuses requests or is gone: {error}; fix that, and run again with --resume"
+            ) from error
         finally:
             for worker in workers:
                 worker.cancel()
@@ -117,7 +119,9 @@ class Player:
                 verdict = await decide(episode.task, ended, self._verifier)
             await self._settle(session.id, ended, examined, verdict)
         except StoreError as error:
-            raise RunStopped(f"the store can't be read: {error}; mend it, then --resume") from error
+            raise RunStopped(
+                f"the store can't be read: {error}; fix that, and run again with --resume"
+            ) from error
         return Played(episode, session.id, ended, examined, verdict)
 
     async def _open(self, episode: Episode) -> OpenedSession:

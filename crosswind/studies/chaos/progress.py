@@ -91,7 +91,7 @@ class Progress:
         if self._in_a_row >= self._most_in_a_row:
             raise RunStopped(
                 f"{self._in_a_row} attempts in a row were void, the last by {played.verdict.void}: "
-                f"{played.verdict.note}; mend it, then --resume"
+                f"{played.verdict.note}; fix that, and run again with --resume"
             )
 
     def _show(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from crosswind.gateway.trajectory.store_option import open_named
+from crosswind.gateway.trajectory.commands.store_option import open_named
 from crosswind.injectors.cli.commands import (
     ConfigurationError,
     read_profile,

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import click
 
 from crosswind.figures.gate import Gate
-from crosswind.gateway.trajectory.store_option import open_named
+from crosswind.gateway.trajectory.commands.store_option import open_named
 from crosswind.studies.drop.outputs import Outputs, gate_options, output_options
 from crosswind.studies.label_option import label_option
 

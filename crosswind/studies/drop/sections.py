@@ -64,7 +64,7 @@ def headline(drop: Drop) -> tuple[str, ...]:
         f"{paired.n:,} {plural(paired.n, 'task')}."
     ]
     if paired.before == 0.0:
-        lines.append("No clean attempt succeeded, so noise had nothing to cost: mend that first.")
+        lines.append("No clean attempt succeeded, so noise could cost nothing: fix the agent first.")
     elif paired.low == paired.high == 0.0:
         # The bootstrap of equal differences has no width, which is no certainty.
         most = 1.0 - 0.05 ** (1.0 / paired.n)
@@ -104,7 +104,7 @@ def success_section(arms: Mapping[str, ArmSuccess]) -> Section:
     heads += [f"Pass@{most}", f"pass^{most}"] if most > 1 else []
     rows = []
     for name, arm in arms.items():
-        row = [name, _counted(arm), f"{arm.tasks:,}"]
+        row = [name, _format_count(arm), f"{arm.tasks:,}"]
         if arm.success is None or arm.low is None or arm.high is None:
             row += [NO_NOISE if arm.asleep else "–", ""]
         else:
@@ -122,7 +122,7 @@ def success_section(arms: Mapping[str, ArmSuccess]) -> Section:
     )
 
 
-def _counted(arm: ArmSuccess) -> str:
+def _format_count(arm: ArmSuccess) -> str:
     return f"{arm.counted:,}" if arm.counted == arm.attempts else f"{arm.counted:,} of {arm.attempts:,}"
 
 

@@ -35,7 +35,7 @@ Examples:
 )
 def init(folder: Path, upstream: str, place: str | None, limit: int) -> None:
     """Write crosswind.yaml, tasks.jsonl and agent.py, and say how to go on. No file is overwritten."""
-    from crosswind.gateway.trajectory.store_option import open_named
+    from crosswind.gateway.trajectory.commands.store_option import open_named
     from crosswind.studies.init.files import EXAMPLE, make_files
     from crosswind.studies.init.recorded import read_material
 

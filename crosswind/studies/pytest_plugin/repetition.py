@@ -1,4 +1,4 @@
-"""The attempts at one test: each in a session of its own, with its fixtures made anew."""
+"""The attempts at one test: each in a session of its own, with fixtures of its own."""
 
 from __future__ import annotations
 

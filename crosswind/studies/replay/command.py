@@ -11,9 +11,9 @@ import click
 import httpx
 
 from crosswind.gateway.config.upstream import parse_base_url
+from crosswind.gateway.trajectory.commands.store_option import open_named, store_option
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Trajectory
-from crosswind.gateway.trajectory.store_option import open_named, store_option
 from crosswind.injectors.cli.commands import read_profile
 from crosswind.injectors.cli.completion import complete_profiles
 from crosswind.injectors.profiles.model import Profile

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from crosswind.figures.gate import Gate, judge
-from crosswind.gateway.trajectory.store_option import open_named, store_option
+from crosswind.gateway.trajectory.commands.store_option import open_named, store_option
 from crosswind.studies.drop.outputs import Outputs, gate_options, output_options
 from crosswind.studies.label_option import label_option
 

@@ -14,7 +14,7 @@ import yaml
 from click.testing import CliRunner
 
 from crosswind.gateway.cli import SECTIONS, root
-from crosswind.gateway.trajectory.store_option import configured_store
+from crosswind.gateway.trajectory.commands.store_option import configured_store
 from tests.gateway.commands.test_bad_input import crosswind, refused
 from tests.gateway.servers import gateway
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from mcp import Client
 
-from crosswind.gateway.trajectory.session_commands import sessions
+from crosswind.gateway.trajectory.commands.sessions import sessions
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.studies.replay.recompute import replay
 from crosswind.testing import ScriptedProvider

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from crosswind.gateway.recorder.redaction import Redactor
-from crosswind.gateway.trajectory.export import export
+from crosswind.gateway.trajectory.commands.export import export
 from crosswind.studies.report.command import report
 from crosswind.testing import ReceivedRequest
 from tests.gateway.recorder.canaries import Canary, make_canaries

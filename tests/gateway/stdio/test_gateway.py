@@ -10,7 +10,7 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from crosswind.gateway.trajectory.session_commands import sessions
+from crosswind.gateway.trajectory.commands.sessions import sessions
 from crosswind.studies.audit.command import audit
 from tests.gateway.servers import Running, answer, gateway, plain, upstream
 from tests.gateway.stdio.play import answers, call, relayed, request

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
 from pydantic import TypeAdapter
 
+from crosswind.gateway.trajectory.commands.export import export
 from crosswind.gateway.trajectory.content import View
-from crosswind.gateway.trajectory.export import export
 from crosswind.gateway.trajectory.record import Arm, Reward
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.gateway.trajectory import rows

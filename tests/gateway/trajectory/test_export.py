@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from crosswind.gateway.trajectory import export_format
+from crosswind.gateway.trajectory.commands.export import export
 from crosswind.gateway.trajectory.content import Chain, View, pack
-from crosswind.gateway.trajectory.export import export
 from crosswind.gateway.trajectory.ledger_rows import NameMap
 from crosswind.gateway.trajectory.record import Completion, Reward, VersionSpan
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore

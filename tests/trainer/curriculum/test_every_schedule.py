@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from crosswind.injectors.engine.curriculum import Curriculum, assign
+from crosswind.trainer import registry
 from crosswind.trainer.config.settings import CurriculumSettings, FixedSettings, configure
-from crosswind.trainer.curriculum import schedule
 from crosswind.trainer.curriculum.schedule import UnknownCurriculum, begin_schedule, schedules
 from crosswind.trainer.rollouts.groups import Group
 
@@ -100,7 +100,7 @@ def test_another_package_adds_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "their_curriculum.py").write_text(THEIRS)
     monkeypatch.syspath_prepend(tmp_path)
     entry = EntryPoint("evenings", "their_curriculum", "crosswind.curricula")
-    monkeypatch.setattr(schedule, "entry_points", lambda group: [entry])
+    monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
     config = configure("demo", {"curriculum.kind": "evenings", "curriculum.options": {"share": 0.125}})
     begun = begin_schedule(config.curriculum, None)
     assert begun is not None and begun.declare("per_arm").rho == 0.125

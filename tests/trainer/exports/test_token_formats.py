@@ -11,8 +11,8 @@ import pytest
 import torch
 from click.testing import CliRunner
 
+from crosswind.gateway.trajectory.commands.export import export
 from crosswind.gateway.trajectory.content import View, unpack
-from crosswind.gateway.trajectory.export import export
 from crosswind.gateway.trajectory.record import Arm, Completion, Reward, Row, SessionClosed, Turn
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.trainer.exports import parquet, trl, verl

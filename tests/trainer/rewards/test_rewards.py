@@ -15,8 +15,9 @@ from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.record import RewardState, Trajectory
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.policies.versions.version import read_version
+from crosswind.trainer import registry
 from crosswind.trainer.learning import model
-from crosswind.trainer.rewards import reward as registry
+from crosswind.trainer.rewards import reward
 from crosswind.trainer.rewards.reward import UnknownReward, resolve_reward, rewards
 from crosswind.trainer.rewards.toolrl import score_calls
 from crosswind.trainer.run.loop import train
@@ -120,7 +121,7 @@ def test_a_run_trains_on_a_computed_reward_and_its_plan_keeps_it(
     assert row.rewards is not None and sorted(row.rewards.values()) == [0.0] * 4 + [7.0] * 4
     assert row.metrics["trained_rollouts"] == 8, "as they were given, the rewards are all equal"
     assert "even_rollouts" in rewards()
-    monkeypatch.delitem(registry._registered, "even_rollouts")
+    monkeypatch.delitem(reward._registry.registered, "even_rollouts")
 
 
 THEIRS = """

@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from crosswind.gateway.control_characters import escape_control_characters
+from crosswind.gateway.trajectory.commands.store_option import open_named, store_option
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.dose import read_dose
 from crosswind.gateway.trajectory.record import Event, Session, Trajectory, Turn
-from crosswind.gateway.trajectory.store_option import open_named, store_option
 from crosswind.gateway.trajectory.timeline import describe_on_wire, is_on_wire, order_by_time
 from crosswind.injectors.engine.dose import SessionDose
 

@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 import click
 
+from crosswind.gateway.trajectory.commands.store_option import open_named, store_argument
 from crosswind.gateway.trajectory.export_format import (
     ExportFormat,
     ExportRefused,
@@ -17,7 +18,6 @@ from crosswind.gateway.trajectory.export_format import (
     export_formats,
 )
 from crosswind.gateway.trajectory.store import Store, iterate_sessions
-from crosswind.gateway.trajectory.store_option import open_named, store_argument
 
 
 def _find_format(context: click.Context, parameter: click.Parameter, name: str) -> ExportFormat:

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 import click
 
-from crosswind.gateway.trajectory.migrate_command import migrate
+from crosswind.gateway.trajectory.commands.migrate import migrate
+from crosswind.gateway.trajectory.commands.store_option import UnusableStore, open_named, store_option
 from crosswind.gateway.trajectory.record import SessionDeleted
 from crosswind.gateway.trajectory.retention import (
     RetentionLimits,
@@ -22,7 +23,6 @@ from crosswind.gateway.trajectory.retention import (
 )
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.store import StoreError, iterate_sessions
-from crosswind.gateway.trajectory.store_option import UnusableStore, open_named, store_option
 
 C = TypeVar("C", bound=Callable[..., None])
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from crosswind.gateway.trajectory.commands.store_option import UnusableStore, store_argument
 from crosswind.gateway.trajectory.sqlite.schema import VERSION
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.store import StoreError, location
-from crosswind.gateway.trajectory.store_option import UnusableStore, store_argument
 
 if TYPE_CHECKING:
     from crosswind.gateway.trajectory.sqlite_blocks.migration import Migration, Plan

@@ -1,0 +1,1 @@
+"""`crosswind export`, `sessions` and `store`, and the option by which commands name a store."""
