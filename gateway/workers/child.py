@@ -110,8 +110,10 @@ class ChildProcess:
     def signal(self, number: int) -> None:
         """Send a signal if the process is running."""
         if self.process is not None and self.process.returncode is None:
+            # Its own send_signal may reap the process before asyncio's watcher does, which then makes up the
+            # exit status 255 (CPython before 3.12).
             with contextlib.suppress(ProcessLookupError):
-                self.process.send_signal(number)
+                os.kill(self.process.pid, number)
 
     def trouble(self, now: float) -> str | None:
         """Why it is not healthy, in a few words; None if it is."""
