@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.processes import cpu_s
-from crosswind.gateway.forward.environment import install
+from crosswind.gateway.forward.environment import MITMPROXY
 from crosswind.gateway.forward.proxy import MitmProxy, run_folder
 from crosswind.gateway.forward.settings import ProxySettings
 
@@ -86,13 +86,13 @@ def _process(command: list[str], folder: Path) -> Iterator[int]:
 
 @contextlib.contextmanager
 def forward_ways(folder: Path) -> Iterator[list[Way]]:
-    environment = install()
+    python = MITMPROXY.install()
     (folder / "api.py").write_text(_API)
     api, bare = free_port(), free_port()
     with contextlib.ExitStack() as stack:
         serve = [sys.executable, "-m", "uvicorn", "api:app", "--port", str(api), "--log-level", "error"]
         ways = [Way("direct", api, stack.enter_context(_process(serve, folder)))]
-        dump = [str(environment.python.parent / "mitmdump"), "-q", "--set", f"confdir={folder / 'bare'}"]
+        dump = [str(python.parent / "mitmdump"), "-q", "--set", f"confdir={folder / 'bare'}"]
         dump += ["--listen-host", "127.0.0.1", "--listen-port", str(bare)]
         ways.append(Way("bare mitmproxy", bare, stack.enter_context(_process(dump, folder))))
         for name, profile in (
@@ -115,7 +115,7 @@ def forward_ways(folder: Path) -> Iterator[list[Way]]:
                 )
 
             modes = ["regular@127.0.0.1:0"]
-            proxy = stack.enter_context(MitmProxy(environment, own, make, modes, ready_within_s=120))
+            proxy = stack.enter_context(MitmProxy(python, own, make, modes, ready_within_s=120))
             ways.append(Way(name, proxy.ports[0], proxy.pid))
         for way in ways:
             await_port(way.port)

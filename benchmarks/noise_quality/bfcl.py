@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.noise_quality.samples import Exchange, Sample, make_sample
 from crosswind.simulators.bfcl import process
 from crosswind.simulators.bfcl.inside.values import Call, Value, spellings
-from crosswind.simulators.bfcl.installation import install
+from crosswind.simulators.bfcl.installation import BFCL
 
 SINGLE_TURN = ("live_simple", "live_multiple", "multiple", "simple_python")
 MULTI_TURN = "multi_turn_base"
@@ -36,7 +36,7 @@ def read_samples(multi_turn: int, single_turn: int) -> Iterator[Sample]:
 def _read_entries(category: str) -> list[dict[str, Any]]:
     """A category's entries, as `inside_bfcl.py` prints them in BFCL's own environment."""
     script = Path(__file__).with_name("inside_bfcl.py")
-    command = [str(install().python), "-I", str(script), str(Path(process.__file__).parent), category]
+    command = [str(BFCL.install()), "-I", str(script), str(Path(process.__file__).parent), category]
     out = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
     return [json.loads(line) for line in out.splitlines()]
 

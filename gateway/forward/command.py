@@ -125,12 +125,12 @@ def run(command: tuple[str, ...], canary: bool, **flags: Any) -> None:
 
     within = flags.pop("ready_within")
     make = _read_flags(**flags)
-    environment = _install()
+    python = _install()
     if other := find_proxy(os.environ):
         _say(f"{other} is not used: the proxy connects to APIs itself")
     with run_folder() as folder:
         proxy = MitmProxy(
-            environment,
+            python,
             folder,
             lambda *pipes: make(folder, pipes),
             ["regular@127.0.0.1:0"],
@@ -197,11 +197,9 @@ def serve(listen: str, reverse: tuple[str, ...], authority: Path | None, **flags
         )
     within = flags.pop("ready_within")
     make = _read_flags(**flags, require_session=True)
-    environment = _install()
+    python = _install()
     with run_folder(authority) as folder:
-        proxy = MitmProxy(
-            environment, folder, lambda *pipes: make(folder, pipes), modes, ready_within_s=within
-        )
+        proxy = MitmProxy(python, folder, lambda *pipes: make(folder, pipes), modes, ready_within_s=within)
         with proxy:
             certificate = (authority or folder / "authority") / "mitmproxy-ca-cert.pem"
             _say(f"listening on {', '.join(f'{host}:{one}' for one in proxy.ports)}; trust {certificate}")
@@ -281,11 +279,12 @@ def _read_flags(
     return make
 
 
-def _install() -> Any:
-    from crosswind.gateway.forward.environment import NotInstalled, install
+def _install() -> Path:
+    from crosswind.gateway.forward.environment import MITMPROXY
+    from crosswind.locked_environment import NotInstalled
 
     try:
-        return install(say=_say)
+        return MITMPROXY.install(_say)
     except NotInstalled as error:
         raise ConfigurationError(str(error)) from error
 

@@ -17,7 +17,6 @@ import msgspec
 
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.forward.client_environment import child_paths, trusted, write_bundles
-from crosswind.gateway.forward.environment import MitmproxyEnvironment
 from crosswind.gateway.forward.settings import ProxySettings, Status, Tally
 from crosswind.gateway.stdio.server_process import KEY_VARIABLE
 
@@ -48,7 +47,7 @@ class MitmProxy:
 
     def __init__(
         self,
-        environment: MitmproxyEnvironment,
+        python: Path,
         folder: Path,
         make_settings: Callable[[int, int], ProxySettings],
         modes: Sequence[str],
@@ -57,7 +56,7 @@ class MitmProxy:
     ) -> None:
         """`make_settings` gets the descriptors of the status pipe and the lifeline. `modes` are mitmproxy's
         own way to say where and how it listens."""
-        self._environment = environment
+        self._python = python
         self._folder = folder
         self._make_settings = make_settings
         self._modes = modes
@@ -96,7 +95,7 @@ class MitmProxy:
         options.append(f"ssl_verify_upstream_trusted_ca={upstream_trust}")
         inside = Path(__file__).with_name("inside.py")
         command = [
-            str(self._environment.python),
+            str(self._python),
             "-E",
             "-s",
             "-c",

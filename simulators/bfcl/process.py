@@ -8,17 +8,24 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from crosswind.simulators.bfcl.installation import install
-from crosswind.simulators.errors import EnvironmentFailedError
+from crosswind.locked_environment import NotInstalled
+from crosswind.simulators.bfcl.installation import BFCL
+from crosswind.simulators.errors import EnvironmentFailedError, UsageError
 
 _START = "import sys; sys.path.append(sys.argv[1]); from inside.worker import main; main()"
+
+
+class NoPackageError(UsageError):
+    """BFCL's package can't be installed. The message says what to do."""
+
+    exit_code = NotInstalled.exit_code
 
 
 class Worker:
     """A running worker. It ends with this process: its standard input ends then."""
 
     def __init__(self) -> None:
-        python = install(say=lambda text: print(text, file=sys.stderr, flush=True)).python
+        python = _install()
         self._process = subprocess.Popen(
             [str(python), "-I", "-c", _START, str(Path(__file__).parent)],
             stdin=subprocess.PIPE,
@@ -49,3 +56,10 @@ class Worker:
                 with suppress(OSError):
                     pipe.close()
         atexit.unregister(self.stop)
+
+
+def _install() -> Path:
+    try:
+        return BFCL.install(lambda text: print(text, file=sys.stderr, flush=True))
+    except NotInstalled as error:
+        raise NoPackageError(str(error)) from None

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 import uvicorn
 
-from crosswind.gateway.forward.environment import NotInstalled, install
+from crosswind.gateway.forward.environment import MITMPROXY
+from crosswind.locked_environment import NotInstalled
 from tests.gateway.forward.api import Api
 from tests.serving import serve_in_thread
 
@@ -28,9 +29,11 @@ RUN = [sys.executable, "-c", "from crosswind.gateway.cli import main; main()", "
 @pytest.fixture(scope="session", autouse=True)
 def mitmproxy() -> None:
     try:
-        install()
+        MITMPROXY.install()
     except NotInstalled as error:
-        pytest.skip(str(error))
+        if error.unreached:
+            pytest.skip(str(error))
+        raise
 
 
 @dataclass(frozen=True)

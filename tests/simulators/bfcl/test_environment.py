@@ -151,4 +151,4 @@ def test_without_an_index_the_command_says_so_and_ends_with_69(tmp_path: Path) -
         check=False,
     )
     assert done.returncode == 69
-    assert "no package index that has bfcl_eval can be reached" in done.stderr
+    assert "no package index that has it can be reached" in done.stderr
