@@ -9,17 +9,19 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from benchmarks.gateway.texts import (
+    LOOK_UP,
+    declare_tool,
+    draw_city,
+    draw_item,
+    write_instructions,
+    write_request,
+)
+
 TEXT_EVERY = 5
 """Of the upstream's answers every fifth is a text, the others call a tool."""
 STREAMED_WORDS = range(2, 63)
 """The words of a streamed answer, by number."""
-
-_VOCABULARY = (
-    "order parcel refund address delivery account invoice carrier window size colour stock return exchange "
-    "morning please would could change check find status number before after still today tomorrow already "
-    "payment card voucher total shipping label store blue large wool cotton jacket shoes lamp table quickly"
-)
-_WORDS = _VOCABULARY.split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +50,14 @@ def converse(name: str, shape: Shape, turns: int) -> Conversation:
     """The conversation of that name, of so many turns (requests). The same name gives the same bytes."""
     rng = random.Random(name)
     text = bytearray(b'{"model":"bench","user":' + _json(name) + b',"messages":[')
-    text += _json({"role": "system", "content": _prose(rng, shape.system)})
-    text += b"," + _json({"role": "user", "content": _request(rng, shape.user)})
+    text += _json({"role": "system", "content": write_instructions(rng, shape.system)})
+    text += b"," + _json({"role": "user", "content": write_request(rng, shape.user)})
     ends = [len(text)]
     for turn in range(turns - 1):
         for message in _exchange(rng, name, shape, turn):
             text += b"," + _json(message)
         ends.append(len(text))
-    tools = ",".join(json.dumps(_tool(rng, number), separators=(",", ":")) for number in range(shape.tools))
+    tools = ",".join(json.dumps(declare_tool(number), separators=(",", ":")) for number in range(shape.tools))
     streaming = b',"stream":true,"stream_options":{"include_usage":true}' if shape.streamed else b""
     tail = b'],"temperature":0.7' + streaming + b',"tools":[' + tools.encode() + b"]}"
     return Conversation(name, bytes(text), tuple(ends), tail)
@@ -66,37 +68,19 @@ def _exchange(rng: random.Random, name: str, shape: Shape, turn: int) -> Iterato
     if shape.streamed:
         text = "".join(f" word{number:02d}" for number in STREAMED_WORDS)
         yield {"role": "assistant", "content": text}
-        yield {"role": "user", "content": _request(rng, shape.user)}
+        yield {"role": "user", "content": write_request(rng, shape.user)}
     elif turn % TEXT_EVERY == TEXT_EVERY - 1:
         done = f"Step {turn} is done: the order is as you asked."
         yield {"role": "assistant", "content": f"{done} Is there anything else that I can do for you today?"}
-        yield {"role": "user", "content": _request(rng, shape.user)}
+        yield {"role": "user", "content": write_request(rng, shape.user)}
     else:
         function = {
-            "name": "get_order",
+            "name": LOOK_UP,
             "arguments": json.dumps({"order_id": f"W{turn:06d}"}, separators=(",", ":")),
         }
         call = {"id": f"call_{name}_{turn}", "type": "function", "function": function}
         yield {"role": "assistant", "content": None, "tool_calls": [call]}
         yield {"role": "tool", "tool_call_id": call["id"], "content": _result(rng, turn, shape.result)}
-
-
-def _prose(rng: random.Random, size: int) -> str:
-    rules = "You serve a shop's customers. Look things up before you act, and say what you did."
-    return _lengthen(rng, rules, size, 6, 14)
-
-
-def _request(rng: random.Random, size: int) -> str:
-    number = rng.randint(100_000, 999_999)
-    asks = f"Hi, I'd like to change my order W{number}; my address is {rng.randint(1, 99)} Mill Lane."
-    return _lengthen(rng, asks, size, 5, 12)
-
-
-def _lengthen(rng: random.Random, text: str, size: int, fewest: int, most: int) -> str:
-    """The text with sentences of so many words behind it, until it has the size."""
-    while len(text) < size:
-        text += " " + " ".join(rng.choices(_WORDS, k=rng.randint(fewest, most))).capitalize() + "."
-    return text
 
 
 def _result(rng: random.Random, turn: int, size: int) -> str:
@@ -106,33 +90,19 @@ def _result(rng: random.Random, turn: int, size: int) -> str:
         "order_id": f"W{turn:06d}",
         "status": rng.choice(["pending", "shipped", "delivered"]),
         "total": round(rng.uniform(5, 500), 2),
+        "city": draw_city(rng),
         "items": items,
     }
     text = json.dumps(order)
     while len(text) < size:
         item = {
             "sku": f"{rng.randint(10**7, 10**8)}",
-            "name": " ".join(rng.choices(_WORDS, k=3)),
+            "name": draw_item(rng),
             "quantity": 1,
         }
         items.append(item)
         text = json.dumps(order)
     return text
-
-
-def _tool(rng: random.Random, number: int) -> dict[str, object]:
-    """The tool that conversations call is plainly a read, so that all its results may be failed."""
-    name, about = "get_order", "Show an order: its items, its total and its state, as they stand at present."
-    second, meant = "columns", "Which columns are shown; all of them, where none is named."
-    if number > 0:
-        name, about = f"{rng.choice(_WORDS)}_{number}", " ".join(rng.choices(_WORDS, k=10)).capitalize() + "."
-        second, meant = "reason", " ".join(rng.choices(_WORDS, k=8))
-    properties = {
-        "order_id": {"type": "string", "description": "The order's number, such as W000123."},
-        second: {"type": "string", "description": meant},
-    }
-    parameters = {"type": "object", "properties": properties, "required": ["order_id"]}
-    return {"type": "function", "function": {"name": name, "description": about, "parameters": parameters}}
 
 
 def _json(value: object) -> bytes:
