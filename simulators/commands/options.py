@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,6 +11,7 @@ import click
 
 from crosswind.simulators.environment import SPLITS, Environment, UnknownEnvironmentError, load
 from crosswind.simulators.errors import EnvironmentFailedError, UsageError
+from crosswind.simulators.tool_legs.leg import Leg
 
 if TYPE_CHECKING:
     from crosswind.simulators.episodes.campaign import CampaignSettings
@@ -40,6 +42,7 @@ def campaign_settings(
     from crosswind.simulators.episodes.agent import AgentSettings
     from crosswind.simulators.episodes.campaign import CampaignSettings
     from crosswind.simulators.episodes.users import DifficultUsers, UserModel, Users
+    from crosswind.simulators.tool_legs.behind_gateway import serve_tools
 
     name, profile, timeout_s = given["user_model"], given["user_profile"], given["timeout"]
     agent = AgentSettings(
@@ -50,17 +53,19 @@ def campaign_settings(
         given["stream"],
         timeout_s,
     )
+    control, leg = given["control"], Leg(given["leg"])
     users: Users | None = None if profile is None else DifficultUsers(profile)
     if name is not None:
         users = UserModel(name, profile, timeout_s=timeout_s)
     return CampaignSettings(
-        given["control"],
+        control,
         given["concurrency"],
         agent,
         users,
         given["json_progress"],
         grace_s,
         retries=retries,
+        serve_tools=None if leg is Leg.MODEL else partial(serve_tools, leg, control),
     )
 
 
@@ -127,6 +132,14 @@ def agent_options(command: F) -> F:
             "--user-profile",
             shell_complete=complete_profiles,
             help="Noise profile of the users' own sessions. Scripted users follow its interaction pattern.",
+        ),
+        click.option(
+            "--leg",
+            type=click.Choice([one.value for one in Leg]),
+            default=Leg.MODEL.value,
+            show_default=True,
+            help="Where the tools are: in this process, or behind the gateway, on an MCP server or an HTTP "
+            "API that the command serves: noise on tools acts there.",
         ),
         click.option("--json-progress", is_flag=True, help="Progress as JSON lines on stdout."),
     )(command)

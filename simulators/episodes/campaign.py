@@ -6,12 +6,13 @@ import asyncio
 import json
 import signal
 import time
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import click
+import httpx
 
 from crosswind.gateway.client import AsyncClient, GatewayError
 from crosswind.simulators.environment import Environment
@@ -19,12 +20,22 @@ from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
 from crosswind.simulators.episodes.groups import GroupPlan, jobs, next_group
 from crosswind.simulators.episodes.profile_files import send_profile
 from crosswind.simulators.episodes.record import Job, ProgressTally, Record
-from crosswind.simulators.episodes.runner import EpisodeRunner, GatewayLostError, SessionRefusedError, run_all
+from crosswind.simulators.episodes.runner import (
+    EpisodeRunner,
+    GatewayLostError,
+    OpenTools,
+    SessionRefusedError,
+    run_all,
+)
 from crosswind.simulators.episodes.users import Users
 from crosswind.simulators.errors import EnvironmentFailedError
 
 PROGRESS_EVERY_S = 1.0
 RETRY_EVERY_S = 0.2
+
+
+ServeTools = Callable[[Environment], AbstractAsyncContextManager[OpenTools]]
+"""Serves an environment's tools behind the gateway within a block. httpx.HTTPError where it refuses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +55,8 @@ class CampaignSettings:
     """Whether the records say what noise the sessions met."""
     retries: int = 0
     """How often an episode that the infrastructure failed is played again."""
+    serve_tools: ServeTools | None = None
+    """Puts the agents' tools behind the gateway; None: they are in this process."""
 
 
 def run_groups(
@@ -113,24 +126,24 @@ async def play_campaign(
             fix = "start `crosswind serve` or name its control port"
             click.echo(f"crosswind: --control: nothing answers at {settings.control}; {fix}", err=True)
             return 2
-        agent = ToolAgent(environment, settings.agent)
-        runner = EpisodeRunner(
-            environment, agent, control, users=settings.users, count_noise=settings.count_noise
-        )
         stopping = _stop_on_signals(stopping or asyncio.Event())
         ticker = asyncio.create_task(_tick(report))
         try:
-            await run_all(
-                runner,
-                todo,
-                concurrency=settings.concurrency,
-                on_record=on_record,
-                stopping=stopping,
-                grace_s=settings.grace_s,
-                retries=settings.retries,
-            )
+            async with _open_runner(environment, settings, control) as runner:
+                await run_all(
+                    runner,
+                    todo,
+                    concurrency=settings.concurrency,
+                    on_record=on_record,
+                    stopping=stopping,
+                    grace_s=settings.grace_s,
+                    retries=settings.retries,
+                )
         except SessionRefusedError as error:
             click.echo(f"crosswind: {error}", err=True)
+            return 2
+        except httpx.HTTPStatusError as error:
+            click.echo(f"crosswind: the gateway takes no server of tools: {error.response.text}", err=True)
             return 2
         except EnvironmentFailedError as error:
             report("lost")
@@ -142,9 +155,29 @@ async def play_campaign(
             return 1
         finally:
             ticker.cancel()
-            await runner.close()
     report("end")
     return 0
+
+
+@asynccontextmanager
+async def _open_runner(
+    environment: Environment, settings: CampaignSettings, control: AsyncClient
+) -> AsyncIterator[EpisodeRunner]:
+    serving = nullcontext() if settings.serve_tools is None else settings.serve_tools(environment)
+    async with serving as tools:
+        agent = ToolAgent(environment, settings.agent)
+        runner = EpisodeRunner(
+            environment,
+            agent,
+            control,
+            users=settings.users,
+            tools=tools,
+            count_noise=settings.count_noise,
+        )
+        try:
+            yield runner
+        finally:
+            await runner.close()
 
 
 async def _wait_until_healthy(control: AsyncClient, within_s: float) -> bool:

@@ -120,6 +120,9 @@ class CurriculumSettings(_Settings):
     kind: str = "gap"
     """`off`, `gap`, `fixed`, `randomised`, `coin`, or one that a package adds."""
     profile: str = "noisyagent"
+    """A built-in profile's name, or a file, which the gateway is given under the name that stands in it."""
+    profile_text: str | None = None
+    """What the file holds; the run reads it."""
     group_share: float = Field(default=1.0, ge=0, le=1)
     """Share of the groups that hold noisy rollouts at all."""
     seed_scope: SeedScope = "session"

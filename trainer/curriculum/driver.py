@@ -10,7 +10,7 @@ from crosswind.gateway.client import Client, GatewayError
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.injectors.engine.dose import Doses, add_doses
 from crosswind.trainer.config.settings import AdvantageScope, CurriculumSettings
-from crosswind.trainer.curriculum.schedule import begin_schedule
+from crosswind.trainer.curriculum.schedule import begin_schedule, read_profile
 from crosswind.trainer.rollouts.groups import Group
 
 STATE_KIND = "curriculum_state"
@@ -32,6 +32,8 @@ class CurriculumDriver:
         a level isn't there.
         """
         self.advantages = advantages
+        settings = read_profile(settings)
+        self._own_profile = settings.profile, settings.profile_text
         self.schedule = begin_schedule(settings, stored)
         self.doses: Doses = {}
         """Of the last step's rollouts."""
@@ -48,10 +50,15 @@ class CurriculumDriver:
             self.schedule.version = int(current["version"]) + 1
 
     def declare(self, sink: Client | None) -> str | None:
-        """Declare the curriculum to the control plane (idempotent). Returns the reason if that fails."""
+        """Declare the curriculum to the control plane (idempotent), with the profile where that is no
+        built-in one. Returns the reason if that fails.
+        """
         if sink is None or self.schedule is None:
             return None
+        name, text = self._own_profile
         try:
+            if text is not None:
+                sink.put_profile(name, text)
             sink.put_curriculum(self.schedule.declare(self.advantages).to_json())
         except GatewayError as error:
             return str(error)

@@ -8,6 +8,7 @@ Its own settings are `curriculum.NAME` for those here, and `curriculum.options` 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from crosswind.injectors.engine.curriculum import Curriculum
@@ -88,9 +89,24 @@ def begin_schedule(settings: CurriculumSettings, stored: Mapping[str, Any] | Non
     return None if settings.kind == "off" else _registry.resolve(settings.kind)(settings, stored)
 
 
+def read_profile(settings: CurriculumSettings) -> CurriculumSettings:
+    """With the text and the name of the profile, where the settings name a file. ValueError, or ProfileError,
+    where it can't be used.
+    """
+    if not settings.profile.endswith((".yaml", ".yml")):
+        return settings
+    try:
+        text = Path(settings.profile).read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise ValueError(f"curriculum.profile: {settings.profile} can't be read: {error}") from None
+    name = profiles.parse(text, settings.profile).name
+    return settings.model_copy(update={"profile": name, "profile_text": text})
+
+
 def read_levels(settings: CurriculumSettings) -> tuple[list[str], int]:
     """The operators of the profile and its highest level. ValueError where it has no levels."""
-    profile = profiles.load(settings.profile)
+    text = settings.profile_text
+    profile = profiles.load(settings.profile) if text is None else profiles.parse(text, settings.profile)
     if not profile.highest_level:
         raise ValueError(f"curriculum.profile: {settings.profile!r} has no levels; name one that has")
     return sorted({rule.operator for rule in profile.rules}), profile.highest_level

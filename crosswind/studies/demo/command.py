@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from crosswind.simulators.tool_legs.leg import Leg
 from crosswind.studies.demo.settings import SIZES, DemoSettings, choose_settings
 
 _DEFAULTS = DemoSettings()
@@ -30,6 +31,7 @@ def _sizes(name: str) -> str:
 Examples:
   crosswind demo
   crosswind demo --steps 20 --seed 1 --out runs/mine
+  crosswind demo --leg mcp
 """,
 )
 @click.option(
@@ -46,6 +48,13 @@ Examples:
     default=_DEFAULTS.out,
     show_default=True,
     help="Where the run goes; an earlier run there is replaced.",
+)
+@click.option(
+    "--leg",
+    type=click.Choice([one.value for one in Leg]),
+    default=_DEFAULTS.leg.value,
+    show_default=True,
+    help="Where the tools are: with the agent, or behind the gateway, where calls fail before they arrive.",
 )
 @click.option("--steps", type=click.IntRange(1), help=f"Optimiser steps, at most.  {_sizes('steps')}")
 @click.option("--groups-per-step", type=click.IntRange(1), help=_sizes("groups_per_step"))
@@ -83,7 +92,7 @@ Examples:
     metavar="ENGINE DATA CONTROL",
     help="Where the servers listen; 0 takes a free port.",
 )
-def demo(engine: str, out: Path, **given: Any) -> None:
+def demo(engine: str, out: Path, leg: str, **given: Any) -> None:
     """The whole loop: a small policy, noisy live traffic, training, hot swaps, and what came of it."""
     for module, extra in _NEEDED.items():
         if find_spec(module) is None:
@@ -98,7 +107,7 @@ def demo(engine: str, out: Path, **given: Any) -> None:
     from crosswind.studies.demo.summary import show
     from crosswind.studies.stack import ChildFailed, run_stoppable
 
-    settings = choose_settings(engine, {"out": out, **given})
+    settings = choose_settings(engine, {"out": out, "leg": Leg(leg), **given})
     _replace(out)
     console = Console()
     try:

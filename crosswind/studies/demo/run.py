@@ -99,6 +99,7 @@ async def _evaluate(
         processes,
         *("--control", control, "--environment", "retail", "--split", "test"),
         *("--tasks", str(settings.held_out_tasks), "--profile", settings.profile, "--rotate"),
+        *("--leg", settings.leg.value),
         # Training draws from the other half of the phrase packs: these words are new to the policy.
         *(
             "--phrases",
@@ -130,6 +131,7 @@ async def _train(
         "train",
         *("train", "run", "--preset", "demo", "--store", f"sqlite:///{settings.store}"),
         *("--policy", settings.policy, "--engine", engine, "--control", control),
+        *("--set", f"curriculum.profile={settings.profile}"),
         *("--objective", "gspo", "--steps", str(settings.steps)),
         *("--groups-per-step", str(settings.groups_per_step), "--group-size", str(settings.group_size)),
         *("--seed", str(settings.seed), "--out", str(settings.out / "train"), "--fresh", "--json-progress"),
@@ -158,7 +160,7 @@ async def _start_rollouts(settings: DemoSettings, processes: Processes, control:
         *("rollout", "run", "--control", control, "--environment", "retail", "--split", "train"),
         *("--group-size", str(settings.group_size), "--concurrency", str(settings.concurrency)),
         *("--profile", settings.profile, "--temperature", "1.0", "--seed", str(settings.seed)),
-        "--json-progress",
+        *("--leg", settings.leg.value, "--json-progress"),
         listen=True,
     )
 

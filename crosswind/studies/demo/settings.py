@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from crosswind.simulators.tool_legs.leg import Leg
+
 
 @dataclass(frozen=True, slots=True)
 class DemoSettings:
@@ -21,7 +23,8 @@ class DemoSettings:
     group_size: int = 16
     held_out_tasks: int = 256
     concurrency: int = 64
-    profile: str = "noisyagent"
+    leg: Leg = Leg.MODEL
+    """Where the agents' tools are. Behind the gateway, noise acts between agent and tools, and only there."""
     evaluation_level: int = 4
     """The severity level of the noise that held-out tasks meet, before and after alike."""
     seconds: float = 345.0
@@ -36,6 +39,10 @@ class DemoSettings:
     """Engine, data plane, control plane; 0 takes a free one."""
 
     @property
+    def profile(self) -> str:
+        return "noisyagent" if self.leg is Leg.MODEL else str(TOOL_FAULTS)
+
+    @property
     def store(self) -> Path:
         return self.out / "crosswind.db"
 
@@ -43,6 +50,9 @@ class DemoSettings:
     def report(self) -> Path:
         return self.out / "report.html"
 
+
+TOOL_FAULTS = Path(__file__).with_name("tool-faults.yaml")
+"""The profile of the tool leg, which the gateway is given."""
 
 SIZES: Mapping[str, Mapping[str, Any]] = {
     "embedded": {},

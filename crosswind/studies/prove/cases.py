@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -13,18 +12,7 @@ import httpx
 import yaml
 
 from crosswind.gateway.client import authorization
-
-
-class Leg(StrEnum):
-    """Where the agent's calls meet noise."""
-
-    MODEL = "model"
-    """Where the agent reports results: the tools are in its own process."""
-    MCP = "mcp"
-    """Between the agent and an MCP server."""
-    HTTP = "http"
-    """Between the agent and an HTTP API."""
-
+from crosswind.simulators.tool_legs.leg import Leg
 
 SITES: Mapping[Leg, frozenset[str]] = {
     Leg.MCP: frozenset(("tool_schema", "tool_result", "transport")),

@@ -10,7 +10,8 @@ import click
 
 from crosswind.simulators.commands.options import find_environment
 from crosswind.simulators.errors import UsageError, require_extra
-from crosswind.studies.prove.cases import TURNS, Leg, cases_alone, cases_as_written, cases_varied
+from crosswind.simulators.tool_legs.leg import Leg
+from crosswind.studies.prove.cases import TURNS, cases_alone, cases_as_written, cases_varied
 from crosswind.studies.prove.options import (
     check_patterns,
     command_line,

@@ -16,14 +16,17 @@ from openai import DefaultAsyncHttpxClient
 from rich.progress import Progress
 
 from crosswind.gateway.client import AsyncClient
+from crosswind.gateway.tools.events import CALL
+from crosswind.gateway.trajectory.record import WIRE
 from crosswind.simulators.draws import stable_seed
 from crosswind.simulators.environment import Environment, Oracle, Task, declare_tools, unblocked
 from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
 from crosswind.simulators.episodes.record import Job, Record
 from crosswind.simulators.episodes.runner import EpisodeRunner, model_client
-from crosswind.studies.prove.cases import Case, Catalogue, Leg, fetch_catalogue
+from crosswind.simulators.tool_legs.behind_gateway import ToolLeg, open_leg
+from crosswind.simulators.tool_legs.leg import Leg
+from crosswind.studies.prove.cases import Case, Catalogue, fetch_catalogue
 from crosswind.studies.prove.content_types import refuse_other_types
-from crosswind.studies.prove.tool_legs import ToolLeg, injections_on_wire, open_leg
 from crosswind.studies.stack import Processes, start_gateway
 from crosswind.testing import ScriptedProvider
 from crosswind.testing.dialogue import Answer, Decide, Dialogue, read_answer
@@ -172,6 +175,11 @@ def _runner(
     return EpisodeRunner(environment, agent, client, model=model, tools=tools.open if tools else None)
 
 
+def injections_on_wire(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those of a session's events that are noise on a tool leg."""
+    return [one for one in events if one["anchor"].startswith(WIRE) and one["operator"] != CALL]
+
+
 def _make_job(case: Case, task: Task, seed: int) -> Job:
     session: dict[str, Any] = {
         "arm": "noisy",
@@ -239,7 +247,7 @@ def run(
                     counts.count(outcome)
                     progress.advance(bar)
 
-                async with open_leg(leg, environment, gateway) as tools:
+                async with open_leg(leg, environment, gateway.control, hooks=(refuse_other_types,)) as tools:
                     stage = Stage(environment, gateway.control, seed, recovers, concurrency, tools)
                     for _ in range(ROUNDS):
                         if not getattr(environment, "solvable", False):

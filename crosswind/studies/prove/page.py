@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from crosswind.studies.prove.cases import ADAPTATIONS, SEVERITIES, STAGES, Leg
+from crosswind.simulators.tool_legs.leg import Leg
+from crosswind.studies.prove.cases import ADAPTATIONS, SEVERITIES, STAGES
 from crosswind.studies.prove.proof import BOUNDED, LEFT_CLEAN, MOST_WITHHELD, TOOK_PLACE, Proof, Row
 
 _LEAD = """# The proof of solvability

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from crosswind.studies.prove.cases import Catalogue, Leg, cases_as_written
+from crosswind.simulators.tool_legs.leg import Leg
+from crosswind.studies.prove.cases import Catalogue, cases_as_written
 from crosswind.studies.prove.command import prove
 from crosswind.studies.prove.episodes import HeldOutTasks, run
 from crosswind.studies.prove.proof import TOOK_PLACE, Proof

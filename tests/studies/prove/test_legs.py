@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from crosswind.simulators.environment import load
-from crosswind.studies.prove.cases import Catalogue, Leg, cases_alone, cases_as_written
+from crosswind.simulators.tool_legs.leg import Leg
+from crosswind.studies.prove.cases import Catalogue, cases_alone, cases_as_written
 from crosswind.studies.prove.command import prove
 from crosswind.studies.prove.episodes import HeldOutTasks, run
 from crosswind.studies.prove.proof import TOOK_PLACE, Proof

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from io import StringIO
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import orjson
+import pytest
 
 from crosswind.gateway.trajectory.record import Arm
 from crosswind.injectors.engine.dose import CALM, OperatorDose, SessionDose
@@ -65,3 +67,32 @@ def test_people_read_the_gap_with_what_was_exposed() -> None:
     assert line.startswith("step   1")
     assert told.startswith("  user.typos") and "gap +0.667 [" in told
     assert told.endswith("], undivided +0.500, 75% exposed")
+
+
+class Sink:
+    """A control plane that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, Any]] = []
+
+    def put_profile(self, name: str, yaml: str) -> None:
+        self.told.append((name, yaml))
+
+    def put_curriculum(self, declared: dict[str, Any]) -> None:
+        self.told.append(("curriculum", declared["profile"]))
+
+
+def test_a_profile_in_a_file_is_given_to_the_gateway_before_it_is_named(tmp_path: Path) -> None:
+    file, sink = tmp_path / "mine.yaml", Sink()
+    file.write_text("name: own\ncompose: one_of\nlevels: [0.0, 0.5]\nrules: [{operator: tool.timeout}]\n")
+    driver = CurriculumDriver(CurriculumSettings(profile=str(file)), "per_arm")
+    assert driver.schedule is not None and driver.schedule.types.keys() == {"tool.timeout"}
+    written = file.read_text()
+    file.unlink()
+    assert driver.declare(cast(Any, sink)) is None
+    assert sink.told == [("own", written), ("curriculum", "own")]
+
+
+def test_a_profile_file_that_is_not_there_is_named() -> None:
+    with pytest.raises(ValueError, match=r"curriculum\.profile: nowhere\.yaml can't be read"):
+        CurriculumDriver(CurriculumSettings(profile="nowhere.yaml"), "per_arm")
