@@ -216,7 +216,7 @@ class Gateway:
         servers = ToolServers(settings, self.store, self._run, None if known is None else known.tools.servers)
         protocols = {ServerKind.MCP: McpOverHttp(), ServerKind.API: ToolsOverHttp()}
         return ToolRoutes(
-            settings, servers, self.sessions, redactor, self.metrics, self._tool_legs, protocols
+            settings, servers, self.sessions, redactor, self.metrics, self._tool_legs, protocols, self.peers
         )
 
     @property

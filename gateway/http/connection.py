@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import struct
 from collections.abc import Callable, Coroutine
@@ -42,6 +43,7 @@ class ClientConnection(asyncio.Protocol):
 
     __slots__ = (
         "_address",
+        "_begun",
         "_drained",
         "_half_open",
         "_handle",
@@ -59,13 +61,21 @@ class ClientConnection(asyncio.Protocol):
         "deadline",
         "paused",
         "send_deadline",
+        "stays",
         "table",
         "task",
         "transport",
     )
 
-    def __init__(self, table: ConnectionTable, handle: Handler) -> None:
+    def __init__(
+        self, table: ConnectionTable, handle: Handler, *, begun: bytes = b"", stays: bool = False
+    ) -> None:
+        """`begun`: what another process read of a request, and handed on. `stays`: the request is served
+        here, since it can't be elsewhere.
+        """
         self.table = table
+        self._begun = begun
+        self.stays = stays
         self.budget = table.budget
         self._handle = handle
         self._loop = asyncio.get_running_loop()
@@ -112,6 +122,9 @@ class ClientConnection(asyncio.Protocol):
             drain_deadline(now, new=True) if self.table.draining else now + self.table.timeouts.header
         )
         self._set_half_open(True)
+        if self._begun:
+            # The transport begins to read after this, and would undo a pause.
+            self._loop.call_soon(self.data_received, b"")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.closing = True
@@ -130,6 +143,8 @@ class ClientConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self.closing:
             return
+        if self._begun:
+            data, self._begun = self._begun + data, b""
         if self._request is None:
             if self._reader.at_start and (whole := self._heads.read_request(data)) is not None:
                 return self._begin(*whole)
@@ -280,6 +295,7 @@ class ClientConnection(asyncio.Protocol):
         elif request.held:
             self.budget.received -= request.held
             self.budget.released += request.held
+        self.stays = False
         if self.closes:
             return self._linger()
         now = self._loop.time()
@@ -380,7 +396,28 @@ class ClientConnection(asyncio.Protocol):
             self._half_open = half_open
             self.table.half_open += 1 if half_open else -1
 
-    # Another protocol
+    # Another process, another protocol
+
+    def hand_on(
+        self, request: HttpRequest, body: bytes, send: Callable[[socket.socket, bytes], bool]
+    ) -> bool:
+        """Let another process serve the request, and the connection from now on; False where that can't be.
+        `body` is what arrived of it. `send` gives the connection away, with the bytes that were read.
+        """
+        here: Any = self.transport.get_extra_info("socket")
+        unsent = self.transport.get_write_buffer_size()
+        if here is None or self.stays or self.closing or unsent or request is not self._request:
+            return False
+        head = request.head
+        if request.arrived and head.template.chunked:
+            body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n"
+        begun = b"%b\r\n%b" % (head.raw, self._reader.replay(body))
+        with socket.socket(fileno=os.dup(here.fileno())) as connection:
+            if not send(connection, begun):
+                return False
+        request.complete = True
+        self.abort()
+        return True
 
     def upgrade(self, websocket: WebSocketConnection, subprotocol: str | None) -> None:
         """Hand the connection over to the WebSocket whose handshake the request is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Callable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -389,7 +390,11 @@ class HttpRequest:
         if data and not connection.closing:
             connection.transport.write(data)
 
-    # Another protocol
+    # Another process, another protocol
+
+    def hand_on(self, send: Callable[[socket.socket, bytes], bool]) -> bool:
+        """Let another process serve the request, of which nothing was read; False where that can't be."""
+        return self._failure is None and self._connection.hand_on(self, bytes(self._body), send)
 
     def accept_websocket(self, websocket: WebSocketConnection, subprotocol: str | None) -> None:
         """Answer the handshake, and hand the connection over."""

@@ -123,6 +123,20 @@ class RequestReader:
         self.at_start = False
         return rest
 
+    def replay(self, body: bytes) -> bytes:
+        """What another reader has to be fed, behind the head, to go on from here. `body`: what was read."""
+        rest = bytes(self._data[self._at :])
+        match self._state:
+            case _State.CHUNKS | _State.CHUNK_END | _State.TRAILER:
+                held = len(body) + self._left
+                chunk = b"%x\r\n%b" % (held, body) if held else b""
+                if self._state is _State.TRAILER:
+                    return b"%b%b0\r\n%b" % (chunk, b"\r\n" if held else b"", rest)
+                between = self._state is _State.CHUNKS and not self._left and held
+                return chunk + (b"\r\n" if between else b"") + rest
+            case _:
+                return body + rest
+
     def _next_event(self) -> Event | None:
         """The next head, part of a body, or end of a request; None: more bytes are needed."""
         match self._state:

@@ -6,8 +6,9 @@ import asyncio
 import gc
 import resource
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Protocol
 
 import structlog
@@ -83,8 +84,8 @@ class HttpServer:
         self.table.start()
         self.up.set()
 
-    def make_connection(self) -> ClientConnection:
-        return ClientConnection(self.table, self._handle)
+    def make_connection(self, begun: bytes = b"", *, stays: bool = False) -> ClientConnection:
+        return ClientConnection(self.table, self._handle, begun=begun, stays=stays)
 
     async def close(self) -> None:
         """Accept those who wait, and no more; let all requests end, or cut them."""
@@ -117,17 +118,20 @@ class HttpServer:
                 self.connect(self._listener.accept()[0])
         self._listener.close()
 
-    def connect(self, connection: socket.socket) -> None:
-        """Serve a connection that was accepted elsewhere."""
-        connecting = asyncio.get_running_loop().create_task(self._connect(connection))
+    def connect(self, connection: socket.socket, begun: bytes = b"", *, stays: bool = False) -> None:
+        """Serve a connection that was accepted elsewhere. `begun`: what was read of it there. `stays`: its
+        request isn't handed on.
+        """
+        make = partial(self.make_connection, begun, stays=stays)
+        connecting = asyncio.get_running_loop().create_task(self._connect(connection, make))
         self._connecting.add(connecting)
         connecting.add_done_callback(self._connecting.discard)
 
-    async def _connect(self, connection: socket.socket) -> None:
+    async def _connect(self, connection: socket.socket, make: Callable[[], ClientConnection]) -> None:
         connection.setblocking(False)
         try:
             loop = asyncio.get_running_loop()
-            await loop.connect_accepted_socket(self.make_connection, connection)
+            await loop.connect_accepted_socket(make, connection)
         except OSError as error:
             _log.debug("a connection was gone before it was taken", error=str(error))
             connection.close()

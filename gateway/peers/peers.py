@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,9 +14,11 @@ from typing import Any
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.peers.channel import Channel, Message
+from crosswind.injectors.identity import digest
 
 _IN_MEMORY = Path("/dev/shm")
 _ANSWER_S = 2.0
+_MOST_OWNERS = 255
 _READ_S = 30.0
 """How long the supervisor may take to read the configuration, and workers to apply it."""
 
@@ -31,9 +34,18 @@ class Peers:
     """The channel to the supervisor."""
     reading: int = 0
     """The supervisor's number for the configuration that the process starts with."""
+    count: int = 0
+    """How many workers there are."""
+    hand_on: Callable[[int, socket.socket, bytes], bool] | None = None
+    """Gives a client's connection to the worker of this number, with what was read of its request; False
+    where that can't be."""
     restarts: int = 0
     workers: list[dict[str, Any]] = field(default_factory=list)
     """Each worker's number, process id and trouble, as the supervisor reports them."""
+
+    def owner(self, session_id: str) -> int:
+        """The number of the worker that serves a session's tool traffic: one memory has its calls."""
+        return int(digest(session_id)[:12], 16) % max(1, min(self.count, _MOST_OWNERS)) + 1
 
     def hear(self, message: Message) -> None:
         """Apply the supervisor's report on the workers."""

@@ -97,7 +97,7 @@ class Proxy:
         if entry is None or entry.owner is not self:
             entry = template.entry = Entry.read(http, self)
         route = entry.route
-        status: int | str = "gone"
+        status: int | str | None = "gone"
         started = time.monotonic()
         logged = bind_log_context(request=next(_numbers))
         self.metrics.in_flight += 1
@@ -128,11 +128,15 @@ class Proxy:
             await self._answer_error(http, route.shape, defect)
         finally:
             self.metrics.in_flight -= 1
-            self.metrics.count_request(route.kind, str(status))
-            if self.settings.log.access:
-                log_request("data", http.method, route.kind, str(status), started)
+            if status is not None:  # else another process answers
+                self._count_request(http, entry, str(status), started)
 
-    async def _forward(self, http: HttpRequest, entry: Entry) -> int:
+    def _count_request(self, http: HttpRequest, entry: Entry, status: str, started: float) -> None:
+        self.metrics.count_request(entry.route.kind, status)
+        if self.settings.log.access:
+            log_request("data", http.method, entry.route.kind, status, started)
+
+    async def _forward(self, http: HttpRequest, entry: Entry) -> int | None:
         """Forward what is no request to a model."""
         if entry.route.kind in (MCP, TOOLS):
             return await self.tools.serve(http, entry, self._admit)

@@ -41,6 +41,8 @@ class SessionTools:
     leg: ToolLeg
     known: bool = True
     """Whether its earlier calls are known."""
+    owned: bool = True
+    """Whether no other process has them."""
     links: dict[str, McpLink] = field(default_factory=dict)
     served: dict[str, frozenset[str]] = field(default_factory=dict)
     """By server, the tools that the model leg knows to leave alone."""
@@ -61,14 +63,22 @@ class ToolLegs:
         *,
         shared: bool,
     ) -> None:
-        """`shared`: other processes serve the same sessions, and none knows the others' calls."""
+        """`shared`: other processes serve the same sessions. Each has the tool traffic of its own ones."""
         self._store, self._recorder, self._metrics, self._switch = store, recorder, metrics, switch
         self._drills, self._shared = drills, shared
         self._tools: OrderedDict[str, SessionTools] = OrderedDict()
 
-    async def find(self, session: LiveSession, most: int) -> SessionTools:
-        """The session's leg, which goes on from its record. At most so many are kept: those used last."""
+    async def find(self, session: LiveSession, most: int, *, owned: bool = True) -> SessionTools:
+        """The session's leg, which goes on from its record. At most so many are kept: those used last. A
+        session that isn't `owned` has its tool traffic in another process, which can't be reached: the leg is
+        one without noise, for this request.
+        """
         name = session.record.id
+        if not owned:
+            _log.warning("another worker has a session's tool traffic: this call gets no noise", session=name)
+            leg = ToolLeg(session.plan, name, token_hex(6), enabled=False)
+            await self._resume(leg, session)
+            return SessionTools(leg, known=False, owned=False)
         tools = self._find_known(session)
         if tools is None:
             session.type_choice = None  # The plan is frozen now.
@@ -76,8 +86,6 @@ class ToolLegs:
             known = await self._resume(leg, session)
             if (tools := self._find_known(session)) is None:
                 tools = self._tools[name] = SessionTools(leg, known)
-            if self._shared and session.plan.rules:
-                _log.warning("tool traffic gets no noise with several workers", session=name)
         self._tools.move_to_end(name)
         if len(self._tools) > most:
             self._tools.popitem(last=False)
@@ -111,7 +119,7 @@ class ToolLegs:
         known = tools.known and session.ledger.complete and not session.stands_in
         stopped = session.record.noise_stopped or not self._switch.enabled
         spared = spared or not self._drills.allow_noise(session.record)
-        tools.leg.enabled = known and not (stopped or spared or self._shared)
+        tools.leg.enabled = known and not (stopped or spared)
 
     async def record(
         self,
@@ -139,7 +147,9 @@ class ToolLegs:
             rows.insert(0, session.record)
         elif labels:
             rows.append(SessionMarked(session.record.id, labels=labels))
-        awaited = durability is not Durability.RELAXED and any(one.slot for one in events)
+        # Another worker's model leg reads the labels from the store.
+        told = self._shared and bool(labels)
+        awaited = durability is not Durability.RELAXED and (told or any(one.slot for one in events))
         session.rows = submission = self._recorder.submit(rows, awaited=awaited)
         if awaited:
             durable = await self._recorder.wait_durable(submission)
@@ -150,9 +160,7 @@ class ToolLegs:
     def _label_tools(
         self, session: LiveSession, tools: SessionTools, events: Sequence[ToolEvent]
     ) -> dict[str, str]:
-        """Tell the session of tools that are new here: the model leg leaves them alone. With several workers
-        that leg has to do their noise.
-        """
+        """Tell the session of tools that are new here: the model leg leaves them alone."""
         labels: dict[str, str] = {}
         for name in tools.links.keys() | tools.leg.tools.keys() | {one.link for one in events}:
             known = tools.served.get(name, frozenset())
@@ -161,7 +169,7 @@ class ToolLegs:
             called = {one.tool for one in events if one.link == name and one.operator == CALL}
             if len(known) >= _MOST_UNLISTED:
                 called &= names  # Clients make up names, and each one rewrites the label.
-            if not self._shared and (found := known | names | called) != known:
+            if tools.owned and (found := known | names | called) != known:
                 tools.served[name] = found
                 labels |= label_tools(name, found)
         if labels:

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Literal
 
@@ -17,11 +18,12 @@ from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.http.headers import VIA, Changes, Headers
 from crosswind.gateway.http.request import ClientGone, HttpRequest
-from crosswind.gateway.proxy.routes import Entry, Route, read_claim
+from crosswind.gateway.peers.peers import Peers
+from crosswind.gateway.proxy.routes import Entry, read_claim
 from crosswind.gateway.proxy.tool_legs import SessionTools, ToolLegs
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.inference import SessionHints
-from crosswind.gateway.sessions.session import LiveSession
+from crosswind.gateway.sessions.session import LiveSession, SessionClaim
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.upstreams.request import Body, UpstreamRequest
@@ -90,11 +92,14 @@ class ToolRoutes:
     metrics: Metrics
     legs: ToolLegs
     protocols: dict[ServerKind, ToolProtocol]
+    peers: Peers | None = None
 
     async def serve(
         self, http: HttpRequest, entry: Entry, admit: Callable[[HttpRequest, Entry], Caller]
-    ) -> int:
-        """Answer a request; gives the status. An error has the form of the server's protocol."""
+    ) -> int | None:
+        """Answer a request; gives the status, or None where another process answers. An error has the form of
+        the server's protocol.
+        """
         kind = ServerKind(entry.route.kind)
         try:
             caller = admit(http, entry)
@@ -102,13 +107,17 @@ class ToolRoutes:
             server = self.servers.find(kind, name, await self.sessions.tenant_of(caller))
             self._refuse_own(http, server)
             path = self._check_path(kind, name, path)
-            session = await self._find_session(http, entry.route, caller)
+            claim = read_claim(http, entry.route, caller, self.settings)
+            owner = await self._find_owner(claim)
+            if owner is not None and self._hand_on(http, owner):
+                return None
+            session, _ = await self.sessions.find(claim, SessionHints())
         except ServiceError as error:
             return await self._answer_error(http, kind, error, self.redactor.of_turn(entry.secrets))
         redactor = self.redactor.of_turn(entry.secrets, session.remains)
         session.busy += 1
         try:
-            tools = await self.legs.find(session, self.settings.limits.live_sessions)
+            tools = await self.legs.find(session, self.settings.limits.live_sessions, owned=owner is None)
             tools.leg.may_repeat[name] = server.settings.may_repeat
             request = ToolRequest(
                 http=http,
@@ -172,17 +181,23 @@ class ToolRoutes:
             )
         return path
 
-    async def _find_session(self, http: HttpRequest, route: Route, caller: Caller) -> LiveSession:
-        claim = read_claim(http, route, caller, self.settings)
-        if claim.session_id is None and caller.session_key is None:
+    async def _find_owner(self, claim: SessionClaim) -> int | None:
+        """The other worker that serves the session's tool traffic; None: this one does."""
+        session_id = await self.sessions.named(claim)
+        if session_id is None:
             raise ServiceError(
                 400,
                 "this request names no session; put /s/SESSION before its path, send X-Crosswind-Session, "
                 "or use a session's key",
                 code="session_missing",
             )
-        session, _ = await self.sessions.find(claim, SessionHints())
-        return session
+        owner = None if self.peers is None else self.peers.owner(session_id)
+        return None if self.peers is None or owner == self.peers.number else owner
+
+    def _hand_on(self, http: HttpRequest, owner: int) -> bool:
+        """Give the request to the worker that knows the session's calls; False where that can't be."""
+        send = None if self.peers is None else self.peers.hand_on
+        return send is not None and http.hand_on(partial(send, owner))
 
     async def _answer_error(
         self, http: HttpRequest, kind: ServerKind, error: ServiceError, redactor: Redactor

@@ -96,7 +96,7 @@ class Sessions:
         """
         session_id = claim.session_id
         if claim.caller.session_key is not None:
-            session_id = await self._named_session(claim)
+            session_id = await self.named(claim)
         elif session_id is not None and self._sync is None and (session := self._live.get(session_id)):
             if claim.caller.tenant is not None or session.record.status is SessionStatus.CLOSED:
                 refuse(session.record, claim.caller.tenant)
@@ -117,7 +117,8 @@ class Sessions:
             refuse(session.record, claim.caller.tenant)
         return Found(self._resident(session))
 
-    async def _named_session(self, claim: SessionClaim) -> str | None:
+    async def named(self, claim: SessionClaim) -> str | None:
+        """The id of the session that a request names, by itself or by a session's key. ServiceError 401."""
         key_session = await self._keys.owner(claim.caller)
         if key_session is not None and claim.session_id not in (None, key_session):
             raise invalid_key_error(f"the key is not that of session {claim.session_id!r}")
@@ -165,7 +166,7 @@ class Sessions:
         """Refuse a request that is no turn as `find` would, without opening a session. Returns the session's
         id.
         """
-        session_id = await self._named_session(claim)
+        session_id = await self.named(claim)
         if session_id is None:
             return None
         session = await self.get(session_id)

@@ -111,7 +111,7 @@ CODES = {
     "the supervisor was gone before the start": "supervisor_gone_before_start",
     "the upstream broke off an answer": "upstream_broke_off",
     "the upstream broke off its answer": "upstream_broke_off_turn",
-    "tool traffic gets no noise with several workers": "tool_noise_needs_one_worker",
+    "another worker has a session's tool traffic: this call gets no noise": "tool_traffic_of_another_worker",
     "turn": "turn",
     "what came before a turn can't be read: it gets no new noise": "history_unreadable",
 }

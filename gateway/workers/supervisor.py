@@ -149,7 +149,7 @@ class Supervisor:
         elif "ready" in message:
             child.ready = True
             if child.handed is not None:
-                self._dealer.add(child.handed)
+                self._dealer.add(child.handed, child.number)
             self._tell()
             if not self._up and all(one.ready for one in self._children):
                 self._up = True

@@ -16,6 +16,7 @@ import sqlite3
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,8 @@ def _make_gateway(message: Message, channel: Channel) -> Gateway:
     bind_contextvars(worker=message["number"])
     use_one_heap()
     allow_many_connections()
-    peers = Peers(message["number"], Path(message["folder"]), channel, message["reading"])
+    folder = Path(message["folder"])
+    peers = Peers(message["number"], folder, channel, message["reading"], settings.workers)
     gateway = create_app(settings, peers)
     if message["noise"] is not None:
         gateway.receive_noise_switch(message["noise"])
@@ -101,7 +103,10 @@ def _make_gateway(message: Message, channel: Channel) -> Gateway:
 
 def _make_server(gateway: Gateway, *, worker: bool) -> Server:
     if worker:
-        return HandedServer(gateway.data_connections, gateway.data.serve)
+        server = HandedServer(gateway.data_connections, gateway.data.serve)
+        if gateway.peers is not None:
+            gateway.peers.hand_on = partial(server.hand_on, gateway.peers.folder)
+        return server
     from crosswind.gateway.control.application import create_control
     from crosswind.gateway.http.asgi import AsgiServer
 
