@@ -63,6 +63,17 @@ _KINDS: Mapping[ToolKind, frozenset[str]] = {
     ToolKind.CODE: _words("python notebook jupyter interpreter ipython repl javascript"),
     ToolKind.WEB: _words("fetch browse browser url web scrape crawl http https page website curl"),
     ToolKind.GRAPHQL: _words("graphql gql"),
+    ToolKind.DEVICE: _words(
+        """vehicle car engine brake brakes pedal tire tires tyre tyres fuel tank gear door doors trunk headlight
+        headlights cruise ignition odometer navigation parking thermostat lamp light lights bulb sensor
+        device devices hvac climate camera robot drone vacuum blinds blind heater heating appliance valve pump
+        motor fan oven washer dishwasher charger speaker plug outlet alarm sprinkler"""
+    ),
+    ToolKind.FUNCTION: _words(
+        """calculate calculator compute mean median average sum sqrt square root standard deviation variance
+        multiply divide subtract percentage logarithm power absolute round convert converter conversion
+        imperial gallon gallons liter liters math factorial estimate"""
+    ),
 }
 _FILES = _words("file files directory folder")
 _UTILITIES = {
@@ -105,6 +116,8 @@ def find_kinds(target: ToolResultTarget, backend: str) -> frozenset[ToolKind]:
     clean = parse_json(target.text)
     if isinstance(clean, dict) and "data" in clean and "{" in str(arguments.get("query", "")):
         found.add(ToolKind.GRAPHQL)
+    if len(found) > 1:
+        found -= {ToolKind.FUNCTION}  # `compute_query`, `convert_file`.
     if found <= {ToolKind.GRAPHQL}:
         found.add(ToolKind.API)
     return frozenset(found | {ToolKind.MCP} if _MCP.match(target.tool) else found)

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.calls import OPTIONAL, CallWords, find_kinds
 from crosswind.injectors.stacks.model import (
@@ -30,6 +31,9 @@ from crosswind.injectors.stacks.templates import Filler, Unfilled, list_slots
 from crosswind.injectors.targets import Half, ToolResultTarget
 from crosswind.injectors.text.json_leaves import dump_like
 from crosswind.injectors.text.json_payload import looks_destroyed
+
+LOGINS = frozenset({"login", "authenticate", "signin", "session"})
+"""Words of tools that log in, or say whether one is."""
 
 TRIES = 4
 """Drafts until one says by itself that it is no result: some results are errors, too."""
@@ -99,7 +103,8 @@ class _Writer:
         """The body of an error of that stack, in its format there: a text, or JSON."""
         self._inner = inner
         if not self._message:
-            self._message = self._filler.fill_text(self._rng.choice(list_messages(self._half, self._kind)))
+            said = list_messages(self._half, self._kind, login=not LOGINS.isdisjoint(words_of(self._first)))
+            self._message = self._filler.fill_text(self._rng.choice(said))
         forms = [form for form, slots in _list_forms(stack[0].name) if self._fits(slots)]
         fitting = [form for form in forms if self._kind in form.kinds]
         general = [form for form in forms if not form.kinds]

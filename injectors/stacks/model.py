@@ -52,6 +52,10 @@ class ToolKind(StrEnum):
     SHELL = "shell"
     CODE = "code"
     GRAPHQL = "graphql"
+    DEVICE = "device"
+    """A vehicle, or what stands in a house."""
+    FUNCTION = "function"
+    """It computes something, and asks nobody."""
     MCP = "mcp"
     """It comes from an MCP server, by its name."""
 
@@ -109,6 +113,8 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     half: Half
     kind: ErrorKind
     text: str
+    login: bool = False
+    """Whether what has to come first is a login."""
 
 
 class Codes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -154,8 +160,11 @@ def list_forms(stack: str) -> tuple[Form, ...]:
 
 
 @cache
-def list_messages(half: Half, kind: ErrorKind) -> tuple[str, ...]:
-    return tuple(one.text for one in _read("messages.jsonl", Message) if (one.half, one.kind) == (half, kind))
+def list_messages(half: Half, kind: ErrorKind, *, login: bool = False) -> tuple[str, ...]:
+    wanted = half, kind, login
+    return tuple(
+        one.text for one in _read("messages.jsonl", Message) if (one.half, one.kind, one.login) == wanted
+    )
 
 
 @cache

@@ -1,4 +1,4 @@
-"""An error that something has to come first: another tool, or the start of the system."""
+"""An error that another tool has to be called first."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.words.diagnostics import COMMANDS
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.calls import read_arguments
-from crosswind.injectors.stacks.errors import draw_error
+from crosswind.injectors.stacks.errors import LOGINS, draw_error
 from crosswind.injectors.stacks.model import ErrorKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolClass, ToolResultTarget
+from crosswind.injectors.text.languages import UNABLE
 
 
 @operator(
@@ -20,31 +21,37 @@ from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolClas
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (6), named there as future work; the form is ours",
     effect=Effect.REPLACES,
-    version=3,
+    version=4,
 )
 class Prerequisite:
-    """An error that something has to come first stands in place of the result.
+    """An error that another tool has to be called first stands in place of the result.
 
     Severity: the probability that an eligible call fails so. What has to come first is another tool of the
-    session's that plausibly does: a login, or what lists, finds or gets the things that the failed call is
-    about. It only reads or logs in, and can be called with what the agent has: it needs no argument, or only
-    those of the failed call. The same tool is named until it has been called; from then on no call of the
-    failed tool asks for it. No two tools ask for each other. Where there is no such tool, the error says that
-    the system isn't ready yet. A single call never fails more often than the session's bounds allow: after
-    that it succeeds when made again, in any case.
+    session's that plausibly does: the login of the same system, or what lists, finds or gets the things that
+    the failed call is about. It only reads or logs in, and can be called with what the agent has: it needs no
+    argument, or only those of the failed call. The same tool is named until it has been called; from then on
+    no call of the failed tool asks for it. No two tools ask for each other. Where there is no such tool, the
+    result stays as it is, and the event says so. A single call never fails more often than the session's
+    bounds allow: after that it succeeds when made again, in any case.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         if not rng.chance(severity):
             return None
         first = find_prerequisite(target)
-        kind = ErrorKind.UNINITIALISED if first is None else ErrorKind.PREREQUISITE
-        error = draw_error(target, rng, kind, first or "")
+        if first is None:
+            return {"text": target.text, "first": None, UNABLE: NOTHING_FIRST}
+        error = draw_error(target, rng, ErrorKind.PREREQUISITE, first)
         return {"text": error.text, "stack": error.stack, "first": first}
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
-        want = f"a call of {draw['first']}" if draw["first"] else "a system that is ready"
-        return Result(draw["text"], f"The call of {target.tool} was made to fail for want of {want}.")
+        return Result(
+            draw["text"], f"The call of {target.tool} was made to fail for want of a call of {draw['first']}."
+        )
+
+
+NOTHING_FIRST = "no declared tool plausibly has to be called before this one, or it was called"
+"""Why a call is left alone, for the draw's member `unable`."""
 
 
 def find_prerequisite(target: ToolResultTarget) -> str | None:
@@ -76,37 +83,56 @@ def _may_come_first(tool: ToolSchema, target: ToolResultTarget) -> bool:
     if tool.name == target.tool or not _needs(tool) <= read_arguments(target).keys():
         return False
     reads = classify(tool.name, schemas=target.tools) is ToolClass.READ_ONLY
-    return reads or not _LOGIN.isdisjoint(words_of(tool.name))
+    return reads or not LOGINS.isdisjoint(words_of(tool.name))
 
 
 def _leads_to(first: ToolSchema, own: ToolSchema) -> bool:
-    """Whether it makes sense to call one tool before the other: a login, or a look at the things that the
-    other is about, by its name or the ids that it takes."""
+    """Whether it makes sense to call one tool before the other: the login of the same system, or a look at the
+    things that the other is about, by its name or the ids that it takes."""
     words, others = words_of(first.name), words_of(own.name)
-    if not COMMANDS.isdisjoint((*words, *others)):
+    if not words or not others or not COMMANDS.isdisjoint((*words, *others)):
         return False
-    if not _LOGIN.isdisjoint(words):
-        return _LOGIN.isdisjoint(others)
+    named = {_singular(word) for word in others} - _SMALL
+    if not LOGINS.isdisjoint(words):
+        systems = {_singular(word) for word in words} - _OF_LOGINS
+        return LOGINS.isdisjoint(others) and not systems.isdisjoint(named | _said(own))
     things = {_singular(word) for word in words[1:]} - _SMALL
-    named = {_singular(word) for word in others[1:]} - _SMALL
     held = {
         _singular(words_of(name)[-2])
         for name in _needs(own)
         if len(words_of(name)) > 1 and words_of(name)[-1] in _IDS
     }
-    if words[:1] == ["list"] or words[0] in _FINDING:
-        return others[0] not in (*_FINDING, "list") and not things.isdisjoint(named | held)
-    return words[0] in ("get", "read", "load", "open") and len(things) == 1 and things <= held - named
+    about = {_singular(word) for word in others[1:]} - _SMALL
+    lists = words[0] == "list" or words[0] in _FINDING or (words[0] in _GETTING and _ALL & set(words))
+    if lists:
+        return others[0] not in (*_FINDING, "list") and bool(held) and not things.isdisjoint(about | held)
+    return words[0] in _GETTING and len(things) == 1 and things <= held - about
+
+
+def _said(tool: ToolSchema) -> set[str]:
+    """The first words of a tool's description."""
+    return {_singular(word.strip(".,:;()'\"").lower()) for word in tool.description[:400].split()[:SAID]}
+
+
+SAID = 12
+"""Words of a description that are taken to name its system."""
 
 
 def _singular(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
-_LOGIN = frozenset({"login", "authenticate", "signin"})
+_OF_LOGINS = LOGINS | frozenset(
+    "get check is show verify status state user auth account current logged in a the api tool system".split()
+)
+"""Words of a login's name that don't say of which system it is."""
 _FINDING = frozenset({"search", "find", "lookup", "browse"})
-_IDS = frozenset({"id", "number", "code", "name", "key"})
-_SMALL = frozenset("by of for in the a id and all my from to with at on details detail info".split())
+_GETTING = frozenset({"get", "read", "load", "open", "show", "view", "fetch"})
+_ALL = frozenset({"all", "history", "list", "available"})
+_IDS = frozenset({"id", "ids", "number", "code", "name", "key"})
+_SMALL = frozenset(
+    "by of for in the a id and all my from to with at on details detail info history list available".split()
+)
 
 
 def _needs(tool: ToolSchema) -> set[str]:

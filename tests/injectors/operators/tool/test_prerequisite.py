@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.engine.messages import perturb_messages
+from crosswind.injectors.operators.tool.prerequisite import find_prerequisite
+from crosswind.injectors.targets import ToolClass, ToolResultTarget
 from crosswind.injectors.text.json_payload import looks_destroyed
+from crosswind.injectors.text.languages import UNABLE
 from tests.injectors.dialogues import call, conversation
 from tests.injectors.plans import plan_of
 
@@ -107,6 +111,23 @@ def test_only_a_tool_that_makes_sense_is_named() -> None:
         assert first in (None, "find_patients", "get_patient") and text
 
 
-def test_without_such_a_tool_the_system_is_not_ready() -> None:
-    text, first = met(call("list_wards", {}, RESULT, 0), 0)[0]
-    assert first is None and looks_destroyed(text, RESULT)
+def test_without_such_a_tool_the_result_stays_and_the_event_says_why() -> None:
+    plan = plan_of(PROFILE.format(1), 0)
+    messages = conversation(call("list_wards", {}, RESULT, 0), TOOLS)
+    [one] = perturb_messages(plan, messages, {}).new
+    assert one.text in (None, RESULT)
+    assert [UNABLE in each.decision.draw for each in one.injections] == [True]
+
+
+def test_a_login_is_asked_for_by_the_tools_of_its_own_system_only() -> None:
+    tools = [named("post_status", "Belongs to the posting system."), named("unlock_doors", "Unlock the car.")]
+    login = named("posting_get_login_status", "Whether the posting system is logged in.")
+    posts, doors = (
+        find_prerequisite(ToolResultTarget("{}", 0, tool.name, "{}", ToolClass.READ_ONLY, 0, (*tools, login)))
+        for tool in tools
+    )
+    assert (posts, doors) in (("posting_get_login_status", None), (None, None))
+
+
+def named(name: str, description: str) -> ToolSchema:
+    return ToolSchema(name, description, {"type": "object", "properties": {}, "required": ["text"]})
