@@ -48,7 +48,7 @@ DRAWN_SLOTS = frozenset({"uuid", "time", "int", "hex"})
 """Slots that the generator fills, wherever the conversation has nothing to fill them with."""
 
 CONVERSATION_SLOTS = frozenset(
-    {"value", "rival", "thing", "coarse", "request", "option", "chosen", "tool", "canary"}
+    {"value", "rival", "thing", "coarse", "request", "option", "chosen", "tool", "field", "canary"}
 )
 
 
@@ -118,7 +118,7 @@ PARTS: dict[tuple[str, str], Part] = {
             "tool.misleading",
             "remark",
             40,
-            may=_slots("option chosen tool") | DRAWN_SLOTS,
+            may=_slots("option chosen tool value field") | DRAWN_SLOTS,
             general_in_english=True,
         ),
         Part("tool.redundant", "field", 60, may=DRAWN_SLOTS, form=Form.FIELD, english_general_only=True),

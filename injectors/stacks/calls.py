@@ -34,7 +34,7 @@ _GENERIC = _words(
     git"""
 )
 """Words that name no thing that a system is about."""
-_SECRET = re.compile(r"pass|secret|token|auth|key|credential|pin|cvv|ssn|card", re.IGNORECASE)
+SECRET = re.compile(r"pass|secret|token|auth|key|credential|pin|cvv|ssn|card", re.IGNORECASE)
 _PLAIN = re.compile(r"[\w#@+.:/~ -]{1,60}")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 _SELECT = re.compile(
@@ -64,14 +64,14 @@ _KINDS: Mapping[ToolKind, frozenset[str]] = {
     ToolKind.WEB: _words("fetch browse browser url web scrape crawl http https page website curl"),
     ToolKind.GRAPHQL: _words("graphql gql"),
     ToolKind.DEVICE: _words(
-        """vehicle car engine brake brakes pedal tire tires tyre tyres fuel tank gear door doors trunk headlight
-        headlights cruise ignition odometer navigation parking thermostat lamp light lights bulb sensor
-        device devices hvac climate camera robot drone vacuum blinds blind heater heating appliance valve pump
-        motor fan oven washer dishwasher charger speaker plug outlet alarm sprinkler"""
+        """vehicle car engine brake brakes pedal tire tires tyre tyres fuel tank gear door doors trunk
+        headlight headlights cruise ignition odometer navigation parking thermostat lamp light lights bulb
+        sensor device devices hvac climate camera robot drone vacuum blinds blind heater heating appliance
+        valve pump motor fan oven washer dishwasher charger speaker plug outlet alarm sprinkler"""
     ),
     ToolKind.FUNCTION: _words(
-        """calculate calculator compute mean median average sum sqrt square root standard deviation variance
-        multiply divide subtract percentage logarithm power absolute round convert converter conversion
+        """calculate calculator compute mean median average sum sqrt square root deviation variance multiply
+        divide subtract percentage logarithm power absolute round convert converter conversion
         imperial gallon gallons liter liters math factorial estimate"""
     ),
 }
@@ -261,7 +261,7 @@ class CallWords:
     def _plain_values(self) -> Iterator[tuple[str, str]]:
         """The arguments that may be repeated, short and without secrets, by name."""
         for name, value in self._arguments.items():
-            if _SECRET.search(name) or isinstance(value, bool) or not isinstance(value, str | int | float):
+            if SECRET.search(name) or isinstance(value, bool) or not isinstance(value, str | int | float):
                 continue
             if _PLAIN.fullmatch(text := str(value)):
                 yield name, text

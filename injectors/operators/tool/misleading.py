@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from crosswind.injectors.conversation import Site
+from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.insertion import (
     Around,
@@ -22,13 +25,25 @@ from crosswind.injectors.operators.insertion import (
 from crosswind.injectors.operators.model_text import read_general_lines
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting, find_system
 from crosswind.injectors.operators.tool.described_call import describe_call
-from crosswind.injectors.operators.tool.options import draw_slots
-from crosswind.injectors.operators.words.results import ENGLISH_LEADS, LEADS, REMARKS
-from crosswind.injectors.packs.draw import draw_phrase
+from crosswind.injectors.operators.tool.options import draw_slots, list_values
+from crosswind.injectors.operators.words.results import (
+    ENGLISH_LEADS,
+    LEADS,
+    REMARK_LISTS,
+    REMARKS,
+    SHELL_LEADS,
+    SHELL_REMARKS,
+)
+from crosswind.injectors.packs.draw import Setting, draw_phrase, list_fitting
+from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.stacks.calls import find_kinds
+from crosswind.injectors.stacks.errors import LOGINS
+from crosswind.injectors.stacks.model import ToolKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.text.languages import UNABLE, Language
+from crosswind.injectors.values.parameters import ValueType
 from crosswind.injectors.wording import written_form
 
 MOST = 2
@@ -44,7 +59,7 @@ ROOM = 240
     aliases=("induce",),
     source="AgentNoiseBench section 2.2.1, appendix B (Misleading Signals; its example also drops fields)",
     effect=Effect.ADDS,
-    version=4,
+    version=5,
 )
 class Misleading:
     """One or two remarks are added to a result, as services add them: they tempt to the nearest wrong option
@@ -65,14 +80,17 @@ class Misleading:
         setting = find_setting(target)
         if setting is None:
             return {"phrases": [], "added": [], UNABLE: NO_PACK}
-        if setting.language is Language.EN:
-            setting = find_system(target)
+        english = setting.language is Language.EN
         slots, used = draw_slots(target, rng), set(target.branch.phrases)
-        places = _draw_places(target, value, rng, english=setting.language is Language.EN)
+        kind = next((kind for value, kind in list_values(target) if value == slots.get("value")), None)
+        accept = None
+        if english:
+            setting, accept = _find_own(target, frozenset(slots), kind, of_call=rng.chance(OF_THE_CALL))
+        places = _draw_places(target, value, rng, english=english)
         added: list[list[Any]] = []
         names: list[str] = []
         for lead, place in places[:count]:
-            phrase = draw_phrase(rng, setting, "tool.misleading", "remark", slots=slots, used=used)
+            phrase = draw_phrase(rng, setting, "tool.misleading", "remark", slots=slots, type=kind, used=used, accept=accept)
             if phrase is not None:
                 used.add(phrase.entry)
                 names.append(phrase.entry)
@@ -92,29 +110,65 @@ class Misleading:
         return Result(insert(target.text, replace_contents(added, remarks)), note)
 
 
+def _find_own(
+    target: ToolResultTarget, slots: frozenset[str], kind: ValueType | None, *, of_call: bool
+) -> tuple[Setting, Callable[[Entry], bool] | None]:
+    """The setting of the system behind a result, and which of its remarks fit best: those on what the tool's
+    name and the result's fields speak of go before those on what its description does, these before those
+    that fit everywhere; with `of_call`, those that name something of the call before others."""
+    logs_in = not LOGINS.isdisjoint(words_of(target.tool))
+    plain = replace(target, tools=(ToolSchema(target.tool, "", {}),))
+    bare = replace(plain, text="")
+    for setting in map(find_system, (bare, plain, target)):
+        own = [one for _, one in list_fitting(setting, "tool.misleading", "remark", slots, kind) if one.about]
+        if logs_in:
+            own = [one for one in own if LOGINS.intersection(one.about)]
+        if own:
+            named = {one.id for one in own if _names_call(one)}
+            wanted = named if of_call and named else {one.id for one in own}
+            return setting, lambda entry, wanted=frozenset(wanted): entry.id in wanted
+    return setting, None
+
+
+OF_THE_CALL = 0.5
+"""How often a remark that names something of the call goes before others."""
+
+
+def _names_call(entry: Entry) -> bool:
+    return any(slot in entry.text for slot in ("{value}", "{tool}", "{field}", "{option}"))
+
+
 def _draw_places(
     target: ToolResultTarget, value: Any, rng: SeededRandom, *, english: bool
 ) -> list[tuple[str, Around]]:
     """Where remarks can stand, in random order, each with what stands before its words."""
     text = target.text
+    shell = ToolKind.SHELL in find_kinds(target, "")
     if not is_container(value):
-        leads = ENGLISH_LEADS if english else LEADS
+        leads = (SHELL_LEADS if shell else ENGLISH_LEADS) if english else LEADS
         gaps = rng.shuffled((0, len(text)))
-        return [(rng.choice(leads), around_line(text, at)) for at in gaps[:MOST]] * (
-            MOST // min(MOST, len(gaps))
-        )
+        command = target.tool if words_of(target.tool) == [target.tool] else "hint"
+        return [(rng.choice(leads).format(command), around_line(text, at)) for at in gaps]
     if (item := find_item_gap(text, value)) is not None:
         return [("", item), ("", item)]
     holders = find_holders(text)[:1]
-    case, keys = find_case(text), rng.shuffled(REMARKS)
+    case, keys = find_case(text), rng.shuffled(SHELL_REMARKS if shell else REMARKS)
     places: list[tuple[str, Around]] = []
     for holder in holders * MOST:
-        gap = holder.gaps[-1 if rng.chance(0.8) else 0]
-        key = next((one for one in keys if write_key(one, case) not in holder.keys), None)
-        if key is not None:
-            keys.remove(key)
-            places.append(("", around_field(text, gap, write_key(key, case))))
-    return places
+        gap, listed = holder.gaps[-1 if rng.chance(0.8) else 0], rng.chance(LISTED)
+        names = rng.shuffled(REMARK_LISTS) if listed else keys
+        key = next((one for one in names if write_key(one, case) not in holder.keys), None)
+        if key is not None and all(key != taken for taken, _ in places):
+            keys = [one for one in keys if one != key]
+            place = around_field(text, gap, write_key(key, case))
+            if listed:
+                place = Around(place.at, f"{place.before}[", f"]{place.after}")
+            places.append((key, place))
+    return [("", place) for _, place in places]
+
+
+LISTED = 0.25
+"""How often a field of remarks holds a list."""
 
 
 @written_form("tool.misleading")

@@ -15,14 +15,30 @@ FRESHNESS: tuple[tuple[str, object], ...] = (
 """Fields by which caches and replicas say how old an answer is, with what they say; None: an age in
 seconds."""
 
-REMARKS = "note notes info notice message _note additional_info service_note remarks info_message".split()
+REMARKS = """
+    note notice hint tip info advisory suggestion remark info_message service_message additional_info
+    status_note system_note client_note hint_text info_text user_hint service_note display_note message_note
+    notification
+""".split()
 """Fields of remarks."""
+
+SHELL_REMARKS = "warning stderr hint note notice diagnostic message warnings_text shell_message term_note".split()
+"""The same beside a command's result."""
+
+REMARK_LISTS = "notes hints warnings messages notices tips remarks infos advisories alerts suggestions".split()
+"""Fields of lists of remarks."""
 
 LEADS = ("", "", "", "\u2022 ", "\u2014 ", "(i) ")
 """What stands before a remark that is a line of text, in any language."""
 
-ENGLISH_LEADS = ("Note: ", "Info: ", "Hint: ", "Notice: ", "NB: ", "hint: ", "note: ", "Please note: ", "")
+ENGLISH_LEADS = (
+    *("Note: ", "Tip: ", "(i) ", "* ", "", "", "-- ", "> ", "Update: ", "FYI: ", "NB: ", "[info] "),
+    *("Hint: ", "! ", "+ ", "\u2022 ", "[note] ", "[i] ", "~ "),
+)
 """The same in an English text."""
+
+SHELL_LEADS = ("{}: ", "{}: ", "hint: ", "warning: ", "# ", "[info] ", "note: ", "", "** ", "-- ")
+"""The same in what a command prints; the slot holds the command."""
 
 FREE_TEXTS: tuple[tuple[str, str, str], ...] = (
     ("order", "gift_message", "Happy birthday, we hope you like it!"),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from crosswind.injectors.operators.words.results import REMARKS
+from crosswind.injectors.operators.words.results import REMARK_LISTS, REMARKS
 from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.text.json_payload import looks_destroyed
 from crosswind.injectors.text.languages import Language
@@ -229,7 +229,9 @@ EXAMPLES = (
         (
             result(
                 "added: one or two remarks",
-                lambda found, _: 1 <= len(_more(found)) <= 2 and set(_more(found)) <= set(REMARKS),
+                lambda found, _: (
+                    1 <= len(_more(found)) <= 2 and set(_more(found)) <= {*REMARKS, *REMARK_LISTS}
+                ),
             ),
             result(
                 "added: sentences, which name no true value but the booking's id",
@@ -237,7 +239,7 @@ EXAMPLES = (
                     _more(found)
                     and all(
                         len(one) >= 8 and not re.search(r"OSL|VIE|economy", one)
-                        for one in _more(found).values()
+                        for one in map(str, _more(found).values())
                     )
                 ),
             ),
