@@ -46,6 +46,7 @@ from crosswind.injectors.text.languages import UNABLE, Language
 from crosswind.injectors.values.parameters import ValueType
 from crosswind.injectors.wording import written_form
 
+OPERATOR = "tool.misleading"
 MOST = 2
 """Remarks in a result."""
 ROOM = 240
@@ -53,7 +54,7 @@ ROOM = 240
 
 
 @operator(
-    "tool.misleading",
+    OPERATOR,
     site=Site.TOOL_RESULT,
     recovery=Recovery.IGNORE,
     aliases=("induce",),
@@ -90,7 +91,9 @@ class Misleading:
         added: list[list[Any]] = []
         names: list[str] = []
         for lead, place in places[:count]:
-            phrase = draw_phrase(rng, setting, "tool.misleading", "remark", slots=slots, type=kind, used=used, accept=accept)
+            phrase = draw_phrase(
+                rng, setting, OPERATOR, "remark", slots=slots, type=kind, used=used, accept=accept
+            )
             if phrase is not None:
                 used.add(phrase.entry)
                 names.append(phrase.entry)

@@ -26,8 +26,8 @@ _TOKEN = re.compile(r"[^\W\d_]{3,}")
 
 
 def draw_slots(target: ToolResultTarget, rng: SeededRandom) -> dict[str, str]:
-    """What fills a remark's slots here: `chosen`, `option`, `tool`, an argument's `value` and a `field` of the
-    result; those that have something."""
+    """What fills a remark's slots here: `chosen`, `option`, `tool`, an argument's `value` and a `field` of
+    the result; those that have something."""
     point, other = rng.uniform(), rng.uniform()
     slots: dict[str, str] = {}
     if (tool := _find_tool(target, other)) is not None:

@@ -87,8 +87,8 @@ def _may_come_first(tool: ToolSchema, target: ToolResultTarget) -> bool:
 
 
 def _leads_to(first: ToolSchema, own: ToolSchema) -> bool:
-    """Whether it makes sense to call one tool before the other: the login of the same system, or a look at the
-    things that the other is about, by its name or the ids that it takes."""
+    """Whether it makes sense to call one tool before the other: the login of the same system, or a look at
+    the things that the other is about, by its name or the ids that it takes."""
     words, others = words_of(first.name), words_of(own.name)
     if not words or not others or not COMMANDS.isdisjoint((*words, *others)):
         return False

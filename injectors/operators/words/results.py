@@ -22,10 +22,14 @@ REMARKS = """
 """.split()
 """Fields of remarks."""
 
-SHELL_REMARKS = "warning stderr hint note notice diagnostic message warnings_text shell_message term_note".split()
+SHELL_REMARKS = """
+    warning stderr hint note notice diagnostic message warnings_text shell_message term_note
+""".split()
 """The same beside a command's result."""
 
-REMARK_LISTS = "notes hints warnings messages notices tips remarks infos advisories alerts suggestions".split()
+REMARK_LISTS = """
+    notes hints warnings messages notices tips remarks infos advisories alerts suggestions
+""".split()
 """Fields of lists of remarks."""
 
 LEADS = ("", "", "", "\u2022 ", "\u2014 ", "(i) ")
