@@ -59,6 +59,7 @@ from crosswind.gateway.sessions.profiles import Profiles, read_profile_files
 from crosswind.gateway.sessions.restore import ResponseLookup
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.sync import WorkerSync
+from crosswind.gateway.sessions.trainer_lag import TrainerLag
 from crosswind.gateway.telemetry.logs import mask_log_lines, set_level
 from crosswind.gateway.telemetry.metrics import Metrics, render_all_processes
 from crosswind.gateway.trajectory.record import Row, Setting
@@ -127,6 +128,7 @@ class Gateway:
             settings.limits.destroyed_answers,
         )
         self._inference = Inference(store, self._destroyed, leases)
+        self.trainer_lag = TrainerLag(store, lambda: self.settings.train)
         self.sessions = Sessions(
             settings,
             store,
@@ -134,6 +136,7 @@ class Gateway:
             self._inference,
             ResponseLookup(store, self.recorder),
             drills,
+            self.trainer_lag,
             self.worker_sync,
         )
         self.drill_control = DrillControl(
@@ -147,6 +150,7 @@ class Gateway:
             lambda: self.upstreams.states(),  # noqa: PLW0108
             self.trust,
             (self.data_connections, self.control_connections),
+            self.trainer_lag,
         )
         self._withheld = WithheldNoise(self.metrics)
         self._watch = AbortWatch(settings.abort, self._stop_noise, time.monotonic)
@@ -229,6 +233,7 @@ class Gateway:
         """
         self._start_probes()
         self._run_in_background(self._file_watch.run())
+        self._run_in_background(self.trainer_lag.watch())
         if self._confinement is not None and (self.peers is None or self.peers.number):
             self._confinement.start()
         if self.peers is None or self.peers.number == 0:

@@ -18,10 +18,18 @@ KEY_VARIABLE = "CROSSWIND_CONTROL_KEY"
 class GatewayError(httpx.HTTPError):
     """The gateway refused the request, or couldn't be reached (then `status` is None)."""
 
-    def __init__(self, message: str, status: int | None = None, code: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        status: int | None = None,
+        code: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
+        self.retry_after = retry_after
+        """When to send it again, in seconds, where the gateway said so."""
 
 
 class OpenedSession(BaseModel):
@@ -245,5 +253,12 @@ def _parse_response(response: httpx.Response) -> Any:
     except (ValueError, KeyError, TypeError):
         message, code = response.text[:500], None
     raise GatewayError(
-        f"{response.request.method} {response.request.url.path}: {message}", response.status_code, code
+        f"{response.request.method} {response.request.url.path}: {message}",
+        response.status_code,
+        code,
+        _read_seconds(response.headers.get("retry-after", "")),
     )
+
+
+def _read_seconds(text: str) -> float | None:
+    return float(text) if text.isdecimal() else None

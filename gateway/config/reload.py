@@ -32,6 +32,7 @@ LIVE = frozenset(
         "limits.live_bytes",
         "limits.live_sessions",
         "dose.share", "dose.tenants", "dose.drill_share", "dose.events_per_session", "dose.events_per_tool",
+        "train.lag_limit", "train.lag_every", "train.retry_after",
         "log.level", "log.access",
     }
 )  # fmt: skip

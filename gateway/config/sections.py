@@ -242,6 +242,19 @@ class Dose(Section):
     """Concurrent faults of links and providers, over all workers."""
 
 
+class Training(Section):
+    """Back-pressure of the trainer."""
+
+    lag_limit: Annotated[float, Field(ge=1)] | None = None
+    """How many training steps' worth of finished rollouts may wait for a trainer, before new sessions that it
+    would train on are refused.
+    """
+    lag_every: Seconds = 1.0
+    """How often the lag is looked at, in seconds."""
+    retry_after: Seconds = 5.0
+    """When a refused client is told to come again, in seconds."""
+
+
 class Abort(Section):
     """When noise switches itself off. Failures that noise itself caused don't count."""
 

@@ -29,6 +29,7 @@ from crosswind.gateway.config.sections import (
     Telemetry,
     ThirdParty,
     Timeouts,
+    Training,
 )
 from crosswind.gateway.config.tools import Tools
 from crosswind.gateway.config.upstream import BaseUrl, Health, Retries, UpstreamSettings
@@ -139,6 +140,7 @@ class Settings(BaseSettings):
     noise_model: NoiseModel | None = None
     """A language model that writes noise for operators that accept its texts."""
     dose: Dose = Dose()
+    train: Training = Training()
     abort: Abort = Abort()
     third_party: ThirdParty = ThirdParty()
     timeouts: Timeouts = Timeouts()

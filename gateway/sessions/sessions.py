@@ -38,6 +38,7 @@ from crosswind.gateway.sessions.profiles import Profiles, UnreadableProfileError
 from crosswind.gateway.sessions.restore import HistoryRestorer, ResponseLookup
 from crosswind.gateway.sessions.session import LiveSession, Opening, SessionClaim, make_session, make_stand_in
 from crosswind.gateway.sessions.sync import WorkerSync
+from crosswind.gateway.sessions.trainer_lag import TrainerLag
 from crosswind.gateway.sessions.turns import TurnIndex, TurnPosition, TurnRequest
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId
 from crosswind.gateway.trajectory.record import Session, SessionMarked, SessionStatus
@@ -69,6 +70,7 @@ class Sessions:
         inference: Inference,
         responses: ResponseLookup,
         drills: Drills,
+        lag: TrainerLag,
         sync: WorkerSync | None = None,
     ) -> None:
         self._settings = settings
@@ -77,6 +79,7 @@ class Sessions:
         self._inference = inference
         self.responses = responses
         self._drills = drills
+        self._lag = lag
         self._sync = sync
         self.histories = HistoryRestorer(store)
         self._live = SessionCache(settings.limits)
@@ -384,6 +387,7 @@ class Sessions:
         session_id = opening.record.id
         if self._settings.sessions == "strict":
             raise unknown_session(session_id)
+        self._lag.admit(opening.record)
         if not steered:
             opening = self._drills.enlist(opening)
         if self._sync is not None:

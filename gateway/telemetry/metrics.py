@@ -22,6 +22,7 @@ from prometheus_client.registry import Collector
 from crosswind.gateway.errors import ServiceError, UpstreamError
 from crosswind.gateway.http.connection_table import ConnectionTable
 from crosswind.gateway.recorder.queue import RecorderState
+from crosswind.gateway.sessions.trainer_lag import TrainerLag
 from crosswind.gateway.trajectory.record import Durable, Event, Turn
 from crosswind.gateway.trajectory.trust import Trust
 from crosswind.gateway.upstreams.replicas import ReplicaState
@@ -98,7 +99,8 @@ class Metrics:
         live_sessions: Callable[[], int],
         upstreams: Callable[[], UpstreamStates],
         trust: Trust,
-        connections: Sequence[ConnectionTable] = (),
+        connections: Sequence[ConnectionTable],
+        lag: TrainerLag,
     ) -> None:
         registry = self.registry = CollectorRegistry()
         requests = self.counter("crosswind_requests", "Requests on the data plane", "route", "status")
@@ -141,8 +143,8 @@ class Metrics:
             "crosswind_noise_texts", "Texts that the noise model was asked for", "outcome"
         )
         self.in_flight = 0
-        self._sampled_gauges = self._make_sampled_gauges(recorder, live_sessions, trust)
-        self._sampled_totals = self._make_sampled_totals(recorder)
+        self._sampled_gauges = self._make_sampled_gauges(recorder, live_sessions, trust, lag)
+        self._sampled_totals = self._make_sampled_totals(recorder, lag)
         self._totals: dict[Counter, int] = defaultdict(int)
         self._uncounted: dict[Counter, int] = defaultdict(int)
         """What is added to counters when they are read: each addition takes a lock."""
@@ -157,7 +159,11 @@ class Metrics:
         return Gauge(name, about, labels, registry=self.registry, multiprocess_mode=over_processes)
 
     def _make_sampled_gauges(
-        self, recorder: Callable[[], RecorderState], live_sessions: Callable[[], int], trust: Trust
+        self,
+        recorder: Callable[[], RecorderState],
+        live_sessions: Callable[[], int],
+        trust: Trust,
+        lag: TrainerLag,
     ) -> Sequence[tuple[Gauge, Callable[[], float]]]:
         def doubt(name: str, about: str) -> Gauge:
             # Every process hears of every doubt, so the highest value is the latest.
@@ -169,6 +175,15 @@ class Metrics:
                 lambda: self.in_flight,
             ),
             (self.gauge("crosswind_sessions_live", "Sessions in memory"), live_sessions),
+            (
+                self.gauge(
+                    "crosswind_train_lag_steps",
+                    "Training steps that finished rollouts wait for, of the run that lags most; 0 without "
+                    "train.lag_limit",
+                    over_processes="livemax",
+                ),
+                lambda: lag.steps,
+            ),
             (
                 self.gauge("crosswind_recorder_queue_rows", "Rows waiting for the store"),
                 lambda: recorder().queued,
@@ -203,13 +218,20 @@ class Metrics:
         )
 
     def _make_sampled_totals(
-        self, recorder: Callable[[], RecorderState]
+        self, recorder: Callable[[], RecorderState], lag: TrainerLag
     ) -> Sequence[tuple[Counter, Callable[[], int]]]:
         return (
             (self.counter("crosswind_recorder_rows_written", "Rows on disk"), lambda: recorder().written),
             (
                 self.counter("crosswind_recorder_rows_lost", "Rows refused or dropped"),
                 lambda: recorder().refused + recorder().dropped,
+            ),
+            (
+                self.counter(
+                    "crosswind_sessions_refused_for_lag",
+                    "Training sessions refused: the trainer lags",
+                ),
+                lambda: lag.refused,
             ),
             (self.counter("crosswind_recorder_commits", "Commits"), lambda: recorder().commits),
             (

@@ -77,9 +77,7 @@ class EpisodeRunner:
     async def _run(self, job: Job, episode: Episode) -> Record:
         declared = dict(equip(self._environment, episode).tool_classes)
         try:
-            opened = await self._control.open_session(
-                task_id=job.task.id, tool_classes=declared, **job.session
-            )
+            opened = await self._open_session(job, declared)
         except GatewayError as error:
             _raise_if_refused(error)
             return Record(job, str(job.session["arm"]), error=f"open session: {_describe(error)}")
@@ -95,6 +93,18 @@ class EpisodeRunner:
         kept = None if failure else verdict
         record = Record(job, opened.arm, opened.id, opened.plan, played, kept, failure)
         return await self._with_noise(record) if self._count_noise and kept is not None else record
+
+    async def _open_session(self, job: Job, declared: dict[str, str]) -> OpenedSession:
+        """Open the job's session, again and again while the gateway says that the trainer lags."""
+        while True:
+            try:
+                return await self._control.open_session(
+                    task_id=job.task.id, tool_classes=declared, **job.session
+                )
+            except GatewayError as error:
+                if error.status != 429 or error.retry_after is None:
+                    raise
+                await asyncio.sleep(error.retry_after)
 
     async def _with_noise(self, record: Record) -> Record:
         """The record with its session's dose: a session that was assigned noise may have met none."""

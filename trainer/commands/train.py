@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -237,6 +237,9 @@ def _train(run: Any) -> None:
         fail(str(error))
     except (RunRefused, VersionError, ProfileError) as error:
         refuse(str(error))
+    finally:
+        with suppress(StoreError):
+            run.tell_backlog(0, 0, at_work=False)
     run.progress.note(
         f"done: step {state.step}, version {state.version}", step=state.step, version=state.version
     )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import orjson
 
+from crosswind.gateway.trajectory.backlog import carries
 from crosswind.gateway.trajectory.dose import read_dose
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Arm, RewardState, Session, SessionStatus, Trajectory, Turn
@@ -165,17 +166,9 @@ def is_for_training(trajectories: Sequence[Trajectory], labels: Mapping[str, str
     """Whether a group's sessions carry all of `labels` and none is an evaluation's."""
     return all(
         trajectory.session.labels.get("purpose") != "eval"
-        and all(_carries(trajectory.session, key, value) for key, value in labels.items())
+        and all(carries(trajectory.session.labels, key, value) for key, value in labels.items())
         for trajectory in trajectories
     )
-
-
-def _carries(session: Session, key: str, text: str) -> bool:
-    """Labels may be numbers, booleans and null, too; `text` is as JSON writes those."""
-    if key not in session.labels:
-        return False
-    value = session.labels[key]
-    return text == (value if isinstance(value, str) else orjson.dumps(value).decode())
 
 
 def _exclusion_reason(session: Session) -> str | None:

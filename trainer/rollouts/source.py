@@ -73,13 +73,15 @@ class GroupSource:
         group_deadline: float = 3600.0,
         leg_deadline: float = 60.0,
         say: Callable[[str], None] = lambda said: None,
+        tell: Callable[[int, int], None] = lambda position, waiting: None,
     ) -> None:
         """Go on from the cursor, or from the store's beginning. `alone`: with sessions that are in no group,
         each as a group of its own. `reward`: what a rollout is worth.
 
         `say` is told, in words, when groups come that can't train, once for each reason. A group in which
         nothing has happened for `group_deadline` seconds is taken as it is; one whose tool legs have not
-        delivered all their events, after `leg_deadline` seconds."""
+        delivered all their events, after `leg_deadline` seconds. `tell` is told, after each look that found
+        another state, how far the source has looked and how many groups are complete and not taken."""
         self.cursor = cursor or GroupCursor()
         self._store = store
         self._labels = labels
@@ -91,6 +93,8 @@ class GroupSource:
         self._held: dict[str, float] = {}
         """By key, groups that wait for tool legs, with when to look again."""
         self._say = say
+        self._tell = tell
+        self._told = (-1, 0)
         self._said: set[str] = set()
 
     def take(
@@ -115,7 +119,8 @@ class GroupSource:
         while not stop.is_set():
             before = len(taken.groups)
             self.cursor.poll(self._store, alone=self._alone)
-            for group in self.cursor.find_ready(int((time.time() - self._group_deadline) * 1e6)):
+            ready = self.cursor.find_ready(int((time.time() - self._group_deadline) * 1e6))
+            for group in ready:
                 if taken.is_enough(wanted, most):
                     break
                 if self._held.get(group.key, 0.0) > time.monotonic():
@@ -127,6 +132,7 @@ class GroupSource:
                 self._held.pop(group.key, None)
                 self.cursor.deal_with(group)
                 self._admit(group.name, trajectories, admission, taken)
+            self._tell_backlog(ready)
             if taken.reasons.keys() - self._said:
                 self._said |= taken.reasons.keys()
                 self._say(f"of the groups that came, these can't train: {_describe_reasons(taken)}")
@@ -148,6 +154,12 @@ class GroupSource:
         if (rewards := planned.rewards) is not None:
             found = {one: [_as_planned(each, rewards) for each in group] for one, group in found.items()}
         return TakenGroups([read_group(one, group, admission) for one, group in found.items()])
+
+    def _tell_backlog(self, ready: Sequence[GroupProgress]) -> None:
+        backlog = self.cursor.position, sum(one.key in self.cursor.waiting for one in ready)
+        if backlog != self._told:
+            self._told = backlog
+            self._tell(*backlog)
 
     def _say_foreign(self) -> None:
         if self._labels and _FOREIGN not in self._said:

@@ -10,6 +10,7 @@ from threading import Event
 from typing import Any
 
 from crosswind.gateway.client import Client
+from crosswind.gateway.trajectory.backlog import Backlog
 from crosswind.gateway.trajectory.record import TrainStep
 from crosswind.gateway.trajectory.store import Store
 from crosswind.gateway.trajectory.trust import VERSION, untrusted_versions
@@ -92,7 +93,22 @@ class Run:
             group_deadline=self.config.group_deadline,
             leg_deadline=self.config.leg_deadline,
             say=self.progress.note,
+            tell=self.tell_backlog,
         )
+
+    def tell_backlog(self, position: int, waiting: int, *, at_work: bool = True) -> None:
+        """Tell the gateway, by the store, how far this run is behind. Offline nobody has to know."""
+        if self.recorded is None:
+            backlog = Backlog(
+                self.name,
+                position,
+                waiting,
+                self.config.most_groups,
+                self.config.train_on == "sessions",
+                self.labels,
+                at_work,
+            )
+            self.store.write([backlog.to_setting(time.time_ns() // 1000)])
 
     def running_means(self, state: RunState) -> RunningMeans | None:
         """The baselines as they stand; None where advantages come from groups."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from crosswind.gateway.trajectory.backlog import BACKLOG, Backlog
 from crosswind.gateway.trajectory.record import Completion, Reward
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.policies.versions.version import read_version
@@ -137,3 +138,17 @@ def test_a_step_that_few_tokens_would_decide_moves_nothing_and_says_so(
     assert 0.2 < step["effective_share"] < 0.9999  # type: ignore[operator]
     assert step["optimiser_steps"] == 0 and state.version == "run-00001"
     assert "step 2 moved no weight: its effective sample size is" in said.getvalue()
+
+
+def test_a_run_tells_the_gateway_how_far_it_is_behind(
+    store: SqliteStore, policy: Policy, first_policy: Path, tmp_path: Path
+) -> None:
+    """32 sessions and steps of 16: after one step as many wait as a further step takes."""
+    play(store, policy, "s", 32, alone=True)
+    run = make_run(tmp_path / "out", first_policy, store, live(steps=1))
+    train(run)
+    [told] = map(Backlog.from_setting, store.settings(BACKLOG))
+    assert (told.run, told.waiting, told.per_step, told.alone, told.at_work) == ("run", 16, 16, True, True)
+    assert told.measure(store) == 1.0
+    play(store, policy, "t", 8, alone=True)
+    assert told.measure(store) == 1.5
