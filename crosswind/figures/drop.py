@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
@@ -112,4 +113,15 @@ def find_flips(before: Iterable[Attempt], after: Iterable[Attempt]) -> tuple[Fli
                     tuple(dict.fromkeys(fault.operator for fault in second.faults)),
                 )
             )
-    return tuple(sorted(flips, key=lambda flip: (flip.after - flip.before, flip.task, flip.sample)))
+    return tuple(
+        sorted(flips, key=lambda flip: (flip.after - flip.before, by_number(flip.task), flip.sample))
+    )
+
+
+_NUMBER = re.compile(r"([0-9]{1,18})")
+
+
+def by_number(name: str) -> tuple[tuple[str | int, ...], str]:
+    """The key that sorts names by the numbers in them: t2 before t10."""
+    parts = enumerate(_NUMBER.split(name))
+    return tuple(int(part) if place % 2 else part for place, part in parts), name

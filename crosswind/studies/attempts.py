@@ -7,8 +7,9 @@ many: all of a small store, else a sample that is the same each time.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from hashlib import sha256
 from typing import Protocol
 
@@ -223,7 +224,7 @@ def _read_bodies(store: AttemptRecord, attempts: list[Attempt], most: int) -> St
         if found is None:
             continue
         reading = readings[place] = read_session(found)
-        eligible = {name: dose.eligible for name, dose in read_dose(found).operators.items()}
+        eligible = _count_places(found, reading.tools)
         attempts[place] = _with_reading(attempt, reading, eligible)
         if attempt.arm is Arm.CLEAN and attempt.success == 1.0:
             solved.setdefault(attempt.task, reading.calls)
@@ -233,6 +234,18 @@ def _read_bodies(store: AttemptRecord, attempts: list[Attempt], most: int) -> St
         if attempt.error_mode is ErrorMode.OTHER and right is not None and set(right) - set(reading.calls):
             attempts[place] = replace(attempt, error_mode=ErrorMode.WRONG_CALL)
     return StoredAttempts(tuple(attempts), len(readings))
+
+
+def _count_places(found: Trajectory, tools: Set[str]) -> dict[str, int | None]:
+    """By operator, the places that it had; none where its rules are for tools that the session lacks."""
+    elsewhere: defaultdict[str, bool] = defaultdict(lambda: True)
+    for rule in found.session.plan.get("rules", ()):
+        named = rule.get("tools") or ("*",)
+        elsewhere[rule["operator"]] &= not any(fnmatchcase(tool, glob) for tool in tools for glob in named)
+    return {
+        name: 0 if dose.eligible is None and not dose.decided and tools and elsewhere[name] else dose.eligible
+        for name, dose in read_dose(found).operators.items()
+    }
 
 
 def _with_reading(attempt: Attempt, reading: SessionReading, eligible: Mapping[str, int | None]) -> Attempt:

@@ -57,6 +57,8 @@ class SessionReading:
     faults: tuple[FaultReading, ...]
     error_mode: ErrorMode
     """How it failed, if it failed."""
+    tools: frozenset[str]
+    """The names of the tools that it had, or that it called on a tool leg."""
 
 
 @dataclass(slots=True)
@@ -73,7 +75,8 @@ class _Exchange:
     """The new texts of the request."""
     broken: bool = False
     """Whether it ended in a failure."""
-    tools: bool = False
+    tools: frozenset[str] = frozenset()
+    """The names of the tools that the request declares."""
 
 
 def read_session(found: Trajectory) -> SessionReading:
@@ -82,8 +85,13 @@ def read_session(found: Trajectory) -> SessionReading:
     injected = [event for event in found.events if event.after is not None and event.slot]
     calls = tuple(call for one in exchanges for call in one.calls)
     faults = tuple(_read_fault(event, exchanges, injected) for event in injected)
+    wired = (event.tool for event in found.events if is_on_wire(event) and event.tool)
     return SessionReading(
-        len(calls), calls, faults, _error_mode(exchanges, calls, found.session.reward_components)
+        len(calls),
+        calls,
+        faults,
+        _error_mode(exchanges, calls, found.session.reward_components),
+        frozenset(wired).union(*(one.tools for one in exchanges)),
     )
 
 
@@ -106,7 +114,7 @@ def _read_request(one: _Exchange, codec: Codec, view: View | None, before: int) 
     split = None if view is None else codec.split(view.bytes())
     if split is None:
         return before
-    one.tools = bool(codec.declared_tools(split.frame))
+    one.tools = frozenset(tool.name for tool in codec.declared_tools(split.frame))
     new = split.spans[before:] if before < len(split.spans) else split.spans
     for start, end in new:
         message = codec.message_format.read(split.body[start:end])

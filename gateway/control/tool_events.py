@@ -111,7 +111,7 @@ def router(gateway: Gateway) -> APIRouter:
         session.unwritten = False
         if ended:
             session.mark(labels={**session.record.labels, **ended})
-        await gateway.drills.reserve(session.record, sum(one.after is not None for one in new))
+        await gateway.drills.add(session.record, sum(one.after is not None for one in new), taken=False)
         noise = _allow_noise(gateway, session)
         return DeliveredEvents(stored=len(new), noise=noise)
 

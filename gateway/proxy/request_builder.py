@@ -33,6 +33,7 @@ from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.upstreams.response import UpstreamResponse
 from crosswind.gateway.upstreams.upstream import Upstream
+from crosswind.injectors.guard.solvability import SPENT
 
 Edits = Mapping[str, bytes | None]
 """Members of a body with their new values; None removes one."""
@@ -41,7 +42,6 @@ _REFUSED = (400, 422)
 _FIELD = b"return_token_ids"
 _REFUSAL_BYTES = 1 << 16
 """How much of a refusal is read."""
-_SPENT = "Withheld: the drill has injected as often as it may (max_injections)."
 _log = structlog.get_logger("crosswind.proxy")
 
 
@@ -73,7 +73,7 @@ class RequestBuilder:
             count = sum(event.after is not None for event in noise.events)
             drilled = DRILLED in session.record.labels
             if drilled and count and not await self.drills.reserve(session.record, count):
-                noise = roll_back(noise, session, call.codec, request, place, _SPENT)
+                noise = roll_back(noise, session, call.codec, request, place, f"Withheld: {SPENT}.")
         offered = call.upstream.dialect.token_ids
         wanted = call.codec.returns_tokens and session.captures(self.settings.capture, offered)
         captured = wanted and not call.upstream.tokenless

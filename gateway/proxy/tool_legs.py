@@ -82,7 +82,7 @@ class ToolLegs:
         tools = self._find_known(session)
         if tools is None:
             session.type_choice = None  # The plan is frozen now.
-            leg = ToolLeg(session.plan, name, token_hex(6))
+            leg = ToolLeg(session.plan, name, token_hex(6), allowance=_DrillAllowance(self._drills, session))
             known = await self._resume(leg, session)
             if (tools := self._find_known(session)) is None:
                 tools = self._tools[name] = SessionTools(leg, known)
@@ -138,7 +138,7 @@ class ToolLegs:
             return
         masked = [_mask(event, redactor, trace) for event in events]
         self._metrics.count_events(masked)
-        await self._drills.reserve(session.record, sum(one.after is not None for one in masked))
+        await self._drills.add(session.record, sum(one.after is not None for one in masked), taken=True)
         rows: list[Row] = [*masked, *session.pending]
         session.pending.clear()
         opens = session.unwritten
@@ -175,6 +175,20 @@ class ToolLegs:
         if labels:
             session.mark(labels={**session.record.labels, **labels})
         return labels
+
+
+@dataclass(frozen=True, slots=True)
+class _DrillAllowance:
+    """What the drill of a session leaves its tool leg."""
+
+    drills: Drills
+    session: LiveSession
+
+    def count_left(self) -> int | None:
+        return self.drills.count_left(self.session.record)
+
+    def take(self, count: int) -> None:
+        self.drills.take(self.session.record, count)
 
 
 def _mask(event: ToolEvent, redactor: Redactor, trace: str | None) -> Event:

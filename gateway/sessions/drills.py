@@ -6,6 +6,7 @@ by itself. What a drill has injected is counted over all processes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -103,15 +104,23 @@ class DrillCounts(SharedLog):
             with commit(self._connection):
                 self._connection.executemany(_OPEN, recorded.items())
 
-    async def reserve(self, drill: Drill, count: int) -> bool:
-        """Count injections unless they are more than are left. Raises LeasesUnavailable."""
+    async def reserve(self, drill: Drill, count: int, taken: int = 0) -> bool:
+        """Count injections unless they are more than are left; `taken` are counted soon. Raises
+        LeasesUnavailable.
+        """
         async with self._writing() as connection:
             connection.execute(_OPEN, (drill.id, 0))
             row = connection.execute("SELECT injected FROM spent WHERE drill = ?", (drill.id,)).fetchone()
-            admitted = drill.max_injections is None or row[0] + count <= drill.max_injections
+            admitted = drill.max_injections is None or row[0] + taken + count <= drill.max_injections
             column, by = ("injected", count) if admitted else ("refused", 1)
             connection.execute(f"UPDATE spent SET {column} = {column} + ? WHERE drill = ?", (by, drill.id))
         return admitted
+
+    async def add(self, drill: Drill, count: int) -> None:
+        """Count injections that took place. Raises LeasesUnavailable."""
+        async with self._writing() as connection:
+            connection.execute(_OPEN, (drill.id, 0))
+            connection.execute("UPDATE spent SET injected = injected + ? WHERE drill = ?", (count, drill.id))
 
     async def note_turn(self, drill: str, *, failed: bool) -> None:
         async with self._writing() as connection:
@@ -149,6 +158,8 @@ class Drills:
         self.known: dict[str, Drill] = {}
         self.counts = counts
         self.clock = clock
+        self._taken: Counter[str] = Counter()
+        """By drill, the injections of this process that aren't counted yet."""
         for setting in settings:
             self.hear(setting)
 
@@ -205,11 +216,41 @@ class Drills:
         drill = self._of(record)
         if drill is None or not count:
             return True
+        others = self._taken[drill.id]
+        self._taken[drill.id] += count
         try:
-            return await self.counts.reserve(drill, count)
+            return await self.counts.reserve(drill, count, others)
         except LeasesUnavailable as error:
             _log.error("a drill's injections can't be counted: there are none", error=str(error))
             return False
+        finally:
+            self._taken[drill.id] -= count
+
+    def count_left(self, record: Session) -> int | None:
+        """How many injections a session's drill has left; None: as many as come."""
+        drill = self._of(record)
+        if drill is None or drill.max_injections is None:
+            return None
+        spent = self.counts.read(drill.id).injected + self._taken[drill.id]
+        return max(0, drill.max_injections - spent)
+
+    def take(self, record: Session, count: int) -> None:
+        """Take injections that are counted when they are recorded."""
+        if (drill := self._of(record)) is not None:
+            self._taken[drill.id] += count
+
+    async def add(self, record: Session, count: int, *, taken: bool) -> None:
+        """Count injections that took place; `taken`: they had been taken before."""
+        drill = self._of(record)
+        if drill is None or not count:
+            return
+        try:
+            await self.counts.add(drill, count)
+        except LeasesUnavailable as error:
+            _log.error("a drill's injections can't be counted", error=str(error))
+            return  # What was taken stays taken.
+        if taken:
+            self._taken[drill.id] -= count
 
     async def note_turn(self, record: Session, *, failed: bool) -> None:
         """Count a turn of a drilled session. Failures that noise injected are no failures."""

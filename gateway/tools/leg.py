@@ -6,6 +6,7 @@ It knows no protocol: a call has a tool and arguments, a result has texts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -21,6 +22,7 @@ from crosswind.injectors.engine.decision import Injection
 from crosswind.injectors.engine.faults import FaultMemory, LinkDecision, decide_faults
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.faults import Close, Resend
+from crosswind.injectors.guard.solvability import SPENT
 
 NO_TOOLS = ToolList()
 NO_OPT_IN = "the call would be repeated or lost after it took effect, and `may_repeat` doesn't name its tool"
@@ -59,6 +61,29 @@ class Finished(msgspec.Struct, frozen=True):
 Accept = Callable[[str], str | None]
 
 
+class Allowance(Protocol):
+    """How much noise whoever ordered it leaves, beyond the plan's own bounds."""
+
+    def count_left(self) -> int | None:
+        """Injections that may still take place; None: as many as come."""
+        ...
+
+    def take(self, count: int) -> None:
+        """So many take place."""
+        ...
+
+
+class _Unlimited:
+    def count_left(self) -> int | None:
+        return None
+
+    def take(self, count: int) -> None:
+        pass
+
+
+UNLIMITED = _Unlimited()
+
+
 class ToolLeg:
     """The tool traffic of one session, over whatever links it comes.
 
@@ -67,7 +92,14 @@ class ToolLeg:
     """
 
     def __init__(
-        self, plan: Plan, session: str, leg_id: str, *, may_repeat: Sequence[str] = (), enabled: bool = True
+        self,
+        plan: Plan,
+        session: str,
+        leg_id: str,
+        *,
+        may_repeat: Sequence[str] = (),
+        enabled: bool = True,
+        allowance: Allowance = UNLIMITED,
     ) -> None:
         self.plan = plan
         self.session = session
@@ -80,7 +112,8 @@ class ToolLeg:
         self._leg_id = leg_id
         self._may_repeat = tuple(may_repeat)
         self._log = CallLog()
-        self._noise = CallNoise(plan)
+        self.allowance = allowance
+        self._noise = CallNoise(plan, count_left=allowance.count_left)
         self._memory: FaultMemory = {}
         self._met = 0
         self._spent = 0
@@ -298,7 +331,17 @@ class ToolLeg:
             memory=self._memory,
             opted_in=safety.may_repeat,
         )
-        return [_keep_safe(one, safety) for one in decided]
+        left = self.allowance.count_left()
+        found = []
+        for drawn in decided:
+            one = _keep_safe(drawn, safety)
+            if one.fault is not None and left is not None:
+                if left == 0:
+                    one = LinkDecision(one.decision, None, f"Withheld: {SPENT}.")
+                else:
+                    left -= 1
+            found.append(one)
+        return found
 
     def _add_link(self, call: CallAttempt, safety: Safety, one: LinkDecision, now_us: int) -> None:
         """Record and count what an operator does to the link."""
@@ -317,6 +360,8 @@ class ToolLeg:
             self._add(call, one, now_us)
 
     def _add(self, call: CallAttempt, one: Injection, now_us: int) -> None:
+        if one.after is not None:
+            self.allowance.take(1)
         self._events.append(
             of_injection(self._next_id(), self.session, self._stamp(now_us), call.link, one, call)
         )

@@ -16,6 +16,7 @@ from crosswind.injectors.engine.decision import Injection
 from crosswind.injectors.engine.plan import NO_RULES, Plan
 from crosswind.injectors.engine.tool_list import ShownTools
 from crosswind.injectors.engine.tools import perturb_tools
+from crosswind.injectors.guard.solvability import SPENT
 from crosswind.injectors.guard.tools import ToolConstraints
 from crosswind.injectors.profiles.schedule import WHOLE
 
@@ -43,6 +44,8 @@ class ShownToolList:
         """The number of calls at which later rules were last asked."""
         self._unseen: list[Injection] = []
         """Done to a list that no client was shown yet."""
+        self._spared: list[Injection] = []
+        """More than whoever ordered the noise leaves."""
         self._told: set[str] = set()
         """The slots that were recorded, where rules are asked again."""
 
@@ -56,7 +59,8 @@ class ShownToolList:
         self.outputs |= page.outputs
         self._pages = [page.tools] if first else [*self._pages, page.tools]
         shown = self._perturb(page.tools)
-        self._record([*self._unseen, *shown.injections], now_us)
+        self._record([*self._unseen, *shown.injections, *self._spared], now_us)
+        self._spared.clear()
         self._unseen.clear()
         self._decided_at = leg.calls
         self.names.learn(shown, page.names)
@@ -96,19 +100,33 @@ class ShownToolList:
 
     def _perturb(self, tools: Sequence[ToolSchema]) -> ShownTools:
         leg = self._leg
+        shown = self._decide(tools, new=leg.enabled)
+        acting = [one for one in shown.injections if one.after is not None]
+        count = sum(one.decision.slot not in self._told for one in acting)
+        left = leg.allowance.count_left()
+        if left is not None and count > left:
+            self._spared = [
+                msgspec.structs.replace(one, after=None, note=f"Withheld: {SPENT}.") for one in acting
+            ]
+            shown = self._decide(tools, new=False)
+        else:
+            leg.allowance.take(count)
+        if shown.anchor:
+            self._shown = shown
+        return shown
+
+    def _decide(self, tools: Sequence[ToolSchema], *, new: bool) -> ShownTools:
+        leg = self._leg
         taken = {tool.name for tool in leg.tools_of(self._link)} - {tool.name for tool in tools}
-        shown = perturb_tools(
+        return perturb_tools(
             leg.plan,
             ToolList(tools),
             ToolConstraints(duplicates="suffixed", taken=frozenset(taken)),
             known=self._shown,
-            allow_new=leg.enabled,
+            allow_new=new,
             turn=leg.calls,
-            again=self.scheduled and leg.enabled,
+            again=self.scheduled and new,
         )
-        if shown.anchor:
-            self._shown = shown
-        return shown
 
     def _record(self, injections: Sequence[Injection], now_us: int) -> None:
         if self.scheduled:

@@ -21,7 +21,7 @@ from crosswind.injectors.engine.decision import Decision, Injection
 from crosswind.injectors.engine.plan import NO_RULES, ActiveRule, CompiledRule, Plan
 from crosswind.injectors.engine.rule import Outcome, carry_out, conclude, draw_rule, draw_where_possible
 from crosswind.injectors.guard import solvability
-from crosswind.injectors.guard.solvability import FULL, FULL_TOOL, NOTHING, Spent
+from crosswind.injectors.guard.solvability import FULL, FULL_TOOL, NOTHING, SPENT, Spent
 from crosswind.injectors.guard.tool_classes import Permission, find_declared, permit
 from crosswind.injectors.guard.tool_observation import ObservedCalls
 from crosswind.injectors.identity import slot_of_call
@@ -63,6 +63,8 @@ class CallNoise:
     """The noise on the calls of one session's tool legs, in order."""
 
     plan: Plan
+    count_left: Callable[[], int | None] = lambda: None
+    """How many injections whoever ordered the noise leaves; None: as many as come."""
     events: int = 0
     """Injections so far."""
     faults: Counter[str] = field(default_factory=Counter)
@@ -157,6 +159,8 @@ class CallNoise:
         bounds = self.plan.bounds
         if self.events + now >= bounds.events_per_session:
             return FULL
+        if (left := self.count_left()) is not None and now >= left:
+            return SPENT
         if bounds.events_per_tool is not None and self._by_tool[tool] + now >= bounds.events_per_tool:
             return FULL_TOOL
         return None

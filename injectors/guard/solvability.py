@@ -58,6 +58,7 @@ NOTHING = "it changes nothing"
 FULL = BoundsRefusal("the session has met as many injections as `events_per_session` allows")
 FULL_TOOL = BoundsRefusal("the tool's results have met as many injections as `events_per_tool` allows")
 """The refusals of injections beyond the session's bounds."""
+SPENT = BoundsRefusal("the drill has injected as often as it may (max_injections)")
 
 NO_ROOM = BoundsRefusal("the session's bounds would leave no room to settle it")
 """The refusal of a doubt that could not be settled later."""

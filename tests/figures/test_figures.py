@@ -180,3 +180,9 @@ def test_arms_without_a_common_task_are_told_unpaired() -> None:
     row = find(found, By.OPERATOR, "tool.timeout")
     assert row.as_exposed is None and row.unpaired is not None
     assert (row.unpaired.difference, row.unpaired.low, row.unpaired.high) == (-1.0, -1.0, -1.0)
+
+
+def test_flips_stand_in_the_order_of_the_numbers_in_their_names() -> None:
+    tasks = ["t10", "t9", "t2", "other", "t2b"]
+    attempts = [calm(task, 1.0) for task in tasks] + [noisy(task, 0.0, "tool.timeout") for task in tasks]
+    assert [flip.task for flip in measure(attempts).flips] == ["other", "t2", "t2b", "t9", "t10"]

@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 
 from crosswind.figures.attempts import Arm, Attempt, ErrorMode, Reaction, Void
+from crosswind.figures.figures import measure
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.trajectory.record import Reward, Row, SessionMarked, Turn, TurnFailure
 from crosswind.gateway.trajectory.store import Store, open_store
 from crosswind.injectors.identity import logical_call
 from crosswind.studies.attempts import read_attempts, with_labels
+from crosswind.studies.components import kind_of
 from tests.gateway.trajectory import rows
 
 CALL = ("get_order", '{"id": "W17"}')
@@ -264,3 +266,15 @@ def test_other_protocols_are_read_alike(store: Store) -> None:
     found = only(store)
     assert found.tool_calls == 2
     assert (found.faults[0].reaction, found.faults[0].recovered) == (Reaction.RETRIED, True)
+
+
+def test_a_rule_for_a_tool_that_the_agent_does_not_have_found_no_place(store: Store) -> None:
+    rules = [{"operator": "tool.timeout", "tools": ["send_*"]}]
+    given = {"arm": Arm.NOISY, "plan": {"profile": "p", "rules": rules}}
+    store.write([*play("s", [CALL, "Done."], ["{}"], task_id="t", **given), Reward("s", 1, 1.0)])
+    figures = measure(read_attempts(store).attempts, kind_of)
+    assert figures.drop.because == "nothing could be injected, because there was no place that it acts at"
+    rules[0]["tools"] = ["get_*"]
+    store.write([*play("s2", [CALL, "Done."], ["{}"], task_id="u", **given), Reward("s2", 1, 1.0)])
+    figures = measure(read_attempts(store, with_labels({})).attempts, kind_of)
+    assert "no draw fell" in figures.drop.because

@@ -11,6 +11,7 @@ from crosswind.figures.figures import Figures, measure
 from crosswind.figures.gate import GateResult
 from crosswind.gateway.trajectory.store import open_existing
 from crosswind.studies.attempts import StoredAttempts, read_attempts, with_labels
+from crosswind.studies.chaos.run_folder import STORE
 from crosswind.studies.components import kind_of
 from crosswind.studies.drop.outputs import Outputs
 from crosswind.studies.drop.sections import describe
@@ -36,5 +37,7 @@ def write_report(
     figures = measure(found.attempts, kind_of, seed=seed)
     sections = describe(figures, read=found.read, of=len(found.attempts))
     files = {name: folder / file for name, file in FILES.items()}
-    text = Outputs({**files, **outputs.files}).write(sections, figures.to_json(), found.attempts, TITLE, gate)
+    text = Outputs({**files, **outputs.files}).write(
+        sections, figures.to_json(), found.attempts, TITLE, str(folder / STORE), gate
+    )
     return text, figures

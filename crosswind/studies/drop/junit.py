@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from crosswind.figures.attempts import Arm, Attempt
+from crosswind.figures.drop import by_number
 from crosswind.figures.gate import GateResult
 from crosswind.figures.sequential import Verdict
 
 _UNFIT = {code: None for code in range(32) if code not in (9, 10, 13)} | {0xFFFE: None, 0xFFFF: None}
 
 
-def write_junit(attempts: Sequence[Attempt], result: GateResult | None = None) -> str:
-    """The XML. A task fails where a clean attempt solved it and a noisy one didn't."""
+def write_junit(attempts: Sequence[Attempt], store: str, result: GateResult | None = None) -> str:
+    """The XML. A task fails where a clean attempt solved it and a noisy one didn't. `store`: where the
+    attempts' sessions are.
+    """
     suites = Element("testsuites", name="crosswind")
     by_profile: dict[str, dict[str, list[Attempt]]] = {}
     for one in attempts:
@@ -23,8 +27,8 @@ def write_junit(attempts: Sequence[Attempt], result: GateResult | None = None) -
     known = {one.task for one in attempts if one.arm is Arm.CLEAN and one.counts}
     for profile, tasks in sorted(by_profile.items()):
         cases = [
-            _task(profile, task, tried, task in solved or task not in known)
-            for task, tried in sorted(tasks.items())
+            _task(profile, task, tried, store, solvable=task in solved or task not in known)
+            for task, tried in sorted(tasks.items(), key=lambda item: by_number(item[0]))
         ]
         _add_suite(suites, profile, cases)
     if result is not None:
@@ -44,7 +48,7 @@ def _add_suite(suites: Element, name: str, cases: list[Element]) -> None:
     suite.extend(cases)
 
 
-def _task(profile: str, task: str, tried: Sequence[Attempt], solvable: bool) -> Element:
+def _task(profile: str, task: str, tried: Sequence[Attempt], store: str, *, solvable: bool) -> Element:
     seconds = sum(one.seconds or 0.0 for one in tried)
     case = Element("testcase", classname=_clean(profile), name=_clean(task), time=f"{seconds:.3f}")
     counted = [one for one in tried if one.counts]
@@ -63,7 +67,11 @@ def _task(profile: str, task: str, tried: Sequence[Attempt], solvable: bool) -> 
         )
         failure = SubElement(case, "failure", message=_clean(message))
         failure.text = _clean(
-            "\n".join(f"crosswind sessions show {one}" for try_ in failed for one in try_.sessions)
+            "\n".join(
+                f"crosswind sessions show {one} --store {shlex.quote(store)}"
+                for try_ in failed
+                for one in try_.sessions
+            )
         )
     return case
 

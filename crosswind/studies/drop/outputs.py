@@ -40,16 +40,17 @@ class Outputs:
         figures: Mapping[str, Any],
         attempts: Sequence[Attempt],
         title: str,
+        store: str,
         result: GateResult | None = None,
     ) -> str:
-        """Write the files. Returns the text for the terminal."""
+        """Write the files. Returns the text for the terminal. `store`: where the attempts' sessions are."""
         goals = [] if result is None else [goal.text for goal in result.goals]
         gate = [Section("Gate", lines=tuple(goals))] if goals else []
         makers: dict[str, Callable[[], str]] = {
             "json": lambda: _json(figures, result),
             "csv": lambda: write_csv(sections),
             "markdown": lambda: write_markdown([*gate, *sections], title),
-            "junit": lambda: write_junit(attempts, result),
+            "junit": lambda: write_junit(attempts, store, result),
             "html": lambda: write_page(sections, title, goals),
         }
         for name, path in self.files.items():

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client
 
 from crosswind.gateway.sessions.drills import DRILLED, Drill, DrillEnd
 from crosswind.testing import ScriptedProvider
 from crosswind.testing.replies import plain
 from tests.gateway.dialogue import PROFILE, body, history, user
+from tests.gateway.proxy.test_tool_mcp import events_of, text_of
 from tests.gateway.servers import Running, answer, gateway, settings, upstream
+from tests.gateway.tools.shop import mcp_shop
 
 ORDER = {"profile": "flaky", "share": 0.5, "seconds": 600}
 WIDE = {"dose": {"drill_share": 1.0}}
@@ -122,6 +126,64 @@ async def test_no_more_is_injected_than_allowed_also_after_a_restart(
         events = (await running.trajectory("c"))["events"]
         assert len(events) == 2 and all("max_injections" in one["note"] for one in events)
         assert (await see(running, drill))["end"] == "max_injections"
+
+
+TOOLS = """
+name: flaky
+rules:
+  - {operator: tool.misleading, severity: 1.0, when: {}}
+  - {operator: schema.paraphrase_tool, severity: 1.0, when: {}}
+"""
+
+
+@pytest.mark.parametrize("most", [1, 3])
+async def test_noise_on_tool_traffic_is_within_the_cap(
+    tmp_path: Path, app: ScriptedProvider, most: int
+) -> None:
+    async with (
+        mcp_shop() as shop,
+        gateway(tmp_path, app, tools={"mcp": {"shop": {"url": shop.url}}}, **WIDE) as running,
+    ):
+        assert (await running.api("PUT", "/api/profiles/flaky", {"yaml": TOOLS})).status_code == 200
+        order = {**ORDER, "share": 1.0, "max_injections": most}
+        drill = (await running.api("POST", "/api/drills", order)).json()
+
+        async def call(session: str) -> str:
+            async with Client(f"{running.data}/s/{session}/mcp/shop") as client:
+                await client.list_tools()
+                return text_of(await client.call_tool("get_order", {"order_id": 7}))
+
+        if most == 1:
+            # More than is left: the list stays as it is, which is said, and the call gets what is left.
+            clean = json.dumps({"id": 7, "city": "Lisbon", "total": 17.5})
+            assert await call("s0") != clean
+            spared = [one for one in await events_of(running, "s0") if one.slot and one.after is None]
+            assert {one.operator for one in spared} == {"schema.paraphrase_tool"}
+            assert all("max_injections" in one.note for one in spared)
+        await asyncio.gather(*(call(f"s{number}") for number in range(1, 6)))
+        events = [one for number in range(6) for one in await events_of(running, f"s{number}")]
+        assert sum(one.after is not None for one in events) == most
+        assert (await see(running, drill))["end"] == "max_injections"
+
+
+async def test_what_a_relay_reports_counts_into_the_cap(tmp_path: Path, app: ScriptedProvider) -> None:
+    async with gateway(tmp_path, app, **WIDE) as running:
+        drill = await begin(running, share=1.0, max_injections=3)
+        path = "/api/sessions/s1"
+        attached = await running.api("POST", f"{path}/tool-leg", {"link": "stdio"})
+        assert attached.status_code == 200
+        fault = {
+            "at_us": 1, "link": "stdio", "tool": "t", "operator": "tool.timeout", "site": "tool_result",
+            "slot": "s", "note": "n", "before": "b", "after": "a", "recovery": "retry", "severity": 1.0,
+            "session": "s1",
+        }  # fmt: skip
+        events = [{**fault, "id": f"leg-{number}", "anchor": f"wire:{number}"} for number in range(4)]
+        told = await running.api("POST", f"{path}/tool-events", {"events": events})
+        assert told.status_code == 200, told.text
+        seen = await see(running, drill)
+        assert (seen["end"], seen["reason"]) == (
+            "max_injections", "it has injected 4 times, of 3 at most"
+        )  # fmt: skip
 
 
 async def test_the_kill_switch_ends_it_and_noise_on_again_is_no_drill(

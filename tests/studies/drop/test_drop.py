@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from xml.etree import ElementTree
 
 from click.testing import CliRunner, Result
 
@@ -100,3 +102,13 @@ def test_no_difference_is_no_certainty(tmp_path: Path) -> None:
     """1 − 0.05^(1/20) = 13.9 %."""
     output = " ".join(report(tmp_path, write_run(tmp_path / "a.db", clean=20, noisy=20)).output.split())
     assert "No task differed. A loss in up to 13.9 % of such tasks can't be ruled out (95 %)." in output
+
+
+def test_junit_says_how_to_see_a_failed_session(tmp_path: Path) -> None:
+    store = write_run(tmp_path / "a b.db", clean=12, noisy=10)
+    report(tmp_path, store, "--junit", str(tmp_path / "j.xml"))
+    failures = ElementTree.parse(tmp_path / "j.xml").getroot().iter("failure")
+    lines = [line for failure in failures for line in (failure.text or "").splitlines()]
+    assert len(lines) == 2
+    shown = CliRunner().invoke(root, shlex.split(lines[0])[1:])
+    assert shown.exit_code == 0 and "injected: tool.timeout" in shown.output
