@@ -16,19 +16,20 @@ FRESHNESS: tuple[tuple[str, object], ...] = (
 seconds."""
 
 REMARKS = """
-    note notice hint tip info advisory suggestion remark info_message service_message additional_info
-    status_note system_note client_note hint_text info_text user_hint service_note display_note message_note
-    notification
+    note notice hint tip info advisory suggestion remark reminder bulletin announcement footer banner memo
+    update highlight extra additional_text good_to_know did_you_know spotlight learn_more details_text
 """.split()
 """Fields of remarks."""
 
 SHELL_REMARKS = """
-    warning stderr hint note notice diagnostic message warnings_text shell_message term_note
+    warning stderr hint note notice diagnostic message terminal_text trailer motd reminder tty_output advice
+    status_line
 """.split()
 """The same beside a command's result."""
 
 REMARK_LISTS = """
-    notes hints warnings messages notices tips remarks infos advisories alerts suggestions
+    notes hints warnings messages notices tips remarks alerts suggestions reminders updates highlights
+    announcements
 """.split()
 """Fields of lists of remarks."""
 
