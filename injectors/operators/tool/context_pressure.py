@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.insertion import (
     Case,
@@ -19,16 +20,17 @@ from crosswind.injectors.operators.insertion import (
     write_key,
 )
 from crosswind.injectors.operators.phrases import find_system
+from crosswind.injectors.operators.tool.history import tell_session, write_history, write_scrollback
 from crosswind.injectors.operators.words.diagnostics import (
     COMMANDS,
-    HOLDERS,
     PAGES,
-    write_diagnostics,
-    write_exchange,
+    write_client,
     write_login,
     write_page,
 )
 from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.stacks.calls import find_kinds
+from crosswind.injectors.stacks.model import ToolKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.json_payload import parse_json
 
@@ -45,20 +47,20 @@ ROOM, TIMES = 150, 4
     recovery=Recovery.IGNORE,
     source="RobustBench-TC, appendix N (3), named there as future work; the form is ours",
     effect=Effect.ADDS,
-    version=4,
+    version=5,
 )
 class ContextPressure:
     """A result carries what its system says at length, so that the conversation grows and what matters is
     crowded out.
 
-    Severity s: 6,000 x s characters, up to the end of what is begun, in every result that is hit; the profile
-    says how often that is. Below severity 1 they are in proportion to the result: at most 150 characters and
-    four times its length, x s / (1 - s). A JSON object gets one field with the diagnostics of its call: the
-    exchange's headers, the spans of its trace, the shape of the answer, recent calls; a command's
-    environment, limits and usage. Their times and sizes agree with one another and with the answer. A
-    command's text gets a login's banner above it, a page's text its navigation and footer around it, and
-    other text the headers of its exchange above it. Every true value keeps its bytes; other JSON is left
-    alone.
+    Severity s: up to 6,000 x s characters, and the end of what is begun, in every result that is hit; the
+    profile says how often that is. Below severity 1 they are in proportion to the result: at most 150
+    characters and four times its length, x s / (1 - s). They are of the kind that the result is. A JSON
+    object gets one field: how its figures were before, what was done with its record, details of its
+    list's items, its table's columns, or the session's own earlier calls and answers. A command's text gets
+    the session's earlier commands above it, or a login's banner, a page's text its navigation and footer
+    around it, and other text the session's earlier answers above it. Every true value keeps its bytes; other
+    JSON is left alone, and text without anything earlier.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -67,39 +69,43 @@ class ContextPressure:
         if size <= 0:
             return None
         if is_plain_text(value, text):
-            return {"added": _draw_around(target, rng, size)}
+            added = _draw_around(target, rng, size)
+            return {"added": added} if added else None
         holders = find_holders(text) if isinstance(value, dict) else ()
         if not holders:
             return None
         case, whole = find_case(text), holders[0]
-        key = next((one for one in rng.shuffled(HOLDERS) if write_key(one, case) not in whole.keys), None)
-        if key is None:
-            return None
-        place = around_field(text, whole.gaps[-1 if rng.chance(0.8) else 0], write_key(key, case))
-        command = not find_system(target).tools.isdisjoint(COMMANDS)
-        told = write_diagnostics(target, rng, size, command=command)
-        content = dump(
-            {write_key(name, case): _name_as(one, case, name) for name, one in told.items()}, like=text
-        )
+        name, rows = write_history(target, rng, size)
+        key = write_key(name, case)
+        if key in whole.keys:
+            key = write_key(f"{name}_of_session", case)
+        place = around_field(text, whole.gaps[-1 if rng.chance(0.85) else 0], key)
+        content = dump([_name_as(one, case, frozenset(whole.keys)) for one in rows], like=text)
         return {"added": [[place.at, place.before, content, place.after]]}
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         added: list[list[Any]] = draw["added"]
         count = sum(len(content) for _, _, content, _ in added)
-        note = f"{count} characters of diagnostics were added to the result of {target.tool}."
+        note = f"{count} characters of what was before were added to the result of {target.tool}."
         return Result(insert(target.text, added), note)
 
 
 def _draw_around(target: ToolResultTarget, rng: SeededRandom, size: int) -> list[list[Any]]:
-    """What stands around a text: a login's banner, a page, or the head of a response."""
-    words = find_system(target).tools
-    if not words.isdisjoint(COMMANDS):
-        return [[0, "", write_login(rng, target.branch.half, size), "\n"]]
-    if words.isdisjoint(PAGES):
-        return [[0, "", write_exchange(target, rng, size), "\n\n"]]
-    above, below = write_page(rng, target.branch.half, size)
-    end = around_line(target.text, len(target.text))
-    return [[0, "", above, "\n\n"], [end.at, end.before, below, end.after]]
+    """What stands around a text: earlier commands or a login's banner, a page, or earlier answers."""
+    if ToolKind.SHELL in (kinds := find_kinds(target, "")):
+        lines = write_scrollback(target, rng, size)
+        if lines and rng.chance(0.7):
+            return [[0, "", "\n".join(lines), "\n"]]
+        if not COMMANDS.isdisjoint(words_of(target.tool)):
+            return [[0, "", write_login(rng, target.branch.half, size), "\n"]]
+    if ToolKind.SQL in kinds:
+        return [[0, "", write_client(rng), "\n"]]
+    if ToolKind.WEB in kinds or not find_system(target).tools.isdisjoint(PAGES):
+        above, below = write_page(rng, target.branch.half, size, target.text)
+        end = around_line(target.text, len(target.text))
+        return [[0, "", above, "\n\n"], [end.at, end.before, below, end.after]]
+    told = tell_session(target, rng, size)
+    return [] if told is None else [[0, "", dump(told[1], like="{}"), "\n\n"]]
 
 
 def _measure(length: int, severity: float) -> int:
@@ -108,13 +114,8 @@ def _measure(length: int, severity: float) -> int:
     return round(severity * most)
 
 
-def _name_as(value: Any, case: Case, part: str) -> Any:
-    """A part of the diagnostics with its names as the result writes them; headers and variables keep theirs,
-    and so do the answer's own fields in its shape."""
-    if part in ("headers", "environment", "shape"):
-        return value
-    if isinstance(value, list):
-        return [_name_as(one, case, part) for one in value]
+def _name_as(value: Any, case: Case, own: frozenset[str]) -> Any:
+    """A row with its names as the result writes them; the result's own stay."""
     if isinstance(value, Mapping):
-        return {write_key(name, case): _name_as(one, case, part) for name, one in value.items()}
+        return {name if name in own else write_key(name, case): one for name, one in value.items()}
     return value
