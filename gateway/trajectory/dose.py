@@ -10,12 +10,12 @@ import msgspec
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Arm, Event, Session, Trajectory
 from crosswind.gateway.trajectory.store import Store
+from crosswind.gateway.trajectory.timeline import is_on_wire
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.dose import SessionDose, add_places, count_doses
 
 _TEXTS = (Site.USER_TEXT.value, Site.TOOL_RESULT.value, Site.INSTRUCTIONS.value)
-_LINK = (Site.TRANSPORT.value, Site.MODEL_RESPONSE.value)
 
 
 class _Decided(msgspec.Struct):
@@ -24,11 +24,13 @@ class _Decided(msgspec.Struct):
     decided: list[str] = []
 
 
-def count_items(shown: Iterable[Shown], turns: int) -> Mapping[str, int]:
-    """The items of each site that noise was decided on: of the ledger's rows, and of so many exchanges.
+def count_items(shown: Iterable[Shown], turns: int, events: Iterable[Event]) -> Mapping[str, int]:
+    """The items of each site that noise was decided on: of the ledger's rows, of so many turns, and of the
+    calls on tool legs among the events.
 
     Tools are missing where the ledger's texts were erased.
     """
+    calls = sum(map(_is_call, events))
     texts: Counter[str] = Counter(dict.fromkeys(_TEXTS, 0))
     tools: int | None = 0
     for row in shown:
@@ -38,7 +40,14 @@ def count_items(shown: Iterable[Shown], turns: int) -> Mapping[str, int]:
             # Each row names all tools that were decided on up to then.
             tools = None if row.text is None else len(msgspec.json.decode(row.text, type=_Decided).decided)
     known = {} if tools is None else {Site.TOOL_SCHEMA.value: tools}
-    return {**texts, **known, **dict.fromkeys(_LINK, turns)}
+    # Turns report most results of a tool leg's calls, so that the ledger has rows for both.
+    texts[Site.TOOL_RESULT.value] = max(texts[Site.TOOL_RESULT.value], calls)
+    return {**texts, **known, Site.MODEL_RESPONSE.value: turns, Site.TRANSPORT.value: turns + calls}
+
+
+def _is_call(event: Event) -> bool:
+    """Whether an event says what became of a call on a tool leg, which a server was to get."""
+    return is_on_wire(event) and not event.slot and event.draw.get("outcome") != "inside"
 
 
 def read_dose(trajectory: Trajectory) -> SessionDose:
@@ -48,10 +57,10 @@ def read_dose(trajectory: Trajectory) -> SessionDose:
 
 def measure(store: Store, session: Session) -> SessionDose:
     """The dose of a session of a store; its bodies aren't read."""
-    items = None
+    items, events = None, store.events(session.id)
     if session.arm is Arm.NOISY:
-        items = count_items(store.ledger(session.id), len(store.turns_since(session.id, 0)))
-    return describe_dose(session, store.events(session.id), items)
+        items = count_items(store.ledger(session.id), len(store.turns_since(session.id, 0)), events)
+    return describe_dose(session, events, items)
 
 
 def describe_dose(session: Session, events: Iterable[Event], items: Mapping[str, int] | None) -> SessionDose:

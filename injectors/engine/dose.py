@@ -171,7 +171,7 @@ def count_doses(eligible: Places, decided: Iterable[tuple[str, bool]]) -> dict[s
     for name in dict.fromkeys([*eligible, *injected, *withheld]):
         places = eligible.get(name)
         if places is not None and places < injected[name] + withheld[name]:
-            places = None  # Calls on a tool leg that no turn reported aren't among the places.
+            places = None  # Several decisions fell on one place, as on the events of one call's stream.
         found[name] = OperatorDose(1, places, injected[name], withheld[name], int(injected[name] > 0))
     return found
 

@@ -23,7 +23,8 @@ def read_doses(store: Store) -> dict[str, SessionDose]:
     for session in sessions.values():
         items = None
         if counted and session.arm is Arm.NOISY:
-            items = count_items(store.ledger(session.id), len(store.turns_since(session.id, 0)))
+            turns = len(store.turns_since(session.id, 0))
+            items = count_items(store.ledger(session.id), turns, store.events(session.id))
         decided = [
             (operator, acted)
             for operator, (injected, withheld) in noise.get(session.id, {}).items()

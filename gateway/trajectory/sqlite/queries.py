@@ -176,16 +176,17 @@ def trajectory(connection: sqlite3.Connection, session_id: str) -> Trajectory | 
 
 def _read_trajectory(connection: sqlite3.Connection, found: Session) -> Trajectory:
     said = tuple(turns(connection, found.id))
-    items = _count_items(connection, found, said) if found.arm is Arm.NOISY else None
-    return Trajectory(found, said, tuple(events(connection, found.id)), items)
+    met = tuple(events(connection, found.id))
+    items = _count_items(connection, found, said, met) if found.arm is Arm.NOISY else None
+    return Trajectory(found, said, met, items)
 
 
 def _count_items(
-    connection: sqlite3.Connection, found: Session, said: Sequence[Turn]
+    connection: sqlite3.Connection, found: Session, said: Sequence[Turn], met: Sequence[Event]
 ) -> Mapping[str, int] | None:
     """What noise was decided on in a session; None where its ledger is damaged."""
     try:
-        return count_items(ledger(connection, found.id), len(said))
+        return count_items(ledger(connection, found.id), len(said), met)
     except StoreError:
         return None
 

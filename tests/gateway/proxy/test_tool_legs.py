@@ -139,6 +139,30 @@ async def test_the_record_has_turns_and_calls_in_one_timeline(tmp_path: Path, ap
     ]
 
 
+@pytest.mark.parametrize("calls", [0, 3])
+async def test_each_call_on_a_tool_leg_is_a_place_of_the_links_noise(
+    tmp_path: Path, app: ScriptedProvider, calls: int
+) -> None:
+    rules = [
+        "{operator: transport.latency, severity: 0.001, when: {every: 2}}",
+        "{operator: tool.misleading, severity: 0.5}",
+    ]
+    noise = f"name: n\ncompose: all_of\nrules: [{', '.join(rules)}]\n"
+    async with (
+        mcp_shop() as shop,
+        gateway(tmp_path, app, noise=noise, tools={"mcp": {"shop": {"url": shop.url}}}) as running,
+    ):
+        async with Client(f"{running.data}/s/s1/mcp/shop") as client:
+            for order in range(calls):
+                await client.call_tool("get_order", {"order_id": order})
+        await running.chat({"model": "tiny", "messages": [{"role": "user", "content": "hi"}]}, "s1")
+        dose = (await running.trajectory("s1"))["dose"]["operators"]
+    assert dose["transport.latency"]["eligible"] == calls + 1
+    assert dose["tool.misleading"]["eligible"] == calls
+    for one in dose.values():
+        assert one["decided"] == one["injected"] + one["withheld"] <= one["eligible"]
+
+
 async def test_the_session_of_a_tool_leg_is_exposed(tmp_path: Path, app: ScriptedProvider) -> None:
     async with (
         mcp_shop() as shop,
