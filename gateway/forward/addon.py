@@ -15,7 +15,8 @@ import shutil
 import socket
 import struct
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +25,15 @@ from mitmproxy import ctx, http, tls
 from mitmproxy.proxy import mode_specs
 
 from crosswind.gateway.forward.calls import Calls, CallUnderWay
+from crosswind.gateway.forward.event_streams import EventStream
 from crosswind.gateway.forward.legs import freeze_heap
 from crosswind.gateway.forward.settings import CANARY_HOST, ProxySettings, Status, Tally
-from crosswind.gateway.http.sse import EventSplitter, SseEvent
 from crosswind.gateway.tools.events import Outcome
 from crosswind.gateway.tools.failures import Failure
 from crosswind.gateway.tools.http_results import answer_failure
 from crosswind.gateway.tools.rules import Found
 
 SESSION_HEADER = "x-crosswind-session"
-LARGEST_EVENT = 1 << 20
 _OF_THE_BODY = (
     "content-md5",
     "digest",
@@ -204,19 +204,38 @@ class CrosswindAddon:
 
     # Answers
 
-    def responseheaders(self, flow: http.HTTPFlow) -> None:
+    async def responseheaders(self, flow: http.HTTPFlow) -> None:
         call, answer = self._under_way.get(flow.id), flow.response
         if answer is None or (call is None and answer.raw_content is not None):
             return  # It is ours.
         kind = answer.headers.get("content-type", "")
         if call is not None and flow.request.method != "HEAD":
             length = answer.headers.get("content-length", "")
+            streams = kind.startswith("text/event-stream") and not answer.headers.get("content-encoding")
+            if streams and answer.status_code < 400:
+                await self._open_stream(flow, call, answer)
+                return
             if call.wants_body(answer.status_code, kind, int(length) if length.isdecimal() else None):
                 return
-            if kind.startswith("text/event-stream") and not answer.headers.get("content-encoding"):
-                answer.stream = _EventEdits(call, self._tally)
-                return
         answer.stream = True
+
+    async def _open_stream(self, flow: http.HTTPFlow, call: CallUnderWay, answer: http.Response) -> None:
+        """Begin an answer that is a stream of events."""
+        wait_s, failure = 0.0, None
+        with _Care(self._tally):
+            wait_s, failure = call.open_stream()
+        await asyncio.sleep(wait_s)
+        if failure is None:
+            answer.stream = EventStream(call, partial(self._close, flow), partial(_Care, self._tally))
+        else:
+            self._close(flow, failure.close)
+            flow.kill()
+
+    async def event_pause(self, flow: http.HTTPFlow) -> None:
+        """A fault stalls a stream."""
+        stream = flow.response.stream if flow.response is not None else None
+        if isinstance(stream, EventStream):
+            await asyncio.sleep(stream.wait_s)
 
     async def response(self, flow: http.HTTPFlow) -> None:
         call, answer = self._under_way.pop(flow.id, None), flow.response
@@ -280,27 +299,6 @@ class CrosswindAddon:
             writer.transport.abort()
         elif how == "end":
             writer.close()
-
-
-class _EventEdits:
-    """Changes the events of a stream one by one, as they come."""
-
-    def __init__(self, call: CallUnderWay, tally: Tally) -> None:
-        self._call = call
-        self._tally = tally
-        self._splitter = EventSplitter(LARGEST_EVENT)
-        self._number = 0
-
-    def __call__(self, chunk: bytes) -> Iterable[bytes]:
-        events = self._splitter.feed(chunk) if chunk else [one for one in (self._splitter.rest(),) if one]
-        return [self._change(one) for one in events]
-
-    def _change(self, event: SseEvent) -> bytes:
-        changed = event.raw
-        with _Care(self._tally):
-            changed = self._call.change_event(self._number, event)
-        self._number += 1
-        return changed
 
 
 class _Care:

@@ -11,11 +11,14 @@ from crosswind.gateway.clock import now_us
 from crosswind.gateway.forward.legs import Legs, SessionLeg
 from crosswind.gateway.forward.settings import Api, ProxySettings, Tally
 from crosswind.gateway.http.sse import SseEvent
+from crosswind.gateway.noise.stream_faults import StreamFaults
+from crosswind.gateway.tools.dry_run import DryRun
 from crosswind.gateway.tools.events import Outcome
-from crosswind.gateway.tools.failures import Failure
+from crosswind.gateway.tools.failures import Failure, after_delivery
 from crosswind.gateway.tools.http_results import LARGEST_RESULT, HttpResult, is_readable
 from crosswind.gateway.tools.leg import Begun, Finished, ToolLeg
 from crosswind.gateway.tools.rules import Found, HttpCall, HttpRules
+from crosswind.injectors.faults import Action, Send
 
 
 class Calls:
@@ -25,7 +28,8 @@ class Calls:
         """Raises ValueError, ProfileError or OSError."""
         self._tally = tally
         self._api: Api = settings.read_rules()
-        self._legs = Legs(settings, self._api.rules.tools)
+        tally.would = DryRun() if settings.dry_run else None
+        self._legs = Legs(settings, self._api.rules.tools, tally.would)
 
     @property
     def rules(self) -> HttpRules:
@@ -63,6 +67,8 @@ class CallUnderWay:
     """The JSON schema of its answer, if that is known."""
     tally: Tally
     settled: bool = False
+    faults: StreamFaults | None = None
+    """Those of the link, on the events of its answer."""
 
     @property
     def leg(self) -> ToolLeg:
@@ -70,7 +76,7 @@ class CallUnderWay:
 
     @property
     def dry(self) -> bool:
-        return self.joined.dry
+        return self.joined.dry is not None
 
     def record(self) -> None:
         self.tally.noisy += self.joined.record()
@@ -115,20 +121,46 @@ class CallUnderWay:
         changed = result is not None and any(text is not None for text in finished.texts)
         return finished, result.write(finished.texts) if result is not None and changed else None
 
-    def change_event(self, number: int, event: SseEvent) -> bytes:
-        """An event of an answer that is a stream, as it is passed on."""
-        if not event.data or self.settled:
+    def open_stream(self) -> tuple[float, Failure | None]:
+        """The answer is a stream of events. Gives the wait before it, and what comes in its place."""
+        wait_s, failure, _ = after_delivery(self.begun.later, b"")
+        if self.dry:
+            return 0.0, None
+        if failure is not None:
+            self.end(Outcome.INJECTED)
+        return wait_s, failure
+
+    def pass_event(self, number: int, event: SseEvent) -> list[Action]:
+        """An event of an answer that is a stream, as noise leaves it."""
+        if self.settled:
+            return [Send(event.raw)]
+        if self.faults is None:
+            self.faults = StreamFaults(self.leg, self.begun)
+        if self.faults.will_close(event.raw):
+            # What is cut off isn't decided about.
+            actions = self.faults.pass_event(event.raw)
+            if not self.dry:
+                self.end(Outcome.INJECTED)
+        else:
+            actions = self.faults.pass_event(self._change_event(number, event))
+        self.record()
+        return [Send(event.raw)] if self.dry else actions
+
+    def _change_event(self, number: int, event: SseEvent) -> bytes:
+        """An event with its text as noise words it."""
+        if not event.data:
             return event.raw
         kind = "application/json" if event.data[:1] in (b"{", b"[") else "text/plain"
         result = HttpResult.read(kind, event.data, self.call.result_at if kind != "text/plain" else "")
         if result is None:
             return event.raw
         text = self.leg.change_event(self.begun, number, result.texts[0], now_us(), accept=result.accept)
-        self.record()
         return event.raw if text is None or self.dry else _with_data(event.raw, result.write((text,)))
 
     def end(self, outcome: Outcome) -> None:
         """Settle the call, unless it is."""
+        if self.faults is not None:
+            self.faults.end()
         if not self.settled:
             self.settled = True
             self.leg.end(self.begun.call, outcome, now_us())

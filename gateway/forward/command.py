@@ -310,6 +310,8 @@ def _report(tally: Tally | None, command: str | None, past: list[str]) -> None:
             _say(f"{host}: {count} connections were passed on unopened, since no rule is for it")
     if tally.failures:
         _say(f"the noise failed {tally.failures} times; what it was about was passed on as it was")
+    if tally.would is not None and (table := tally.would.write()):
+        _say(f"a dry run, nothing was done\n{table}")
     if past:
         _say(f"traffic of these never comes through: {', '.join(sorted(past))}")
 

@@ -18,8 +18,9 @@ from crosswind.gateway.forward.settings import OFF, ProxySettings
 from crosswind.gateway.stdio.attachment import Attachment
 from crosswind.gateway.stdio.control_plane import ControlPlane, Refused
 from crosswind.gateway.stdio.loading import warm
-from crosswind.gateway.stdio.message_noise import DRY, EventFile
+from crosswind.gateway.stdio.message_noise import EventFile
 from crosswind.gateway.stdio.spool import Spool, default_folder
+from crosswind.gateway.tools.dry_run import DRY, DryRun
 from crosswind.gateway.tools.events import ToolEvent
 from crosswind.gateway.tools.leg import ToolLeg
 from crosswind.injectors.engine.plan import Plan
@@ -45,7 +46,8 @@ class SessionLeg:
 
     leg: ToolLeg
     write: Callable[[Sequence[ToolEvent]], None]
-    dry: bool
+    dry: DryRun | None
+    """Nothing is done, and this counts what would have been."""
     attachment: Attachment | None = None
     spool: Spool | None = None
     served: frozenset[str] = frozenset()
@@ -55,7 +57,8 @@ class SessionLeg:
     def record(self) -> int:
         """Write the new events; gives the number of injections."""
         events = self.leg.drain()
-        if self.dry:
+        if self.dry is not None:
+            self.dry.count(events)
             events = [
                 msgspec.structs.replace(one, after=None, note=f"{DRY}{one.note}") if one.slot else one
                 for one in events
@@ -80,9 +83,10 @@ class SessionLeg:
 class Legs:
     """The legs of all sessions."""
 
-    def __init__(self, settings: ProxySettings, tools: frozenset[str]) -> None:
+    def __init__(self, settings: ProxySettings, tools: frozenset[str], dry: DryRun | None) -> None:
         """`tools` are those that the rules name. Raises ProfileError or OSError."""
         self._settings = settings
+        self._dry = dry
         self._tools = tools
         self._profile = load(OFF) if settings.control else settings.read_profile()
         self._file = EventFile(Path(settings.events)) if settings.events else None
@@ -137,4 +141,4 @@ class Legs:
         freeze_heap()
         leg = ToolLeg(plan, session, leg_id, may_repeat=self._settings.may_repeat)
         write: Callable[[Sequence[ToolEvent]], None] = self._file.add if self._file else lambda _: None
-        return SessionLeg(leg, write, self._settings.dry_run)
+        return SessionLeg(leg, write, self._dry)

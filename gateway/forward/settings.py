@@ -10,6 +10,7 @@ import msgspec
 
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.stdio.loading import plan_alone
+from crosswind.gateway.tools.dry_run import DryRun
 from crosswind.gateway.tools.openapi import read_openapi
 from crosswind.gateway.tools.rules import HttpRules, parse_rules
 from crosswind.injectors.conversation import ToolList
@@ -92,6 +93,8 @@ class Tally(msgspec.Struct):
     """By host, TLS connections that were passed on unopened: no rule is for that host."""
     distrusted: dict[str, int] = {}
     """By host, TLS connections that the client closed because it doesn't trust our certificate."""
+    would: DryRun | None = None
+    """What a dry run would have done."""
     failures: int = 0
     """Of the noise itself: what it was about was passed on."""
 

@@ -14,7 +14,7 @@ from crosswind.gateway.http.sse import EventSplitter
 from crosswind.gateway.proxy.tool_route import ToolProtocol, ToolRequest, close_early
 from crosswind.gateway.proxy.tool_streams import FaultyStream
 from crosswind.gateway.tools.events import Outcome
-from crosswind.gateway.tools.failures import Failure
+from crosswind.gateway.tools.failures import Failure, after_delivery
 from crosswind.gateway.tools.http_results import LARGEST_RESULT, HttpResult, answer_failure, is_readable
 from crosswind.gateway.tools.leg import Begun
 from crosswind.gateway.tools.rules import HttpCall
@@ -136,11 +136,16 @@ class _Call:
     async def _relay_stream(self, answer: UpstreamResponse) -> None:
         """A stream of events, on which faults of the link act."""
         request, http = self.request, self.request.http
-        request.allow_noise()
-        faults = FaultyStream(http, request.tools.leg, self.begun, request.record)
         headers = [
             field for field in drop_hop_by_hop(answer.headers) if field[0].lower() != b"content-length"
         ]
+        wait_s, failure, _ = after_delivery(self.begun.later, b"")
+        await asyncio.sleep(wait_s)
+        if failure is not None:
+            self.settle(Outcome.INJECTED)
+            return await close_early(http, failure.close, b"", headers)
+        request.allow_noise()
+        faults = FaultyStream(http, request.tools.leg, self.begun, request.record)
         await http.start(answer.status, headers)
         splitter = EventSplitter(request.settings.limits.event)
         try:

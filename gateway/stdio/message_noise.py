@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from crosswind.gateway.clock import now_us
-from crosswind.gateway.columns import write_columns
 from crosswind.gateway.tools.decision import PASS, Decision
-from crosswind.gateway.tools.events import CALL, ToolEvent
+from crosswind.gateway.tools.dry_run import DRY, DryRun
+from crosswind.gateway.tools.events import ToolEvent
 from crosswind.gateway.tools.leg import ToolLeg
 from crosswind.gateway.tools.mcp import McpLink
-
-DRY = "Dry run, nothing was done: "
 
 
 class EventFile:
@@ -34,32 +31,6 @@ class EventFile:
 
     def close(self) -> None:
         os.close(self._fd)
-
-
-class DryRun:
-    """What noise would have done to each tool, for a table."""
-
-    def __init__(self) -> None:
-        self._calls: Counter[str] = Counter()
-        self._classes: dict[str, str] = {}
-        self._done: Counter[tuple[str, str]] = Counter()
-
-    def count(self, events: Sequence[ToolEvent]) -> None:
-        for one in events:
-            if one.operator == CALL:
-                self._calls[one.tool] += 1
-                self._classes[one.tool] = one.tool_class or ""
-            elif one.after is not None:
-                self._done[one.tool, one.operator] += 1
-
-    def write(self) -> str:
-        """A line for each tool and operator; empty where there was no call."""
-        rows = [("tool", "class", "calls", "would be hit by", "times")]
-        for tool in sorted(self._calls.keys() | {tool for tool, _ in self._done}):
-            known = self._classes.get(tool, ""), str(self._calls[tool])
-            done = [(name, str(times)) for (of, name), times in sorted(self._done.items()) if of == tool]
-            rows += [(tool, *known, *one) for one in done or [("nothing", "")]]
-        return "\n".join(write_columns(rows)) if len(rows) > 1 else ""
 
 
 class LinkNoise:

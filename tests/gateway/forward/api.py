@@ -50,8 +50,9 @@ class Api:
                 await _answer(send, content, ("content-encoding", encoding))
             case ["chunked"]:
                 await _send_pieces(send, "application/json", json.dumps(ITEMS).encode(), 100)
-            case ["events"]:
-                await _send_pieces(send, "text/event-stream", b"".join(map(_event, range(5))), 37)
+            case ["events" | "ticks", *count]:
+                events = b"".join(map(_event, range(int("".join(count) or "5"))))
+                await _send_pieces(send, "text/event-stream", events, 37)
             case ["large"]:
                 await _answer(send, LARGE, kind="application/octet-stream")
             case ["drip"]:

@@ -120,6 +120,34 @@ def test_events_of_a_stream_are_changed_one_by_one(serve: Serve, api: Served, tm
     assert any("data: " + json.dumps({"title": f"Blue lamp number {n}"}) not in events[n] for n in range(5))
 
 
+def test_events_of_a_stream_are_cut_only_by_opt_in_and_stalled_without(
+    serve: Serve, api: Served, tmp_path: Path
+) -> None:
+    stall = {"operator": "transport.sse_stall", "severity": 0.01}
+    cut = {"operator": "transport.sse_cut", "severity": 1.0}
+    proxy = serve("--profile", write_profile(tmp_path, stall, cut), "--may-repeat", "get_events")
+    with client(proxy) as through, httpx.Client(trust_env=False) as direct:
+        for url in (api.url, api.secure_url):
+            whole = direct.get(f"{api.url}/events/12").text
+            got = b""
+            with (
+                pytest.raises(httpx.RemoteProtocolError),
+                through.stream("GET", f"{url}/events/12") as cut_off,
+            ):
+                for piece in cut_off.iter_raw():
+                    got += piece
+            assert whole.encode().startswith(got) and 0 < len(got) < len(whole)
+            assert through.get(f"{url}/events/12").text == whole
+            assert through.get(f"{url}/ticks/12").text == whole
+    events = proxy.read_events()
+    told = [(one["tool"], one["draw"]["outcome"]) for one in events if one["operator"] == "call"]
+    passed = [("get_events", "answered"), ("get_ticks", "answered")]
+    assert told == [("get_events", "injected"), *passed] * 2
+    acted = {(one["tool"], one["operator"]) for one in events if one.get("after")}
+    assert {("get_events", cut["operator"]), ("get_events", stall["operator"])} <= acted
+    assert ("get_ticks", stall["operator"]) in acted and ("get_ticks", cut["operator"]) not in acted
+
+
 def test_an_answer_that_no_rule_is_for_is_not_held(serve: Serve, api: Served, tmp_path: Path) -> None:
     rules = tmp_path / "rules.yaml"
     rules.write_text("- {tool: order, method: POST, path: /orders}\n")
@@ -215,9 +243,23 @@ def test_a_dry_run_changes_nothing_and_says_what_it_would_have(
 ) -> None:
     profile = write_profile(tmp_path, {"operator": "tool.timeout", "severity": 1.0})
     proxy = serve("--profile", profile, "--dry-run")
+    long = "orders/17/" + "very-" * 20 + "long"
     with client(proxy) as through:
         assert through.get(f"{api.url}/a").status_code == 200
+        assert through.get(f"{api.url}/{long}").status_code == 200
     assert proxy.read_events()[0]["note"].startswith("Dry run, nothing was done")
+    said = proxy.said().partition("a dry run, nothing was done\n")[2].splitlines()
+    assert [line.split() for line in said[:2]] == [
+        ["tool", "class", "calls", "would", "be", "hit", "by", "times"],
+        ["get_a", "read_only", "1", "tool.timeout", "1"],
+    ]
+    assert said[2].startswith("get_orders_very") and said[3].split() == [
+        "read_only",
+        "1",
+        "tool.timeout",
+        "1",
+    ]
+    assert max(map(len, (*said[:2], said[3]))) <= 80
 
 
 def test_noise_that_fails_passes_everything_on(serve: Serve, api: Served, tmp_path: Path) -> None:
