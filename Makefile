@@ -29,7 +29,7 @@ CHECKED := tests/injectors tests/public tests/differential tests/gateway/noise t
   tests/gateway/sessions tests/gateway/turn tests/gateway/trajectory/test_recorded_stores.py tests/gateway/trajectory/test_store.py tests/gateway/trajectory/contract
 NODE   := tests/clients/node/node_modules/.package-lock.json
 
-.PHONY: demo check test test-all lint format warmup bench-store bench-gateway bench-engine bench-soak attack clients clients-elsewhere vllm trl catalogue bench-noise noise-quality bench-tools tool-servers mitmproxy clean
+.PHONY: demo check test test-all lint format warmup bench-store bench-gateway bench-engine bench-trainer bench-soak attack clients clients-elsewhere vllm trl catalogue bench-noise noise-quality bench-tools tool-servers mitmproxy clean
 
 # With ENGINE=vllm real vLLM serves the policy, in the environment that `make vllm` makes.
 demo: $(READY) $(if $(filter vllm,$(ENGINE)),vllm)
@@ -84,6 +84,12 @@ bench-gateway: $(READY)
 # Policies on vLLM: swaps, and what the gateway adds. On an idle machine, about 8 minutes; with QUICK=1 under 4.
 bench-engine: $(READY) vllm
 	$(BIN)/python -m benchmarks.engine $(if $(QUICK),--quick,--out docs/benchmarks.md)
+
+# The trainer's step beside TRL's on the same rollouts: about ten minutes on an idle machine, after TRL's installation
+# into an environment of its own; CROSSWIND_TRL_ENV names one that is there. With QUICK=1 under four, and
+# docs/benchmarks.md stays as it is.
+bench-trainer: $(READY) $(if $(CROSSWIND_TRL_ENV),,$(TRL)/.ready)
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.trainer --trl $(or $(CROSSWIND_TRL_ENV),$(TRL)) $(if $(QUICK),--quick,--out docs/benchmarks.md)
 
 # Every client in every cell of its lines, written into docs/clients.md. Needs Node 18 with npm, and curl.
 clients: $(READY) $(NODE) $(LITELLM)/.ready

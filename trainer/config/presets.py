@@ -82,6 +82,8 @@ PRESETS: dict[str, dict[str, Any]] = {
             "clip_norm": 1.0,
             "mini_batches": 2,
             "data_reuse": 2,
+            # As fast as larger ones on a core, in a third of the memory.
+            "token_budget": 1024,
         },
         "curriculum": {
             "kind": "gap",

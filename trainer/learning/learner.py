@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 
 import torch
@@ -23,7 +23,8 @@ from crosswind.trainer.objectives.objective import (
 )
 from crosswind.trainer.objectives.terms import divergence
 from crosswind.trainer.rollouts.assembly import TrainingBatch
-from crosswind.trainer.rollouts.batches import MicroBatch, Sample, halve, micro_batches, to_device
+from crosswind.trainer.rollouts.batches import MicroBatch, Sample, micro_batches
+from crosswind.trainer.rollouts.sequences import RolloutSequences, TokenSequence
 
 Score = Callable[[MicroBatch, float], tuple[Tensor, Tensor]]
 """As `Policy.score`: log-probabilities of the sampled tokens at a temperature, and entropies."""
@@ -51,7 +52,7 @@ class ScoredBatch:
         first = self.batch.rollout < count // 2
         return [
             ScoredBatch(batch, self.old[kept], None if self.reference is None else self.reference[kept])
-            for batch, kept in zip(halve(self.batch), (first, ~first), strict=True)
+            for batch, kept in zip(self.batch.halve(), (first, ~first), strict=True)
         ]
 
     def __str__(self) -> str:
@@ -95,6 +96,15 @@ class UpdateResult:
     """Micro-batches that didn't fit into memory, and were halved."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """A micro-batch before the step: scored, with the sum of its entropies and its loss."""
+
+    scored: ScoredBatch
+    entropy: float
+    outcome: ObjectiveResult
+
+
 class Learner:
     """A policy with its optimiser and objective. `reference` scores by the policy of the KL term, where there
     is one.
@@ -108,35 +118,58 @@ class Learner:
         """Halved where a micro-batch didn't fit into memory."""
         self.optimiser = make_optimiser(policy.trainable_parameters(), config.optimiser)
         self.objective: Objective = resolve(config.objective)
+        self._first: tuple[Measurement, list[ObjectiveResult]] | None = None
+        """A measurement whose first mini-batch has its gradients already, and what these came of."""
 
     def measure(self, material: TrainingBatch) -> Measurement:
-        """Score everything with the weights as they are."""
+        """Score everything with the weights as they are.
+
+        The first mini-batch's first pass has those weights, too: it is taken here, and its gradients are kept
+        for `update`.
+        """
         before = Measurement([], entropy=0.0, tokens=0, engine_gap=None, drift=0.0)
-        weights: list[Tensor] = []
+        self._first = None
+        outcomes: list[ObjectiveResult] = []
         for mini_batch in material.mini_batches:
-            measured = []
-            for batch in micro_batches(mini_batch.samples, self.token_budget, self.policy.device):
-                old, entropy = self._score(self.policy.score, batch)
-                reference = self._score(self.reference, batch)[0] if self.reference is not None else None
-                measured.append(ScoredBatch(batch, old, reference))
-                before.entropy += float(entropy.sum())
-                before.drift += float((batch.engine - old).sum())
-                before.tokens += batch.targets.shape[0]
-                weights += self._weigh(batch, old, mini_batch.scale)
-            before.mini_batches.append((measured, mini_batch.scale))
+            batches = micro_batches(
+                mini_batch.samples, self.token_budget, self.policy.device, self.policy.sharing
+            )
+            if before.mini_batches or (taken := self._take_first_pass(batches, mini_batch.scale)) is None:
+                taken = [self._measure(batch, mini_batch.scale) for batch in batches]
+            elif taken:
+                self._first = before, [each.outcome for each in taken]
+            outcomes += [each.outcome for each in taken]
+            for each in taken:
+                before.entropy += each.entropy
+                before.drift += float((each.scored.batch.engine - each.scored.old).sum())
+                before.tokens += each.scored.old.shape[0]
+            before.mini_batches.append(([each.scored for each in taken], mini_batch.scale))
         before.entropy /= max(before.tokens, 1)
         before.drift /= max(before.tokens, 1)
         before.engine_gap = _measure_engine_gap(before)
-        before.effective_share = _effective_share(weights)
+        before.effective_share = _effective_share(
+            [each.weights for each in outcomes if each.weights is not None]
+        )
         return before
 
-    def _weigh(self, batch: MicroBatch, old: Tensor, scale: LossScale) -> list[Tensor]:
-        """The importance weights of a micro-batch's tokens before the first update; none where the objective
-        has no such weights.
-        """
-        tokens = SampledTokens(old, old, batch.engine, batch.rollout, batch.advantages)
-        weights = self.objective(tokens, self.config.loss, scale).weights
-        return [] if weights is None else [weights]
+    def _take_first_pass(self, batches: Sequence[MicroBatch], scale: LossScale) -> list[_Measured] | None:
+        """Measure micro-batches and leave their gradients, added up; None where memory doesn't do for it."""
+        self.optimiser.zero_grad(set_to_none=True)
+        try:
+            return [self._measure(batch, scale, with_gradients=True) for batch in batches]
+        except torch.OutOfMemoryError:
+            self.optimiser.zero_grad(set_to_none=True)
+            return None
+
+    def _measure(self, batch: MicroBatch, scale: LossScale, *, with_gradients: bool = False) -> _Measured:
+        reference = self._score(self.reference, batch)[0] if self.reference is not None else None
+        with torch.set_grad_enabled(with_gradients):
+            logprobs, entropy = self.policy.score(batch, self.config.temperature)
+            scored = ScoredBatch(batch, logprobs.detach(), reference)
+            outcome = self._lose(scored, logprobs, scale)
+        if with_gradients:
+            outcome = self._add_gradients(outcome)
+        return _Measured(scored, float(entropy.sum()), outcome)
 
     def update(self, before: Measurement, step: int) -> UpdateResult:
         """Take one optimiser step per mini-batch, `data_reuse` times over. `step` counts training steps from
@@ -146,9 +179,14 @@ class Learner:
         for group in self.optimiser.param_groups:
             group["lr"] = self._learning_rate(step)
         clipped = ratios = 0
+        first = self._first[1] if self._first is not None and self._first[0] is before else None
+        self._first = None
         for _ in range(self.config.optimiser.data_reuse):
             for index, (measured, scale) in enumerate(before.mini_batches):
-                fitting, outcomes = self._step_within_memory(measured, scale, learned)
+                if first is not None:
+                    fitting, outcomes, first = measured, self._move(first, learned), None
+                else:
+                    fitting, outcomes = self._step_within_memory(measured, scale, learned)
                 before.mini_batches[index] = fitting, scale
                 clipped += sum(outcome.clipped for outcome in outcomes)
                 ratios += sum(outcome.ratios for outcome in outcomes)
@@ -190,24 +228,31 @@ class Learner:
         outcomes = []
         for each in measured:
             logprobs, _ = self.policy.score(each.batch, self.config.temperature)
-            tokens = SampledTokens(
-                logprobs,
-                each.old,
-                each.batch.engine,
-                each.batch.rollout,
-                each.batch.advantages,
-                each.reference,
-            )
-            outcome = self.objective(tokens, self.config.loss, scale)
-            outcome.loss.backward()
-            outcomes.append(outcome)
+            outcomes.append(self._add_gradients(self._lose(each, logprobs, scale)))
+        return self._move(outcomes, learned)
+
+    def _lose(self, scored: ScoredBatch, logprobs: Tensor, scale: LossScale) -> ObjectiveResult:
+        """The objective of a micro-batch at these log-probabilities."""
+        batch = scored.batch
+        tokens = SampledTokens(
+            logprobs, scored.old, batch.engine, batch.rollout, batch.advantages, scored.reference
+        )
+        return self.objective(tokens, self.config.loss, scale)
+
+    def _add_gradients(self, outcome: ObjectiveResult) -> ObjectiveResult:
+        """Add a loss's gradients to those that there are; gives the outcome without its graph."""
+        outcome.loss.backward()
+        return replace(outcome, loss=outcome.loss.detach())
+
+    def _move(self, outcomes: list[ObjectiveResult], learned: UpdateResult) -> list[ObjectiveResult]:
+        """One step of the optimiser by the gradients that were added up."""
         norm = float(
             torch.nn.utils.clip_grad_norm_(list_parameters(self.optimiser), self.config.optimiser.clip_norm)
         )
         if isfinite(norm):
             self.optimiser.step()
             learned.optimiser_steps += 1
-            learned.losses.append(sum(float(outcome.loss.detach()) for outcome in outcomes))
+            learned.losses.append(sum(float(outcome.loss) for outcome in outcomes))
             learned.gradient_norm = max(learned.gradient_norm, norm)
         else:
             learned.not_finite += 1
@@ -226,30 +271,33 @@ class Learner:
     def probe(self, samples: Sequence[Sample]) -> Probe:
         """What the weights say of these rollouts' sequences, for an engine to agree with.
 
-        Each sequence is asked for from its first sampled token on, tool results between turns included.
+        Each sequence is asked for from its first sampled token on, tool results between turns included, at
+        temperature 1: engines score at no other.
         """
-        prompts, completions, logprobs = [], [], []
-        for sample in samples:
-            for one in sample.sequences.sequences:
-                start = one.sampled[0]
-                prompts.append(one.token_ids[:start])
-                completions.append(one.token_ids[start:])
-                logprobs.append(self._every_token(one.token_ids, start))
-        return Probe(prompts, completions, logprobs)
-
-    def _every_token(self, token_ids: Sequence[int], start: int) -> list[float]:
-        """Log-probability of each token from `start` on, at temperature 1: engines score at no other."""
-        places = torch.arange(start, len(token_ids))
-        ids = torch.tensor([list(token_ids)])
-        batch = MicroBatch(ids, torch.zeros_like(places), places - 1, ids[0, places], *[torch.zeros(0)] * 4)
-        batch = to_device(batch, self.policy.device)
-        with torch.no_grad():
-            values: list[float] = self.policy.score(batch, 1.0)[0].tolist()
-        return values
+        asked = [one for sample in samples for one in sample.sequences.sequences]
+        whole = [_sample_from(one, one.sampled[0]) for one in asked]
+        said: dict[int, list[float]] = {}
+        for batch in micro_batches(whole, self.token_budget, self.policy.device, self.policy.sharing):
+            with torch.no_grad():
+                values = self.policy.score(batch, 1.0)[0]
+            for number, sample in enumerate(batch.samples):
+                said[id(sample)] = values[batch.rollout == number].tolist()
+        return Probe(
+            [one.token_ids[: one.sampled[0]] for one in asked],
+            [one.token_ids[one.sampled[0] :] for one in asked],
+            [said[id(sample)] for sample in whole],
+        )
 
     def _score(self, score: Score, batch: MicroBatch) -> tuple[Tensor, Tensor]:
         with torch.no_grad():
             return score(batch, self.config.temperature)
+
+
+def _sample_from(sequence: TokenSequence, start: int) -> Sample:
+    """As if the policy had sampled each token of a sequence from `start` on."""
+    places = list(range(start, len(sequence.token_ids)))
+    every = TokenSequence(sequence.token_ids, places, [0.0] * len(places), [False] * len(places))
+    return Sample(RolloutSequences((every,), 0), 0.0)
 
 
 def _effective_share(weights: Sequence[Tensor]) -> float:

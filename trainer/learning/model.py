@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,7 +16,9 @@ from crosswind.policies.deployment.reference import load_module, read_first_line
 from crosswind.policies.versions.version import PolicyVersion, VersionError
 from crosswind.policies.versions.weights import save
 from crosswind.trainer.errors import RunRefused
+from crosswind.trainer.learning.tree_attention import Unsupported, find_sharing, make_inputs
 from crosswind.trainer.rollouts.batches import MicroBatch
+from crosswind.trainer.rollouts.trees import ROWS, Sharing
 
 WEIGHTS = "model.safetensors"
 COPIED = (
@@ -47,6 +50,19 @@ class Policy:
     """What `write` calls the weights."""
     base: PolicyVersion | None = field(default=None, init=False)
     """The version that an adapter is trained on; None where all weights are trained."""
+    unshared: str = field(default="", init=False)
+    """Why rollouts don't share what they have in common in this model; empty where they do, or before
+    `sharing` was asked for.
+    """
+
+    @cached_property
+    def sharing(self) -> Sharing:
+        """How rollouts may share what they have in common."""
+        try:
+            return find_sharing(self.module, self.score)
+        except Unsupported as error:
+            self.unshared = str(error)
+            return ROWS
 
     def trainable_parameters(self) -> list[Any]:
         return [parameter for parameter in self.module.parameters() if parameter.requires_grad]
@@ -78,22 +94,21 @@ class Policy:
         [N], float32.
 
         The model's own forward is used, since models scale or cap their logits. It projects the vocabulary
-        at the sampled positions only: of a tool-calling episode that is about a fifth.
+        at the places of sampled tokens only: of a tool-calling episode that is about a fifth.
         """
         head = self.module.get_output_embeddings()
         selection = head.register_forward_pre_hook(
-            lambda _, hidden: (hidden[0][batch.rows, batch.columns],)  # [B, T, H] to [N, H]
+            lambda _, hidden: (hidden[0][batch.rows, batch.columns],)  # [B, T, H] to [P, H]
         )
         try:
-            logits = self.module(input_ids=batch.input_ids, use_cache=False).logits.float()  # [N, V]
+            inputs = make_inputs(self.module, batch)
+            logits = self.module(**inputs, use_cache=False).logits.float()  # [P, V]
         finally:
             selection.remove()
-        logits = logits / temperature
-        everything = torch.log_softmax(logits, dim=-1)  # [N, V]
-        logprobs = everything.gather(-1, batch.targets.unsqueeze(-1)).squeeze(-1)  # [N]
+        everything = torch.log_softmax(logits / temperature, dim=-1)  # [P, V]
         with torch.no_grad():
-            entropy = -(everything.exp() * everything).sum(-1)  # [N]
-        return logprobs, entropy
+            entropy = -(everything.exp() * everything).sum(-1)  # [P]
+        return everything[batch.place, batch.targets], entropy[batch.place]
 
     def tensors(self) -> dict[str, Tensor]:
         """The weights by name, tied ones once, on the CPU and contiguous."""

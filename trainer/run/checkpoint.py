@@ -6,6 +6,7 @@ checkpoint or the new one, never half of one.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tempfile
@@ -71,7 +72,7 @@ class RunState:
 def save(root: Path, policy: Policy, optimiser: torch.optim.Optimizer, state: RunState) -> Path:
     """Write the checkpoint of `state.step`, durable and complete when this returns."""
     root.mkdir(parents=True, exist_ok=True)
-    target = root / f"step-{state.step:06d}"
+    target = locate(root, state.step)
     hidden = Path(tempfile.mkdtemp(prefix=".saving-", dir=root))
     try:
         policy.write(hidden)
@@ -92,6 +93,24 @@ def save(root: Path, policy: Policy, optimiser: torch.optim.Optimizer, state: Ru
         raise
     sync(root)
     return target
+
+
+def locate(root: Path, step: int) -> Path:
+    """Where the checkpoint of a step is, or will be."""
+    return root / f"step-{step:06d}"
+
+
+def copy_policy(path: Path, directory: Path, weights_file: str) -> None:
+    """Fill a directory with a checkpoint's policy. Its weights are a hard link where the file system has
+    them: they are written once, and neither a checkpoint nor a version is ever changed. Raises OSError.
+    """
+    for file in path.iterdir():
+        if file.name not in (OPTIMISER, STATE, weights_file):
+            shutil.copyfile(file, directory / file.name)
+    try:
+        os.link(path / weights_file, directory / weights_file)
+    except OSError:
+        shutil.copyfile(path / weights_file, directory / weights_file)
 
 
 def find_newest(root: Path) -> Path | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from crosswind.policies.versions.version import PolicyVersion, Registry, VersionError, checksum, read_version
 from crosswind.trainer.errors import RunFailed
 from crosswind.trainer.learning.model import Policy
-from crosswind.trainer.run.checkpoint import RunState
+from crosswind.trainer.run.checkpoint import RunState, copy_policy, locate
 
 
 class PublicationError(RunFailed):
@@ -25,8 +26,9 @@ def first_version(directory: Path) -> PolicyVersion:
     return version
 
 
-def export(policy: Policy, state: RunState, registry: Registry) -> PolicyVersion:
-    """Put the weights into the registry under `state.version`. Where an interrupted run did, that is kept.
+def export(policy: Policy, state: RunState, registry: Registry, checkpoints: Path) -> PolicyVersion:
+    """Put the weights of the state's checkpoint, which are the policy's, into the registry under
+    `state.version`. Where an interrupted run did, that is kept.
 
     Raises PublicationError where the name is taken by other weights.
     """
@@ -35,7 +37,7 @@ def export(policy: Policy, state: RunState, registry: Registry) -> PolicyVersion
         parent = state.versions[-2] if len(state.versions) > 1 else None
         return registry.add(
             state.version,
-            policy.write,
+            partial(copy_policy, locate(checkpoints, state.step), weights_file=policy.weights_file),
             parent=parent,
             step=state.step,
             base=policy.base,

@@ -196,6 +196,11 @@ def begin_or_resume(run: Run) -> tuple[Learner, RunState]:
     if config.checkpointing:
         policy.checkpoint_activations()
     learner = Learner(policy, config, reference)
+    if not policy.sharing.branches:
+        run.progress.note(
+            "of rollouts that begin alike, whole sequences are computed once, and not their beginnings: "
+            f"{policy.unshared}"
+        )
     if path is None:
         name = first.version
         return learner, RunState(run.name, first.checksum, version=name, first=name, versions=[name])
@@ -243,7 +248,7 @@ def deploy_version(
     version = read_version(run.policy)
     run.registry.adopt(version)
     if state.version != state.first:
-        version = export(learner.policy, state, run.registry)
+        version = export(learner.policy, state, run.registry, run.checkpoints)
     service = run.deployment()
     if service is None:
         return None

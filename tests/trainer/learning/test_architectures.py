@@ -10,7 +10,8 @@ import torch
 import transformers
 
 from crosswind.trainer.learning import model
-from crosswind.trainer.rollouts.batches import MicroBatch
+from crosswind.trainer.rollouts.batches import Sample, collate
+from crosswind.trainer.rollouts.sequences import RolloutSequences, TokenSequence
 
 _SHAPE: dict[str, Any] = {
     "vocab_size": 64,
@@ -42,21 +43,33 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", ARCHITECTURES)
-def test_the_score_is_the_models_own(name: str, tmp_path: Path) -> None:
+def make_sample(token_ids: list[int], sampled: list[int], advantage: float = 1.0) -> Sample:
+    one = TokenSequence(token_ids, sampled, [0.0] * len(sampled), [True] * len(sampled))
+    return Sample(RolloutSequences((one,), 0), advantage)
+
+
+def save_random_model(directory: Path, name: str, sliding_window: int | None = None) -> Any:
+    """A model of an architecture, with its own windows or, where it has any, with these."""
     torch.manual_seed(0)
-    configuration = getattr(transformers, f"{name}Config")(**(_SHAPE | ARCHITECTURES[name]))
-    made = transformers.AutoModelForCausalLM.from_config(configuration).eval()
+    shape = _SHAPE | ARCHITECTURES[name]
+    if sliding_window is not None and (name == "Mistral" or "sliding_window" in shape):
+        shape["sliding_window"] = sliding_window
+    made = transformers.AutoModelForCausalLM.from_config(getattr(transformers, f"{name}Config")(**shape))
     with torch.no_grad():
         for weight in made.parameters():
             weight.mul_(4.0)  # so that caps and scales of the logits matter
-    made.save_pretrained(tmp_path)
+    made.save_pretrained(directory)
+    return made.eval()
 
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_the_score_is_the_models_own(name: str, tmp_path: Path) -> None:
+    made = save_random_model(tmp_path, name)
     policy = model.load(tmp_path)
     ids = torch.randint(3, 64, (2, 12))
     rows, columns = torch.tensor([0, 0, 1]), torch.tensor([3, 7, 10])
     targets = ids[rows, columns + 1]
-    batch = MicroBatch(ids, rows, columns, targets, *[torch.zeros(0)] * 4)
+    batch = collate([make_sample(ids[0].tolist(), [4, 8]), make_sample(ids[1].tolist(), [11])])
     scored, entropy = policy.score(batch, 0.8)
 
     everything = torch.log_softmax(made(input_ids=ids).logits[rows, columns].float() / 0.8, -1)

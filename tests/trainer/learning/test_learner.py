@@ -18,7 +18,7 @@ from crosswind.trainer.learning.model import Policy
 from crosswind.trainer.learning.optimiser import list_parameters
 from crosswind.trainer.objectives.objective import LossScale
 from crosswind.trainer.rollouts.assembly import MiniBatch, TrainingBatch
-from crosswind.trainer.rollouts.batches import MicroBatch, Sample, collate, halve
+from crosswind.trainer.rollouts.batches import MicroBatch, Sample, collate
 from crosswind.trainer.run import checkpoint
 from crosswind.trainer.run.checkpoint import RunState
 from tests.trainer.practice import as_sample, settings
@@ -155,7 +155,12 @@ def test_one_strange_token_of_many_is_rounding_and_many_are_not() -> None:
 def draw_samples(policy: Policy, count: int = 6) -> tuple[Sample, ...]:
     rng = random.Random(5)
     return tuple(
-        as_sample(policy, [rng.randrange(300) for _ in range(6 + index)], [3, 4 + index], (-1.0) ** index)
+        as_sample(
+            policy,
+            [index, *(rng.randrange(300) for _ in range(5 + index))],  # nothing in common
+            [3, 4 + index],
+            (-1.0) ** index,
+        )
         for index in range(count)
     )
 
@@ -185,7 +190,7 @@ def test_a_micro_batch_that_does_not_fit_is_halved_and_taken_again(first_policy:
         learner = Learner(policy, config)
         learned = learner.update(learner.measure(TrainingBatch([MiniBatch(samples, LossScale(6, 12))])), 1)
         assert learned.optimiser_steps == 2
-    assert learned.halved == ["6 rollouts in 6 rows of 11 tokens"], "the second pass has the halves already"
+    assert learned.halved == ["6 rollouts in 6 rows of 9 tokens"], "the second pass has the halves already"
     assert learner.token_budget == config.optimiser.token_budget // 2
     for name, weight in plain.tensors().items():
         assert torch.allclose(weight, small.tensors()[name], atol=1e-4), name
@@ -196,14 +201,14 @@ def test_a_micro_batch_that_does_not_fit_halved_ends_the_run_and_is_named(first_
     learner = Learner(policy, settings(optimiser__mini_batches=1))
     before = learner.measure(TrainingBatch([MiniBatch(draw_samples(policy), LossScale(6, 12))]))
     weights = {name: weight.clone() for name, weight in policy.tensors().items()}
-    with pytest.raises(OutOfMemory, match="6 rollouts in 6 rows of 11 tokens doesn't fit into memory"):
+    with pytest.raises(OutOfMemory, match="6 rollouts in 6 rows of 9 tokens doesn't fit into memory"):
         learner.update(before, 1)
     assert all(torch.equal(weight, policy.tensors()[name]) for name, weight in weights.items())
 
 
 def test_halves_hold_every_token_once(policy: Policy) -> None:
     whole = collate(draw_samples(policy, 5))
-    first, rest = halve(whole)
+    first, rest = whole.halve()
     assert (first.advantages.shape[0], rest.advantages.shape[0]) == (2, 3)
     with torch.no_grad():
         parts = torch.cat([policy.score(half, 1.0)[0] for half in (first, rest)])

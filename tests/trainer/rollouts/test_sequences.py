@@ -120,7 +120,8 @@ def test_micro_batches_hold_every_rollout_once_and_whole(shapes: list[list[int]]
     for batch in batches:
         rows, longest = batch.input_ids.shape
         assert batch.advantages.shape[0] == 1 or rows * longest <= budget
-        assert torch.equal(batch.targets, batch.input_ids[batch.rows, batch.columns + 1])
+        read = batch.input_ids[batch.rows[batch.place], batch.columns[batch.place]]
+        assert torch.equal(batch.targets, read), "here a sequence is one token again and again"
         assert torch.equal(batch.advantages[batch.rollout].long(), batch.targets)
 
 

@@ -19,7 +19,7 @@ import pytest
 from crosswind.gateway.trajectory.record import Reward, SessionClosed
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.policies.publishers.embedded import EmbeddedEngine
-from crosswind.policies.versions.version import PolicyVersion, Registry, read_version, write_metadata
+from crosswind.policies.versions.version import PolicyVersion, Registry, read_version, verify, write_metadata
 from crosswind.trainer.config.settings import SettingsError
 from crosswind.trainer.learning import model
 from crosswind.trainer.rollouts.groups import Admission, Group, read_group
@@ -189,6 +189,29 @@ def test_a_first_policy_that_changes_is_no_matter_until_the_next_start(
     write_metadata(PolicyVersion(FIRST, copied))
     with pytest.raises(SettingsError, match=r"--policy: .* isn't what run 'run' began from"):
         train(replace(run, config=settings(steps=3)))
+    store.close()
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_steps_weights_are_written_once(
+    path: Path, first_policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    """Where the file system has no links, they are copied."""
+
+    def refuse(*given: object) -> None:
+        raise PermissionError
+
+    if not links:
+        monkeypatch.setattr(checkpoint.os, "link", refuse)
+    store = SqliteStore(path)
+    run = make_run(tmp_path / "out", first_policy, store, settings(steps=2))
+    state = train(run)
+    newest = checkpoint.find_newest(run.checkpoints)
+    assert newest is not None
+    kept, published = newest / "model.safetensors", run.registry.get(state.version).path / "model.safetensors"
+    assert kept.samefile(published) == links
+    assert kept.read_bytes() == published.read_bytes()
+    verify(run.registry.get(state.version))
     store.close()
 
 
