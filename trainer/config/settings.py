@@ -44,7 +44,8 @@ class OptimiserSettings(_Settings):
     data_reuse: int = Field(default=1, ge=1, le=2)
     """Optimiser steps that a group enters; 2 at most (NoisyAgent's table 5, "data reuse epochs 2")."""
     token_budget: int = Field(default=4096, ge=1)
-    """Rows times longest row of a micro-batch, padding included. Doesn't change the result but for rounding.
+    """Rows times longest row of a micro-batch, padding included, what rollouts have in common counted once.
+    Doesn't change the result but for rounding.
     """
 
 
