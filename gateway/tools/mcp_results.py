@@ -41,6 +41,10 @@ class ToolResultView:
     _one_value: bool = False
     _wrapped: str | None = None
     """The only member of the structured content that the text says: SDKs wrap what is no object in one."""
+    _listed: bool = False
+    """The structured content is a list, of which each text is one element: SDKs give lists so. For noise it
+    is one text: the list's JSON, or its lines."""
+    _lines: bool = False
 
     @staticmethod
     def read(members: Members, schema: Any = None) -> ToolResultView:
@@ -65,12 +69,26 @@ class ToolResultView:
                     view._one_value = isinstance(value, str) and value == view.texts[0]
                     view._one_value |= _says(view.texts[0], value)
                     view._wrapped = name if view._one_value else None
+            if not view._one_value:
+                view._read_list()
         return view
+
+    def _read_list(self) -> None:
+        name, value = None, self._structured
+        if isinstance(value, dict) and len(value) == 1:
+            [(name, value)] = value.items()
+        if not isinstance(value, list) or not len(value) == len(self.texts) == len(self.blocks):
+            return
+        if all(text == one or _says(text, one) for text, one in zip(self.texts, value, strict=True)):
+            self._one_value = self._listed = True
+            self._wrapped = name
+            self._lines = all(isinstance(one, str) and "\n" not in one for one in value)
+            self.texts = ["\n".join(value) if self._lines else _write(value).decode()]
 
     @property
     def whole(self) -> bool:
         """Whether its texts are all that it has."""
-        return len(self.blocks) <= len(self.texts)
+        return self._listed or len(self.blocks) <= len(self.texts)
 
     def accept(self, text: str) -> str | None:
         """Why the result may not have this text, or None."""
@@ -88,6 +106,8 @@ class ToolResultView:
 
     def write(self, texts: Sequence[str | None]) -> Members:
         """The members with these texts; None: as it was."""
+        if self._listed:
+            return self._write_list(texts[0])
         members, blocks = dict(self.members), list(self.blocks)
         for place, text in zip(self._places, texts, strict=False):
             if text is not None:
@@ -99,12 +119,29 @@ class ToolResultView:
             members["structuredContent"] = msgspec.Raw(_write(self._structure(changed)))
         return members
 
+    def _write_list(self, text: str | None) -> Members:
+        """A block for each element of the list; those that stay keep their bytes."""
+        if text is None:
+            return dict(self.members)
+        structure = self._structure(text)
+        value = structure if self._wrapped is None else structure[self._wrapped]
+        was = self._structured if self._wrapped is None else self._structured[self._wrapped]
+        blocks = []
+        for at, one in enumerate(value):
+            block = self.blocks[at] if at < len(was) else {"type": msgspec.Raw(b'"text"')}
+            if at >= len(was) or was[at] != one:
+                said = one if isinstance(one, str) else _write(one).decode()
+                block = {**block, "text": msgspec.Raw(_write(said))}
+            blocks.append(block)
+        written = msgspec.Raw(_write(blocks)), msgspec.Raw(_write(structure))
+        return {**self.members, "content": written[0], "structuredContent": written[1]}
+
     def _structure(self, text: str) -> Any:
         """The structured content that says what the text does. Raises msgspec.DecodeError or UnicodeError."""
         if self._wrapped is None:
-            return _read(text)
+            return text.split("\n") if self._lines else _read(text)
         was = self._structured[self._wrapped]
-        value = text if isinstance(was, str) else _read(text)
+        value = text if isinstance(was, str) else text.split("\n") if self._lines else _read(text)
         if type(value) is not type(was):
             raise msgspec.DecodeError("another type of value")
         return {self._wrapped: value}

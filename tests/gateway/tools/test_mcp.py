@@ -121,6 +121,47 @@ def test_a_value_that_an_sdk_wraps_changes_as_one_with_its_text(
     assert inside == (said if isinstance(value, str) else json.loads(said)) != value
 
 
+ROWS = [{"city": f"City {number}", "degrees": 20.5 + number} for number in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("operator", "value"),
+    [
+        ("tool.incomplete", [f"Warning {number}: heavy rain in the north" for number in range(8)]),
+        ("tool.misleading", ["Warning: heavy rain", "All clear"]),
+        ("tool.numeric_noise", ROWS),
+    ],
+)
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_a_list_with_a_block_for_each_element_changes_as_one(
+    operator: str, value: list[object], wrapped: bool
+) -> None:
+    """As the official SDK sends what a tool with the result `list[str]` returns."""
+    listed = {"type": "array", "items": {"type": "string" if isinstance(value[0], str) else "object"}}
+    schema = {"type": "object", "properties": {"result": listed}, "required": ["result"]}
+    link, leg = make_link(operator)
+    link.from_client(listing(), 1)
+    link.from_server(tools(tool(READ, "Get the weather.", outputSchema=schema if wrapped else listed)), 2)
+    link.from_client(call(1, READ, {"city": "Bonn"}), 3)
+    texts = [one if isinstance(one, str) else json.dumps(one, indent=2) for one in value]
+    structured = {"result": value} if wrapped else value
+    shown = link.from_server(result(1, *texts, structuredContent=structured), 4)
+    assert shown.act is Act.REPLACE, [one.note for one in leg.drain()]
+    changed = json.loads(shown.body)["result"]
+    inside = changed["structuredContent"]["result"] if wrapped else changed["structuredContent"]
+    said = [block["text"] for block in changed["content"]]
+    assert (said if isinstance(value[0], str) else [json.loads(text) for text in said]) == inside != value
+    assert all(block["type"] == "text" for block in changed["content"])
+
+
+def test_texts_that_are_no_list_of_the_structured_content_are_left_alone_with_the_reason() -> None:
+    link, leg = make_link("tool.misleading")
+    link.from_client(call(1, READ, {"city": "Bonn"}), 1)
+    given = result(1, "All clear", "No rain", structuredContent={"result": ["All clear", "Rain"]})
+    assert link.from_server(given, 2).act is Act.PASS
+    assert any("structured content isn't its text" in one.note for one in leg.drain())
+
+
 def test_noise_that_the_output_schema_forbids_is_withheld() -> None:
     schema = {"type": "object", "properties": {"temperature": {"const": 21.4}}}
     link, leg = make_link("tool.numeric_noise")
