@@ -100,6 +100,17 @@ class ToolList(tuple[ToolSchema, ...]):
         """By name, the classes of its tools (`ToolClass`) that were asked for (`guard.tool_classes`)."""
         return {}
 
+    def named(self, name: str) -> ToolList:
+        """The tools of that name, as a list of their own; empty where there is none."""
+        return self._by_name.get(name, _NO_TOOLS)
+
+    @cached_property
+    def _by_name(self) -> dict[str, ToolList]:
+        named: dict[str, list[ToolSchema]] = {}
+        for tool in self:
+            named.setdefault(tool.name, []).append(tool)
+        return {name: ToolList(tools) for name, tools in named.items()}
+
     @cached_property
     def vocabulary(self) -> frozenset[str]:
         """The names and enumerated values that the tools declare, in lower case."""
@@ -129,6 +140,7 @@ def _canonical(parameters: Mapping[str, Any]) -> str:
 
 _CONTAINERS = (dict, list)
 """Of JSON values."""
+_NO_TOOLS = ToolList()
 
 
 class Item(msgspec.Struct, frozen=True, gc=False):

@@ -67,7 +67,7 @@ class Holder:
         """Most often only a few of a list's records are looked at."""
         opened = self._opened or _read_members(self._text, self._start, self._end)
         self._opened = None
-        self._keys = frozenset(map(read_token, opened.keys))
+        self._keys = frozenset(map(read_token, opened.keys)) if opened.names is None else opened.names
         first = _space_at(self._text, opened.start)
         if opened.comma:
             between = _space_at(self._text, opened.comma)
@@ -87,6 +87,19 @@ def find_holders(text: str) -> tuple[Holder, ...]:
     """The objects of a JSON result that can get fields: the whole, or the records of its lists, and the whole
     before them. Empty objects are left out."""
     return _short_holders(text) if len(text) <= REMEMBERED else _find_holders(text)
+
+
+def find_first_holder(text: str, value: Any) -> Holder | None:
+    """The first of `find_holders`, with its first and last gaps; `value` is the parsed text. Of an object
+    whose first member is a scalar none of the others is read."""
+    if isinstance(value, dict) and text.count("{") < MOST_HOLDERS:
+        start = text.find("{") + 1
+        first = _PIECE_OF_FLAT.search(text, start)
+        if first is not None and first[2] is not None:
+            end = len(text[: text.rfind("}")].rstrip())
+            opened = _Open(start, True, 0, ends=[end], comma=max(0, first.end(3)), names=frozenset(value))
+            return Holder(text, start, end, opened)
+    return next(iter(find_holders(text)), None)
 
 
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
@@ -155,6 +168,8 @@ class _Open(msgspec.Struct):
     """Of its members' values."""
     comma: int = 0
     """The end of its first one; 0: it has none."""
+    names: frozenset[str] | None = None
+    """What its keys say, where that is known."""
 
     def end(self, at: int, comma: int) -> None:
         """End a member's value at a place, behind which a comma may end."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 
 from crosswind.injectors.conversation import ToolList, ToolSchema, UserText
 from crosswind.injectors.packs.address import detect_address
@@ -22,34 +23,53 @@ _TWO_WAYS = frozenset(Language) - {Language.EN}
 """Languages with two ways to address a reader."""
 
 
-def find_setting(target: UserTarget | ToolResultTarget | ToolTarget) -> Setting | None:
-    """The setting of the target's conversation, in the language of its text. A text too short to tell, and a
-    result without running text, is in the language of the opening. None: it is in a language that has no
-    pack.
+def find_setting(target: UserTarget | ToolTarget) -> Setting | None:
+    """The setting of the target's conversation, in the language of its text; of a text too short to tell, in
+    that of the opening. None: it is in a language that has no pack.
     """
-    match target:
-        case UserTarget():
-            return _find(target.own, target.tools, target.branch, (target.own,))
-        case ToolResultTarget():
-            said = find_prose(target.text)
-            return _find(said or target.branch.opening, target.tools, target.branch, otherwise=Language.EN)
-        case ToolTarget():
-            return _find(
-                " ".join(tool.description for tool in target.declared), target.declared, target.branch
-            )
+    said: tuple[str, ...] = ()
+    if isinstance(target, UserTarget):
+        text, tools, said = target.own, target.tools, (target.own,)
+    else:
+        text, tools = " ".join(tool.description for tool in target.declared), target.declared
+    language = _tell_language(text, target.branch)
+    return None if language is None else _make(text, tools, target.branch, language, said)
 
 
-def find_system(target: ToolResultTarget) -> Setting:
+def find_language(target: ToolResultTarget) -> Language | None:
+    """The language of a result; of one without running text, that of the opening, or else English. None: it
+    has no pack."""
+    return _tell_language(_read_result(target), target.branch, otherwise=Language.EN)
+
+
+def find_conversation(target: ToolResultTarget, language: Language) -> Setting:
+    """The setting of the conversation in which a result of that language stands."""
+    return _make(_read_result(target), target.tools, target.branch, language)
+
+
+def _read_result(target: ToolResultTarget) -> str:
+    return find_prose(target.text) or target.branch.opening
+
+
+def find_system(target: ToolResultTarget, *, described: bool = True, fields: bool = True) -> Setting:
     """The setting of the system behind a result: of its tool alone, by its name, its description and the
     names of the result's fields. What systems say beside an answer is in English, whatever the conversation.
     """
-    own = ToolList(tool for tool in target.tools if tool.name == target.tool)
-    tools = own or ToolList((ToolSchema(target.tool, "", {}),))
-    named = list_leaves(target.text).names if is_container(parse_json(target.text)) else ()
+    own = ToolList.of(target.tools).named(target.tool) if described else ()
+    tools = own or (_name_tool if len(target.tool) <= LONGEST_NAME else _name_tool.__wrapped__)(target.tool)
+    named = list_leaves(target.text).names if fields and is_container(parse_json(target.text)) else ()
     said = " ".join(dict.fromkeys(named))[:MOST_NAMED]
     return make_setting(tools, said, Language.EN, target.branch.half, entries=target.branch.entries)
 
 
+@lru_cache(256)
+def _name_tool(name: str) -> ToolList:
+    """A tool of which no more than its name is known, as a list."""
+    return ToolList((ToolSchema(name, "", {}),))
+
+
+LONGEST_NAME = 64
+"""Characters of the longest name that is remembered."""
 MOST_NAMED = 600
 """Characters of the fields' names that are looked at."""
 
@@ -74,20 +94,22 @@ PROSE, LEAST = 5, 8
 """The fewest words of running text; it is longer than so many characters."""
 
 
-def _find(
-    text: str,
-    tools: tuple[ToolSchema, ...],
-    branch: Branch,
-    said: tuple[str, ...] = (),
-    otherwise: Language | None = None,
-) -> Setting | None:
+def _tell_language(text: str, branch: Branch, otherwise: Language | None = None) -> Language | None:
     language = detect_language(text)
     if language is None and not is_foreign(text):
         language = detect_language(branch.opening)
         if language is None and not is_foreign(branch.opening):
-            language = otherwise
-    if language is None:
-        return None
+            return otherwise
+    return language
+
+
+def _make(
+    text: str,
+    tools: tuple[ToolSchema, ...],
+    branch: Branch,
+    language: Language,
+    said: tuple[str, ...] = (),
+) -> Setting:
     address = None
     if language in _TWO_WAYS:
         address = detect_address(_list_user_texts(branch, said), language)

@@ -48,25 +48,43 @@ def _walk(part: Any, path: list[str], depth: int, found: Leaves) -> bool:
     """Add the scalars of an object or array, up to `MOST` in all; False: it is nested too deeply."""
     if part and depth == DEEPEST:
         return False
+    if isinstance(part, list):
+        return _walk_list(part, path, depth, found)
     values, names = found.values, found.names
-    if isinstance(part, dict):
-        for key, one in part.items():
-            if isinstance(one, _CONTAINERS):
-                if not _walk(one, [*path, key], depth + 1, found):
-                    return False
-            elif len(values) < MOST:
-                values.append(one)
-                names += path
-                names.append(key)
-    else:
-        for one in part[:MOST]:
-            if isinstance(one, _CONTAINERS):
-                if not _walk(one, path, depth + 1, found):
-                    return False
-            elif len(values) < MOST:
-                values.append(one)
-                names += path
+    for key, one in part.items():
+        if isinstance(one, _CONTAINERS):
+            if not _walk(one, [*path, key], depth + 1, found):
+                return False
+        elif len(values) < MOST:
+            values.append(one)
+            names += path
+            names.append(key)
     return True
+
+
+def _walk_list(part: list[Any], path: list[str], depth: int, found: Leaves) -> bool:
+    values, names = found.values, found.names
+    known: tuple[str, ...] = ()
+    told: list[str] = []
+    for one in part[:MOST]:
+        if not isinstance(one, _CONTAINERS):
+            if len(values) < MOST:
+                values.append(one)
+                names += path
+        elif isinstance(one, dict) and depth + 1 < DEEPEST and _fits(one, MOST - len(values)):
+            # A list's records have the same fields, most often.
+            if (keys := tuple(one)) != known:
+                known, told = keys, [name for key in keys for name in (*path, key)]
+            values += one.values()
+            names += told
+        elif not _walk(one, path, depth + 1, found):
+            return False
+    return True
+
+
+def _fits(record: dict[str, Any], most: int) -> bool:
+    """Whether a record has scalars only, and no more of them."""
+    return len(record) <= most and not any(map(_CONTAINERS.__contains__, map(type, record.values())))
 
 
 _CONTAINERS = (dict, list)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
-from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.insertion import (
@@ -14,7 +14,7 @@ from crosswind.injectors.operators.insertion import (
     around_field,
     around_line,
     find_case,
-    find_holders,
+    find_first_holder,
     find_item_gap,
     insert,
     is_plain_text,
@@ -23,7 +23,7 @@ from crosswind.injectors.operators.insertion import (
     write_key,
 )
 from crosswind.injectors.operators.model_text import read_general_lines
-from crosswind.injectors.operators.phrases import NO_PACK, find_setting, find_system
+from crosswind.injectors.operators.phrases import NO_PACK, find_conversation, find_language, find_system
 from crosswind.injectors.operators.tool.described_call import describe_call
 from crosswind.injectors.operators.tool.options import draw_slots, list_values
 from crosswind.injectors.operators.words.results import (
@@ -78,16 +78,17 @@ class Misleading:
         value = parse_json(target.text)
         if count == 0 or not (is_container(value) or is_plain_text(value, target.text)):
             return None
-        setting = find_setting(target)
-        if setting is None:
+        language = find_language(target)
+        if language is None:
             return {"phrases": [], "added": [], UNABLE: NO_PACK}
-        english = setting.language is Language.EN
         slots, used = draw_slots(target, rng), set(target.branch.phrases)
         kind = next((kind for value, kind in list_values(target) if value == slots.get("value")), None)
-        accept = None
-        if english:
+        accept: Callable[[Entry], bool] | None = None
+        if language is Language.EN:
             setting, accept = _find_own(target, frozenset(slots), kind, of_call=rng.chance(OF_THE_CALL))
-        places = _draw_places(target, value, rng, english=english)
+        else:
+            setting = find_conversation(target, language)
+        places = _draw_places(target, value, rng, english=language is Language.EN)
         added: list[list[Any]] = []
         names: list[str] = []
         for lead, place in places[:count]:
@@ -120,17 +121,25 @@ def _find_own(
     name and the result's fields speak of go before those on what its description does, these before those
     that fit everywhere; with `of_call`, those that name something of the call before others."""
     logs_in = not LOGINS.isdisjoint(words_of(target.tool))
-    plain = replace(target, tools=(ToolSchema(target.tool, "", {}),))
-    bare = replace(plain, text="")
-    for setting in map(find_system, (bare, plain, target)):
-        own = [one for _, one in list_fitting(setting, "tool.misleading", "remark", slots, kind) if one.about]
-        if logs_in:
-            own = [one for one in own if LOGINS.intersection(one.about)]
+    for described, fields in ((False, False), (False, True), (True, True)):
+        setting = find_system(target, described=described, fields=fields)
+        own, named = _list_own(setting, slots, kind, logs_in)
         if own:
-            named = {one.id for one in own if _names_call(one)}
-            wanted = named if of_call and named else {one.id for one in own}
-            return setting, lambda entry, wanted=frozenset(wanted): entry.id in wanted
+            wanted = named if of_call and named else own
+            return setting, lambda entry, wanted=wanted: entry.id in wanted
     return setting, None
+
+
+@lru_cache(256)
+def _list_own(
+    setting: Setting, slots: frozenset[str], kind: ValueType | None, logs_in: bool
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The remarks that are about something of the system, and of these those that name something of the
+    call."""
+    own = [one for _, one in list_fitting(setting, OPERATOR, "remark", slots, kind) if one.about]
+    if logs_in:
+        own = [one for one in own if LOGINS.intersection(one.about)]
+    return frozenset(one.id for one in own), frozenset(one.id for one in own if _names_call(one))
 
 
 OF_THE_CALL = 0.5
@@ -154,10 +163,12 @@ def _draw_places(
         return [(rng.choice(leads).format(command), around_line(text, at)) for at in gaps]
     if (item := find_item_gap(text, value)) is not None:
         return [("", item), ("", item)]
-    holders = find_holders(text)[:1]
+    holder = find_first_holder(text, value)
+    if holder is None:
+        return []
     case, keys = find_case(text), rng.shuffled(SHELL_REMARKS if shell else REMARKS)
     places: list[tuple[str, Around]] = []
-    for holder in holders * MOST:
+    for _ in range(MOST):
         gap, listed = holder.gaps[-1 if rng.chance(0.8) else 0], rng.chance(LISTED)
         names = rng.shuffled(REMARK_LISTS) if listed else keys
         key = next((one for one in names if write_key(one, case) not in holder.keys), None)

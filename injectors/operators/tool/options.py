@@ -84,30 +84,21 @@ _FIELD = re.compile(r"[A-Za-z][A-Za-z0-9_]{2,30}")
 def _find_labels(target: ToolResultTarget) -> list[str]:
     """The names of the records or items that a result lists, in order."""
     value = parse_json(target.text)
-    found = (
-        _list_labels(value)
-        if is_container(value)
-        else (match[1] for match in _ITEM.finditer(target.text[:8000]))
-    )
-    fit = (one.strip() for one in found)
-    return list(dict.fromkeys(one for one in fit if 1 < len(one) <= LONGEST and not _ODD.search(one)))[:MOST]
+    found = _list_labels(value) if is_container(value) else _ITEM.findall(target.text[:8000])
+    fit = dict.fromkeys(map(str.strip, found))
+    return [one for one in fit if 1 < len(one) <= LONGEST and not _ODD.search(one)][:MOST]
 
 
 _ODD = re.compile(r"[{}<>\n]")
 
 
-def _list_labels(value: Any) -> Iterator[str]:
+def _list_labels(value: Any) -> list[str]:
     """The labels of the largest list in a result; of a single record, its own."""
     lists = [one for one in _lists(value) if one]
     if not lists:
-        if isinstance(value, dict):
-            yield from _label(value)
-        return
-    for item in max(lists, key=len)[:MOST]:
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, dict):
-            yield from _label(item)
+        lists = [[value]] if isinstance(value, dict) else []
+    labels = [_find_label(one) for one in max(lists, key=len, default=[])[:MOST]]
+    return [one for one in labels if one is not None]
 
 
 def _lists(value: Any, depth: int = 0) -> Iterator[list[Any]]:
@@ -118,18 +109,21 @@ def _lists(value: Any, depth: int = 0) -> Iterator[list[Any]]:
             yield from _lists(one, depth + 1)
 
 
-def _label(record: dict[str, Any]) -> Iterator[str]:
-    """What a record is called: by a name, or else by its first id."""
+def _find_label(record: Any) -> str | None:
+    """What a record is called: by a name, or else by its first id. A text is called what it says."""
+    if isinstance(record, str):
+        return record
+    if not isinstance(record, dict):
+        return None
     keys = tuple(record)
     names, ids = _find_labelling(keys) if len(keys) <= _MOST_KEYS else _find_labelling.__wrapped__(keys)
     for key in names:
         if isinstance(record[key], str):
-            yield record[key]
-            return
+            return str(record[key])
     for key in ids:
         if isinstance(record[key], _ID_TYPES):
-            yield str(record[key])
-            return
+            return str(record[key])
+    return None
 
 
 _ID_TYPES = (str, int)
