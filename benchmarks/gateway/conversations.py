@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchmarks.gateway.texts import (
-    LOOK_UP,
+    LOOK_UPS,
     declare_tool,
     draw_city,
     draw_item,
@@ -20,6 +20,8 @@ from benchmarks.gateway.texts import (
 
 TEXT_EVERY = 5
 """Of the upstream's answers every fifth is a text, the others call a tool."""
+CALLS_EACH = 2
+"""The turns after which the upstream calls the next one of its tools."""
 STREAMED_WORDS = range(2, 63)
 """The words of a streamed answer, by number."""
 
@@ -75,7 +77,7 @@ def _exchange(rng: random.Random, name: str, shape: Shape, turn: int) -> Iterato
         yield {"role": "user", "content": write_request(rng, shape.user)}
     else:
         function = {
-            "name": LOOK_UP,
+            "name": LOOK_UPS[turn // CALLS_EACH % len(LOOK_UPS)],
             "arguments": json.dumps({"order_id": f"W{turn:06d}"}, separators=(",", ":")),
         }
         call = {"id": f"call_{name}_{turn}", "type": "function", "function": function}

@@ -85,26 +85,26 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 _STREETS = ("Mill Lane", "Church Road", "Station Street", "Park Avenue", "Oak Close", "Bridge Street")
 _CITIES = ("Bristol", "Leeds", "Norwich", "Exeter", "York", "Durham", "Bath")
 
-LOOK_UP = "get_order"
-"""The tool that conversations call, plainly a read, so that all its results may be failed."""
+LOOK_UPS = ("get_shipment", "get_invoice", "get_product", "get_ticket")
+"""The tools that conversations call, plainly reads, so that all their results may be failed. No system behind
+them has to say so much beside its results that it would repeat itself."""
 _ORDER_PARAMETER = ("order_id", "The order's number, such as W000123.")
 
 _TOOLS = (
+    (LOOK_UPS[0], "Show where an order's parcels are, and what is in them.", "carrier", "Who brings them."),
     (
-        LOOK_UP,
-        "Show an order of the shop: its products, its invoice, the delivery and the city it goes to.",
-        "columns",
-        "Which columns are shown; all of them, where none is named.",
+        LOOK_UPS[1],
+        "Show what an order's items cost, and what is paid.",
+        "currency",
+        "Pounds, or another one.",
     ),
-    ("find_order", "Find a customer's orders by what was bought.", "item", "A word of the item's name."),
+    (LOOK_UPS[2], "Show the products of an order as the shop lists them.", "colour", "One colour only."),
+    (LOOK_UPS[3], "Show what was asked and answered on an order before.", "day", "Since which day."),
     ("change_address", "Send an order to another address.", "address", "Street, house number and city."),
     ("cancel_item", "Cancel one item of an order that hasn't been shipped.", "item", "The item's name."),
     ("exchange_item", "Exchange an item for another size of it.", "size", "The new size, such as M or 42."),
-    ("change_colour", "Send an item in another colour than was ordered.", "colour", "The new colour."),
     ("refund_item", "Pay back what an item of an order has cost.", "reason", "Why it is paid back."),
-    ("track_parcel", "Show where the parcel of an order is at present.", "carrier", "Who brings it."),
     ("plan_delivery", "Choose the day on which an order is delivered.", "day", "A day of this week."),
-    ("send_invoice", "Send an order's invoice to a city's office by mail.", "city", "The office's city."),
     ("apply_voucher", "Take a voucher off the total of an order.", "amount", "The voucher, in pounds."),
     ("book_pickup", "Have the carrier collect a parcel that is returned.", "hour", "From when on."),
     ("hand_over", "Give the chat about an order to a colleague.", "summary", "What has been said so far."),
