@@ -105,9 +105,14 @@ def _compare_operators(
     met: list[defaultdict[str, list[Attempt]]] = [defaultdict(list), defaultdict(list)]
     for side, attempts in zip(met, (before, after), strict=True):
         for attempt in attempts:
-            if attempt.faults and attempt.counts:
-                for name in {fault.operator for fault in attempt.faults}:
-                    side[name].append(attempt)
+            faults = attempt.faults
+            if not faults or attempt.void is not None or attempt.success is None:
+                continue
+            if len(faults) == 1:
+                side[faults[0].operator].append(attempt)
+                continue
+            for name in {fault.operator for fault in faults}:
+                side[name].append(attempt)
     return tuple(
         OperatorComparison(
             name,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from statistics import fmean
 
 import msgspec
@@ -17,7 +19,6 @@ from crosswind.figures.paired import (
     Ratio,
     compare_paired,
     compare_ratio,
-    mean_by_key,
     measure_cost,
 )
 from crosswind.figures.success import split_arms, success_by_task
@@ -66,7 +67,9 @@ def measure_drop(attempts: Sequence[Attempt], rows: Sequence[DropRow] = (), *, s
     if assigned and not noisy:
         return Drop(None, None, None, Ratio(None), None, explain_no_noise(assigned))
     before, after = success_by_task(clean), success_by_task(noisy)
-    exposed = mean_by_key((one.task, float(one.exposed)) for one in noisy)
+    tried = Counter([one.task for one in noisy])
+    met = Counter([one.task for one in noisy if one.faults])
+    exposed = {task: met[task] / times for task, times in tried.items()}
     paired = compare_paired(before, after, seed=seed)
     return Drop(
         paired,
@@ -95,11 +98,13 @@ def _component_retention(clean: Mapping[str, float], rows: Sequence[DropRow]) ->
 
 def find_flips(before: Iterable[Attempt], after: Iterable[Attempt]) -> tuple[Flip, ...]:
     """The tasks whose outcome differs between two attempts of the same sample: lost ones first."""
-    firsts = {(one.task, one.sample): one for one in before if one.counts}
+    firsts = {(one.task, one.sample): one for one in before if one.void is None and one.success is not None}
     flips = []
     for second in after:
+        if second.void is not None or second.success is None:
+            continue
         first = firsts.get((second.task, second.sample))
-        if first is None or first.success is None or second.success is None or not second.counts:
+        if first is None or first.success is None:
             continue
         if (first.success >= 1.0) != (second.success >= 1.0):
             flips.append(
@@ -121,6 +126,7 @@ def find_flips(before: Iterable[Attempt], after: Iterable[Attempt]) -> tuple[Fli
 _NUMBER = re.compile(r"([0-9]{1,18})")
 
 
+@lru_cache(maxsize=65536)
 def by_number(name: str) -> tuple[tuple[str | int, ...], str]:
     """The key that sorts names by the numbers in them: t2 before t10."""
     parts = enumerate(_NUMBER.split(name))

@@ -70,7 +70,7 @@ def resample_means(
     values = sorted(counted, key=lambda value: (-counted[value], value))
     draw = Random(seed)
     if n > _MANY and n - counted[values[0]] >= _DIFFERENT:
-        return _draw_normal(values, counted, n, draw, resamples)
+        return _draw_normal(values, counted, n, seed, resamples)
     if len(values) > n // 4:
         return _draw_rows(sorted(rows), draw, resamples)
     sums = [[0.0] * resamples for _ in rows[0]]
@@ -91,7 +91,7 @@ def _draw_normal(
     values: Sequence[tuple[float, ...]],
     counted: Mapping[tuple[float, ...], int],
     n: int,
-    draw: Random,
+    seed: int,
     resamples: int,
 ) -> list[list[float]]:
     """Means with the expectation, spread and covariance of resamples' means."""
@@ -103,15 +103,23 @@ def _draw_normal(
     def covary(one: Sequence[float], other: Sequence[float]) -> float:
         return math.fsum(times * a * b for times, a, b in zip(counts, one, other, strict=True)) / n**2
 
-    gauss = draw.gauss
-    first = [gauss(0.0, 1.0) for _ in range(resamples)]
+    first, second = _draw_standard(seed, resamples)
     spread = math.sqrt(covary(offs[0], offs[0]))
     found = [[means[0] + spread * one for one in first]]
     if len(columns) > 1:
         slope = covary(offs[0], offs[1]) / spread if spread else 0.0
         rest = math.sqrt(max(0.0, covary(offs[1], offs[1]) - slope**2))
-        found.append([means[1] + slope * one + rest * gauss(0.0, 1.0) for one in first])
+        both = zip(first, second, strict=True)
+        found.append([means[1] + slope * one + rest * other for one, other in both])
     return found
+
+
+@lru_cache(maxsize=8)
+def _draw_standard(seed: int, resamples: int) -> tuple[list[float], list[float]]:
+    """Two columns of standard normal numbers: the same for all figures."""
+    gauss = Random(seed).gauss
+    first = [gauss(0.0, 1.0) for _ in range(resamples)]
+    return first, [gauss(0.0, 1.0) for _ in range(resamples)]
 
 
 def _draw_rows(rows: Sequence[tuple[float, ...]], draw: Random, resamples: int) -> list[list[float]]:

@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
+from typing import cast
 
 import msgspec
 from msgspec.structs import replace
@@ -81,7 +82,7 @@ def measure_arm(attempts: Sequence[Attempt]) -> ArmSuccess:
 
 def measure_success(attempts: Sequence[Attempt]) -> ArmSuccess:
     """The figures of these attempts, whether they met noise or not."""
-    counted = [one for one in attempts if one.counts]
+    counted = [one for one in attempts if one.void is None and one.success is not None]
     by_task = success_by_task(counted)
     success = fmean(by_task.values()) if by_task else None
     low, high = wilson(success, len(by_task)) if success is not None else (None, None)
@@ -93,10 +94,10 @@ def measure_success(attempts: Sequence[Attempt]) -> ArmSuccess:
         low=low,
         high=high,
         samples=measure_samples(counted),
-        exposed=sum(one.exposed for one in counted),
+        exposed=len([one for one in counted if one.faults]),
         asleep=False,
-        void=dict(sorted(Counter(one.void.value for one in attempts if one.void is not None).items())),
-        pending=sum(one.void is None and one.success is None for one in attempts),
+        void=dict(sorted(Counter([one.void.value for one in attempts if one.void is not None]).items())),
+        pending=len([one for one in attempts if one.void is None and one.success is None]),
         turns=_mean([one.turns for one in counted]),
         tool_calls=_mean([one.tool_calls for one in counted]),
         tokens_in=_mean([one.tokens_in for one in counted]),
@@ -141,14 +142,14 @@ def pass_hat_k(n: int, solved: int, k: int) -> float:
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known and len(known) == len(values) else None
+    # Of a hundred thousand: no line of ours for each.
+    return None if not values or None in values else fmean(cast(Sequence[float], values))
 
 
 def split_arms(attempts: Iterable[Attempt]) -> tuple[list[Attempt], list[Attempt]]:
     """The counted clean attempts, and the counted noisy ones."""
     arms: tuple[list[Attempt], list[Attempt]] = ([], [])
     for one in attempts:
-        if one.counts:
+        if one.void is None and one.success is not None:
             arms[one.arm is Arm.NOISY].append(one)
     return arms

@@ -11,17 +11,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from hashlib import sha256
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
 from crosswind.figures.attempts import Arm, Attempt, ErrorMode, Fault, Reaction, Void, Withheld
 from crosswind.figures.breakdown import KindOf
-from crosswind.gateway.trajectory.dose import read_dose
 from crosswind.gateway.trajectory.outcomes import NoiseEvent, SessionOutcome, Withholding
 from crosswind.gateway.trajectory.record import RewardState, Trajectory
 from crosswind.studies.components import kind_of
-from crosswind.studies.reactions import SessionReading, read_session
+
+if TYPE_CHECKING:
+    from crosswind.studies.reactions import SessionReading
 
 READ_IN_FULL = 1000
 """Sessions whose bodies are read."""
@@ -50,6 +51,8 @@ def select_all(outcome: SessionOutcome) -> bool:
 
 def with_labels(labels: Mapping[str, str]) -> Selected:
     """Select the sessions with all of these labels. Values are compared as text."""
+    if not labels:
+        return select_all
     return lambda outcome: all(str(outcome.labels.get(name)) == value for name, value in labels.items())
 
 
@@ -144,6 +147,9 @@ def _faults(
     return {number: tuple(met) for number, met in found.items()}
 
 
+_GIVEN = RewardState.GIVEN.value
+
+
 def _stage(turn: int, turns: int) -> int:
     return min(2, 3 * turn // max(1, turns))
 
@@ -164,18 +170,21 @@ def _attempt(
         sample = samples.get(place, 0)
         samples[place] = sample + 1
     void, note = _void(outcome, arm)
-    given = outcome.reward_state == RewardState.GIVEN and outcome.reward is not None
-    seconds = outcome.components.get("seconds")
+    success = outcome.reward if outcome.reward_state == _GIVEN else None
+    if success is not None and not 0.0 <= success <= 1.0:
+        success = min(1.0, max(0.0, success))
+    told = outcome.components
+    seconds = told.get("seconds") if told else None
     if not isinstance(seconds, int | float):
         seconds = 0.0 if outcome.ended_us is None else max(0, outcome.ended_us - outcome.created_us) / 1e6
-    cost = outcome.components.get("cost")
+    cost = told.get("cost") if told else None
     return Attempt(
         task=task,
         sample=sample,
         arm=arm,
         profile=outcome.profile if arm is Arm.NOISY else None,
         sessions=(outcome.id,),
-        success=min(1.0, max(0.0, outcome.reward)) if given and outcome.reward is not None else None,
+        success=success,
         void=void,
         note=note,
         turns=outcome.turns,
@@ -200,7 +209,7 @@ def _void(outcome: SessionOutcome, arm: Arm) -> tuple[Void | None, str]:
         return Void.UPSTREAM if outcome.failed == "upstream" else Void.GATEWAY, ""
     if outcome.noise_stopped and arm is Arm.NOISY:
         return Void.NOISE_STOPPED, ""
-    remark = outcome.components.get("note")
+    remark = outcome.components.get("note") if outcome.components else None
     return None, remark if isinstance(remark, str) else ""
 
 
@@ -209,6 +218,8 @@ _VOIDS = frozenset(void.value for void in Void)
 
 def _read_bodies(store: AttemptRecord, attempts: list[Attempt], most: int) -> StoredAttempts:
     """The attempts, with what the bodies of at most so many of them say."""
+    from crosswind.studies.reactions import read_session
+
     if most == 0:
         return StoredAttempts(tuple(attempts), 0)
     if len(attempts) <= most:
@@ -238,6 +249,8 @@ def _read_bodies(store: AttemptRecord, attempts: list[Attempt], most: int) -> St
 
 def _count_places(found: Trajectory, tools: Set[str]) -> dict[str, int | None]:
     """By operator, the places that it had; none where its rules are for tools that the session lacks."""
+    from crosswind.gateway.trajectory.dose import read_dose
+
     elsewhere: defaultdict[str, bool] = defaultdict(lambda: True)
     for rule in found.session.plan.get("rules", ()):
         named = rule.get("tools") or ("*",)

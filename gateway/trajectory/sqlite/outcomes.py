@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -42,14 +43,26 @@ class _Rule(msgspec.Struct, gc=False):
     operator: str = ""
 
 
+_NO_RULES = msgspec.Raw(b"[]")
+
+
 class _Plan(msgspec.Struct, gc=False):
     """What is read of a plan, of whatever version."""
 
     profile: str | None = None
-    rules: list[_Rule] = []
+    rules: msgspec.Raw = _NO_RULES
 
 
 _read_plan = msgspec.json.Decoder(_Plan).decode
+_read_rules = msgspec.json.Decoder(list[_Rule]).decode
+
+
+@lru_cache(maxsize=1024)
+def _read_operators(rules: bytes) -> tuple[str, ...]:
+    """The operators of a plan's rules. Sessions of a profile share them."""
+    return tuple(dict.fromkeys([rule.operator for rule in _read_rules(rules)]))
+
+
 _read_quickly = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -81,7 +94,7 @@ def _outcome(row: tuple[Any, ...], total: tuple[Any, ...]) -> SessionOutcome:
         row[4],
         _read_object(row[5]) if row[5] else {},
         plan.profile,
-        tuple(dict.fromkeys([rule.operator for rule in plan.rules])) if plan.rules else (),
+        () if plan.rules is _NO_RULES else _read_operators(bytes(plan.rules)),
         row[7] or "pending",
         row[8],
         _read_object(row[9]) if row[9] and row[9] != "{}" else {},
