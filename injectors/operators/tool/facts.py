@@ -112,6 +112,8 @@ def _in_json(frame: Frame, value: Any, prose: bool) -> Iterator[Fact]:
         elif field and leaf.value is not None:
             token = frame.text[leaf.start : leaf.end]
             kind = _judge_flag(field) if isinstance(leaf.value, bool) else _judge_number(field, token)
+            if kind is None and field == "count" and not _has_a_list(value, leaf):
+                kind = FactKind.FIGURE  # What it counts isn't there: `wc`.
             if kind is not None and not _counts_a_list(value, leaf):
                 yield Fact(kind, token, frame, leaf.start, leaf.end, field, leaf.place)
 
@@ -137,6 +139,11 @@ def _get(value: Any, place: Sequence[str | int]) -> Any:
     for key in place:
         value = value[key]
     return value
+
+
+def _has_a_list(value: Any, leaf: Leaf) -> bool:
+    holder = _get(value, leaf.place[:-1])
+    return type(leaf.value) is not int or any(isinstance(one, list | dict) for one in holder.values())
 
 
 def _counts_a_list(value: Any, leaf: Leaf) -> bool:
@@ -224,7 +231,7 @@ def _judge_number(field: str, token: str) -> FactKind | None:
     words = split_field(field)
     if not field or words[-1:] in _NAMING or _squeeze(field) in fields.PROTOCOL:
         return None
-    if "card" in words or "account" in words[-1:]:
+    if ("card" in words and words[-1:] not in (("balance",), ("limit",))) or "account" in words[-1:]:
         return None
     digits = token.lstrip("-")
     if not digits.isdigit():
@@ -255,7 +262,7 @@ _BEFORE_NAME = re.compile(
 )
 _BEHIND_COUNT = re.compile(
     r"[ \t]+(?:of\b|results?\b|matches\b|hits?\b|rows?\b|items?\b|entries\b|files?\b|directories\b|"
-    r"commits?\b|objects?\b|records?\b|passed\b|failed\b|tests?\b|changed\b|insertions?\b|deletions?\b)|[:)\]]",
+    r"commits?\b|objects?\b|records?\b|errors?\b|warnings?\b|problems?\b|issues?\b|lines?\b|passed\b|failed\b|tests?\b|changed\b|insertions?\b|deletions?\b)|[:)\]]",
     re.IGNORECASE,
 )
 _UNIT = re.compile(r"[ \u00a0-]?(?:°|µ|[^\W\d_]{1,12})")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.tool.facts import find_facts
+from crosswind.injectors.operators.tool.facts import FactKind, find_facts
+from crosswind.injectors.operators.tool.ties import find_free
 from crosswind.injectors.operators.tool.values import Alternatives, draw_other, replace_spans, spread
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
@@ -17,18 +18,18 @@ from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResu
     aliases=("error",),
     source="AgentNoiseBench section 2.2.1, appendix B (Erroneous Outputs); NoisyAgent section 3.1 (3)",
     effect=Effect.FALSIFIES,
-    version=3,
+    version=4,
 )
 class Erroneous:
     """One to three facts of a result are false, and nothing beside them says so.
 
     Severity is both how likely and how much: a result is hit with probability severity, and then 1 fact is
     false, and more, binomial with mean 2 x severity (2 trials). A false value is plausible: another value
-    that the schema enumerates or that the same field has elsewhere, a date near, an amount 6 to 45 % off, a
-    count some more or fewer. What running text says twice changes in both places, and a name wherever it
-    stands; a sum no longer adds up. Ids, codes, card and list numbers, addresses and what the call's
-    arguments hold stay, all other bytes too. The same call made again tells the truth, from the second time
-    on.
+    that the schema enumerates or that the same field has elsewhere, a date near, an amount 2 to 45 % off, a
+    count some more or fewer. It contradicts nothing beside it: what follows from another part of the result,
+    or what a write says of itself, stays as it is, and a name changes wherever it stands. Ids, codes, card
+    and list numbers, addresses and what the call's arguments hold stay, all other bytes too. The same call
+    made again tells the truth, from the second time on.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -47,14 +48,15 @@ class Erroneous:
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (1), named there as future work; the form is ours",
     effect=Effect.FALSIFIES,
-    version=3,
+    version=4,
 )
 class FabricatedObservation:
     """A plausible result, made up, stands in place of the true one.
 
     Severity: the probability that an eligible result is made up. It answers the same call in the same form,
     ids included, and every fact for which a false value of the same kind is at hand is false. Nothing says
-    so: the same call made again tells the truth, from the second time on.
+    so, and nothing that is left contradicts it: the same call made again tells the truth, from the second
+    time on.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -71,13 +73,20 @@ def draw_false_facts(target: ToolResultTarget, rng: SeededRandom, most: int | No
     """
     if target.prior_faults:
         return None
-    facts = find_facts(target)
+    facts = find_free(target, find_facts(target))
     alternatives = Alternatives(target, facts)
     drawn: dict[int, str] = {}
+    taken: set[tuple[tuple[str, ...], str]] = set()
     for at in rng.shuffled(range(len(facts))):
         false = draw_other(facts[at], alternatives, rng)
-        if false is not None and false != facts[at].text:
+        said = facts[at].words, false or ""
+        if (
+            false is not None
+            and false != facts[at].text
+            and (facts[at].kind is FactKind.FLAG or said not in taken)
+        ):
             drawn[at] = false
+            taken.add(said)
             if len(drawn) == most:
                 break
     if not drawn:

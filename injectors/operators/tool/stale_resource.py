@@ -17,6 +17,7 @@ from crosswind.injectors.operators.insertion import (
     write_key,
 )
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
+from crosswind.injectors.operators.tool.ties import find_free
 from crosswind.injectors.operators.tool.values import (
     Alternatives,
     SpanEdit,
@@ -32,6 +33,8 @@ from crosswind.injectors.operators.tool.values import (
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.operators.words.results import FRESHNESS
 from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.stacks.calls import find_kinds
+from crosswind.injectors.stacks.model import ToolKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parse_json
 
@@ -48,16 +51,17 @@ TOLD = 0.2
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (5), named there as future work; the form is ours",
     effect=Effect.FALSIFIES,
-    version=3,
+    version=4,
 )
 class StaleResource:
     """The call succeeds and shows the thing as it was some time ago.
 
     Severity: the probability that an eligible result is stale. What this session saw earlier of the same
     resource (the same call, or the same id) stands in the place of what changed since. Where it saw nothing
-    else, one to three facts are as they may have been: a status as the one before it in the schema or in its
-    lifecycle, a counter lower, another amount a little off, and the record's own times earlier. Two in ten
-    JSON objects say how old they are, as caches do (`age`, `cache: HIT`); the others say nothing. The same
+    else, one to three facts that change as time goes by are as they may have been: a status as the one before
+    it in the schema or in its lifecycle, a counter lower, another amount a little off, and the record's own
+    times earlier; what else the result says contradicts none of them. Two in ten JSON objects of services
+    say how old they are, as caches do (`age`, `cache: HIT`); the others say nothing. The same
     call made again gives the present state, from the second time on.
     """
 
@@ -65,12 +69,14 @@ class StaleResource:
         hit, count = rng.chance(severity), rng.integer(1, 3)
         if not hit or target.prior_faults:
             return None
-        facts = find_facts(target)
+        facts = find_free(target, find_facts(target))
         drawn = _find_seen(target, facts) or _draw_earlier(target, facts, rng, count)
         if not drawn:
             return None
         drawn |= _draw_times(facts, drawn, rng)
-        edits = sorted([*spread(target.text, facts, drawn), *_draw_age(target.text, rng)])
+        edits = sorted(
+            [*spread(target.text, facts, drawn), *_draw_age(target.text, rng, cached=_is_cached(target))]
+        )
         return {"old": [list(one) for one in edits], "count": len(drawn)}
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
@@ -150,6 +156,8 @@ def _draw_earlier(
     target: ToolResultTarget, facts: list[Fact], rng: SeededRandom, count: int
 ) -> dict[int, str]:
     """Draw an earlier state of one to three facts: statuses and counters go before other amounts."""
+    if ToolKind.FUNCTION in find_kinds(target, ""):
+        return {}  # What is computed has no earlier state.
     alternatives = Alternatives(target, facts)
     drawn: dict[int, str] = {}
     order = rng.shuffled(range(len(facts)))
@@ -176,18 +184,40 @@ def _draw_before(
         case FactKind.WORD:
             options = find_options(target, fact)
             return find_earlier_word(fact.text, options)
-        case FactKind.FIGURE:
+        case FactKind.FIGURE if (not fact.prose or _is_price(fact)) and fields.FIXED.isdisjoint(fact.words):
             value = read_figure(fact.text)
             if value is None:
                 return None
             counter = not fields.COUNTERS.isdisjoint(fact.words)
-            share = rng.uniform(0.02, 0.15)
+            share = rng.uniform(0.02, 0.08 if _is_measured(fact) else 0.15)
             less = counter or rng.chance(0.5)
             step = max(abs(value) * share, 1.0 if fact.text.isdigit() else 0.0)
             return change_figure(fact, value - step if less and value >= step else value + step)
-        case FactKind.FLAG | FactKind.DATE | FactKind.TIME if fields.UPDATES.isdisjoint(fact.words):
+        case FactKind.FLAG if not (fields.SENSED | _TURNING).isdisjoint(fact.words):
+            return draw_other(fact, alternatives, rng)
+        case FactKind.DATE if not _MOVING.isdisjoint(fact.words):
             return draw_other(fact, alternatives, rng)
     return None
+
+
+def _is_price(fact: Fact) -> bool:
+    """Whether a figure in running text is money, or a share."""
+    return _MONEY.search(fact.frame.text, max(0, fact.start - 2), fact.end + 8) is not None
+
+
+_MONEY = re.compile(r"[$€£¥%]|EUR|USD|GBP|euros?\b|dollars?\b|pounds?\b")
+
+
+def _is_measured(fact: Fact) -> bool:
+    return not (fields.MEASURED | fields.BOUNDED).isdisjoint(fact.words)
+
+
+_TURNING = frozenset(
+    "online available stock unread recording draft paid enabled busy read shipped muted".split()
+)
+"""Words of flags that change as time goes by."""
+_MOVING = frozenset("expected eta due ready next estimated arrival delivery slot".split())
+"""Words of dates that are put off."""
 
 
 def _draw_times(facts: list[Fact], drawn: Mapping[int, str], rng: SeededRandom) -> dict[int, str]:
@@ -203,12 +233,17 @@ def _draw_times(facts: list[Fact], drawn: Mapping[int, str], rng: SeededRandom) 
     return {at: text for at, text in times.items() if text is not None}
 
 
-def _draw_age(text: str, rng: SeededRandom) -> list[SpanEdit]:
+def _is_cached(target: ToolResultTarget) -> bool:
+    """Whether a cache may stand before the system: not before a device or a shell."""
+    return find_kinds(target, "").isdisjoint((ToolKind.DEVICE, ToolKind.FUNCTION, ToolKind.SHELL))
+
+
+def _draw_age(text: str, rng: SeededRandom, *, cached: bool) -> list[SpanEdit]:
     """The field in which a JSON object says how old it is; none in most."""
     told, (name, says) = rng.chance(TOLD), rng.choice(FRESHNESS)
     age, end = rng.integer(45, 86_000), rng.chance(0.5)
     value = parse_json(text)
-    if not told or not isinstance(value, dict) or not value:
+    if not told or not cached or not isinstance(value, dict) or not value:
         return []
     whole, key = find_holders(text)[0], write_key(name, find_case(text))
     if key in whole.keys:

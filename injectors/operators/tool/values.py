@@ -67,6 +67,8 @@ class Alternatives:
         )
         for source in sources:
             others = [match_case(one, value) for one in source if one.lower() != value.lower()]
+            if value[:1].isupper() and "_" not in value:
+                others = [one for one in others if "_" not in one] or others
             free = [one for one in others if one.lower() not in beside]
             if free := [one for one in free if not is_asked_for(one, self._target)]:
                 return free
@@ -144,11 +146,14 @@ _CLOCK = re.compile(r"(\d{1,2}):(\d\d)")
 
 
 def _move_clock(clock: re.Match[str], steps: int) -> str:
-    """A time moved by so many times five minutes, within its day and its half of it."""
-    hour, minute = int(clock[1]), int(clock[2])
+    """A time moved by about so many times five minutes, as round as it was, within its half of the day."""
+    hour, minute, sign = int(clock[1]), int(clock[2]), 1 if steps > 0 else -1
     half = 12 * 60 if hour < 12 else 24 * 60
     start = half - 12 * 60
-    moved = start + (hour * 60 + minute - start + 5 * steps) % (12 * 60)
+    unit = next(one for one in (30, 15, 5, 1) if minute % one == 0)
+    moved = start + (hour * 60 + minute - start + unit * max(1, abs(steps) // (unit // 5 or 1)) * sign) % (
+        12 * 60
+    )
     if moved // 60 == 0 and len(clock[1]) == 1:
         moved += 60
     return f"{moved // 60:0{len(clock[1])}d}:{moved % 60:02d}"
@@ -169,14 +174,27 @@ MOST_COUNTED = 20
 
 def _draw_figure(fact: Fact, rng: SeededRandom) -> str | None:
     value = read_figure(fact.text)
-    if not value:
-        return None  # What there is none of stands beside what says so.
+    if not value:  # What there is none of stands beside what says so, except for an instrument's reading.
+        alone = "." in fact.text and not fields.MEASURED.isdisjoint(fact.words)
+        return write_figure(rng.integer(3, 40) + rng.uniform(), fact.text) if alone else None
     up, step, share = rng.chance(0.5), rng.integer(1, 3), rng.uniform(0.08, 0.45)
+    if not _DOSES.isdisjoint(fact.words) and fact.text.isdigit() and value > 1:
+        return write_figure(value * 2 if up or value % 2 else value / 2, fact.text)
+    if not _NEAR.isdisjoint(fact.words):
+        share = SMALL * share / 0.45
     if fact.text.isdigit() and value <= MOST_COUNTED:
         moved = value + step if up or value <= step else value - step
         return write_figure(limit(fact, value, moved), fact.text)
     factor = 1 + share if up else 1 - 0.7 * share
     return change_figure(fact, value * factor) or change_figure(fact, value * (2 - factor))
+
+
+_DOSES = frozenset({"dose", "dosage"})
+"""Words of fields whose figures are doubled or halved: there is no pill of 11 mg."""
+SMALL = 0.1
+"""The most that a measured figure is off: a body of 46 degrees is no plausible one."""
+_NEAR = fields.MEASURED | fields.BOUNDED | fields.COUNTERS | frozenset("price rate ma high low open".split())
+"""Words of fields whose figures stand beside others of their size."""
 
 
 def change_figure(fact: Fact, moved: float, *, round_: bool = True) -> str | None:

@@ -105,3 +105,10 @@ UNITS = _words(
     """
 )
 """Last words of fields that are units of measurements."""
+
+FIXED = _words(
+    """
+    dose dosage stars year runtime minutes id lat lon latitude longitude result distance width height
+    """
+)
+"""Words of fields whose figures stay as they are as time goes by."""

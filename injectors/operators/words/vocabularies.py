@@ -11,6 +11,7 @@ LIFECYCLES = (
     ("open", "closed"),
     ("assigned", "in progress", "resolved"),
     ("scheduled", "boarding", "departed", "landed"),
+    ("pending", "completed"),
     ("queued", "in_progress", "completed"),
     ("inactive", "active", "suspended"),
     ("unpaid", "authorised", "paid", "refunded"),
@@ -59,10 +60,13 @@ VOCABULARIES = (
     ("yes", "no"),
     ("sunny", "cloudy", "rainy", "snowy", "windy"),
     ("standard", "express", "overnight"),
+    ("two", "three", "four", "five", "six", "seven", "eight"),
+    ("morning", "afternoon", "evening"),
+    ("January", "February", "April", "June", "July", "September", "October", "November", "December"),
 )
 """Each list holds words of one kind; in a list that has an order, neighbours stand side by side."""
 
-_PLAIN_IN_PROSE = ("Berlin", "Brazil", "sunny", "north", "black")
+_PLAIN_IN_PROSE = ("Berlin", "Brazil", "sunny", "north", "black", "three", "evening")
 """A word of each list whose words mean the same wherever a text has them, as they are written there."""
 
 IN_PROSE = re.compile(

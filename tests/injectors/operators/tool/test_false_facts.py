@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
-from tests.injectors.operators.acting import BAGGAGE, PASSAGE, outcomes, repeated, rule
+from tests.injectors.operators.acting import (
+    BAGGAGE,
+    PASSAGE,
+    outcomes,
+    repeated,
+    result_target,
+    rule,
+    shown,
+)
 
 ORDER = {"order_id": "#W77", "status": "delivered", "placed": "2031-05-02", "total": 38.5, "gift": False}
 ORDER_TEXT = json.dumps(ORDER)
@@ -105,8 +114,9 @@ def test_severity_is_the_probability(name: str) -> None:
     assert 65 < len(outcomes(name, ORDER_TEXT, 0.4, seeds=200)) < 95
 
 
-@pytest.mark.parametrize("name", LYING)
-@pytest.mark.parametrize("text", [ORDER_TEXT, PASSAGE])
+@pytest.mark.parametrize(
+    "name,text", [*((name, ORDER_TEXT) for name in LYING), *((name, PASSAGE) for name in LYING[:2])]
+)
 def test_the_second_read_tells_the_truth_however_many_faults_a_call_may_meet(name: str, text: str) -> None:
     looks = repeated(f"bounds: {{faults_per_call: 3}}\n{rule(name)}", text, calls=6)
     assert looks[0] != text
@@ -123,4 +133,35 @@ def test_a_fabricated_record_keeps_its_ids_and_nothing_else_of_the_truth() -> No
 
 @pytest.mark.parametrize("name", LYING)
 def test_one_result_becomes_many_others(name: str) -> None:
-    assert len(set(outcomes(name, SEARCH, seeds=200))) >= (120 if name == "tool.stale_resource" else 150)
+    text = STOCK if name == "tool.stale_resource" else SEARCH
+    assert len(set(outcomes(name, text, seeds=200))) >= 150
+
+
+STOCK = json.dumps({"symbol": "NVDA", "price": 220.34, "volume": 1834, "percent_change": 0.34, "views": 9120})
+
+
+@pytest.mark.parametrize("name", LYING)
+@pytest.mark.parametrize(
+    "tool,text",
+    [
+        ("lock_doors", '{"lockStatus": "locked", "remainingUnlockedDoors": 0}'),
+        ("read_doors", '{"lockStatus": "unlocked", "remainingUnlockedDoors": 4}'),
+        ("send_message", '{"sent_status": true, "message": "Message sent to USR2 successfully."}'),
+        ("cancel_order", '{"order_id": 12446, "status": "Cancelled"}'),
+        ("get_schedule", '{"free_slots": ["09:30", "11:00", "15:20"]}'),
+        ("list_orders", '{"order_history": [12345, 12446]}'),
+        ("geocode", '{"lat": 60.3962, "lon": 5.3248, "display_name": "Torget 1, Bergen, Norway"}'),
+    ],
+)
+def test_what_contradicts_its_neighbours_or_its_call_stays(name: str, tool: str, text: str) -> None:
+    target = replace(result_target(text), tool=tool)
+    assert shown(name, target, 1.0) == [text] * 40
+
+
+def test_a_sum_and_its_items_stay_and_an_order_of_dates_too() -> None:
+    cart = {"items": [{"sku": "K1", "quantity": 2, "price": 39.9}], "total": 79.8, "colour": "red"}
+    days = {"days": [{"date": "2026-02-21", "low": -6.5}, {"date": "2026-02-22", "low": -3.5}]}
+    for noisy in map(json.loads, outcomes("tool.fabricated_observation", json.dumps(cart))):
+        assert (noisy["items"], noisy["total"]) == (cart["items"], cart["total"])
+    for noisy in map(json.loads, outcomes("tool.fabricated_observation", json.dumps(days))):
+        assert [one["date"] for one in noisy["days"]] == ["2026-02-21", "2026-02-22"]
