@@ -135,7 +135,7 @@ def agent_options(command: F) -> F:
         ),
         click.option(
             "--leg",
-            type=click.Choice([one.value for one in Leg]),
+            type=click.Choice([one.value for one in Leg if one is not Leg.STDIO]),
             default=Leg.MODEL.value,
             show_default=True,
             help="Where the tools are: in this process, or behind the gateway, on an MCP server or an HTTP "

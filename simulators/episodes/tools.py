@@ -1,7 +1,8 @@
-"""Where an agent's tools are: in the episode itself, or behind a server that it calls over HTTP."""
+"""Where an agent's tools are: in the episode itself, or behind a server that it calls over HTTP or stdio."""
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 from collections.abc import Mapping, Sequence
@@ -43,19 +44,81 @@ class OwnTools:
         return await unblocked(self._episode.call, name, arguments)
 
 
-class McpTools:
-    """The tools of an MCP server at a URL, which answers with plain JSON."""
+class McpLink(Protocol):
+    """The way to an MCP server."""
+
+    async def ask(self, message: Mapping[str, Any]) -> object:
+        """The answer to a request, whatever it is. httpx.HTTPError where there is none."""
+        ...
+
+    async def tell(self, message: Mapping[str, Any]) -> None:
+        """Send a notification."""
+        ...
+
+
+class McpOverHttp:
+    """An MCP server at a URL, which answers with plain JSON."""
 
     def __init__(self, http: httpx.AsyncClient, url: str) -> None:
         self._http = http
         self._url = url
+
+    async def ask(self, message: Mapping[str, Any]) -> object:
+        headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": _PROTOCOL}
+        answer = await self._http.post(self._url, json=message, headers=headers)
+        try:
+            return answer.json()
+        except ValueError:
+            return None
+
+    async def tell(self, message: Mapping[str, Any]) -> None:
+        await self._http.post(self._url, json=message)
+
+
+class McpOverStdio:
+    """An MCP server over the standard streams of a process. It is asked one thing at a time."""
+
+    def __init__(self, process: asyncio.subprocess.Process, timeout_s: float) -> None:
+        assert process.stdin is not None and process.stdout is not None
+        self._input, self._output = process.stdin, process.stdout
+        self._timeout_s = timeout_s
+        self._asking = asyncio.Lock()
+
+    async def ask(self, message: Mapping[str, Any]) -> object:
+        async with self._asking:
+            await self.tell(message)
+            try:
+                return await asyncio.wait_for(self._find_answer(message["id"]), self._timeout_s)
+            except TimeoutError:
+                raise httpx.ReadTimeout("the server doesn't answer") from None
+
+    async def tell(self, message: Mapping[str, Any]) -> None:
+        try:
+            self._input.write(json.dumps(message).encode() + b"\n")
+            await self._input.drain()
+        except OSError as error:
+            raise httpx.WriteError(str(error)) from error
+
+    async def _find_answer(self, request: object) -> object:
+        while line := await self._output.readline():
+            said = json.loads(line)
+            if said.get("id") == request and "method" not in said:
+                return said
+        raise httpx.ReadError("the server has ended")
+
+
+class McpTools:
+    """The tools of an MCP server."""
+
+    def __init__(self, link: McpLink) -> None:
+        self._link = link
         self._ids = itertools.count(1)
 
     async def list_tools(self) -> Sequence[ToolObject]:
         client = {"name": "crosswind-practice", "version": "1"}
         opening = {"protocolVersion": _PROTOCOL, "capabilities": {}, "clientInfo": client}
         await self._ask("initialize", opening)
-        await self._http.post(self._url, json={"jsonrpc": "2.0", "method": "notifications/initialized"})
+        await self._link.tell({"jsonrpc": "2.0", "method": "notifications/initialized"})
         listed = await self._ask("tools/list", {})
         if "result" not in listed:
             raise httpx.DecodingError(f"tools/list: {listed['error']}")
@@ -79,12 +142,7 @@ class McpTools:
     async def _ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """The answer to a request."""
         message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
-        headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": _PROTOCOL}
-        answer = await self._http.post(self._url, json=message, headers=headers)
-        try:
-            said = answer.json()
-        except ValueError:
-            said = None
+        said = await self._link.ask(message)
         if not isinstance(said, dict) or not {"result", "error"} & said.keys():
             raise httpx.DecodingError("the answer is no message of JSON-RPC")
         return said

@@ -1,1 +1,1 @@
-"""Episodes whose tools are behind the gateway, as an MCP server or as an HTTP API."""
+"""Episodes whose tools are behind the gateway, as an MCP server, over HTTP or stdio, or as an HTTP API."""

@@ -12,5 +12,7 @@ class Leg(StrEnum):
     """Where the agent reports results: the tools are in its own process."""
     MCP = "mcp"
     """Between the agent and an MCP server."""
+    STDIO = "stdio"
+    """The same over stdio, through the relay of `crosswind mcp`."""
     HTTP = "http"
     """Between the agent and an HTTP API."""

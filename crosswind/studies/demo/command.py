@@ -51,7 +51,7 @@ Examples:
 )
 @click.option(
     "--leg",
-    type=click.Choice([one.value for one in Leg]),
+    type=click.Choice([one.value for one in Leg if one is not Leg.STDIO]),
     default=_DEFAULTS.leg.value,
     show_default=True,
     help="Where the tools are: with the agent, or behind the gateway, where calls fail before they arrive.",

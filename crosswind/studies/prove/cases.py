@@ -16,6 +16,7 @@ from crosswind.simulators.tool_legs.leg import Leg
 
 SITES: Mapping[Leg, frozenset[str]] = {
     Leg.MCP: frozenset(("tool_schema", "tool_result", "transport")),
+    Leg.STDIO: frozenset(("tool_schema", "tool_result", "transport")),
     Leg.HTTP: frozenset(("tool_result", "transport")),
 }
 """By tool leg, the sites of the operators that act there: an API lists no tools."""

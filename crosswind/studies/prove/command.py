@@ -56,7 +56,8 @@ Examples:
     type=click.Choice([one.value for one in Leg]),
     default=Leg.MODEL.value,
     show_default=True,
-    help="Where tools are called: in the agent, or through the gateway, as an MCP server or an HTTP API.",
+    help="Where tools are called: in the agent, or through the gateway, as an MCP server or HTTP API. Over "
+    "stdio each episode starts a relay.",
 )
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the tables here, as Markdown."

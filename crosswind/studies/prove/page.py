@@ -33,6 +33,11 @@ An MCP server provides the tools, and the agent calls them through the gateway. 
 operators that act on this leg. It counts injections on this leg only: calls, results, the tool list and the
 link.
 """,
+    Leg.STDIO: """
+An MCP server over stdio provides the tools, and the agent calls them through a relay (`crosswind mcp`) that
+is attached to its session. The table has the profiles and operators that act on this leg. It counts
+injections on this leg only: calls, results, the tool list and the link.
+""",
     Leg.HTTP: """
 An HTTP API provides the tools, and the agent calls them through the gateway. The table has the profiles and
 operators that act on this leg. It counts injections on this leg only: calls, results, the link.
