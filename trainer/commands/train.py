@@ -24,6 +24,7 @@ from crosswind.policies.engine import EngineError
 from crosswind.policies.signals import stop_on_signals
 from crosswind.policies.versions.journal import JournalError
 from crosswind.policies.versions.version import NotWritten, Registry, VersionError, read_version
+from crosswind.trainer.commands.grading import calibrate, gives_rewards, make_grader, read_judge
 from crosswind.trainer.commands.imitation import imitation
 from crosswind.trainer.commands.reporting import Reporting, make_progress, reporting_options
 from crosswind.trainer.commands.resources import (
@@ -91,6 +92,9 @@ Examples:
 @click.option("--preset", default="demo", show_default=True, help="`crosswind train presets` lists them.")
 @click.option("--objective", help="gspo, grpo, dapo, reinforce, or one that a package adds.")
 @click.option("--curriculum", metavar="KIND", help="gap, off, fixed, randomised, coin, or a package's.")
+@click.option("--reward", metavar="NAME", help="given, toolrl, state_augmentation, or MODULE:FUNCTION.")
+@click.option("--judge", metavar="URL/MODEL", help="A model gives the rewards, as https://host/v1/MODEL.")
+@click.option("--rubric", type=click.Path(dir_okay=False, path_type=Path), help="A file: what it goes by.")
 @click.option("--steps", type=int)
 @click.option("--groups-per-step", type=int)
 @click.option("--group-size", type=int, help="Groups of another size train too, and are counted.")
@@ -129,7 +133,7 @@ def run(
     **settings: Any,
 ) -> None:
     """Train on completed groups until the steps are done. SIGTERM ends it cleanly after the current step."""
-    config = _configure(preset, settings)
+    config = _configure(preset, settings | read_judge(settings.pop("judge"), settings.pop("rubric")))
     chosen = _read_labels(labels)
     policy = find_directory(policy, "--policy: ")
     try:
@@ -138,6 +142,8 @@ def run(
         refuse(f"--policy: {error}")
     if recorded is not None and (engine_url or control_url):
         refuse("--from: recorded groups need no engine and no gateway; leave --engine and --control out")
+    if recorded is not None and gives_rewards(config):
+        refuse("--from: nothing is written to that store, rewards neither; leave --reward or --judge out")
     stop = stop_on_signals()
     with ExitStack() as stack:
         lock_folder(stack, out)
@@ -157,6 +163,7 @@ def run(
             refuse(f"{error.name} isn't installed: install crosswind[train]")
         if config.evaluate_every and (wrong := check_bench(config.evaluate_arguments)) is not None:
             refuse(f"--evaluate-with: `crosswind bench` can't be run so: {wrong}")
+        grader = make_grader(stack, config)
         _train(
             Run(
                 config,
@@ -173,6 +180,7 @@ def run(
                 recorded=groups,
                 labels=chosen,
                 observers=make_observers(stack, control_url, engine_url),
+                grader=grader,
             )
         )
 
@@ -232,6 +240,7 @@ def _train(run: Any) -> None:
     from crosswind.trainer.run.loop import train as train_loop
 
     try:
+        calibrate(run)
         state = train_loop(run)
     except (RunFailed, EngineError, NotConfirmed, NotWritten, JournalError, StoreError) as error:
         fail(str(error))

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from crosswind.trainer.config.presets import PRESETS
 from crosswind.trainer.errors import RunRefused
 from crosswind.trainer.objectives.objective import ObjectiveSettings
+from crosswind.verdicts.judge import RUBRIC
 
 SeedScope = Literal["session", "group", "task"]
 AdvantageScope = Literal["per_arm", "group"]
@@ -154,6 +155,25 @@ class RunningSettings(_Settings):
     """Weight of the rewards so far after each further one."""
 
 
+class JudgeSettings(_Settings):
+    """The judge model of `reward: judge`."""
+
+    model: str = ""
+    """URL/model, as https://host/v1/MODEL."""
+    rubric: str = RUBRIC
+    """What it goes by."""
+    samples: int = Field(default=1, ge=1)
+    """Answers about a session; their majority counts."""
+    key_env: str = "OPENAI_API_KEY"
+    """The variable with its key."""
+    timeout: float = Field(default=60.0, gt=0)
+    """Seconds that an answer may take."""
+    concurrency: int = Field(default=8, ge=1)
+    """Sessions that it is asked about at a time."""
+    calibration: int = Field(default=40, ge=1)
+    """Verified sessions that it is held against before the run, at most."""
+
+
 class TrainConfig(_Settings):
     """All settings of a training run, but for where it reads and writes."""
 
@@ -169,7 +189,11 @@ class TrainConfig(_Settings):
     """
     reward: str = "given"
     """What a rollout is worth: `given`, as it was posted; `toolrl`, `state_augmentation`, or one that a
-    package adds. Sessions count once they were given a reward, whichever is computed."""
+    package adds. Sessions count once they were given a reward, whichever is computed. `judge`, and a Python
+    function as MODULE:FUNCTION, give sessions their rewards once they are closed."""
+    reward_deadline: float = Field(default=10.0, gt=0)
+    """Seconds that the Python function may take."""
+    judge: JudgeSettings = JudgeSettings()
     baseline: Baseline = "normalised"
     """What a reward is compared with, within its arm or group. `normalised`: (r - μ)/σ. `group`: r - μ.
     `leave_one_out`: r less the mean of the others. `running`: r less the mean so far of its label and arm.

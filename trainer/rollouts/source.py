@@ -13,6 +13,7 @@ from msgspec import structs
 from crosswind.gateway.trajectory.record import LEG, OPEN, GroupProgress, RewardState, TrainStep, Trajectory
 from crosswind.gateway.trajectory.store import Store
 from crosswind.trainer.errors import RunFailed
+from crosswind.trainer.grading.grader import Grading
 from crosswind.trainer.rewards.given import given
 from crosswind.trainer.rewards.reward import RewardFunction
 from crosswind.trainer.rollouts.cursor import GroupCursor
@@ -44,6 +45,8 @@ class TakenGroups:
 
     groups: list[Group] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
+    disagreements: Counter[str] = field(default_factory=Counter)
+    """Sessions of which another source gave another reward than the grader, by source."""
 
     @property
     def unequal(self) -> int:
@@ -74,6 +77,7 @@ class GroupSource:
         leg_deadline: float = 60.0,
         say: Callable[[str], None] = lambda said: None,
         tell: Callable[[int, int], None] = lambda position, waiting: None,
+        grading: Grading | None = None,
     ) -> None:
         """Go on from the cursor, or from the store's beginning. `alone`: with sessions that are in no group,
         each as a group of its own. `reward`: what a rollout is worth.
@@ -81,7 +85,8 @@ class GroupSource:
         `say` is told, in words, when groups come that can't train, once for each reason. A group in which
         nothing has happened for `group_deadline` seconds is taken as it is; one whose tool legs have not
         delivered all their events, after `leg_deadline` seconds. `tell` is told, after each look that found
-        another state, how far the source has looked and how many groups are complete and not taken."""
+        another state, how far the source has looked and how many groups are complete and not taken.
+        `grading` gives rewards to the sessions that close."""
         self.cursor = cursor or GroupCursor()
         self._store = store
         self._labels = labels
@@ -95,6 +100,9 @@ class GroupSource:
         self._say = say
         self._tell = tell
         self._told = (-1, 0)
+        self._grading = grading
+        self._graded: dict[str, int] = {}
+        """By key, groups with when they were touched last before they were graded."""
         self._said: set[str] = set()
 
     def take(
@@ -119,6 +127,8 @@ class GroupSource:
         while not stop.is_set():
             before = len(taken.groups)
             self.cursor.poll(self._store, alone=self._alone)
+            if self._grading is not None:
+                self._grade(self._grading, stop)
             ready = self.cursor.find_ready(int((time.time() - self._group_deadline) * 1e6))
             for group in ready:
                 if taken.is_enough(wanted, most):
@@ -136,6 +146,9 @@ class GroupSource:
             if taken.reasons.keys() - self._said:
                 self._said |= taken.reasons.keys()
                 self._say(f"of the groups that came, these can't train: {_describe_reasons(taken)}")
+            if self._grading is not None:
+                taken.disagreements += self._grading.disagreements
+                self._grading.disagreements.clear()
             if taken.is_enough(wanted, most):
                 return taken
             if ended:
@@ -154,6 +167,17 @@ class GroupSource:
         if (rewards := planned.rewards) is not None:
             found = {one: [_as_planned(each, rewards) for each in group] for one, group in found.items()}
         return TakenGroups([read_group(one, group, admission) for one, group in found.items()])
+
+    def _grade(self, grading: Grading, stop: Event) -> None:
+        """Give rewards to what has closed since the last time, in the groups that this run may train on."""
+        waiting = list(self.cursor.waiting.values())
+        self._graded = {one.key: self._graded.get(one.key, 0) for one in waiting}
+        for group in waiting:
+            if group.touched > self._graded[group.key] and not stop.is_set():
+                trajectories = self._store.group(group.name)
+                if is_for_training(trajectories, self._labels):
+                    grading.grade_closed(trajectories)
+                self._graded[group.key] = group.touched
 
     def _tell_backlog(self, ready: Sequence[GroupProgress]) -> None:
         backlog = self.cursor.position, sum(one.key in self.cursor.waiting for one in ready)

@@ -130,6 +130,7 @@ def intake_figures(
         "filtered_groups": batch.filtered_groups,
         "refilled_groups": max(0, len(taken.groups) - config.groups_per_step),
         "dropped_groups": dict(taken.reasons),
+        "reward_disagreements": dict(taken.disagreements),
         "other_sized_groups": sum(
             len(group.rollouts) + len(group.left_out) != config.group_size for group in taken.groups
         ),

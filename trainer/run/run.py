@@ -31,9 +31,11 @@ from crosswind.policies.versions.version import (
     read_version,
 )
 from crosswind.trainer.config.settings import SettingsError, TrainConfig
+from crosswind.trainer.grading.grader import Grader, Grading
 from crosswind.trainer.learning import model
 from crosswind.trainer.learning.learner import Learner, Score
 from crosswind.trainer.learning.lora import AdapterPolicy
+from crosswind.trainer.rewards.given import given
 from crosswind.trainer.rewards.reward import resolve_reward
 from crosswind.trainer.rollouts.assembly import assemble_batch
 from crosswind.trainer.rollouts.batches import Sample
@@ -76,6 +78,8 @@ class Run:
     """Train on groups only whose sessions carry these labels."""
     observers: Sequence[DeploymentObserver] = ()
     """Told which versions the engine serves correctly, beside the registry's journal."""
+    grader: Grader | None = None
+    """Gives sessions their rewards; None: others do."""
     ownership: EngineOwnership = field(default_factory=EngineOwnership)
 
     @property
@@ -88,12 +92,13 @@ class Run:
             self.labels,
             None if state.cursor is None else GroupCursor.from_json(state.cursor),
             alone=self.config.train_on == "sessions",
-            reward=resolve_reward(self.config.reward),
+            reward=given if self.grader else resolve_reward(self.config.reward),
             poll_seconds=self.config.poll_seconds,
             group_deadline=self.config.group_deadline,
             leg_deadline=self.config.leg_deadline,
             say=self.progress.note,
             tell=self.tell_backlog,
+            grading=None if self.grader is None else Grading(self.store, self.grader, self.progress.note),
         )
 
     def tell_backlog(self, position: int, waiting: int, *, at_work: bool = True) -> None:

@@ -203,7 +203,7 @@ def _read_settings(given: dict[str, Any]) -> Any:
     from crosswind.studies.chaos.run import RunSettings
     from crosswind.studies.chaos.run_folder import UnusableFolder, choose_folder, claim_folder
     from crosswind.studies.chaos.tasks import UnusableTasks, digest, read_tasks
-    from crosswind.studies.chaos.verdicts import function_command
+    from crosswind.verdicts.function import function_command
 
     deciding = _find_deciding(given)
     _check_gateway(given)
@@ -310,8 +310,8 @@ def _digest_profile(name: str) -> str | None:
 
 
 def _read_judge(given: dict[str, Any]) -> Any:
-    from crosswind.studies.chaos.judge import RUBRIC, parse_judge
     from crosswind.studies.chaos.run import JudgeSettings
+    from crosswind.verdicts.judge import RUBRIC, parse_judge
 
     try:
         url, model = parse_judge(given["judge"])

@@ -29,13 +29,13 @@ from crosswind.studies.chaos.gateways import (
     open_gateway,
     watch_over,
 )
-from crosswind.studies.chaos.judge import Judge
 from crosswind.studies.chaos.player import Played, Player, RunNames
 from crosswind.studies.chaos.prices import Price
 from crosswind.studies.chaos.progress import Progress
 from crosswind.studies.chaos.run_folder import keep_output
 from crosswind.studies.chaos.tasks import Task
-from crosswind.studies.chaos.verdicts import Checker, Verifier
+from crosswind.studies.chaos.verdicts import Checker, JudgeVerifier, Verifier
+from crosswind.verdicts.judge import Judge
 
 _JUDGE_S = 120.0
 
@@ -150,7 +150,7 @@ async def _make_verifier(settings: RunSettings, token: str, stack: AsyncExitStac
     if settings.judge is not None:
         http = await stack.enter_async_context(httpx.AsyncClient(timeout=_JUDGE_S))
         judge = settings.judge
-        return Judge(http, judge.url, judge.model, judge.key, judge.rubric, judge.samples)
+        return JudgeVerifier(Judge(http, judge.url, judge.model, judge.key, judge.rubric, judge.samples))
     return None
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -14,6 +13,7 @@ from crosswind.figures.attempts import Void
 from crosswind.studies.chaos.guard import VARIABLE
 from crosswind.studies.chaos.processes import CommandNotRun, Ended, run_command
 from crosswind.studies.chaos.tasks import Task
+from crosswind.verdicts.judge import Judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,19 @@ def _read_success(document: dict[str, Any]) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeVerifier:
+    """Asks a judge model; where that has failed, the attempt is void."""
+
+    judge: Judge
+
+    async def verify(self, task: Task, ended: Ended) -> Verdict:
+        said = await self.judge.decide(task.fields, ended.output)
+        if said.success is None:
+            return Verdict(None, said.note, Void.JUDGE)
+        return Verdict(float(said.success), said.note)
+
+
+@dataclass(frozen=True, slots=True)
 class Checker:
     """A command that gets `{"task": …, "output": …}` on its standard input.
 
@@ -109,8 +122,3 @@ class Checker:
         if checked.status == 1 and not checked.errors.strip():
             return Verdict(0.0, "the checker's exit status is 1")
         return Verdict(None, f"the checker {checked.describe()}", Void.CHECKER)
-
-
-def function_command(reference: str) -> list[str]:
-    """The checker command for a Python function, as module:function."""
-    return [sys.executable, "-m", "crosswind.studies.chaos.verify_function", reference]

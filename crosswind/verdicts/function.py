@@ -1,6 +1,7 @@
 """Calls a Python function `verify(task, output)` in a process of its own: `python -m … module:function`.
 
-It reads what a checker reads and prints one JSON line. What the function prints goes to standard error.
+It reads lines as a checker gets them, {"task": …, "output": …}, and prints a JSON line for each. What the
+function prints goes to standard error.
 """
 
 from __future__ import annotations
@@ -35,18 +36,24 @@ def find(reference: str) -> Callable[[Any, str], Any]:
 
 
 def main(reference: str) -> int:
-    given = json.load(sys.stdin)
+    answers = sys.stdout
     with contextlib.redirect_stdout(sys.stderr):
-        result = find(reference)(given["task"], given["output"])
-    if isinstance(result, dict):
-        line = result
-    elif isinstance(result, bool | int | float):
-        line = {"reward": float(result)}
-    else:
-        print(f"{reference} gave {type(result).__name__}; return True, False or a number", file=sys.stderr)
-        return RAISED
-    print(json.dumps(line))
+        function = find(reference)
+        for given in map(json.loads, sys.stdin):
+            result = function(given["task"], given["output"])
+            if isinstance(result, bool | int | float):
+                result = {"reward": float(result)}
+            if not isinstance(result, dict):
+                wrong = f"{reference} gave {type(result).__name__}; return True, False or a number"
+                print(wrong, file=sys.stderr)
+                return RAISED
+            print(json.dumps(result), file=answers, flush=True)
     return 0
+
+
+def function_command(reference: str) -> list[str]:
+    """The command that calls a Python function, as module:function."""
+    return [sys.executable, "-m", __name__, reference]
 
 
 if __name__ == "__main__":

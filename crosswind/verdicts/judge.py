@@ -1,17 +1,15 @@
-"""A judge model: it reads the task, a rubric and the agent's output, and says whether the task was done."""
+"""A judge model: it reads a task, a rubric and what an agent did, and says whether the task was done."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
 
 import httpx
-
-from crosswind.figures.attempts import Void
-from crosswind.studies.chaos.processes import Ended
-from crosswind.studies.chaos.tasks import Task
-from crosswind.studies.chaos.verdicts import Verdict
 
 RUBRIC = "The task is done if the output shows that everything the task asks for was done, and nothing else."
 _INSTRUCTIONS = """\
@@ -35,11 +33,20 @@ def parse_judge(given: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a judge says; without a success it has failed."""
+
+    success: bool | None
+    note: str
+    yes: int = 0
+    no: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Judge:
     """Asks for so many answers at temperature 0, and goes by the majority of those that are usable.
 
-    Half of them at least must be usable, and there must be a majority; else the judge has failed, and the
-    attempt is void.
+    Half of them at least must be usable, and there must be a majority; else the judge has failed.
     """
 
     http: httpx.AsyncClient
@@ -49,21 +56,27 @@ class Judge:
     rubric: str = RUBRIC
     samples: int = 1
 
-    async def verify(self, task: Task, ended: Ended) -> Verdict:
-        answers = [await self._ask(task, ended) for _ in range(self.samples)]
+    @property
+    def prompt_hash(self) -> str:
+        """Tells judges with other instructions or another rubric apart."""
+        return sha256(_INSTRUCTIONS.format(rubric=self.rubric).encode()).hexdigest()[:16]
+
+    async def decide(self, task: Mapping[str, Any], output: str) -> Judgement:
+        """Whether the task was done; it reads the end of a long output."""
+        answers = [await self._ask(task, output) for _ in range(self.samples)]
         usable = [answer for answer in answers if isinstance(answer, tuple)]
         unusable = [answer for answer in answers if isinstance(answer, str)]
         yes = sum(success for success, _ in usable)
         no = len(usable) - yes
         failed = f"{len(unusable)} of {len(answers)} answers unusable: {unusable[0]}" if unusable else ""
         if 2 * len(usable) < len(answers) or yes == no:
-            return Verdict(None, failed or f"{yes} answers for success, {no} against", Void.JUDGE)
+            return Judgement(None, failed or f"{yes} answers for success, {no} against", yes, no)
         reason = next(said for success, said in usable if success == (yes > no))
-        return Verdict(float(yes > no), "; ".join(filter(None, (reason, failed))))
+        return Judgement(yes > no, "; ".join(filter(None, (reason, failed))), yes, no)
 
-    async def _ask(self, task: Task, ended: Ended) -> tuple[bool, str] | str:
+    async def _ask(self, task: Mapping[str, Any], output: str) -> tuple[bool, str] | str:
         """Whether the task was done and why; or, as a text, why that can't be told."""
-        material = {"task": dict(task.fields), "output": ended.output[-_LONGEST:]}
+        material = {"task": dict(task), "output": output[-_LONGEST:]}
         body = {
             "model": self.model,
             "temperature": 0,

@@ -1,0 +1,168 @@
+"""Rewards that the trainer asks for: of a function in a process of its own, and of a judge model."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event
+from typing import Any
+
+import pytest
+
+from crosswind.gateway.trajectory.content import View
+from crosswind.gateway.trajectory.record import Completion, Reward, RewardState, SessionClosed, VersionSpan
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
+from crosswind.trainer.config.settings import JudgeSettings
+from crosswind.trainer.errors import RunFailed, RunRefused
+from crosswind.trainer.grading.function import FunctionGrader
+from crosswind.trainer.grading.grader import MOST_FAILURES, Grader, Grading
+from crosswind.trainer.grading.judge import JudgeGrader
+from crosswind.trainer.rollouts.groups import Admission
+from crosswind.trainer.rollouts.source import GroupSource, TakenGroups
+from tests.trainer.practice import CLOCK, FIRST, session, turn
+
+VERIFIERS = "tests.trainer.grading.verifiers"
+ADMISSION = Admission({FIRST: 0}, staleness=1, temperature=1.0)
+
+
+def put(store: SqliteStore, group: str, *said: str, source: str | None = None) -> None:
+    """A closed group of sessions that said this; with a source, each was rewarded 1 by it."""
+    for index, text in enumerate(said):
+        opened = session(group, index, len(said), labels={"purpose": "train"})
+        done = Completion(0, (5, 6), (-0.5, -0.25), "stop", (VersionSpan(FIRST, 0, 2),))
+        asked = {"messages": [{"role": "user", "content": "Which?"}], "temperature": 1.0}
+        message = {"role": "assistant", "content": text}
+        made = turn(
+            *(opened.id, 0, [1, 2, 3], done),
+            protocol="chat",
+            sent=View.plain(json.dumps(asked).encode()),
+            produced=View.plain(json.dumps({"choices": [{"message": message}]}).encode()),
+        )
+        store.write([opened, made, SessionClosed(opened.id, next(CLOCK))])
+        if source is not None:
+            store.write([Reward(opened.id, next(CLOCK), 1.0, {}, source)])
+
+
+def take(store: SqliteStore, grader: Grader, said: list[str] | None = None) -> TakenGroups:
+    heard = [] if said is None else said
+    grading = Grading(store, grader, heard.append)
+    taken = GroupSource(store, {}, poll_seconds=0.01, grading=grading).take(
+        1, ADMISSION, Event(), wait_seconds=60
+    )
+    assert taken is not None
+    return taken
+
+
+def test_a_function_gives_the_rewards_and_where_another_source_disagrees_is_counted(
+    store: SqliteStore,
+) -> None:
+    put(store, "g", "right", "wrong", "wrong")
+    for name, reward in (("g-1", 1.0), ("g-2", 0.0)):
+        store.write([Reward(name, next(CLOCK), reward, {}, "agent")])
+    with closing(FunctionGrader(f"{VERIFIERS}:by_answer", 60)) as grader:
+        taken = take(store, grader)
+        assert taken.groups[0].rewards == [1.0, 0.0, 0.0]
+        assert dict(taken.disagreements) == {"agent": 1}
+        agents, given = store.rewards("g-1")
+        assert (agents.source, given.source) == ("agent", f"{VERIFIERS}:by_answer")
+        assert given.components == {"purpose": "train", "said": "wrong"}
+        store.write([Reward("g-0", next(CLOCK), 0.0, {}, "agent")])
+        Grading(store, grader, print).grade_closed(store.group("g"))
+    assert store.group("g")[0].session.reward == 1.0, "the function's reward stands, whatever comes later"
+
+
+def test_a_function_that_is_late_or_breaks_loses_its_session_only(store: SqliteStore) -> None:
+    put(store, "g", "a", "b", "c", "d")
+    said: list[str] = []
+    with closing(FunctionGrader(f"{VERIFIERS}:sometimes", 2)) as grader:
+        taken = take(store, grader, said)
+    assert taken.groups[0].rewards == [1.0, 1.0] and taken.groups[0].left_out == ("void", "void")
+    assert "no answer within 2 s (reward_deadline)" in said[0]
+    assert said[1].endswith("RuntimeError: no such order")
+    assert store.group("g")[0].session.reward_state is RewardState.NOT_APPLICABLE
+
+
+def test_a_function_that_always_fails_ends_the_run(store: SqliteStore) -> None:
+    put(store, "g", *["a"] * MOST_FAILURES)
+    with closing(FunctionGrader(f"{VERIFIERS}:broken", 60)) as grader, pytest.raises(RunFailed) as raised:
+        take(store, grader)
+    assert "failed for 8 sessions in a row" in str(raised.value)
+    assert "gave str; return True, False or a number" in str(raised.value)
+
+
+def test_a_function_that_is_not_there_is_refused() -> None:
+    with pytest.raises(RunRefused, match=r"--reward: .*nobody.* can't be imported"):
+        FunctionGrader(f"{VERIFIERS}:nobody", 60)
+
+
+@contextmanager
+def judging(decide: Callable[[dict[str, Any]], str]) -> Iterator[str]:
+    """A model that answers so to the material that it is given; its URL/model."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            text = decide(json.loads(asked["messages"][-1]["content"]))
+            body = json.dumps({"choices": [{"message": {"content": text}}]}).encode()
+            self.send_response(200)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1/judge-1"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def by_word(material: dict[str, Any]) -> str:
+    said = json.loads(material["output"])[-1]["content"]
+    return json.dumps({"success": said == "right", "reason": "said so"})
+
+
+def test_a_judge_gives_the_rewards_with_its_prompt_on_record(store: SqliteStore) -> None:
+    put(store, "g", "right", "wrong", source="verifier")
+    with judging(by_word) as model:
+        taken = take(store, JudgeGrader(JudgeSettings(model=model, samples=3)))
+        other = JudgeGrader(JudgeSettings(model=model, rubric="Be kind."))
+        [kind] = other.grade(store.group("g")[:1])
+    assert taken.groups[0].rewards == [1.0, 0.0] and dict(taken.disagreements) == {"verifier": 1}
+    given = store.rewards("g-0")[-1]
+    assert given.source == "judge" and (given.components["yes"], given.components["no"]) == (3, 0)
+    assert given.components["model"] == "judge-1" and len(given.components["prompt"]) == 16
+    assert kind.components["prompt"] != given.components["prompt"]
+
+
+def test_calibration_says_how_far_the_judge_agrees_and_warns(store: SqliteStore) -> None:
+    with judging(by_word) as model:
+        judge = JudgeGrader(JudgeSettings(model=model))
+        assert "isn't calibrated" in judge.calibrate(store)
+        put(store, "g", *["right"] * 10, source="verifier")
+        assert (
+            judge.calibrate(store)
+            == "the judge agrees with the verifier on 10 of 10 sessions (1.00 [0.72, 1.00])"
+        )
+        put(store, "h", *["wrong"] * 2, source="verifier")
+        assert "on 10 of 12 sessions (0.83 [0.55, 0.95]): below 0.9" in judge.calibrate(store)
+
+
+def test_a_judge_that_is_down_ends_the_run_in_one_line(store: SqliteStore) -> None:
+    put(store, "g", "right", source="verifier")
+    with judging(lambda _: "I would rather not say.") as model, pytest.raises(RunFailed) as raised:
+        JudgeGrader(JudgeSettings(model=model)).calibrate(store)
+    assert "gives no usable answer: 1 of 1 answers unusable: no verdict in" in str(raised.value)
+
+
+def test_a_judge_that_names_no_model_is_refused() -> None:
+    with pytest.raises(RunRefused, match=r"judge\.model: 'gpt' is no URL/model"):
+        JudgeGrader(JudgeSettings(model="gpt"))

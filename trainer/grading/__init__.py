@@ -1,0 +1,1 @@
+"""Rewards that the trainer asks for itself: of a Python function, or of a judge model."""
