@@ -88,7 +88,10 @@ _CITIES = ("Bristol", "Leeds", "Norwich", "Exeter", "York", "Durham", "Bath")
 LOOK_UPS = ("get_shipment", "get_invoice", "get_product", "get_ticket")
 """The tools that conversations call, plainly reads, so that all their results may be failed. No system behind
 them has to say so much beside its results that it would repeat itself."""
-_ORDER_PARAMETER = ("order_id", "The order's number, such as W000123.")
+_ORDER_PARAMETER = (
+    "order_id",
+    "The order's number, such as W000123, as it stands in the customer's confirmation.",
+)
 
 _TOOLS = (
     (LOOK_UPS[0], "Show where an order's parcels are, and what is in them.", "carrier", "Who brings them."),
