@@ -50,8 +50,12 @@ _PARTS = ("microsoft-teams-webhook", "jwt-base64")
 _NEAR = (80, 4)
 """How many bytes before and behind a run the keyword of a rule may stand."""
 _DIGIT = re.compile(rb"[0-9]")
-_HINTS = [re.compile(one) for one in (rb"k(?:ie|ey|en)", rb"x(?=-)", rb"/(?=/)")]
-"""Each begins with one letter, so that C looks for it: a pattern of all of them takes twice as long."""
+_HINTS = [
+    re.compile(one)
+    for one in (rb"k(?:ie(?<=cookie)|ey(?<=[-i]key)|en(?<=-token))", rb"x(?=-)", rb"/(?<=:/)(?=/)")
+]
+"""What of the keywords of rules that hold `anywhere` most texts lack. Each begins with one letter, so that C
+looks for it: a pattern of all of them takes twice as long."""
 
 
 class SecretRules:
@@ -73,8 +77,10 @@ class SecretRules:
                     keywords = anywhere if given.get("anywhere") else beside
                     keywords.setdefault(keyword.lower().encode(), []).append(rule)
         self._beside = _Keywords(beside)
-        self._anywhere = anywhere
-        assert all(map(_has_hint, anywhere)), "a text without a hint holds none of these keywords"
+        hinted = [(hint, [one for one in anywhere.items() if hint.search(one[0])]) for hint in _HINTS]
+        self._hinted = [(hint.search, keywords) for hint, keywords in hinted]
+        known = {keyword for _, keywords in hinted for keyword, _ in keywords}
+        self._anywhere = [one for one in anywhere.items() if one[0] not in known]
 
     def find(self, segment: bytes, *, named: bool = True) -> list[Span]:
         """The spans of the secrets in a segment, in order and apart. It may be JSON, or a part of JSON.
@@ -90,20 +96,22 @@ class SecretRules:
             near = _join([(max(0, begin - before), end + behind) for begin, end in runs])
             if rules := self._beside.find(b"\0".join([text[begin:end] for begin, end in near]).lower()):
                 found += _apply(rules, text, _widen(runs, len(text)), named=named)
-        if named and _has_hint(lower := text.lower()):
-            rules = {rule for keyword, rules in self._anywhere.items() if keyword in lower for rule in rules}
+        if named and (rules := self._find_anywhere(text.lower())):
             found += _apply(rules, text, [(0, len(text))], named=True)
         return readable.locate(_join(found)) if found else []
 
-
-def _has_hint(text: bytes) -> bool:
-    """Whether a rare part of a keyword of the rules that hold `anywhere` is in the text: most have none."""
-    if b"=" in text or b"authorization" in text or b"curl" in text:
-        return True
-    for hint in _HINTS:  # noqa: SIM110 a generator costs more than most searches
-        if hint.search(text) is not None:
-            return True
-    return False
+    def _find_anywhere(self, text: bytes) -> set[_Rule]:
+        """The rules that hold `anywhere` of which a keyword stands in the text, which is in lower case."""
+        found: set[_Rule] = set()
+        for keyword, rules in self._anywhere:
+            if keyword in text:
+                found.update(rules)
+        for search, keywords in self._hinted:
+            if search(text) is not None:
+                for keyword, rules in keywords:
+                    if keyword in text:
+                        found.update(rules)
+        return found
 
 
 def _apply(rules: Iterable[_Rule], text: bytes, windows: Sequence[Span], *, named: bool) -> Iterator[Span]:
