@@ -59,7 +59,9 @@ def _without_places(attempts: Sequence[Attempt], operators: Set[str] | None) -> 
 
 def _within(sentence: str) -> str:
     """A sentence as part of another one."""
-    text = sentence.removeprefix("No noise: ").removeprefix("Withheld: ").rstrip(".")
+    text = sentence.removeprefix("No noise: ").rstrip(".")
+    if text.startswith("Withheld: "):
+        return text.removeprefix("Withheld: ")  # It goes on in lower case, unless a name begins it.
     return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 

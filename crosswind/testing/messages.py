@@ -121,6 +121,7 @@ def _parts(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]
 _BLOCKS = {
     "user": {"text", "image", "document", "search_result", "tool_result"},
     "assistant": {"text", "tool_use", "thinking", "redacted_thinking"},
+    "system": {"text"},
 }
 _WITHOUT_RESULT = (
     "messages.{}: `tool_use` ids were found without `tool_result` blocks immediately after: {}. Each "
@@ -140,7 +141,8 @@ def _read_dialogue(provider: ProviderState, body: Any, members: frozenset[str]) 
     if "max_tokens" in members:
         refuse(not isinstance(body.get("max_tokens"), int), "max_tokens: Field required")
     _cache_markers(body)
-    thinking = (body.get("thinking") or {}).get("type") in ("enabled", "adaptive")
+    # Where thinking is adaptive, the model may have thought of nothing.
+    thinking = (body.get("thinking") or {}).get("type") == "enabled"
     tools = _tools(body)
     system = [MessageItem("system", text) for text in _system(body.get("system"))]
     items = _items(_combine_turns(body["messages"]), provider.issued, thinking)
@@ -167,7 +169,7 @@ def _combine_turns(messages: list[Any]) -> list[tuple[int, str, list[Any]]]:
         role, content = message.get("role"), message.get("content")
         refuse(
             role not in _BLOCKS,
-            f"messages: Unexpected role \"{role}\". Allowed roles are 'user' or 'assistant'",
+            f"messages: Unexpected role \"{role}\". Allowed roles are 'user', 'assistant' or 'system'",
         )
         refuse(
             not isinstance(content, str | list), f"messages.{number}.content: Input should be a valid string"

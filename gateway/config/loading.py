@@ -16,8 +16,14 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 from crosswind.gateway.config.settings import ENVIRONMENT_PREFIX, Settings
 from crosswind.gateway.errors import ConfigurationError, nearest
 
-_FLAG_VARIABLES = {"config"}
-"""Variables that flags read and that are no settings."""
+_OTHER_VARIABLES = {
+    *("config", "control_url"),  # Flags read these.
+    *("session", "base_url", "api_key", "sample", "task", "task_id", "mcp_url", "mcp_urls", "api_urls"),
+    *("bfcl_env", "mitmproxy_env", "vllm_env", "environment_timeout"),
+}
+"""Variables that are no settings: those that flags read, those that agents are given, which may start a
+command of ours, and those of other tools.
+"""
 _DOCUMENT: ContextVar[dict[str, Any]] = ContextVar("document")
 """The file's content, while it is loaded."""
 
@@ -105,7 +111,7 @@ def _find_wrong_variables() -> Iterator[str]:
     """Variables that name no setting (a misspelt one would silently change nothing), and sections that are
     given by something else than JSON.
     """
-    known = {*Settings.model_fields, *_FLAG_VARIABLES}
+    known = {*Settings.model_fields, *_OTHER_VARIABLES}
     for variable, name in _list_variables().items():
         if name not in known:
             names = {ENVIRONMENT_PREFIX + one.upper() for one in known}

@@ -186,3 +186,9 @@ def test_flips_stand_in_the_order_of_the_numbers_in_their_names() -> None:
     tasks = ["t10", "t9", "t2", "other", "t2b"]
     attempts = [calm(task, 1.0) for task in tasks] + [noisy(task, 0.0, "tool.timeout") for task in tasks]
     assert [flip.task for flip in measure(attempts).flips] == ["other", "t2", "t2b", "t9", "t10"]
+
+
+def test_a_tools_name_at_the_beginning_of_a_reason_stays_as_it_is() -> None:
+    withheld = (Withheld("tool.incomplete", "Withheld: Bash is of class unknown.", 1),)
+    asleep = [noisy("a", 1.0, assigned=("tool.incomplete",), withheld=withheld)]
+    assert "because Bash is of class unknown" in measure([calm("a", 1.0), *asleep]).drop.because

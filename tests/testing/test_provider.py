@@ -114,3 +114,15 @@ async def test_a_call_that_comes_back_changed_is_noticed(caller: Caller) -> None
     turn["tool_calls"][0]["function"]["name"] = "get_user"
     await caller.json("/v1/chat/completions", chat_body(turn, result))
     assert "came back as get_user" in caller.app.complaints[0]
+
+
+async def test_messages_as_a_coding_agent_sends_them(caller: Caller) -> None:
+    """System prompts amid the conversation, and adaptive thinking that thought of nothing."""
+    call = {"type": "tool_use", "id": "t1", "name": "get_order", "input": {}}
+    history = [
+        {"role": "system", "content": "The folder has changed."},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "x"}]},
+    ]
+    body = messages_body(*history, thinking={"type": "adaptive"})
+    assert exact(messages.Message, await caller.json("/v1/messages", body)).role == "assistant"

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
+from crosswind.gateway.client import OpenedSession
 from crosswind.gateway.config.loading import load, read_document
 from crosswind.gateway.config.settings import Settings
+from crosswind.gateway.errors import ConfigurationError
+from crosswind.studies.chaos.tasks import Task
+from crosswind.studies.chaos.variables import make_variables
 from tests import ROOT
 
 EXAMPLE = ROOT / "crosswind.yaml"
@@ -22,3 +28,18 @@ def test_reading_again_makes_no_classes() -> None:
     assert load(EXAMPLE, {"seed": 3}).seed == 3
     assert load(None, {"upstream": "http://127.0.0.1:8000/v1"}).seed == 0
     assert Settings.__subclasses__() == before
+
+
+def test_what_an_agent_is_given_may_stand_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent, a checker or a tool may start a command of ours, which loads a configuration."""
+    session = OpenedSession(
+        id="s", base_url="http://h/v1", anthropic_base_url="http://h", api_key="k", arm="clean", plan={}
+    )
+    legs = [{"name": kind, "kind": kind, "path": f"/s/SESSION/{kind}"} for kind in ("mcp", "api")]
+    task = Task("t", {"prompt": "say hello"})
+    for name, value in make_variables(task, session, 0, legs, "run").items():
+        monkeypatch.setenv(name, value)
+    assert load(None, {"upstream": "http://127.0.0.1:9/v1"}).upstream
+    monkeypatch.setenv("CROSSWIND_SESION", "s")
+    with pytest.raises(ConfigurationError, match="did you mean 'CROSSWIND_SESSION'"):
+        load(None, {"upstream": "http://127.0.0.1:9/v1"})
