@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from crosswind.injectors.conversation import ToolList, ToolSchema, UserText
 from crosswind.injectors.packs.address import detect_address
-from crosswind.injectors.packs.draw import Phrase, Setting, draw_phrase, make_setting
+from crosswind.injectors.packs.draw import Phrase, Setting, draw_phrase, list_fitting, make_setting
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.packs.parts import Address
 from crosswind.injectors.seeded_random import SeededRandom
@@ -15,6 +16,7 @@ from crosswind.injectors.targets import Branch, ToolResultTarget, ToolTarget, Us
 from crosswind.injectors.text.json_leaves import list_leaves
 from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.text.languages import LONGEST, Language, detect_language, is_foreign
+from crosswind.injectors.values.parameters import ValueType
 
 NO_PACK = "no phrase pack is in this text's language"
 """Why a rule can't act on it, for the draw's member `unable`."""
@@ -70,6 +72,27 @@ def _name_tool(name: str) -> ToolList:
 
 LONGEST_NAME = 64
 """Characters of the longest name that is remembered."""
+
+
+def list_own(
+    target: ToolResultTarget,
+    operator: str,
+    part: str,
+    slots: frozenset[str] = frozenset(),
+    type: ValueType | None = None,
+) -> tuple[Setting, tuple[tuple[str, Entry], ...]]:
+    """The entries on the system behind a result, with its setting: those on what the tool's name speaks of go
+    before those on what the result's fields do, and these before those on its description; none where there
+    are only such that fit everywhere."""
+    plain = replace(target, tools=(ToolSchema(target.tool, "", {}),))
+    setting = find_system(target)
+    for one in (find_system(replace(plain, text="")), find_system(plain), setting):
+        own = tuple(each for each in list_fitting(one, operator, part, slots, type) if each[1].about)
+        if own:
+            return one, own
+    return setting, ()
+
+
 MOST_NAMED = 600
 """Characters of the fields' names that are looked at."""
 

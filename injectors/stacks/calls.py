@@ -67,7 +67,8 @@ _KINDS: Mapping[ToolKind, frozenset[str]] = {
         """vehicle car engine brake brakes pedal tire tires tyre tyres fuel tank gear door doors trunk
         headlight headlights cruise ignition odometer navigation parking thermostat lamp light lights bulb
         sensor device devices hvac climate camera robot drone vacuum blinds blind heater heating appliance
-        valve pump motor fan oven washer dishwasher charger speaker plug outlet alarm sprinkler"""
+        valve pump motor fan oven washer dishwasher charger speaker plug outlet alarm sprinkler
+        temperature"""
     ),
     ToolKind.FUNCTION: _words(
         """calculate calculator compute mean median average sum sqrt square root deviation variance multiply

@@ -16,7 +16,7 @@ from crosswind.injectors.operators.insertion import (
     find_holders,
     write_key,
 )
-from crosswind.injectors.operators.phrases import find_system
+from crosswind.injectors.operators.phrases import list_own
 from crosswind.injectors.operators.state.scenes import Scene, find_end, find_gaps, find_goal, recognise_scene
 from crosswind.injectors.operators.words.scenes import (
     GRID_PLACES,
@@ -61,7 +61,7 @@ _NUMBERED = re.compile(rf"\b({'|'.join(HOUSEHOLD_OBJECTS)}) (\d{{1,6}})\b", re.I
     recovery=Recovery.IGNORE,
     source="State augmentation (Generalization Tax), section 6 and appendix C",
     effect=Effect.ADDS,
-    version=4,
+    version=5,
 )
 class IrrelevantState:
     """State text that has nothing to do with the goal, added to an observation.
@@ -70,7 +70,7 @@ class IrrelevantState:
     household objects at random places of a room, ⌊ε/10⌋ lines on things outside a coordinate grid, entries,
     features and advertisements on a shop's page. In JSON, and in any other text, which the paper doesn't
     have, ε / 5 characters of facts on the state of the system behind the tool, from the general English
-    phrase pack: fields of the object, or lines; of the tool's own domain alone where the pack has
+    phrase pack: fields of the object, or lines; of the tool's own system alone where the pack has
     such. Objects of a room are of types
     that it hasn't, or have new numbers. The goal, instructions, lists of actions and every word of the
     observation stay unchanged. In users' messages it acts where a rule's `observation` marks one.
@@ -84,11 +84,9 @@ class IrrelevantState:
         if scene in _INSERTIONS:
             edits = _INSERTIONS[scene](target, volume, rng)
             return {"scene": scene.value, "edits": edits} if edits else None
-        setting = find_system(target)
         part = "field" if scene is Scene.DATA else "line"
-        fitting = list_fitting(setting, "state.irrelevant", part)
-        if any(one.about for _, one in fitting):
-            fitting = tuple(one for one in fitting if one[1].about)
+        setting, own = list_own(target, "state.irrelevant", part)
+        fitting = own or list_fitting(setting, "state.irrelevant", part)
         entries = [one for one in fitting if one[0] not in target.branch.phrases] or list(fitting)
         draw_facts = _draw_fields if scene is Scene.DATA else _draw_lines
         shuffled = shuffle_entries(rng, entries, setting.entries)
@@ -183,43 +181,39 @@ Drawn = tuple[list[str], list[tuple[int, str]]]
 
 
 def _draw_fields(text: str, entries: list[tuple[str, Entry]], volume: float, rng: SeededRandom) -> Drawn:
-    """Draw fields of `volume` characters of JSON on average: those of the tool's own domain among the others,
-    those that any system has in one field that holds them. A bare list has no place for them."""
+    """Draw fields of `volume` characters of JSON on average: among the others, or in one that holds them. A
+    bare list has no place for them."""
     holders = find_holders(text)
-    case, end, system = find_case(text), rng.chance(0.9), rng.choice(SYSTEMS)
+    case, end, system, nested = find_case(text), rng.chance(0.75), rng.choice(SYSTEMS), rng.chance(NESTED)
     if not holders or text.lstrip()[:1] == "[":
         return [], []
     whole = holders[0]
-    taken = whole.keys
     told: dict[str, Any] = {}
-    own: list[tuple[int, str]] = []
 
     def write(entry: Entry) -> tuple[int, str] | None:
         key = write_key(entry.key, case)
-        if key in taken:
+        if key in whole.keys:
             return None
-        content = json.loads(fill(entry.text, {}, rng))
+        told[key] = json.loads(fill(entry.text, {}, rng))
         place = around_field(text, whole.gaps[-1 if end else 0], key)
-        made = place.at, f"{place.before}{dump(content, like=text)}{place.after}"
-        if entry.about:
-            own.append(made)
-        else:
-            told[key] = content
-        return made
+        return place.at, f"{place.before}{dump(told[key], like=text)}{place.after}"
 
     names, added = _fill_volume(entries, volume, rng, write)
-    if not told or write_key(system, case) in taken or not added:
+    holder = write_key(system, case)
+    if not added or not (nested or all(not one.about for _, one in entries)) or holder in whole.keys:
         return names, added
-    shown = [one for one in own if one in added]
-    kept = dict(list(told.items())[: len(added) - len(shown)])
-    if not kept:
-        return names, added
-    place = around_field(text, whole.gaps[-1 if end else 0], write_key(system, case))
-    return names, [*shown, (place.at, f"{place.before}{dump(kept, like=text)}{place.after}")]
+    place = around_field(text, whole.gaps[-1 if end else 0], holder)
+    kept = dict(list(told.items())[: len(added)])
+    return names, [(place.at, f"{place.before}{dump(kept, like=text)}{place.after}")]
 
 
-SYSTEMS = ("system", "server", "host", "service", "_system", "system_info", "runtime", "backend", "platform")
+SYSTEMS = """
+    system server host service _system system_info runtime backend platform context state ambient environment
+    snapshot background info_panel
+""".split()
 """Fields that hold the state of a system."""
+NESTED = 0.5
+"""How often one field holds the others."""
 
 
 def _draw_lines(text: str, entries: list[tuple[str, Entry]], volume: float, rng: SeededRandom) -> Drawn:

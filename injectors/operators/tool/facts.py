@@ -257,7 +257,7 @@ _BEFORE_NAME = re.compile(
     r"\b(?:pages?|results?|lines?|steps?|chapter|section|fig(?:ure|\.)?|table|rows?|items?|"
     r"version|rev|order|id|port|pid|code|status|http|room|gate|flight|invoice|ticket|commit|part|vol(?:ume|\.)?|"
     r"no\.?|number|nr\.?|seite|página|top|level|index|uid|gid|card|account|ext|tel|phone|zip|"
-    r"build|python|release)[ :#=]{0,3})$",
+    r"build|python|release|blocks?|links|inode)[ :#=]{0,3})$",
     re.IGNORECASE,
 )
 _BEHIND_COUNT = re.compile(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 from crosswind.injectors.conversation import Site
@@ -23,7 +22,7 @@ from crosswind.injectors.operators.insertion import (
     write_key,
 )
 from crosswind.injectors.operators.model_text import read_general_lines
-from crosswind.injectors.operators.phrases import NO_PACK, find_conversation, find_language, find_system
+from crosswind.injectors.operators.phrases import NO_PACK, find_conversation, find_language, list_own
 from crosswind.injectors.operators.tool.described_call import describe_call
 from crosswind.injectors.operators.tool.options import draw_slots, list_values
 from crosswind.injectors.operators.words.results import (
@@ -34,7 +33,7 @@ from crosswind.injectors.operators.words.results import (
     SHELL_LEADS,
     SHELL_REMARKS,
 )
-from crosswind.injectors.packs.draw import Setting, draw_phrase, list_fitting
+from crosswind.injectors.packs.draw import Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.calls import find_kinds
@@ -120,26 +119,15 @@ def _find_own(
     """The setting of the system behind a result, and which of its remarks fit best: those on what the tool's
     name and the result's fields speak of go before those on what its description does, these before those
     that fit everywhere; with `of_call`, those that name something of the call before others."""
-    logs_in = not LOGINS.isdisjoint(words_of(target.tool))
-    for described, fields in ((False, False), (False, True), (True, True)):
-        setting = find_system(target, described=described, fields=fields)
-        own, named = _list_own(setting, slots, kind, logs_in)
-        if own:
-            wanted = named if of_call and named else own
-            return setting, lambda entry, wanted=wanted: entry.id in wanted
-    return setting, None
-
-
-@lru_cache(256)
-def _list_own(
-    setting: Setting, slots: frozenset[str], kind: ValueType | None, logs_in: bool
-) -> tuple[frozenset[str], frozenset[str]]:
-    """The remarks that are about something of the system, and of these those that name something of the
-    call."""
-    own = [one for _, one in list_fitting(setting, OPERATOR, "remark", slots, kind) if one.about]
-    if logs_in:
-        own = [one for one in own if LOGINS.intersection(one.about)]
-    return frozenset(one.id for one in own), frozenset(one.id for one in own if _names_call(one))
+    setting, fitting = list_own(target, OPERATOR, "remark", slots, kind)
+    own = [one for _, one in fitting]
+    if not LOGINS.isdisjoint(words_of(target.tool)):
+        own = [one for one in own if LOGINS.intersection(one.about)] or own
+    if not own:
+        return setting, None
+    named = {one.id for one in own if _names_call(one)}
+    wanted = frozenset(named if of_call and named else {one.id for one in own})
+    return setting, lambda entry: entry.id in wanted
 
 
 OF_THE_CALL = 0.5

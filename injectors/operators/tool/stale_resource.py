@@ -189,7 +189,7 @@ def _draw_before(
             if value is None:
                 return None
             counter = not fields.COUNTERS.isdisjoint(fact.words)
-            share = rng.uniform(0.02, 0.08 if _is_measured(fact) else 0.15)
+            share = rng.uniform(0.02, 0.05 if _is_measured(fact) else 0.15)
             less = counter or rng.chance(0.5)
             step = max(abs(value) * share, 1.0 if fact.text.isdigit() else 0.0)
             return change_figure(fact, value - step if less and value >= step else value + step)

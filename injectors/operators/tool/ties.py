@@ -69,18 +69,17 @@ _DOING = frozenset(
 
 
 def _count_figures(text: str) -> Counter[str]:
-    """How often running text has a figure: the strings of JSON, or the whole."""
-    value = parse_json(text)
-    said = (
-        [one for one in list_leaves(text).values if isinstance(one, str)] if is_container(value) else [text]
-    )
-    return Counter(figure for one in said for figure in _FIGURE.findall(one))
+    """How often running text has a figure: the strings of JSON, or the whole; and, with a "=" before them,
+    JSON's own numbers."""
+    leaves = list_leaves(text).values if is_container(parse_json(text)) else [text]
+    said = Counter(figure for one in leaves if isinstance(one, str) for figure in _FIGURE.findall(one))
+    return said + Counter(f"={one}" for one in leaves if type(one) in (int, float))
 
 
 def _is_told(fact: Fact, told: Counter[str]) -> bool:
     """Whether running text has the same figure: a long one that it has twice is falsified in both places."""
     if fact.prose:
-        return told[fact.text] > 1 and len(fact.text) < LONG
+        return (told[fact.text] > 1 and len(fact.text) < LONG) or told[f"={fact.text}"] > 0
     return len(fact.text) > 1 and told[fact.text] > 0 and fact.frame.levels == 0
 
 

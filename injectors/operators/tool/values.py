@@ -191,7 +191,7 @@ def _draw_figure(fact: Fact, rng: SeededRandom) -> str | None:
 
 _DOSES = frozenset({"dose", "dosage"})
 """Words of fields whose figures are doubled or halved: there is no pill of 11 mg."""
-SMALL = 0.1
+SMALL = 0.07
 """The most that a measured figure is off: a body of 46 degrees is no plausible one."""
 _NEAR = fields.MEASURED | fields.BOUNDED | fields.COUNTERS | frozenset("price rate ma high low open".split())
 """Words of fields whose figures stand beside others of their size."""
