@@ -102,7 +102,7 @@ def find_prose(text: str) -> str:
     value = parse_json(text)
     if not is_container(value):
         return text[:LONGEST] if len(text.split()) >= PROSE else ""
-    said = [leaf for leaf in list_leaves(text).values if isinstance(leaf, str) and len(leaf) > LEAST]
+    said = [leaf for leaf in list_leaves(text).values if type(leaf) is str and len(leaf) > LEAST]
     return " ".join([one for one in said if _is_prose(one)])[:LONGEST]
 
 

@@ -203,8 +203,16 @@ def _is_said(stems: tuple[str, ...], said: tuple[frozenset[str], ...], language:
         stem in word for stem in stems if not stem.isascii() for words in said for word in words
     ):
         return True
-    wanted = [stem.lower() for stem in stems]
-    return not all(_list_stems(words).isdisjoint(wanted) for words in said)
+    wanted = _lower(stems)
+    for words in said:  # noqa: SIM110 a generator costs more than most look-ups
+        if not _list_stems(words).isdisjoint(wanted):
+            return True
+    return False
+
+
+@lru_cache(4096)
+def _lower(stems: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(str.lower, stems))
 
 
 def speaks_of(text: str, stems: tuple[str, ...], language: Language) -> bool:

@@ -97,8 +97,22 @@ def _list_labels(value: Any) -> list[str]:
     lists = [one for one in _lists(value) if one]
     if not lists:
         lists = [[value]] if isinstance(value, dict) else []
-    labels = [_find_label(one) for one in max(lists, key=len, default=[])[:MOST]]
-    return [one for one in labels if one is not None]
+    records = max(lists, key=len, default=[])[:MOST]
+    if key := _find_common_label(records):
+        return [record[key] for record in records]
+    return [one for one in map(_find_label, records) if one is not None]
+
+
+def _find_common_label(records: list[Any]) -> str:
+    """The field that names each of the records, where all have the same fields, as most lists' have; else
+    none."""
+    first = records[0] if records else None
+    if not isinstance(first, dict) or len(keys := tuple(first)) > _MOST_KEYS:
+        return ""
+    names, _ = _find_labelling(keys)
+    if not names or not all(type(one) is dict and tuple(one) == keys for one in records):
+        return ""
+    return names[0] if all(type(one[names[0]]) is str for one in records) else ""
 
 
 def _lists(value: Any, depth: int = 0) -> Iterator[list[Any]]:

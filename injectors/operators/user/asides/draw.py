@@ -87,11 +87,12 @@ class AsideDraw:
         if self._setting is None:
             return None
         fitting = self._accept(position, True)
-        entries = list_fitting(self._setting, self._operator, part)
-        count = sum(fitting(entry) for _, entry in entries)
-        first = self._rng.chance(count / (count + _OTHERS))
+        entries = list_fitting(self._setting, self._operator, part, frozenset(), None)
+        fit = frozenset([id(entry) for _, entry in entries if entry.about and fitting(entry)])
+        first = self._rng.chance(len(fit) / (len(fit) + _OTHERS))
         for fitted in (first, not first):
-            if (found := self._draw(part, self._accept(position, fitted))) is not None:
+            accept = (lambda entry: id(entry) in fit) if fitted else self._accept(position, False)
+            if (found := self._draw(part, accept)) is not None:
                 return self._type(found.text)
         return None
 
