@@ -37,10 +37,13 @@ def draw_members(
     way: Way,
     slots: Mapping[str, object],
     taken: Collection[str],
+    *,
+    local: bool = False,
 ) -> dict[str, Any] | None:
-    """The members that say that a part is missing; None: each collides with one of `taken`."""
+    """The members that say that a part is missing; None: each collides with one of `taken`.
+    `local`: the system is no service."""
     pages = _takes_a_page(target)
-    cuts = [one for one in _in_order(target, way) if not one.json.keys() & taken]
+    cuts = [one for one in _in_order(target, way) if not one.json.keys() & taken and (one.local or not local)]
     fitting = [one for one in cuts if pages or not _points_on(msgspec.json.encode(one.json))] or cuts
     if not fitting:
         return None

@@ -81,6 +81,10 @@ class Way(StrEnum):
     """A bare list: the first elements, and a text behind it."""
     FIELDS = "fields"
     """An object without some of its fields."""
+    STRING = "string"
+    """One text of an object, after so many characters; marked as a text is."""
+    ITEMS = "items"
+    """A list of texts: the first ones, and one that says so."""
 
 
 class Stack(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -131,6 +135,8 @@ class Cut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     way: Way
     text: str = ""
     json: Mapping[str, Any] = {}
+    local: bool = False
+    """Whether a device, a shell or a function may say so, too: it speaks of no page and no server."""
 
 
 _FOLDER = files("crosswind.injectors.stacks")

@@ -168,7 +168,7 @@ def looks_destroyed(noisy: str, clean: str) -> bool:
     """
     after, before = parse_json(noisy), parse_json(clean)
     if is_container(after):
-        if _fault_marks(after) - _fault_marks(before) or _is_message(after, before):
+        if _fault_marks(after) - _fault_marks(before) or _is_message(after, before) or _cuts(after, before):
             return True
         inner = read_mcp_text(after), read_mcp_text(before)
         return inner[0] is not None and inner[1] is not None and looks_destroyed(inner[0], inner[1])
@@ -176,6 +176,19 @@ def looks_destroyed(noisy: str, clean: str) -> bool:
     if any(phrase in lowered and phrase not in original for phrase in FAULT_PHRASES):
         return True
     return after is NOT_JSON and (is_container(before) or _breaks_off(noisy, clean))
+
+
+def _cuts(after: Any, before: Any) -> bool:
+    """Whether a text or a list of texts of a JSON result is cut, with a mark."""
+    if isinstance(after, dict) and isinstance(before, dict):
+        return any(_cuts(one, before.get(key)) for key, one in after.items() if one is not before.get(key))
+    if isinstance(after, list) and isinstance(before, list):
+        last = after[-1] if after else None
+        return isinstance(last, str) and last not in before and _CUT_MARK.fullmatch(last) is not None
+    if not isinstance(after, str) or not isinstance(before, str):
+        return False
+    mark = _CUT_MARK.search(after)
+    return mark is not None and mark[0] not in before and before.startswith(after[: mark.start()].rstrip())
 
 
 def _fault_marks(value: Any) -> set[str]:

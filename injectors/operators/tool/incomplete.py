@@ -12,8 +12,9 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.facts import split_field
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.stacks.calls import find_kinds
 from crosswind.injectors.stacks.cuts import draw_members, draw_text
-from crosswind.injectors.stacks.model import Shape, Way
+from crosswind.injectors.stacks.model import Shape, ToolKind, Way
 from crosswind.injectors.stacks.shapes import find_shape
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.graphemes import find_boundary
@@ -31,16 +32,17 @@ LEAST, SPREAD = 0.2, 0.6
     aliases=("incomplete",),
     source="NoisyAgent section 3.1 (2); AgentNoiseBench section 2.2.1 and appendix B (Incomplete Responses)",
     effect=Effect.TRUNCATES,
-    version=3,
+    version=4,
 )
 class Incomplete:
-    """A partial result, cut as systems cut: at a limit of bytes or lines, a list after its first page, an
-    object without some of its fields, a text in its middle.
+    """A partial result, cut as its system cuts: at a limit of bytes or lines, a list after its first page or
+    its first items, an object without some of its fields or with its text shortened, a text in its middle.
 
     Severity is both how likely and how much: a result is hit with probability severity, and then loses a
     share of uniform(0.2, 0.2 + 0.6 x severity) of its characters, fields or elements. The agent can always
-    tell: cut JSON doesn't parse, or a member says that there is more (`has_more`, `truncated`, `errors`);
-    cut text says so, or ends within a word. What says so is drawn once for each backend of a session.
+    tell: cut JSON doesn't parse, or a member says that there is more (`has_more`, `truncated`, `errors`); cut
+    text and a cut list of texts say so, or plain text ends within a word. What says so is drawn once for each
+    backend of a session.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -50,7 +52,8 @@ class Incomplete:
         lost = LEAST + SPREAD * severity * rng.uniform()
         way, order = rng.uniform(), rng.uniform()
         shape, value = find_shape(text), parse_json(text)
-        ways = list(_list_ways(shape, value, len(text) >= (LONG_LINES if "\n" in text else LONG)))
+        local = _is_local(target)
+        ways = list(_list_ways(shape, value, len(text) >= (LONG_LINES if "\n" in text else LONG), local))
         drawn = _DRAWS[ways[int(way * len(ways))]](target, rng, text, lost, order)
         return drawn if drawn is not None else _draw_bytes(target, rng, text, lost, order)
 
@@ -63,6 +66,10 @@ class Incomplete:
             part = value["content"][draw["part"]]
             part["text"] = _cut(part["text"], draw["cut"])
             note = f"A text of the result of {target.tool} was cut off."
+        elif "string" in draw:
+            key = draw["string"]
+            value = {**value, key: _cut(value[key], draw["cut"])}
+            note = f"The text in {key} of the result of {target.tool} was cut off."
         elif "drop" in draw:
             dropped = set(draw["drop"])
             kept = {
@@ -74,11 +81,13 @@ class Incomplete:
             note = f"The result of {target.tool} lost its fields {', '.join(draw['drop'])}."
         elif isinstance(value, list):
             note = f"The result of {target.tool} kept {draw['first']} of its {len(value)} elements."
-            value = [*value[: draw["first"]], *([draw["add"]] if draw["add"] else [])]
+            more = draw.get("more") or draw["add"]
+            value = [*value[: draw["first"]], *([more] if more else [])]
         else:
             whole = value[draw["list"]]
             note = f"The result of {target.tool} kept {draw['first']} of {len(whole)} in {draw['list']}."
-            value = {**value, draw["list"]: whole[: draw["first"]], **draw["add"]}
+            more = [draw["more"]] if "more" in draw else []
+            value = {**value, draw["list"]: [*whole[: draw["first"]], *more], **draw["add"]}
         return Result(dump_like(value, like=text) + draw.get("behind", ""), note)
 
 
@@ -98,7 +107,7 @@ LONG, LONG_LINES = 320, 100
 or elements."""
 
 
-def _list_ways(shape: Shape, value: Any, is_long: bool) -> Iterator[Way]:
+def _list_ways(shape: Shape, value: Any, is_long: bool, local: bool) -> Iterator[Way]:
     """The ways in which such a result may be cut; those that systems prefer stand more often."""
     if shape is Shape.TEXT:
         yield from (Way.TAIL, Way.TAIL, Way.LINES, Way.MIDDLE)
@@ -107,11 +116,18 @@ def _list_ways(shape: Shape, value: Any, is_long: bool) -> Iterator[Way]:
     elif not value:
         yield Way.BYTES
     elif isinstance(value, list):
-        yield from (Way.REST, Way.REST_TEXT, *[Way.BYTES] * is_long)
+        named = all(isinstance(one, str) for one in value)
+        yield from (Way.ITEMS, Way.ITEMS) if named and len(value) > 1 else ()
+        yield from (*[Way.REST] * (not local), Way.REST_TEXT, *[Way.BYTES] * is_long)
     else:
-        yield from (Way.FIELDS, *[Way.BYTES] * is_long)
-        if _find_list(value) is not None:
-            yield from (Way.PAGE, Way.PAGE)
+        name, said = _find_list(value), _find_string(value)
+        named = name is not None and all(isinstance(one, str) for one in value[name])
+        yield from (Way.STRING, Way.STRING) if said is not None else ()
+        yield from (Way.ITEMS, Way.ITEMS) if named else ()
+        yield from (Way.PAGE,) if name is not None else ()
+        # A command or a device that has a text or a list to cut loses no field of it.
+        if not local or not (named or said is not None):
+            yield from (Way.FIELDS, *[Way.BYTES] * is_long)
 
 
 def _cut(text: str, draw: Draw) -> str:
@@ -177,8 +193,52 @@ def _draw_page(
     total = len(value[name])
     first = total - max(1, min(total - 1, round(lost * total)))
     slots = {"kept": first, "total": total, "lost": total - first, "key": name, "pages": -(-total // first)}
-    members = draw_members(target, rng, Way.PAGE, slots, value)
+    members = draw_members(target, rng, Way.PAGE, slots, value, local=_is_local(target))
     return None if members is None else {"list": name, "first": first, "add": members}
+
+
+def _is_local(target: ToolResultTarget) -> bool:
+    """Whether the system behind the tool is no service: a shell, a device, a function."""
+    return not find_kinds(target, "").isdisjoint((ToolKind.SHELL, ToolKind.DEVICE, ToolKind.FUNCTION))
+
+
+def _draw_string(
+    target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float
+) -> Draw | None:
+    """An object whose longest text is cut, and marked."""
+    value = parse_json(text)
+    key = _find_string(value)
+    if key is None:
+        return None
+    whole: str = value[key]
+    keep = max(1, min(len(whole) - 1, round((1 - lost) * len(whole))))
+    keep = find_boundary(whole, keep if order < 0.5 else _find_word_end(whole, keep)) or 1
+    kept = len(whole[:keep].rstrip())
+    slots = {"left": len(whole) - kept, "shown": kept, "all": len(whole)}
+    mark = draw_text(target, rng, Way.TAIL, slots, must_say=True).lstrip("\n")
+    return {"string": key, "cut": {"keep": kept, "from": len(whole), "mark": mark}}
+
+
+def _draw_items(
+    target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float
+) -> Draw | None:
+    """The first texts of a list, and one that says that there are more."""
+    value = parse_json(text)
+    name = None if isinstance(value, list) else _find_list(value)
+    first, slots = _count_elements(value if name is None else value[name], lost)
+    more = draw_text(target, rng, Way.REST_TEXT, slots, must_say=True).strip()
+    return {"first": first, "add": {}, "more": more} | ({} if name is None else {"list": name})
+
+
+def _find_string(value: Any) -> str | None:
+    """The member with the longest text that is no name."""
+    texts = {key: len(one) for key, one in value.items() if isinstance(one, str) and len(one) >= LEAST_TEXT}
+    texts = {key: size for key, size in texts.items() if " " in value[key] and not _names(split_field(key))}
+    return max(texts, key=lambda key: (texts[key], key), default=None)
+
+
+LEAST_TEXT = 14
+"""Characters of the shortest text within JSON that is cut."""
 
 
 def _draw_rest(
@@ -225,7 +285,7 @@ def _draw_fields(
     names = [key for key in keys if key in dropped]
     none_left = len(names) == len(value)
     slots: dict[str, object] = {"keys": names[0], "listed": ", ".join(names), "names": names}
-    members = draw_members(target, rng, Way.FIELDS, slots, value)
+    members = draw_members(target, rng, Way.FIELDS, slots, value, local=_is_local(target))
     if members is None:
         return None
     if "errors" in members:
@@ -283,4 +343,6 @@ _DRAWS = {
     Way.REST: _draw_rest,
     Way.REST_TEXT: _draw_rest_text,
     Way.FIELDS: _draw_fields,
+    Way.STRING: _draw_string,
+    Way.ITEMS: _draw_items,
 }

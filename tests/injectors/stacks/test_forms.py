@@ -25,6 +25,8 @@ from crosswind.injectors.stacks.model import (
 from crosswind.injectors.stacks.templates import DRAWN, Filler, list_slots
 from crosswind.injectors.targets import Branch, Half, ToolClass, ToolResultTarget
 
+NO_CUTS = (Way.PART, Way.STRING, Way.ITEMS)
+"""Marked as other texts are."""
 OF_ERROR = {"message", "message_repr", "inner", "status", "reason", "code", "first", "retry"}
 TARGET = ToolResultTarget(
     '{"id": 1}',
@@ -54,7 +56,7 @@ def test_each_half_has_stacks_for_each_shape_and_sentences_for_each_kind(half: H
         found = [one for one in list_stacks(half) if kind in one.tools and Shape.TEXT in one.results]
         assert len(found) > 1 or kind is ToolKind.MCP
     assert all(len(model.list_messages(half, kind)) > 4 for kind in ErrorKind)
-    assert all(model.list_cuts(half, way) for way in Way if way is not Way.PART)
+    assert all(model.list_cuts(half, way) for way in Way if way not in NO_CUTS)
 
 
 def test_the_halves_share_no_stack_and_no_sentence() -> None:
@@ -82,7 +84,7 @@ def test_every_slot_is_known_and_every_code_of_every_kind_is_there() -> None:
 
 
 @pytest.mark.parametrize("half", Half)
-@pytest.mark.parametrize("way", [way for way in Way if way is not Way.PART])
+@pytest.mark.parametrize("way", [way for way in Way if way not in NO_CUTS])
 def test_every_cut_can_be_filled(half: Half, way: Way) -> None:
     numbers = ("left", "all", "shown", "lines", "percent", "kept", "total", "lost", "pages")
     slots: dict[str, object] = dict.fromkeys(numbers, 3)
