@@ -64,7 +64,8 @@ class Episode(Protocol):
     """One attempt at a task: its own world, and its own user. It may have
 
     - `facts`, a mapping of what the user knows by its name: a difficult user withholds and contradicts it;
-    - `equipment`, where the task brings its own tools or instructions instead of the environment's;
+    - `equipment`, where the task brings its own tools or instructions instead of the environment's; its tools
+      may be others after a `reply`;
     - `waits`, true where its methods wait for another process: async code then calls them in a thread.
     """
 

@@ -70,7 +70,7 @@ class ToolAgent:
         """
         equipment = equip(self._environment, episode)
         user = user or EpisodeUser(episode)
-        tools = tools or OwnTools(episode, list(equipment.tools))
+        served, tools = tools, tools or OwnTools(episode, list(equipment.tools))
         turns = tool_calls = output_tokens = 0
 
         def end(error: str | None = None) -> Playthrough:
@@ -108,6 +108,12 @@ class ToolAgent:
             if reply is None:
                 break
             messages.append({"role": "user", "content": reply})
+            if (now := equip(self._environment, episode)).tools != equipment.tools:
+                equipment, tools = now, served or OwnTools(episode, list(now.tools))
+                try:
+                    shown = list(await tools.list_tools())
+                except httpx.HTTPError as error:
+                    return end(f"tools: {describe(error)}")
         return end()
 
     async def _answer(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -115,7 +116,10 @@ class HttpEpisode:
         return self._ask("call", Result, name=name, arguments=arguments).result
 
     def reply(self, text: str) -> str | None:
-        return self._ask("reply", Reply, text=text).reply
+        said = self._ask("reply", Reply, text=text)
+        if said.tools is not None:
+            self.equipment = replace(self.equipment, tools=said.tools)
+        return said.reply
 
     def verify(self) -> Verdict:
         judged = self._ask("verify", Judgement)

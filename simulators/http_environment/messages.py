@@ -92,9 +92,13 @@ class Result(Struct, frozen=True):
 
 
 class Reply(Struct, frozen=True):
-    """The answer to `reply`; null: the conversation is over."""
+    """The answer to `reply`; null: the conversation is over. `tools`: those that there are from now on."""
 
     reply: str | None
+    tools: Tools | None = None
+
+    def __post_init__(self) -> None:
+        _check_tools(self.tools or [])
 
 
 class Judgement(Struct, frozen=True):

@@ -9,14 +9,14 @@ from hashlib import blake2b
 from typing import Any
 
 from .multi_turn import World, execute_gold
-from .package import Document, pairs, simulator_tools, write_tool
+from .package import Document, more_functions, pairs, simulator_tools, write_tool
 from .single_turn import Stand, find_gold
 from .tool_classes import observe
 from .values import Call
 
 INSTRUCTIONS = "You serve the user with the tools that you have. Case: "
 
-MULTI_TURN = ("multi_turn_base", "multi_turn_long_context", "multi_turn_miss_param")
+MULTI_TURN = ("multi_turn_base", "multi_turn_long_context", "multi_turn_miss_param", "multi_turn_miss_func")
 SINGLE_TURN = (
     *("simple_python", "multiple", "parallel", "parallel_multiple", "irrelevance"),
     *("live_simple", "live_multiple", "live_parallel", "live_parallel_multiple", "live_irrelevance"),
@@ -56,7 +56,17 @@ class Entry:
     @cached_property
     def said(self) -> list[str]:
         """What the user says, turn by turn."""
-        return [turn[-1]["content"] for turn in self.document["question"]]
+        return [turn[-1]["content"] if turn else more_functions() for turn in self.document["question"]]
+
+    @cached_property
+    def held_back(self) -> Mapping[str, int]:
+        """By tool that the agent isn't given from the beginning, the turn that brings it."""
+        missed = self.document.get("missed_function") or {}
+        return {name: int(turn) for turn, names in missed.items() for name in names}
+
+    def tools_in(self, turn: int) -> list[Document]:
+        """The tools that the agent has in a turn."""
+        return [tool for tool in self.tools if self.held_back.get(tool["name"], 0) <= turn]
 
     @cached_property
     def instructions(self) -> str:

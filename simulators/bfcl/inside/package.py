@@ -43,6 +43,12 @@ def backends() -> Any:
 
 
 @cache
+def more_functions() -> str:
+    """What the user says when there are further functions."""
+    return str(_module("constants.default_prompts").DEFAULT_USER_PROMPT_FOR_ADDITIONAL_FUNCTION_FC)
+
+
+@cache
 def ast_checker() -> Any:
     """The checker of single calls. It asks the list of models one thing, whether a model's tools have `_` for
     a dot; that list imports every provider's SDK, so one of our own answers.

@@ -25,6 +25,10 @@ _numbers = count(1)
 Objects = Sequence[dict[str, Any]]
 
 
+def describe_tools(tools: Objects) -> Objects:
+    return [{"type": "function", "function": tool} for tool in tools]
+
+
 class Episode:
     """One attempt: the user says one message after the other, the tools act on a world of its own."""
 
@@ -35,7 +39,7 @@ class Episode:
 
     def call(self, name: str, arguments: dict[str, Any]) -> str:
         """A call's result. One that no strict server would accept is refused, and nothing is done."""
-        tool = next((one for one in self._entry.tools if one["name"] == name), None)
+        tool = next((one for one in self._entry.tools_in(self._turn) if one["name"] == name), None)
         if tool is None:
             return json.dumps({"error": f"there is no tool {name}"})
         if wrong := find_mismatch(tool, arguments):
@@ -56,6 +60,12 @@ class Episode:
         self._turn, self._asked = self._turn + 1, 0
         self.world.begin_turn()
         return said[self._turn]
+
+    @property
+    def new_tools(self) -> Objects | None:
+        """The tools from this turn on, where it brings some."""
+        brings = self._turn in self._entry.held_back.values()
+        return describe_tools(self._entry.tools_in(self._turn)) if brings else None
 
 
 class Worker:
@@ -96,7 +106,7 @@ class Worker:
                 "scenario": "You play a user of an assistant. What you say, message by message:\n"
                 + "\n".join(f"- {text}" for text in entry.said),
                 "instructions": entry.instructions,
-                "tools": [{"type": "function", "function": tool} for tool in entry.tools],
+                "tools": describe_tools(entry.tools_in(0)),
                 "tool_classes": entry.tool_classes,
             }
 
@@ -112,7 +122,9 @@ class Worker:
 
     def reply(self, episode: str, text: str) -> Answer:
         with self._one_at_a_time:
-            return {"reply": self._find(episode).reply(text)}
+            found = self._find(episode)
+            reply, tools = found.reply(text), found.new_tools
+            return {"reply": reply} if tools is None else {"reply": reply, "tools": tools}
 
     def verify(self, episode: str) -> Answer:
         with self._one_at_a_time:

@@ -11,11 +11,15 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from openai import AsyncOpenAI
 
 from crosswind.simulators.bfcl.environment import Bfcl
-from crosswind.simulators.environment import Environment, Episode, equip
+from crosswind.simulators.environment import Environment, Episode, equip, unblocked
+from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
 from crosswind.simulators.episodes.demonstrations import play
 from crosswind.simulators.errors import EnvironmentFailedError
+from crosswind.testing import ScriptedProvider
+from crosswind.testing.dialogue import Answer, Dialogue, read_answer
 
 TURNS = 120
 
@@ -25,7 +29,7 @@ def begin(bfcl: Environment, task_id: str) -> Episode:
 
 
 def test_the_gold_agent_solves_every_category_clean(bfcl: Environment) -> None:
-    tasks = list(islice(bfcl.tasks("test", kinds="all", seed=3), 39))
+    tasks = list(islice(bfcl.tasks("test", kinds="all", seed=3), 42))
     assert {task.kind for task in tasks} == set(bfcl.kinds["all"])
     failed = []
     for task in tasks:
@@ -152,3 +156,29 @@ def test_without_an_index_the_command_says_so_and_ends_with_69(tmp_path: Path) -
     )
     assert done.returncode == 69
     assert "no package index that has it can be reached" in done.stderr
+
+
+async def test_a_function_that_was_held_back_comes_with_the_users_message(
+    bfcl: Environment, tmp_path: Path
+) -> None:
+    """BFCL's `missed_function`: until then a call of it is refused, and the agent isn't shown it."""
+    episode = begin(bfcl, "multi_turn_miss_func_0")
+    assert "there is no tool sort" in json.loads(episode.call("sort", '{"file_name": "a"}'))["error"]
+    episode.close()
+    shown: list[set[str]] = []
+    oracle = bfcl.oracle()
+
+    async def decide(dialogue: Dialogue) -> Answer:
+        tools = dialogue.body["tools"]
+        shown.append({tool["function"]["name"] for tool in tools})
+        return read_answer(await unblocked(oracle.decide, dialogue.body["messages"], tools))
+
+    async with ScriptedProvider(decide, strict=False) as provider:
+        client = AsyncOpenAI(base_url=provider.base_url, api_key="k")
+        agent = ToolAgent(bfcl, AgentSettings(max_turns=60, max_tokens=512))
+        episode = begin(bfcl, "multi_turn_miss_func_0")
+        played = await agent.play(client, episode, ("seed",))
+    assert played.error is None and episode.verify().reward == 1.0
+    held = ["sort" not in names for names in shown]
+    assert held[0] and not held[-1] and held == sorted(held, reverse=True)
+    episode.close()
