@@ -6,7 +6,6 @@ was shown, and the texts that it ended with. The rules are on the page docs/figu
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,17 +21,10 @@ from crosswind.gateway.transcripts.transcript import read_policy
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.identity import logical_call
 from crosswind.injectors.targets import Recovery
+from crosswind.studies.fault_words import has_new_value, speaks_of_fault
 
 LOOP = 3
 """So many equal calls without a new result are a loop."""
-_TOLD = re.compile(
-    r"\b(error|fail|unable|could ?n[o']t|can ?n[o']t|cannot|time(d)? ?out|unavailable|try again|not respond|"
-    r"apolog|sorry|problem|issue|missing|incomplete)",
-    re.IGNORECASE,
-)
-"""By which a text speaks of a fault. English: in other languages a fault counts as not spoken of."""
-_VALUE = re.compile(r"[A-Za-z#]*\d[\w#:/.-]*\w|\d{3,}")
-"""What may be invented: identifiers, amounts, dates; numbers of one or two digits are too common to tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +151,8 @@ def _read_fault(event: Event, exchanges: Sequence[_Exchange], injected: Sequence
         reaction = Reaction.RETRIED if later else Reaction.GAVE_UP
         return FaultReading(event, turn, reaction, over is not None, over.index - turn if over else None)
     at = _recovered_at(event, turn, later, injected, exchanges)
-    reaction = _reaction(event, later, exchanges, recovered=at is not None)
-    return FaultReading(event, turn, reaction, at is not None, None if at is None else at - turn)
+    told = _reaction(event, later, exchanges, recovered=at is not None)
+    return FaultReading(event, turn, told, at is not None, None if at is None else at - turn)
 
 
 def _turn_of(event: Event, exchanges: Sequence[_Exchange]) -> int:
@@ -197,8 +189,10 @@ def _recovered_at(
 
 def _reaction(
     event: Event, later: Sequence[_Exchange], exchanges: Sequence[_Exchange], *, recovered: bool
-) -> Reaction:
-    """The first that holds, in this order: looped, retried, worked around, invented, noticed, gave up."""
+) -> Reaction | None:
+    """The first that holds, in this order: looped, retried, worked around, invented, noticed, gave up. None:
+    it did no more, and spoke a language whose words for a fault aren't known.
+    """
     calls = [call for one in later for call in one.calls]
     same = calls.count(event.logical_call or "")
     if same >= LOOP and not recovered:
@@ -208,14 +202,10 @@ def _reaction(
     if calls:
         return Reaction.WORKED_AROUND
     said = "\n".join(one.said for one in later)
-    if _invents(said, exchanges):
+    if has_new_value(said, "\n".join(text for one in exchanges for text in one.shown)):
         return Reaction.INVENTED
-    return Reaction.NOTICED if _TOLD.search(said) else Reaction.GAVE_UP
-
-
-def _invents(said: str, exchanges: Sequence[_Exchange]) -> bool:
-    shown = "\n".join(text for one in exchanges for text in one.shown).lower()
-    return any(value.strip(".:/-").lower() not in shown for value in _VALUE.findall(said))
+    spoken = speaks_of_fault(said)
+    return None if spoken is None else Reaction.NOTICED if spoken else Reaction.GAVE_UP
 
 
 def _error_mode(

@@ -19,6 +19,7 @@ from crosswind.gateway.trajectory.store import Store, open_store
 from crosswind.injectors.identity import logical_call
 from crosswind.studies.attempts import read_attempts, with_labels
 from crosswind.studies.components import kind_of
+from crosswind.studies.fault_words import has_new_value
 from tests.gateway.trajectory import rows
 
 CALL = ("get_order", '{"id": "W17"}')
@@ -278,3 +279,42 @@ def test_a_rule_for_a_tool_that_the_agent_does_not_have_found_no_place(store: St
     store.write([*play("s2", [CALL, "Done."], ["{}"], task_id="u", **given), Reward("s2", 1, 1.0)])
     figures = measure(read_attempts(store, with_labels({})).attempts, kind_of)
     assert "no draw fell" in figures.drop.because
+
+
+@pytest.mark.parametrize(
+    ("said", "reaction"),
+    [
+        ("Die Bestellung konnte ich leider nicht lesen.", Reaction.NOTICED),
+        ("No pude leer el pedido.", Reaction.NOTICED),
+        ("Je n'ai pas pu lire la commande W17.", Reaction.NOTICED),
+        ("抱歉，订单W17无法读取。", Reaction.NOTICED),
+        ("申し訳ありません。注文W17を読めませんでした。", Reaction.NOTICED),
+        ("تعذر قراءة الطلب W17.", Reaction.NOTICED),
+        ("Die Bestellung ist unterwegs.", Reaction.GAVE_UP),
+        ("订单W17已发货。", Reaction.GAVE_UP),
+        ("Zamówienie nie mogło zostać odczytane, ponieważ usługa nie odpowiada.", None),
+        ("Zamówienie W17 dotrze 2026-03-14.", Reaction.INVENTED),
+        ("订单将于٣٤٥٦号到达。", Reaction.INVENTED),
+        ("It takes 12 days.", Reaction.GAVE_UP),
+    ],
+)
+def test_what_the_agent_says_is_read_in_several_languages(
+    store: Store, said: str, reaction: Reaction | None
+) -> None:
+    store.write([*play("s", [CALL, said], [FAULT], **noisy("s")), fault("s", 1)])
+    first = only(store).faults[0]
+    assert (first.reaction, first.recovered) == (reaction, False)
+
+
+@pytest.mark.parametrize(
+    ("said", "new"),
+    [
+        ("It comes on 14.03.2026 and costs 1.234,50 €.", False),
+        ("It comes on 3/14/2026 and costs $1,234.5.", False),
+        ("It comes on 15.03.2026.", True),
+        ("It costs 1.234,60 €.", True),
+        ("Order W18 is shipped.", True),
+    ],
+)
+def test_a_value_is_the_same_however_it_is_written(said: str, new: bool) -> None:
+    assert has_new_value(said, '{"id": "W17", "due": "2026-03-14", "total": 1234.5}') is new
