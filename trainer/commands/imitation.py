@@ -8,13 +8,21 @@ from typing import Any
 import click
 
 from crosswind.policies.commands.exits import refuse
+from crosswind.policies.commands.imports import find_directory
+from crosswind.policies.versions.version import VersionError
+
+RANDOM_RATE = 2e-3
+"""The learning rate from random weights."""
+TRAINED_RATE = 1e-5
+"""The same of a policy that has learnt before."""
 
 
 @click.command(
     short_help="Learn by copying demonstrations.",
     epilog="""\b
-Example:
+Examples:
   crosswind train imitation --demonstrations demonstrations.jsonl --out policies/mine
+  crosswind train imitation --policy versions/base --demonstrations demonstrations.jsonl --out versions/warm
 """,
 )
 @click.option(
@@ -28,6 +36,17 @@ Example:
     type=click.Path(path_type=Path),
     required=True,
     help="The policy directory to make; its name is the version.",
+)
+@click.option(
+    "--policy",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Begin with it: a version's directory, a shipped name, or any model's directory or hub id.  "
+    "[default: a small policy of random weights]",
+)
+@click.option(
+    "--learning-rate",
+    type=click.FloatRange(0, min_open=True),
+    help=f"At the beginning; it falls linearly.  [default: {RANDOM_RATE:g}; with --policy {TRAINED_RATE:g}]",
 )
 @click.option("--seed", default=0, show_default=True, help="Of the initial weights and the noisy variants.")
 @click.option(
@@ -44,7 +63,7 @@ Example:
     help="Stop below this, in nats a token.",
 )
 def imitation(**given: Any) -> None:
-    """Learn a small policy from random weights by copying demonstrations, a few of them under noise."""
+    """Learn by copying demonstrations, a few of them under noise: a small policy, or --policy."""
     from crosswind.trainer.imitation.variants import Shares
 
     try:
@@ -56,20 +75,26 @@ def imitation(**given: Any) -> None:
         refuse(f"--out: {out} exists already; name another or remove it")
     try:
         from crosswind.trainer.imitation.warmup import DemonstrationsError, Recipe, warm_up
+        from crosswind.trainer.learning.model import ModelError
     except ModuleNotFoundError as error:
         refuse(f"{error.name} isn't installed: install crosswind[train]")
+    policy = None if given["policy"] is None else find_directory(given["policy"], "--policy: ")
+    rate = given["learning_rate"] or (RANDOM_RATE if policy is None else TRAINED_RATE)
     try:
         version, learnt = warm_up(
             given["demonstrations"],
             out,
+            policy=policy,
             seed=given["seed"],
             shares=shares,
-            recipe=Recipe(steps=given["steps"], stop_loss=given["stop_loss"]),
+            recipe=Recipe(steps=given["steps"], stop_loss=given["stop_loss"], learning_rate=rate),
             command=_command(given),
             progress=_tell,
         )
     except DemonstrationsError as error:
         refuse(f"--demonstrations: {error}")
+    except (ModelError, VersionError) as error:
+        refuse(f"--policy: {error}")
     why = "the loss is low enough" if learnt.reached else "the cap or the last demonstration was reached"
     click.echo(f"{version.version}: {len(learnt.losses)} steps ({why}), in {version.path}")
 
@@ -77,8 +102,10 @@ def imitation(**given: Any) -> None:
 def _command(given: dict[str, Any]) -> str:
     """The command line that makes the same policy, with files by their names alone."""
     named = {"demonstrations": given["demonstrations"].name, "out": given["out"].name}
-    options = given | named
-    parts = (f"--{name.replace('_', '-')} {value}" for name, value in options.items() if value != "")
+    if given["policy"] is not None:
+        named["policy"] = given["policy"].name
+    options = {name: value for name, value in (given | named).items() if value not in ("", None)}
+    parts = (f"--{name.replace('_', '-')} {value}" for name, value in options.items())
     return " ".join(("crosswind train imitation", *parts))
 
 

@@ -179,4 +179,5 @@ def _remark(clean: str, noisy: str) -> str:
         return GIVING_UP
     if not isinstance(before, dict) or not isinstance(after, dict):
         return GIVING_UP
-    return next((str(value) for key, value in after.items() if key not in before), GIVING_UP)
+    added = next((value for key, value in after.items() if key not in before), GIVING_UP)
+    return str(added[0] if isinstance(added, list) and added else added)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -18,9 +19,17 @@ from crosswind.policies.tiny.directory import TEMPLATE, write_policy
 from crosswind.policies.tiny.model import Qwen3, Shape, initial_weights
 from crosswind.policies.tiny.template import ChatTemplate
 from crosswind.policies.tiny.tokenizer import END_OF_TURN, PAD, train_tokenizer
-from crosswind.policies.versions.version import PolicyVersion, Registry
-from crosswind.trainer.imitation.examples import Demonstration, TokenExample, batch, example, texts
+from crosswind.policies.versions.version import PolicyVersion, Registry, read_version
+from crosswind.trainer.imitation.examples import (
+    Demonstration,
+    ExampleBatch,
+    TokenExample,
+    batch,
+    example,
+    texts,
+)
 from crosswind.trainer.imitation.variants import Shares, make_variant
+from crosswind.trainer.learning.model import load
 from crosswind.trainer.objectives.imitation import imitation
 
 CURVE_STEP = 10
@@ -59,23 +68,75 @@ class WarmupResult:
     """Whether the loss fell below the recipe's; else the cap or the demonstrations ended it."""
 
 
+Forward = Callable[[ExampleBatch], torch.Tensor]
+"""The logits after each of a batch's inputs: [batch, length, vocabulary]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a warm-up begins with."""
+
+    parameters: Sequence[torch.Tensor]
+    forward: Forward
+    chat: ChatFormat
+    pad: int
+    """A token id to pad with: it never counts."""
+    write: Callable[[Path], None]
+    """Fills a directory with the policy as it is then."""
+    parent: str | None = None
+    """The version that it is; None: random weights."""
+
+
+def begin_tiny(shown: Sequence[Demonstration], seed: int) -> Start:
+    """A small policy of random weights, with a tokenizer that is learnt from the demonstrations."""
+    tokenizer = train_tokenizer(texts(ChatTemplate(TEMPLATE.read_text(), {"eos_token": END_OF_TURN}), shown))
+    shape = Shape(tokenizer.get_vocab_size())
+    model = Qwen3(shape, initial_weights(shape, seed))
+
+    def write(directory: Path) -> None:
+        write_policy(directory, shape, model.weights(), tokenizer)
+
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder))
+        chat = ChatFormat(Path(folder))
+    return Start(
+        list(model.parameters()), partial(forward_tiny, model), chat, tokenizer.token_to_id(PAD), write
+    )
+
+
+def begin_with(directory: Path) -> Start:
+    """A policy of any architecture, with its own tokenizer and template. Raises VersionError, ModelError."""
+    version, policy, chat = read_version(directory), load(directory), ChatFormat(directory)
+
+    def forward(shown: ExampleBatch) -> torch.Tensor:
+        prefix = shown.prefix.expand(len(shown.inputs), -1)
+        inputs = torch.cat([prefix, shown.inputs], dim=1)  # padded behind, where no target counts
+        logits: torch.Tensor = policy.module(input_ids=inputs, use_cache=False).logits
+        return logits[:, prefix.shape[1] :]
+
+    return Start(policy.trainable_parameters(), forward, chat, chat.end, policy.write, version.version)
+
+
+def forward_tiny(model: Qwen3, shown: ExampleBatch) -> torch.Tensor:
+    return model(shown.inputs, shown.prefix)
+
+
 def learn(
-    model: Qwen3,
+    start: Start,
     examples: Iterable[TokenExample],
     recipe: Recipe,
-    pad: int,
     progress: Callable[[int, float], None] = lambda step, loss: None,
 ) -> WarmupResult:
-    """Train the model in place on the examples in their order. Repeatable on one thread."""
-    parameters = list(model.parameters())
+    """Train the policy in place on the examples in their order. Repeatable on one thread."""
+    parameters = start.parameters
     optimiser = torch.optim.AdamW(
         parameters, lr=recipe.learning_rate, betas=recipe.betas, weight_decay=recipe.weight_decay
     )
     learnt = WarmupResult()
     for step, group in enumerate(islice(_take_batches(examples, recipe.batch), recipe.steps)):
         optimiser.param_groups[0]["lr"] = learning_rate(recipe, step)
-        shown = batch(group, pad)
-        outcome = imitation(model(shown.inputs, shown.prefix), shown.targets, shown.weights)
+        shown = batch(group, start.pad)
+        outcome = imitation(start.forward(shown), shown.targets, shown.weights)
         optimiser.zero_grad()
         outcome.loss.backward()
         torch.nn.utils.clip_grad_norm_(parameters, recipe.clip_norm)
@@ -124,13 +185,15 @@ def warm_up(
     demonstrations: Path,
     out: Path,
     *,
+    policy: Path | None,
     seed: int,
     shares: Shares,
     recipe: Recipe,
     command: str,
     progress: Callable[[int, float], None],
 ) -> tuple[PolicyVersion, WarmupResult]:
-    """Learn a tokenizer and a policy from the demonstrations and write them to `out`, whole or not at all.
+    """Learn from the demonstrations and write the policy to `out`, whole or not at all: the one at `policy`,
+    or a small one, with its tokenizer, from random weights.
 
     `command` is recorded, so that a reader can make the same policy again. One torch thread, so that it is
     the same.
@@ -138,13 +201,8 @@ def warm_up(
     torch.set_num_threads(1)
     started = time.process_time()
     shown = read_demonstrations(demonstrations, shares, seed)
-    tokenizer = train_tokenizer(texts(ChatTemplate(TEMPLATE.read_text(), {"eos_token": END_OF_TURN}), shown))
-    shape = Shape(tokenizer.get_vocab_size())
-    model = Qwen3(shape, initial_weights(shape, seed))
-    with tempfile.TemporaryDirectory() as folder:
-        write_policy(Path(folder), shape, model.weights(), tokenizer)
-        chat = ChatFormat(Path(folder))
-    learnt = learn(model, examples(chat, shown), recipe, tokenizer.token_to_id(PAD), progress)
+    start = begin_tiny(shown, seed) if policy is None else begin_with(policy)
+    learnt = learn(start, examples(start.chat, shown), recipe, progress)
     metrics = {
         "command": command,
         "seed": seed,
@@ -160,7 +218,8 @@ def warm_up(
     }
     version = Registry(out.parent).add(
         out.name,
-        lambda directory: write_policy(directory, shape, model.weights(), tokenizer),
+        start.write,
+        parent=start.parent,
         run="imitation",
         metrics=metrics,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import torch
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.torch import load_file
 
 from crosswind.policies.embedded.chat import ChatFormat
 from crosswind.policies.embedded.checkpoint import read_checkpoint
@@ -28,8 +30,10 @@ from crosswind.trainer.imitation.variants import GIVING_UP, Shares, make_variant
 from crosswind.trainer.imitation.warmup import (
     CURVE_STEP,
     Recipe,
+    Start,
     curve,
     examples,
+    forward_tiny,
     learn,
     learning_rate,
     read_demonstrations,
@@ -210,7 +214,7 @@ def test_learning_is_repeatable_and_lowers_the_loss_until_it_may_stop(lines: lis
         torch.set_num_threads(1)
         model = Qwen3(shape, initial_weights(shape, 5))
         recipe = Recipe(batch=4, steps=steps, stop_loss=stop_loss, window=2)
-        learnt = learn(model, shown * steps, recipe, 0)
+        learnt = learn(start_of(model, chat, 0), shown * steps, recipe)
         return learnt.losses, learnt.reached
 
     losses, reached = run(40, 0.0)
@@ -257,6 +261,34 @@ def test_the_command_refuses_what_it_cannot_use(clean: Path, tmp_path: Path) -> 
     assert not (tmp_path / "out").exists()
 
 
+def start_of(model: Qwen3, chat: ChatFormat, pad: int) -> Start:
+    """A warm-up's start whose policy isn't written."""
+    return Start(list(model.parameters()), partial(forward_tiny, model), chat, pad, print)
+
+
+def test_any_policy_is_a_start_and_stays_what_it_is(clean: Path, tmp_path: Path) -> None:
+    """The shipped one, loaded as any model is: it knows these demonstrations from its first step."""
+    out = tmp_path / "further"
+    given = ["--demonstrations", str(clean), "--out", str(out), "--steps", "2", "--shares", "retry=0"]
+    result = CliRunner().invoke(command, [*given, "--policy", "retail"])
+    assert result.exit_code == 0, result.output
+    version = read_version(out)
+    verify(version)
+    assert version.parent == "retail" and "--policy retail" in version.metrics["command"]
+    assert version.metrics["recipe"]["learning_rate"] == 1e-5
+    assert version.metrics["loss_curve"][0] < 1.0, "random weights begin above 5"
+    before, after = (load_file(path / "model.safetensors") for path in (RETAIL, out))
+    moved = {name: float((after[name] - before[name]).abs().max()) for name in before}
+    assert 0 < max(moved.values()) < 1e-4
+    assert (out / "tokenizer.json").read_bytes() == (RETAIL / "tokenizer.json").read_bytes()
+
+
+def test_a_start_that_is_no_policy_is_refused(clean: Path, tmp_path: Path) -> None:
+    given = ["--demonstrations", str(clean), "--out", str(tmp_path / "out"), "--policy", str(tmp_path)]
+    result = CliRunner().invoke(command, given)
+    assert result.exit_code == 2 and "--policy" in result.output and not (tmp_path / "out").exists()
+
+
 def rerun(directory: Path, demonstrations: Path, steps: int) -> list[float]:
     """The first points of the loss curve of the policy in `directory`, learnt again from its own record.
 
@@ -270,7 +302,8 @@ def rerun(directory: Path, demonstrations: Path, steps: int) -> list[float]:
     shown = read_demonstrations(demonstrations, Shares(**record["shares"]), record["seed"])
     recipe = Recipe(**record["recipe"])
     needed = examples(chat, shown[: steps * recipe.batch])
-    return curve(learn(model, needed, recipe, chat.tokenizer.token_to_id(PAD)).losses)
+    start = start_of(model, chat, chat.tokenizer.token_to_id(PAD))
+    return curve(learn(start, needed, recipe).losses)
 
 
 def test_the_shipped_policy_is_what_its_record_says(clean: Path) -> None:
