@@ -83,7 +83,7 @@ def _draw_tools(
     recovery=Recovery.IGNORE,
     source="beyond the papers; assistants that are connected to too many servers",
     effect=Effect.ADDS,
-    version=2,
+    version=3,
 )
 @dataclass(frozen=True)
 class Bloat:
@@ -118,7 +118,7 @@ class Bloat:
     aliases=("redundant", "RedunTool"),
     source="RobustBench-TC, table 1 and appendices C and F (Action); by rule here, by a model there",
     effect=Effect.ADDS,
-    version=2,
+    version=3,
 )
 @dataclass(frozen=True)
 class RedundantTool:
