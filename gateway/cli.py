@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import sys
 from collections.abc import Sequence
-from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
+from typing import TYPE_CHECKING
 
 import click
 
 from crosswind.gateway.errors import ConfigurationError, nearest
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 GROUP = "crosswind.commands"
+_PROMPT = {"mcp": "crosswind.gateway.stdio.command"}
+"""Commands whose starts somebody waits for, with their modules: to look through all packages' entry points
+takes as long as all else before their work."""
 
 SECTIONS = {
     "Serve": {
@@ -68,13 +75,15 @@ class LazyCommands(click.Group):
         return sorted(_find_commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        entry = _find_commands().get(cmd_name)
-        if entry is None:
+        if (module := _PROMPT.get(cmd_name)) is not None:
+            command = getattr(importlib.import_module(module), cmd_name)
+        elif (entry := _find_commands().get(cmd_name)) is None:
             return None
-        command = entry.load()
+        else:
+            command = entry.load()
         if not isinstance(command, click.Command):
             raise ConfigurationError(
-                f"entry point {entry.value!r} is not a click command: fix the package that adds it"
+                f"the command {cmd_name!r} is not a click command: fix the package that adds it"
             )
         return command
 
@@ -96,24 +105,32 @@ class LazyCommands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in _find_commands():
+        known = not args or args[0].startswith("-") or args[0] in _PROMPT
+        if not known and args[0] not in _find_commands():
             raise click.UsageError(f"unknown command {args[0]!r}: {nearest(args[0], _find_commands())}", ctx)
         return super().resolve_command(ctx, args)
 
 
 def _find_commands() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points
+
     return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 
-def _read_version() -> str:
-    try:
-        return version("crosswind")
-    except PackageNotFoundError:
-        return "unknown"
+class _Version(str):
+    """Our version, which is looked up when it is printed."""
+
+    def __str__(self) -> str:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return version("crosswind")
+        except PackageNotFoundError:
+            return "unknown"
 
 
 @click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXAMPLES)
-@click.version_option(_read_version(), prog_name="crosswind")
+@click.version_option(_Version(), prog_name="crosswind")
 def root() -> None:
     """Put noise on live agent traffic, record it, and train on it."""
 

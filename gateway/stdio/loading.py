@@ -9,10 +9,7 @@ from pathlib import Path
 import msgspec
 
 from crosswind.gateway.errors import ConfigurationError
-from crosswind.gateway.stdio.attachment import Attachment
-from crosswind.gateway.stdio.control_plane import ControlPlane
 from crosswind.gateway.stdio.message_noise import EventFile, LinkNoise
-from crosswind.gateway.stdio.spool import Spool, default_folder
 from crosswind.gateway.tools.events import ToolEvent
 from crosswind.gateway.tools.leg import ToolLeg
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
@@ -43,7 +40,7 @@ def load_noise(wanted: Wanted, control_url: str | None, key: str | None) -> Link
     file = None if wanted.events is None else EventFile(wanted.events)
     if control_url is None:
         return _make_alone(wanted, file)
-    return _make_attached(wanted, file, ControlPlane(control_url, key))
+    return _make_attached(wanted, file, control_url, key)
 
 
 def warm(plan: Plan) -> None:
@@ -69,8 +66,13 @@ def _make_alone(wanted: Wanted, file: EventFile | None) -> LinkNoise:
     return LinkNoise(leg, wanted.link, record, dry=wanted.dry_run)
 
 
-def _make_attached(wanted: Wanted, file: EventFile | None, control: ControlPlane) -> LinkNoise:
-    leg_id = secrets.token_hex(6)
+def _make_attached(wanted: Wanted, file: EventFile | None, control_url: str, key: str | None) -> LinkNoise:
+    # A relay without a gateway needs no HTTP client.
+    from crosswind.gateway.stdio.attachment import Attachment
+    from crosswind.gateway.stdio.control_plane import ControlPlane
+    from crosswind.gateway.stdio.spool import Spool, default_folder
+
+    control, leg_id = ControlPlane(control_url, key), secrets.token_hex(6)
     named = wanted.session, wanted.profile
     joined = Attachment(control, wanted.link, *named, wanted.patience_s, leg=leg_id)
     warm(joined.plan)

@@ -33,6 +33,7 @@ from crosswind.gateway.tools.mcp_messages import (
 from crosswind.gateway.tools.mcp_results import Members, ToolResultView, is_member, read_members
 from crosswind.gateway.tools.mcp_tasks import METHODS, PendingCall, TaskCalls, TaskRequest, find_handle
 from crosswind.gateway.tools.shown_list import ShownToolList
+from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.identity import logical_call
 
 MODERN = "io.modelcontextprotocol/protocolVersion"
@@ -67,6 +68,9 @@ class McpLink:
         """By logical call: calls for which the server asked its client something."""
         self._tasks = TaskCalls(leg, self._finish)
         self._list = ShownToolList(leg, name)
+        self._names_of: ToolList | None = None
+        """The server's list to which `_names` belong."""
+        self._names = frozenset[str]()
         self._inside: dict[str, int] = {}
         """By tool: the calls that were answered in its place."""
         self._copies = 0
@@ -96,8 +100,11 @@ class McpLink:
     @property
     def names(self) -> frozenset[str]:
         """The tools that clients may know: the server's, and those of noise on their list."""
-        declared = (tool.name for tool in self._leg.tools_of(self._name))
-        return frozenset((*declared, *self._list.names.declared_of, *self._list.names.phantoms))
+        declared, shown = self._leg.tools_of(self._name), self._list.names
+        if self._names_of is not declared:  # Each list that comes gives another one.
+            self._names_of = declared
+            self._names = frozenset((*(tool.name for tool in declared), *shown.declared_of, *shown.phantoms))
+        return self._names
 
     def from_client(self, raw: bytes, now_us: int, *, scope: str = "", streaming: bool = False) -> Decision:
         """What to do with a message to the server."""

@@ -164,6 +164,14 @@ def test_a_call_that_is_given_up_gets_no_late_answer(tmp_path: Path) -> None:
     assert sorted(answers(done.stdout)) == [2, 3]
 
 
+def test_the_server_starts_before_all_that_only_noise_needs_is_imported() -> None:
+    code = "import sys, crosswind.gateway.cli, crosswind.gateway.stdio.command; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "crosswind.gateway.stdio.relay" in loaded
+    assert not loaded & {"importlib.metadata", "pydantic", "yaml", "http.client", "crosswind.injectors"}
+
+
 def test_a_dry_run_changes_nothing_and_says_what_it_would_have_done(tmp_path: Path) -> None:
     events = tmp_path / "events.jsonl"
     code = (
