@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
@@ -78,12 +79,16 @@ def mcp(
     """
 
     def load() -> MessageNoise:
-        # Imported while the server starts.
+        # Imported while the server starts. The collector would go through all of it, which stays anyway.
+        gc.disable()
         from crosswind.gateway.stdio.loading import Wanted, load_noise
 
         link = name or Path(command[0]).name
         wanted = Wanted(profile, seed, session, link, events, tools_read_only, may_repeat, dry_run, wait)
-        return load_noise(wanted, control, key)
+        noise = load_noise(wanted, control, key)
+        gc.freeze()
+        gc.enable()
+        return noise
 
     idle = control is None and events is None and profile in (None, "off")
     if profile is None and control is None:

@@ -109,14 +109,38 @@ async def play(gateway: Gateway) -> list[list[Any]]:
     )
 
 
-async def test_tools_under_two_workers_get_the_noise_of_one(children: Children, tmp_path: Path) -> None:
+async def call_across_a_kill(gateway: Gateway, session: str) -> list[int]:
+    """The statuses of equal calls of a session, whose worker is killed after the fourth."""
+    async with httpx.AsyncClient(trust_env=False) as http:
+        path = f"{gateway.data}/s/{session}/tools/orders/orders/7"
+        statuses = [(await http.get(path)).status_code for _ in range(4)]
+
+        async def stored() -> bool:
+            told = (await http.get(f"{gateway.control}/api/sessions/{session}/trajectory")).json()
+            return sum(one["operator"] == "call" for one in told.get("events", ())) == 4
+
+        assert await wait_for(stored)
+        ready = (await http.get(f"{gateway.control}/readyz")).json()
+        (pid,) = [one["pid"] for one in ready["workers"] if one["number"] == PEERS.owner(session)]
+        os.kill(pid, signal.SIGKILL)
+        while len(statuses) < 8:
+            with suppress(httpx.TransportError):  # Connections of the killed worker break.
+                statuses.append((await http.get(path)).status_code)
+    return statuses
+
+
+async def test_tools_under_two_workers_get_the_noise_of_one_and_outlive_a_worker(
+    children: Children, tmp_path: Path
+) -> None:
     assert {PEERS.owner(name) for name in SESSIONS} == {1, 2}, "each worker has sessions"
-    got = []
+    got, statuses = [], []
     for count in (1, 2):
         async with upstream() as app, shops() as both:
             gateway = await serve(children, app, tmp_path / str(count), count, *both)
             seen = await play(gateway)
             assert OTHER not in gateway.child.said
+            if count == 2:
+                statuses = await call_across_a_kill(gateway, "killed")
             assert await asyncio.to_thread(gateway.child.stop) == 0
             histories = sorted(one.texts()[-1] for one in app.requests)
             stored = [record(gateway, name) for name in SESSIONS]
@@ -125,31 +149,6 @@ async def test_tools_under_two_workers_get_the_noise_of_one(children: Children, 
         assert json.dumps(one, default=str) == json.dumps(two, default=str)
     operators = {event[0] for _, events in got[0][1] for event in events if event[-2] is not None}
     assert {"tool.execution_failure", "tool.misleading", "schema.paraphrase_tool"} <= operators
-
-
-async def test_a_session_goes_on_when_its_worker_was_killed(children: Children, tmp_path: Path) -> None:
-    session = SESSIONS[0]
-    owner = PEERS.owner(session)
-    async with upstream() as app, shops() as both, httpx.AsyncClient(trust_env=False) as http:
-        gateway = await serve(children, app, tmp_path / "two", 2, *both)
-        path = f"{gateway.data}/s/{session}/tools/orders/orders/7"
-        before = [(await http.get(path)).status_code for _ in range(4)]
-
-        async def stored() -> bool:
-            told = (await http.get(f"{gateway.control}/api/sessions/{session}/trajectory")).json()
-            return sum(one["operator"] == "call" for one in told.get("events", ())) == len(before)
-
-        assert await wait_for(stored)
-        ready = (await http.get(f"{gateway.control}/readyz")).json()
-        (pid,) = [one["pid"] for one in ready["workers"] if one["number"] == owner]
-        os.kill(pid, signal.SIGKILL)
-        after = []
-        while len(after) < 4:
-            with suppress(httpx.TransportError):  # Connections of the killed worker break.
-                after.append((await http.get(path)).status_code)
-        await asyncio.to_thread(gateway.child.stop)
-    calls = [event for event in record(gateway, session)[1] if event[0] == "call"]
-    assert len(before + after) == len(calls)
-    orders = [(event[3], event[2]) for event in calls]
-    assert max(attempt for _, attempt in orders) < len(calls)
-    assert len(both[1].seen) >= sum(status == 200 for status in before + after)
+    calls = [event for event in record(gateway, "killed")[1] if event[0] == "call"]
+    assert len(calls) == len(statuses) == 8
+    assert 200 in statuses
