@@ -52,7 +52,7 @@ def main(trl: Path, quick: bool, rounds: int | None, out: Path | None) -> None:
     FOLDER.mkdir(parents=True)
     run: dict[str, Any] = {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "command": " ".join(["python -m benchmarks.trainer", *map(shlex.quote, sys.argv[1:])]),
+        "command": f"make bench-trainer{' QUICK=1' if quick else ''}",
         "rounds": rounds or (2 if quick else 4),
         "machine": machine(),
     }

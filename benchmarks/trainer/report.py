@@ -8,8 +8,9 @@ from typing import Any
 _SECTION = """\
 ## A trainer's step
 
-Made by `make bench-trainer` (`{command}`) on {date}; every figure is of this one run, and contestants took
-turns within a case, one thread each. Machine: {machine}. Rounds: {rounds}.
+Made by `{command}` on {date}; every figure is of this one run, and contestants took turns within a case, one
+thread each. Machine: {machine}.
+Rounds: {rounds}.{busy}
 
 One optimisation step on {count} rollouts that the demo's parts had just played ({tokens:,} tokens, of which
 {sampled:,} were sampled; {distinct:,} distinct beginnings within groups), with the policy of 0.9 M parameters
@@ -33,6 +34,9 @@ CPU: {one:.1f} % of TRL's step with one pass, {own:.1f} % of ours.
 {figures}
 ```
 """
+_BUSY = (
+    " The machine was busy with other work; CPU seconds bear that better than wall times, which are left out."
+)
 _AIMS = {"as played": (3.0, 0.5), "without a common beginning": (1.3, None)}
 _OURS = "Crosswind"
 
@@ -50,6 +54,7 @@ def section(run: Mapping[str, Any], figures: str) -> str:
         **{name: run[name] for name in ("command", "date", "rounds")},
         **rollouts,
         machine=told,
+        busy=_BUSY if machine["load_before"] > machine["cores"] / 2 else "",
         table="\n".join(map(_compare, run["cases"])),
         agreement=_agreement(run["cases"]),
         ingestion=1000 * run["ingestion_s"],
