@@ -34,9 +34,10 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _LEAST_SHARE = 0.4
 """The smaller half of a part has at least this share."""
 _LONGEST_FIELD = 60
-_FINAL = tuple(".!?。！？؟")
 _OVERUSED = 0.1
 """A content word may be in this share of a part's entries, and in three at least."""
+_SHARED = 0.05
+"""An opening may be in this share of a part's entries, a run of words in this share of an operator's."""
 
 
 def check(pack: Pack) -> list[Problem]:
@@ -94,8 +95,8 @@ def check_slots(rows: Sequence[Row], _: Language) -> Iterator[Problem]:
                 yield Problem(line, f"slot {{{slot}}} can't be filled in {part.operator}/{part.name}")
         if lost := part.needs - set(entry.slots):
             yield Problem(line, f"text {entry.text!r}: {part.name} needs {{{'}, {'.join(sorted(lost))}}}")
-        if part.name == "same" and "thing" in entry.slots and not entry.text.endswith(_FINAL):
-            yield Problem(line, f"text {entry.text!r}: end it with a full stop; else it stands for {{value}}")
+        if part.name == "same" and not entry.text.rstrip(")）").endswith("{value}"):
+            yield Problem(line, f"text {entry.text!r}: end it with {{value}}, which the user says last")
 
 
 def _is_known(slot: str) -> bool:
@@ -148,24 +149,41 @@ def check_duplicates(rows: Sequence[Row], _: Language) -> Iterator[Problem]:
 
 
 def check_openings(rows: Sequence[Row], language: Language) -> Iterator[Problem]:
-    """No two entries of a part begin alike."""
-    seen: dict[tuple[str, str, tuple[str, ...]], int] = {}
+    """No opening is a part's habit."""
+    found: dict[tuple[str, str, tuple[str, ...]], list[int]] = {}
+    counts: Counter[tuple[str, str]] = Counter()
     for line, entry, part in rows:
-        if part.form is Form.PHRASE and (begins := opening(entry.text, language)):
-            first = seen.setdefault((part.operator, part.name, begins), line)
-            if first != line:
-                yield Problem(line, f"opening {' '.join(begins)!r} is in line {first} too")
+        if part.form is Form.PHRASE:
+            counts[part.operator, part.name] += 1
+            if begins := opening(entry.text, language):
+                found.setdefault((part.operator, part.name, begins), []).append(line)
+    for (operator, name, begins), lines in found.items():
+        most = _allow(counts[operator, name])
+        for line in lines[most:]:
+            yield Problem(line, f"opening {' '.join(begins)!r} is in line {lines[0]} too: {most} may have it")
 
 
 def check_runs(rows: Sequence[Row], language: Language) -> Iterator[Problem]:
-    """No two entries share a run of words outside of slots, the halves in particular."""
-    seen: dict[tuple[str, ...], tuple[int, Half]] = {}
+    """The halves of an operator share no run of words outside of slots, and none is a half's habit."""
+    found: dict[tuple[str, tuple[str, ...]], list[tuple[int, Half]]] = {}
+    counts: Counter[str] = Counter()
     for line, entry, part in rows:
-        for run in runs(entry.text, language) if part.form is Form.PHRASE else ():
-            first, half = seen.setdefault(run, (line, entry.half))
-            if first != line:
-                where = "of the other half" if half is not entry.half else "too"
-                yield Problem(line, f"words {' '.join(run)!r} are in line {first} {where}")
+        if part.form is Form.PHRASE:
+            counts[part.operator] += 1
+            for run in dict.fromkeys(runs(entry.text, language)):
+                found.setdefault((part.operator, run), []).append((line, entry.half))
+    for (operator, run), places in found.items():
+        (first, half), most = places[0], _allow(counts[operator])
+        for at, (line, other) in enumerate(places):
+            if other is not half:
+                yield Problem(line, f"words {' '.join(run)!r} are in line {first} of the other half")
+            elif at >= most:
+                yield Problem(line, f"words {' '.join(run)!r} are in line {first} too: {most} may have them")
+
+
+def _allow(count: int) -> int:
+    """How many of so many entries may share an opening, or a run of words."""
+    return max(1, int(_SHARED * count))
 
 
 def check_words(rows: Sequence[Row], language: Language) -> Iterator[Problem]:

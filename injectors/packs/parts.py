@@ -39,7 +39,11 @@ class Asked(StrEnum):
     """What a user's message asks for."""
 
     FACT = "fact"
-    """To find out, work out or show something."""
+    """To find out, work out or show something: a question or a search."""
+    QUESTION = "question"
+    """A fact, by a question: `what`, `how many`."""
+    SEARCH = "search"
+    """A fact, by an order: `find`, `show`, `calculate`."""
     ACTION = "action"
     """To change, send, make or order something."""
 
@@ -97,15 +101,16 @@ def _slots(text: str) -> frozenset[str]:
 PARTS: dict[tuple[str, str], Part] = {
     (part.operator, part.name): part
     for part in (
-        Part("user.topic_drift", "question", 30, in_domain=14),
+        Part("user.topic_drift", "question", 30, in_domain=10),
         Part("user.topic_drift", "return", 16, in_domain=0),
-        Part("user.boundary_probing", "policy", 20, in_domain=8),
-        Part("user.boundary_probing", "knowledge", 15, in_domain=6),
+        Part("user.boundary_probing", "policy", 20, in_domain=0),
+        Part("user.boundary_probing", "knowledge", 15, in_domain=0),
         Part("user.boundary_probing", "yield", 15, in_domain=0),
         Part("user.out_of_scope", "errand", 24, in_domain=8),
         Part("user.out_of_scope", "leave", 16, in_domain=0),
-        Part("user.redundant", "again", 20, may=_slots("value request"), in_domain=0),
-        Part("user.redundant", "chat", 30, in_domain=8),
+        Part("user.redundant", "again", 14, may=_slots("value request"), in_domain=0),
+        Part("user.redundant", "chat", 30, in_domain=4),
+        Part("user.redundant", "opener", 30, in_domain=0, foreign_share=0.0),
         Part("user.inconsistent", "same", 40, _slots("value rival"), in_domain=0, foreign_share=0.2),
         Part("user.inconsistent", "claim", 15, _slots("rival"), _slots("thing")),
         Part("user.inconsistent", "settle", 15, _slots("value"), _slots("thing rival")),

@@ -20,8 +20,8 @@ ERRAND = {"for": "user.out_of_scope", "part": "errand"}
 GOOD: list[dict[str, Any]] = [
     {**DRIFT, "half": "train", "text": "Oh, before I forget: why do planes fly so high?"},
     {**DRIFT, "half": "test", "text": "my sister wonders whether trains are greener"},
-    {**SAME, "half": "train", "text": "{rival}, or rather {value}.", "fits": ["date"]},
-    {**SAME, "half": "test", "text": "Make it {rival}. Hm, no: {value}.", "fits": ["date"]},
+    {**SAME, "half": "train", "text": "{rival}, or rather {value}", "fits": ["date"]},
+    {**SAME, "half": "test", "text": "{rival} (hm, no: {value})", "fits": ["date"]},
     {**FIELD, "half": "train", "key": "etag", "text": '"{hex:12}"'},
     {**FIELD, "half": "test", "key": "shard", "text": "{int:1-9}"},
     {**TOOL, "half": "train", "key": "get_lounge", "text": "Finds a lounge.", "parameter": "airport"},
@@ -93,7 +93,7 @@ BAD: list[tuple[int, dict[str, Any], str]] = [
     (0, {"key": "x"}, "key 'x'"),
     (0, {"parameter": "x"}, "parameter 'x'"),
     (2, {"text": "{value} it is."}, "same needs {rival}"),
-    (2, {"text": "had {rival} as the {thing}, its {value}"}, "end it with a full stop"),
+    (2, {"text": "{value}, no {rival}"}, "end it with {value}"),
     (4, {"key": ""}, "fields and tools have one"),
     (4, {"key": "eTag"}, "snake_case"),
     (4, {"key": "shard"}, "key 'shard' is in line 6 too"),
@@ -112,7 +112,6 @@ BAD: list[tuple[int, dict[str, Any], str]] = [
         "words 'why do planes fly' are in line 2 of the other half",
     ),
     (1, {"half": "train", "text": "So why do planes fly?"}, "are in line 2 too"),
-    (9, {"text": "So, why do planes fly?"}, "words 'why do planes fly' are in line 2 of the other half"),
 ]
 
 
@@ -263,7 +262,7 @@ def test_spanish_words_that_are_a_habit() -> None:
 def test_a_spanish_word_that_would_change_with_the_value(text: str) -> None:
     found = [problem.what for problem in problems({**SAME, "half": "train", "text": text}, name="es/travel")]
     assert any("depends on the slot's value" in what for what in found)
-    fine = {**SAME, "half": "train", "text": "Entre {rival}, por un lado, y lo otro: {value}."}
+    fine = {**SAME, "half": "train", "text": "Entre {rival}, por un lado, y lo otro: {value}"}
     assert problems(fine, name="es/travel") == []
 
 

@@ -95,8 +95,11 @@ def test_an_entry_is_drawn_only_where_its_slots_can_be_filled_and_its_type_fits(
         for more in ({}, {"thing": "date"})
     ]
     assert {one.entry for one in claims[0]} < {one.entry for one in claims[1]}
-    emails = draw_all(setting(), "user.inconsistent", "same", slots=slots, type=ValueType.EMAIL)
-    assert {one.entry for one in emails} != {one.entry for one in plain}
+    vague = [
+        {one.entry for one in draw_all(setting(), "user.ambiguous", "vague", slots={"thing": "x"}, type=kind)}
+        for kind in (ValueType.DATE, ValueType.EMAIL)
+    ]
+    assert vague[0] != vague[1]
 
 
 def test_an_errand_that_a_tool_does_is_not_asked_as_out_of_scope() -> None:

@@ -26,7 +26,7 @@ PROBE_TASKS = {
 """What a model is asked to write, by the limits that are probed."""
 
 _RETURN = Closing("return", 0.6)
-_YIELDS = {"policy": Closing("yield", 0.7), "knowledge": Closing("yield", 0.5)}
+_YIELD = Closing("yield", 0.65, of_questions=True)
 _LEAVE = Closing("leave", 0.8)
 
 
@@ -37,14 +37,14 @@ _LEAVE = Closing("leave", 0.8)
     aliases=("topic_shift",),
     source="AgentNoiseBench section 2.2.1 and appendix B (Topic Drift; its example doesn't come back)",
     effect=Effect.ADDS,
-    version=4,
+    version=5,
 )
 class TopicDrift:
     """Side questions: the user's focus moves from the request to something near it, and comes back.
 
-    Severity: the share of the user's turns that drift. The message itself is kept word for word. The question
-    stands behind it, and often a sentence leads back. It is about something that the message speaks of, or
-    about the assistant itself; it needs no tool and names no value.
+    Severity: the share of the user's turns that drift. The message itself is kept word for word. The
+    question, or a thought that the request brings up, stands behind it, and often a sentence leads back. It
+    is about something that the message speaks of; it needs no tool and names no value.
     """
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -92,7 +92,7 @@ class TopicDriftWording:
     aliases=("boundary",),
     source="AgentNoiseBench section 2.2.1 (limits of knowledge) and appendix B (probing the rules)",
     effect=Effect.ADDS,
-    version=4,
+    version=5,
 )
 @dataclass(frozen=True)
 class BoundaryProbing:
@@ -100,8 +100,9 @@ class BoundaryProbing:
     evenly).
 
     Severity: a message has two occasions for a probe, each with this probability, and one probe at most.
-    `policy` goes slightly past the rules, `knowledge` asks what the agent can hardly know; often the user
-    accepts a refusal beforehand. The paper's definition is of the latter, its example of the former. The
+    `policy` asks how far the agent may go with this request, or slightly past that; `knowledge` asks what it
+    can hardly know of it. Sometimes the user accepts a refusal beforehand. The paper's definition is of the
+    latter, its example of the former. The
     request is kept whole.
     """
 
@@ -115,7 +116,7 @@ class BoundaryProbing:
         if count == 0 or not is_prose(target.text):
             return None
         asides = AsideDraw(target, rng, "user.boundary_probing")
-        asides.add(kind, _YIELDS[kind])
+        asides.add(kind, _YIELD)
         return asides.finish(target=kind)
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:

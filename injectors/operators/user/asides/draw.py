@@ -4,13 +4,14 @@ reads as people write.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
 from crosswind.injectors.operators.phrases import NO_PACK, PhraseDraw, find_setting
-from crosswind.injectors.operators.user.asides.asked import find_asked
+from crosswind.injectors.operators.user.asides.asked import asks_for, find_asked
 from crosswind.injectors.operators.user.asides.places import (
     Aside,
     Places,
@@ -22,6 +23,7 @@ from crosswind.injectors.operators.user.asides.places import (
 from crosswind.injectors.operators.user.asides.references import refers_back
 from crosswind.injectors.packs.draw import JOINED, Phrase, list_fitting, speaks_of
 from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.packs.parts import Asked
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, UserTarget
 from crosswind.injectors.text.entities import OPENERS
@@ -30,12 +32,18 @@ from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
 Position = Literal["before", "behind", "apart"]
 """In front of the message, behind it, or behind it as a paragraph."""
 
-_APART = 0.5
+_APART = 0.6
 """How often what follows a message stands on a line of its own."""
+_BRACKETS = 0.15
+"""How often it stands in brackets, where it is short."""
+_SHORT = 60
+"""Characters of what may stand in brackets."""
 _READ = 2_000
 """Characters of a message that tell what it speaks of: a longer one is a document."""
-_OTHERS = 5
-"""How much all entries that fit every message weigh together; one that fits this message weighs 1."""
+_OTHERS = {"user.topic_drift": 4, "user.boundary_probing": 3}
+"""How much all entries that fit every message weigh together, where one that fits this message weighs 1:
+what is asked beside has to fit more than what is told."""
+_MOST_OTHERS = 6
 
 
 class Closing(msgspec.Struct, frozen=True, gc=False):
@@ -44,6 +52,13 @@ class Closing(msgspec.Struct, frozen=True, gc=False):
     part: str
     chance: float
     """How often one stands behind an aside that ends the message."""
+    of_questions: bool = False
+    """Whether it closes a question only."""
+
+
+_MARKS, _ASKING = ".?!", "?？؟"
+_WISH = re.compile(r"(?:can|could|would|any (?:way|chance))\b", re.IGNORECASE)
+"""How an English question begins that asks for something to be done. Others ask for a fact."""
 
 
 class AsideDraw:
@@ -56,6 +71,8 @@ class AsideDraw:
         self._small = is_small(target.own)
         self._phrases = None if self._setting is None else PhraseDraw(target, self._setting, rng, operator)
         self._asides: list[dict[str, Any]] = []
+        self._plain = False
+        """Whether the last entry says no more than a user can say of anything: no `yield` follows it."""
 
     @property
     def language(self) -> Language | None:
@@ -72,12 +89,22 @@ class AsideDraw:
         said = None if position is None else self.draw_at(part, position)
         if position is not None and said is not None:
             self.put(position, said)
-            if position != "before" and self._rng.chance(closing.chance):
+            brackets, closes = self._rng.chance(_BRACKETS), self._rng.chance(closing.chance)
+            if position == "before":
+                return
+            if brackets and len(said) <= _SHORT and said[-1] in _MARKS:
+                self._asides[-1]["said"] = f"({said})"
+            elif closes and not (closing.of_questions and (self._plain or said[-1] not in _ASKING)):
                 self._close(closing.part, said)
 
     def _close(self, part: str, said: str) -> None:
         bracket = said[-1] in ")）"
-        found = self._draw(part, lambda entry: not (bracket and continues(entry.text)))
+        asked = Asked.ACTION if _WISH.match(said) else Asked.FACT
+
+        def accept(entry: Entry) -> bool:
+            return asks_for(entry.asks, asked) and not (bracket and continues(entry.text))
+
+        found = self._draw(part, accept)
         if found is not None:
             self._asides[-1]["closing"] = self._type(found.text)
 
@@ -89,10 +116,12 @@ class AsideDraw:
         fitting = self._accept(position, True)
         entries = list_fitting(self._setting, self._operator, part, frozenset(), None)
         fit = frozenset([id(entry) for _, entry in entries if entry.about and fitting(entry)])
-        first = self._rng.chance(len(fit) / (len(fit) + _OTHERS))
+        others = _OTHERS.get(self._operator, _MOST_OTHERS)
+        first = self._rng.chance(len(fit) / (len(fit) + others))
         for fitted in (first, not first):
             accept = (lambda entry: id(entry) in fit) if fitted else self._accept(position, False)
             if (found := self._draw(part, accept)) is not None:
+                self._plain = not fitted
                 return self._type(found.text)
         return None
 
@@ -152,7 +181,7 @@ class AsideDraw:
         def accept(entry: Entry) -> bool:
             if fitted is not None and bool(entry.about) != fitted:
                 return False
-            if entry.asks not in (None, asked):
+            if not asks_for(entry.asks, asked):
                 return False
             if entry.about and not speaks_of(own, entry.about, language):
                 return False

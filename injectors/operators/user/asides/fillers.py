@@ -38,14 +38,22 @@ _CODE = re.compile(r"#?[A-Z0-9][A-Z0-9_-]*\d[A-Z0-9_-]*")
 
 
 def draw_said(text: str, language: Language, rng: SeededRandom) -> dict[str, str] | None:
-    """Draw what a user says again, as the slots of a phrase: a value, or in English the request."""
+    """Draw what a user says again, as the slots of a phrase: the values in one line, or in English the
+    request. Nobody sums up a short message."""
+    if count_words(text) < _LONG:
+        return None
     values = list_values(text, language)
-    request = shorten_request(text) if language is Language.EN else None
-    if values and not (request and rng.chance(_REQUEST)):
-        return {"value": rng.choice(values)}
+    request = shorten_request(text) if language is Language.EN and count_words(text) >= 2 * _LONG else None
+    if _LEAST <= len(values) <= _MOST and not (request and rng.chance(_REQUEST)):
+        return {"value": _COMMAS.get(language, ", ").join(values)}
     return {"request": request} if request else None
 
 
+_LONG = 18
+"""Words of the shortest message that is summed up; its request is said again in one of twice as many."""
+_LEAST, _MOST = 2, 5
+"""Values of a message that is summed up."""
+_COMMAS = {Language.ZH: "、", Language.JA: "、", Language.AR: "، "}
 _REQUEST = 0.3
 """How often the request is said again where a value could be."""
 

@@ -24,10 +24,11 @@ from crosswind.injectors.wording import UnusableText, written_form
     aliases=("user-redundancy",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Redundant Information)",
     effect=Effect.ADDS,
-    version=4,
+    version=5,
 )
 class RedundantMessage:
-    """The user says a value or the request again, in a few words, or adds a remark without use to the task.
+    """The user sums up the values of a longer message or says its request again, in a few words, or adds a
+    remark without use to the task: why they ask, or what about their day.
 
     Severity: the expected share of words that is added (0.5: half as many again), up to a sentence in front
     of the message and one behind it. Sentences are added whole: of messages that are shorter than one, that
@@ -80,17 +81,17 @@ class RedundantMessageWording:
         return _make_result(apply_asides(target.text, draw, found), len(found))
 
 
-_RECAP, _SECOND = 0.5, 0.6
+_RECAP, _SECOND = 0.4, 0.6
 """How often something is said again, where it can be; how often a short message gets a second sentence."""
 
 
 def _draw_sentence(
     asides: AsideDraw, target: UserTarget, rng: SeededRandom, first: bool
 ) -> tuple[Position, str | None]:
-    """A remark in front of the message (`first`), or a remark or a recap behind it."""
+    """What leads up to the message (`first`; in English only), or a remark or a recap behind it."""
     recaps = rng.chance(_RECAP)
     if first:
-        return "before", asides.draw_at("chat", "before") if asides.places.before else None
+        return "before", asides.draw_at("opener", "before") if asides.places.before else None
     position = asides.draw_position() if asides.places.behind else None
     if position is None:
         return "behind", None

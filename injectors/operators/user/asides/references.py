@@ -21,7 +21,8 @@ _REFERRING = {
         since | as | next | once | after | no | fine | anyway | thanks? | sorry\ if | hope\ that | okay
         | i\ (?:think|appreciate)""",
         r"""also | as\ well | too | either | while | same | this | that | these | those | regardless |
-        afterwards | above | in\ addition | on\ top | on\ the\ side | else | instead | way | here""",
+        afterwards | above | in\ addition | on\ top | on\ the\ side | else | instead | way | here |
+        it | there | them | again""",
     ),
     Language.DE: _compile(
         r"""und | ach | oh | außerdem | übrigens | apropos | nebenbei | mal | ganz | was\ anderes | auch |

@@ -27,7 +27,7 @@ from crosswind.injectors.text.edits import apply_edits, drop_overlaps, make_edit
 from crosswind.injectors.text.entities import UNSPACED
 from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
 from crosswind.injectors.text.quotations import find_literals, find_open_end, find_plain_names
-from crosswind.injectors.text.sentences import is_prose
+from crosswind.injectors.text.sentences import count_words, is_prose
 from crosswind.injectors.values.coarse import is_whole, list_coarse_forms
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType, list_parameters
@@ -39,11 +39,13 @@ LEAST_WORDS = 5
 NAME = "user.ambiguous"
 NOBODY = "nobody could be asked for what the user would leave open"
 _ONE_OF_ITS_KIND = (ValueType.ID, ValueType.EMAIL, ValueType.FILE)
-_LEFT_OUT = 0.3
+_LEFT_OUT = 0.6
 """How often a value that can be left out with its preposition is."""
-_BARE = 0.4
+_BARE = 0.3
 """How often a coarse form stands by itself."""
-_OFFERED = {True: 0.6, False: 0.35}
+_LONG = 25
+"""Words of a message in which two values may be vague: people leave less open in a shorter one."""
+_OFFERED = {True: 0.5, False: 0.4}
 """How often the user offers to tell more, where a value is withheld and where it has a coarse form."""
 
 
@@ -54,13 +56,14 @@ _OFFERED = {True: 0.6, False: 0.35}
     aliases=("ambiguity",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Ambiguous Instructions)",
     effect=Effect.ADDS,
-    version=3,
+    version=4,
 )
 class Ambiguous:
     """Values that fill the tools' parameters are told less exactly (`mid-November`) or not at all.
 
-    Severity: the share of the message's values that become vague, on average. One of them at most is
-    withheld, in words that say so; the others keep a coarse form, which says what to ask for. Only a whole
+    Severity: the share of the message's values that become vague, on average: one at most, in a long message
+    two. A value that has a coarse form keeps one, which says what to ask for; another is withheld, in words
+    that say so, and one at most. Only a whole
     phrase gives way, with its preposition or its noun, and often the user offers to tell more. The user
     gives each when asked: nothing is vague that this user has said before, nor an answer of a few words, so
     that each value is asked for once. Quotations and what is to be passed on stay. Where no user can
@@ -85,7 +88,7 @@ class Ambiguous:
         if not target.user_can_answer:
             return {"edits": [], "withheld": [], UNABLE: NOBODY}
         share = severity * len(spoken or found)
-        most = int(share) + rng.chance(share % 1)
+        most = min(int(share) + rng.chance(share % 1), 2 if count_words(target.text) >= _LONG else 1)
         return _draw_edits(target, rng, setting, found, most) if most else None
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
@@ -193,6 +196,7 @@ def _draw_edit(
 ) -> tuple[dict[str, Any], str, str | None] | None:
     """An edit that makes a value vague, the pack entry that words it, and the coarse form in it."""
     text, left_out, bare = target.text, rng.chance(_LEFT_OUT), rng.chance(_BARE)
+    english = setting.language is Language.EN
     forms = list_coarse_forms(one, setting.language)
     form = rng.choice(forms) if forms else None
     accept, drops = place.accept, drops and outright and place.dropped is not None
@@ -203,20 +207,24 @@ def _draw_edit(
         edit = _replace(text, place.start, place.end, place.join(form, form))
         return None if edit is None else (edit, "", form)
     if accept is not None and not (drops and left_out):
-        thing = place.thing or (draw_thing(one, rng) if setting.language is Language.EN else None)
+        thing = place.thing or (draw_thing(one, rng) if english else None)
         slots = {} if thing is None else {"thing": thing}
         if form is not None:
             slots["coarse"] = form
-        phrase = draw_phrase(
-            rng,
-            setting,
-            NAME,
-            "vague",
-            slots=slots,
-            type=place.type or one.type,
-            used={*target.branch.phrases, *used},
-            accept=lambda entry: accept(entry) and (outright or _is_coarse(entry)),
-        )
+        phrase = None
+        for coarse in (True, False) if english and form is not None else (None,):
+            phrase = phrase or draw_phrase(
+                rng,
+                setting,
+                NAME,
+                "vague",
+                slots=slots,
+                type=place.type or one.type,
+                used={*target.branch.phrases, *used},
+                accept=lambda entry, coarse=coarse: (  # type: ignore[misc]
+                    accept(entry) and (outright or _is_coarse(entry)) and coarse in (None, _is_coarse(entry))
+                ),
+            )
         if phrase is not None:
             is_coarse = form is not None and form in phrase.text
             said = place.join(phrase.text, form if is_coarse else None)

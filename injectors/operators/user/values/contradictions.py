@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+import msgspec
+
 from crosswind.injectors.conversation import ToolList, ToolResult, UserText
 from crosswind.injectors.operators.user.values.spoken_values import find_spoken
+from crosswind.injectors.operators.user.values.sure_values import (
+    CITY_NAMES,
+    LEADS,
+    NO_SLIPS,
+    NUMBERED,
+    PLACES,
+    PLURAL,
+    SureValues,
+    is_city,
+)
 from crosswind.injectors.operators.user.values.vague_english import is_small_word, qualifies
 from crosswind.injectors.operators.user.values.vague_place import (
     close_aside,
@@ -25,19 +36,18 @@ from crosswind.injectors.text.edits import make_edit, splits
 from crosswind.injectors.text.entities import find_whole
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.text.quotations import find_open_end
-from crosswind.injectors.text.sentences import split_sentences
 from crosswind.injectors.values.calendar import month_of
+from crosswind.injectors.values.known_names import COUNTRIES, GIVEN_NAMES
 from crosswind.injectors.values.mentions import Mention, find_mentions
 from crosswind.injectors.values.parameters import ValueType, type_of_name
 from crosswind.injectors.values.rivals import draw_known_rival, draw_rival
 
 LONGEST_VALUE = 60
-_NO_RIVALS = (ValueType.FILE, ValueType.EMAIL)
-"""Whose rival could be somebody else's."""
+_NO_RIVALS = (ValueType.FILE, ValueType.EMAIL, ValueType.WORD)
+"""Whose rival could be somebody else's, or would be nothing that anybody says."""
 JOINED = (Language.ZH, Language.JA)
 _COUNTERS = "张枚个個位名人间泊件台部本册冊次回点份条杯瓶双辆家封套块箱袋桶"
 _VOWEL = re.compile(r"[aeiou](?!ne\b)", re.IGNORECASE)
-_SENTENCE_END = re.compile(r"[^\d\W][.!?] +[A-ZÀ-Þ¿¡]|[^\d][。！？]|\d\d[.!?] +[A-ZÀ-Þ¿¡]|[)\"'][.!?] +[A-Z]")
 _ADJECTIVE = re.compile(r"(?!1\b)\d+[ -][a-z]+[^s]")
 """`45 minute`, which stands before a noun."""
 _CAPITAL = re.compile(r"(?:[^.!?:;\n] |^)[A-ZÀ-Þ][\w'’-]*(?:,| and| of| the| of the| &| in| de)? $")
@@ -51,8 +61,9 @@ class Position(StrEnum):
     """Where a contradiction stands."""
 
     PLACE = "place"
-    BEHIND = "behind"
+    """In the value's place: the rival and what corrects it at once."""
     END = "end"
+    """At the message's end: what puts the value in doubt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +86,14 @@ class Contradiction:
     leads: bool
     """Whether more that belongs to it stands behind the value: a phrase in its place ends in it."""
     text: str
-    behind: int
-    """The end of the value's sentence."""
 
     def edit(self, position: Position, phrase: str, language: Language) -> dict[str, Any]:
         text = self.text
-        match position:
-            case Position.PLACE:
-                whole = phrase.endswith((self.told, ")", "）")) or language in (*JOINED, Language.AR)
-                told = phrase if whole else close_aside(phrase, text, self.end)
-                return make_edit(self.start, text[self.start : self.end], told)
-            case Position.BEHIND:
-                return make_edit(self.behind, "", join_sentence(text[: self.behind], phrase, language))
-            case Position.END:
-                return make_edit(len(text), "", join_sentence(text, phrase, language))
+        if position is Position.END:
+            return make_edit(len(text), "", join_sentence(text, phrase, language))
+        whole = phrase.endswith((self.told, ")", "）")) or language in (*JOINED, Language.AR)
+        told = phrase if whole else close_aside(phrase, text, self.end)
+        return make_edit(self.start, text[self.start : self.end], told)
 
 
 def join_sentence(text: str, sentence: str, language: Language) -> str:
@@ -109,32 +114,34 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
     ]
     if not spoken:
         return
-    sentences = split_sentences(text)
-    starts = [start for start, _ in sentences]
     closed = find_open_end(target.own) is None
     known = _list_known(target)
+    values = SureValues(text, spoken, ToolList.of(target.tools), setting.language)
     taken = {one.text for one in spoken}
     for one in rng.shuffled(spoken):
-        elsewhere = [value for value in known.get(one.type, ()) if not _is_said(text, value)]
-        rival = draw_rival(one, rng, elsewhere, taken) or draw_known_rival(one, rng, setting.language, taken)
+        if not values.is_sure(one):
+            continue
+        elsewhere = [
+            value for value in known.get(one.type, ()) if not _is_said(text, value) and _are_alike(one, value)
+        ]
+        rival = _draw_rival(text, one, rng, setting.language, elsewhere, taken)
         if (
             rival is None
+            or rival.lower() in NO_SLIPS
             or _is_said(text, rival)
             or rival.lower() in one.text.lower()
             or one.text.lower() in rival.lower()
         ):
             continue
         start, end, told, told_rival = _span(text, one, rival, setting.language)
-        stop = sentences[bisect_right(starts, one.start) - 1][1]
         positions = []
-        if _may_stand_inside(text, one, start, end, rival, setting.language) and not _is_behind(one, spoken):
-            positions += [Position.PLACE] * 3
+        inside = _may_stand_inside(text, one, start, end, rival, setting.language)
+        apart = not splits(target.protected, start) and not splits(target.protected, end)
         named = _name_both(text, one, rival, setting.language)
+        if inside and apart and not _is_behind(one, spoken):
+            positions.append(Position.PLACE)
         if closed and named is not None:
             positions.append(Position.END)
-            inside = any(other.start < stop <= other.end for other in spoken)
-            if _SENTENCE_END.match(text, stop - 2) and not inside and not splits(target.protected, stop):
-                positions.append(Position.BEHIND)
         value_named, rival_named = named or (one.text, rival)
         if positions:
             yield Contradiction(
@@ -151,10 +158,46 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
                 tuple(positions),
                 _leads(text, one, end, setting.language) or _is_before(one, spoken),
                 text,
-                stop,
             )
 
 
+def _are_alike(one: Mention, rival: str) -> bool:
+    """Whether both are cities, countries, or first names."""
+    city = is_city(one) and is_city(msgspec.structs.replace(one, text=rival)) and rival not in GIVEN_NAMES
+    return city or any({one.text, rival} <= known for known in _ALIKE)
+
+
+_ALIKE = (CITY_NAMES, frozenset(COUNTRIES), frozenset(GIVEN_NAMES))
+
+
+def _draw_rival(
+    text: str, one: Mention, rng: SeededRandom, language: Language, elsewhere: list[str], taken: set[str]
+) -> str | None:
+    """What somebody may say by mistake. Of an id, that is the id with a digit mistyped."""
+    numbered = one.type is ValueType.NUMBER and find_word_before(text, one.start) in NUMBERED
+    if one.type is ValueType.ID or numbered or re.fullmatch(r"\d{6,}", one.text):
+        return _slip(one.text, rng)
+    given, _, family = one.text.partition(" ")
+    if one.type is ValueType.NAME and family and given in GIVEN_NAMES:
+        other = rng.choice(GIVEN_NAMES)
+        return f"{other} {family}" if other not in {given, *taken} else None
+    if one.type is ValueType.NAME and (one.text in PLACES or is_city(one)):
+        one = msgspec.structs.replace(one, type=ValueType.PLACE)
+    return draw_rival(one, rng, elsewhere, taken) or draw_known_rival(one, rng, language, taken)
+
+
+def _slip(text: str, rng: SeededRandom) -> str | None:
+    """The id with one digit mistyped as the one beside it on the keyboard."""
+    digits = [at for at, letter in enumerate(text) if letter in _BESIDE]
+    if len(text) < _LONG_ID or not digits:
+        return None
+    at = rng.choice(digits)
+    return f"{text[:at]}{rng.choice(_BESIDE[text[at]])}{text[at + 1 :]}"
+
+
+_BESIDE = {"1": "2", "9": "8", **{str(digit): f"{digit - 1}{digit + 1}" for digit in range(2, 9)}}
+_LONG_ID = 4
+"""Characters of an id in which a digit is mistyped."""
 _MOMENTS = (ValueType.DATE, ValueType.TIME)
 _NEAR = 4
 """Characters between a day and a time that may be one value: `Friday at 5 pm`."""
@@ -197,7 +240,6 @@ _CARRIED: Mapping[Language, frozenset[str]] = {
     Language.FR: frozenset("à le la".split()),
 }
 """Words that belong to a value, and are said again with it: `the 3rd`, `a las 17:00`."""
-_PLURAL = re.compile(r" (?:[a-z]+s|people|percent)\b")
 
 
 def _name_both(text: str, one: Mention, rival: str, language: Language) -> tuple[str, str] | None:
@@ -206,7 +248,7 @@ def _name_both(text: str, one: Mention, rival: str, language: Language) -> tuple
         if language is Language.JA or language is Language.ZH:
             counter = text[one.end : one.end + 1]
             return (f"{one.text}{counter}", f"{rival}{counter}") if counter in (*_COUNTERS,) else None
-        noun = _PLURAL.match(text, one.end) if language is Language.EN else None
+        noun = PLURAL.match(text, one.end) if language is Language.EN else None
         return (f"{one.text}{noun[0]}", f"{rival}{noun[0]}") if noun is not None else None
     if one.type in (ValueType.OPTION, ValueType.WORD) or month_of(one.text) is not None:
         return None
@@ -222,15 +264,16 @@ def _may_stand_inside(text: str, one: Mention, start: int, end: int, rival: str,
         r"[\w/_@#'’&-]$", text[:start][-1:], re.ASCII
     ):
         return False
-    if _CAPITAL.search(text[max(0, start - 24) : start]) or re.search(
-        r"\d[ ,]+$", text[max(0, start - 4) : start]
-    ):
+    capital = _CAPITAL.search(text[max(0, start - 24) : start])
+    order = language is Language.EN and find_word_before(text, start) in LEADS
+    if (capital and not order) or re.search(r"\d[ ,]+$", text[max(0, start - 4) : start]):
         return False  # A part of a longer name or number.
     if language is Language.AR:
         return not _ARABIC.match(text[start - 1 : start]) and not _ARABIC.match(text[end : end + 1])
     before = find_word_before(text, start)
     named = one.type in (ValueType.OPTION, ValueType.PLACE, ValueType.NAME) or month_of(one.text) is not None
-    alone = one.type is ValueType.NUMBER and not qualifies(text, end)
+    called = before in (one.thing or "").split()
+    alone = one.type is ValueType.NUMBER and not qualifies(text, end) and not called
     if language is Language.EN and (named or alone) and before and not is_small_word(before):
         return False  # What stands before may belong to it: an extra large one.
     if language is Language.EN and before in ("a", "an"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
@@ -21,11 +21,9 @@ from crosswind.injectors.packs.draw import Phrase, Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
-from crosswind.injectors.text.edits import apply_edits, drop_overlaps, make_edit
-from crosswind.injectors.text.entities import find_whole
+from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
 from crosswind.injectors.text.sentences import is_prose
-from crosswind.injectors.values.parameters import ValueType
 
 TRIALS = 3
 NAME = "user.inconsistent"
@@ -39,16 +37,17 @@ _STOPS = ".!?…。！？؟"
     aliases=("conflict",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Inconsistent Instructions)",
     effect=Effect.ADDS,
-    version=3,
+    version=4,
 )
 @dataclass(frozen=True)
 class Inconsistent:
     """A rival of a value that fills a tool's parameter (another day, an enumerated value, a place of this
     conversation) contradicts it, and the user says which one holds.
 
-    Severity: the number of contradicted values is binomial with mean 3 x severity (3 trials), as far as the
-    message has values with rivals. The contradiction stands in the value's place, as a slip that is
-    corrected at once, behind its sentence, or at the message's end. The user's own words are all kept.
+    Severity: a message has three occasions for a contradiction, each with this probability, and one at most:
+    nobody corrects two slips in one message. The rival stands before the value, as a slip that is corrected
+    at once: the value is what is said last. Only values are contradicted whose kind is sure, that are told
+    once and are no part of a longer one. The user's own words are all kept.
 
     With `settles: next_message`, and where the user can answer, one value is contradicted or put in doubt,
     and the user's next message settles it, whatever the schedule says; with `settles: later`, the next one
@@ -70,8 +69,7 @@ class Inconsistent:
         if self.settles != "same_message" and target.user_can_answer:
             late = self.settles == "later" and rng.chance(0.5)
             return _draw_doubt(target, rng, setting, found, 2 if late else 1)
-        most = rng.successes(TRIALS, severity)
-        return _draw_same(target, rng, setting, found, most) if most else None
+        return _draw_same(target, rng, setting, found) if rng.successes(TRIALS, severity) else None
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         note = f"The user's message contradicts itself and settles it: {', '.join(draw['final'])}."
@@ -88,48 +86,20 @@ class Inconsistent:
 
 
 def _draw_same(
-    target: UserTarget, rng: SeededRandom, setting: Setting, found: Iterator[Contradiction], most: int
+    target: UserTarget, rng: SeededRandom, setting: Setting, found: Iterator[Contradiction]
 ) -> Draw | None:
-    """Draw contradictions that this message settles."""
-    edits: list[dict[str, Any]] = []
-    wrong: dict[str, list[str]] = {}
-    denied: list[str] = []
-    phrases: list[str] = []
+    """Draw a contradiction that this message settles: what is told last is the value."""
     for one in found:
-        if one.value in wrong:
-            continue
-        for position in rng.shuffled(one.positions):
-            phrase = _draw(target, rng, setting, one, "same", position, phrases)
-            if phrase is None:
-                continue
-            edit = one.edit(position, phrase.text, setting.language)
-            if _mixes(phrase.text, one.rival, edits, wrong):
-                continue
-            if len(drop_overlaps([*edits, edit])) == len(edits) + 1 and not _meets(edits, edit):
-                edits.append(edit)
-                wrong[one.value] = [one.rival]
-                phrases.append(phrase.entry)
-                if phrase.text.rfind(one.rival) > phrase.text.rfind(one.value):
-                    denied.append(one.rival)
-                break
-        if len(wrong) == most:
-            break
-    if not wrong:
-        return None
-    made = drop_overlaps(edits)
-    return {"edits": made, "final": list(wrong), "wrong": wrong, "denied": denied, "phrases": phrases}
-
-
-def _mixes(phrase: str, rival: str, edits: list[dict[str, Any]], wrong: dict[str, list[str]]) -> bool:
-    """Whether the phrase names what another one contradicts, or another one this rival."""
-    said = [find_whole(edit["now"].lower(), rival.lower(), 0) for edit in edits]
-    rivals = [other.lower() for others in wrong.values() for other in others]
-    return max(said, default=-1) >= 0 or any(find_whole(phrase.lower(), one, 0) >= 0 for one in rivals)
-
-
-def _meets(edits: list[dict[str, Any]], edit: dict[str, Any]) -> bool:
-    """Whether another edit begins at the same place."""
-    return any(one["at"] == edit["at"] for one in edits)
+        inside = Position.PLACE in one.positions
+        phrase = _draw(target, rng, setting, one, "same", Position.PLACE) if inside else None
+        if phrase is not None:
+            return {
+                "edits": [one.edit(Position.PLACE, phrase.text, setting.language)],
+                "final": [one.value],
+                "wrong": {one.value: [one.rival]},
+                "phrases": [phrase.entry],
+            }
+    return None
 
 
 def _draw_doubt(
@@ -140,7 +110,7 @@ def _draw_doubt(
     if one is None:
         return None
     for part in rng.shuffled(["doubt", "claim"]):
-        phrase = _draw(target, rng, setting, one, part, Position.END, [])
+        phrase = _draw(target, rng, setting, one, part, Position.END)
         if phrase is not None:
             edit = one.edit(Position.END, phrase.text, setting.language)
             owed = {"edits": [edit], "final": [], "owed": [one.value], "phrases": [phrase.entry]}
@@ -155,7 +125,6 @@ def _draw(
     one: Contradiction,
     part: str,
     position: Position,
-    used: list[str],
 ) -> Phrase | None:
     """Draw a phrase for a position. In the value's place stands one without a final mark."""
     inside = position is Position.PLACE
@@ -168,12 +137,9 @@ def _draw(
     def accept(entry: Entry) -> bool:
         if inside and one.leads and not entry.text.endswith("{value}"):
             return False
-        value_first = entry.text.rfind("{value}") < entry.text.rfind("{rival}")
-        if part == "same" and one.type is ValueType.ID and value_first:
-            return False  # Of ids so alike the last one said has to be the true one.
         return part != "same" or (entry.text[-1] not in _STOPS) == inside
 
-    taken = {*target.branch.phrases, *used}
+    taken = target.branch.phrases
     return draw_phrase(rng, setting, NAME, part, slots=slots, type=one.type, used=taken, accept=accept)
 
 

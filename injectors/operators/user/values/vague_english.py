@@ -52,9 +52,12 @@ _NO_MOMENTS = _words("and between is of or the to was")
 _BEFORE_PLACE = _words("at for from in near to via")
 _OF_NAME = _words("bank capital city county kingdom lake port republic state town university")
 """Nouns that make a name together with `of` and a place."""
-_BEFORE_YEAR = _words("before for from in of since")
 _MAKERS = {"directed": "director", "written": "author", "painted": "painter", "composed": "composer"}
 """What somebody is called by whom something is directed, or written."""
+_BEFORE_PERSON = _words("ask assign call contact email from invite message tell to with")
+_MANY_OF_THEM = _words("customer guest member patient player sender user username")
+"""Persons whom nobody calls the usual one."""
+_TITLES = ("Dr", "Mr", "Mrs", "Ms", "Prof")
 _BEFORE_OPTION = _words("as for in on to using with")
 _WISHES = _words("able going have how like love need trying want wish")
 """Words behind which `to` stands before a verb."""
@@ -69,8 +72,14 @@ _BUDGET = re.compile(
     r"(?:\bfor )?\b(?:under|below|up to|at most|less than|no more than|not more than|cheaper than) $",
     re.IGNORECASE,
 )
+_RANGE = re.compile(r" (?:to|until|till|through|and|or|-|–) (?:the )?(?:\d|[A-Z][a-z]{2,8} \d)")
+"""Behind a day that begins a range."""
+_COSTS = re.compile(r"(?:\b(?:is|are|be|was|were|costs?|priced|stays?|comes?)|['’]s|['’]re) $")
 _PART_OF_DAY = re.compile(r" (?:morning|afternoon|evening|night)\b")
-_COUNTED = re.compile(r" (?:[a-z]+ ){0,2}(?:[a-z]+s|people)\b")
+_COUNTED = re.compile(
+    r" (?:(?:big|first|last|large|latest|medium|more|new|next|news|old|other|recent|small|top) ){0,2}"
+    r"(?:[a-z]+(?<![su])s|people)\b(?! (?:old|each|per|away|later|ago)\b)"
+)
 _LISTED = re.compile(r"(?:, and|, or|,| and| or) \d")
 """Behind a number that is one of several."""
 _OPERANDS = _words("average divisor factor factorial log mean median multiple power product root square sum")
@@ -79,7 +88,10 @@ _NUMBERED = re.compile(r"(?:page|step|room|gate|line|version|chapter|number|no|p
 _REGION = re.compile(r"(?:, [A-Z][\w'-]*(?: [A-Z][\w'-]*){0,2})+(?![\w'-]| (?:and|or) [A-Z])")
 _NAME_GOES_ON = re.compile(r" (?:(?:of|and|&) )?[A-Z\d]")
 _IN_WORD = re.compile(r"[\w/_@#'’&-]")
-_ADVERB = re.compile(r"(?:some ?(?:time|day)|at some point|one day|around|in the|early in|at the|towards?)\b")
+_ADVERB = re.compile(
+    r"(?:some ?(?:time|day)|at some point|one day|around|in the|early in|at the|towards?"
+    r"|maybe|probably|perhaps|possibly|most likely|I think)\b"
+)
 _CITIES = frozenset(city for cities in CITIES.values() for city in cities)
 _NO_PLACES = frozenset(name for group in GROUPS for name in group)
 _PLACE_NOUNS = _words("airport city country destination hotel place restaurant state station town location")
@@ -136,7 +148,7 @@ def _agree(phrase: str) -> str:
 def _find_date(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     if qualifies(text, end) or one.text.endswith(("month", "year", "quarter")) or month_of(one.text):
         return None
-    if re.search(r"\bborn\b", text[:start]) is not None:
+    if re.search(r"\bborn\b", text[:start]) is not None or _RANGE.match(text, end) is not None:
         return None
     if before == "the":
         start -= len("the ")
@@ -177,14 +189,15 @@ def _join_time(phrase: str, coarse: str | None) -> str:
 def _find_number(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     value, after = read_count(one.text), find_next_word(text, end)
     if (value is not None and (value < 2 or value in _YEARS)) or _LISTED.match(text, end):
-        return _find_year(text, start, end, before) if value in _YEARS else None
+        return None
     if one.text.isdecimal() and len(one.text) >= _LONG_NUMBER and before in _ID_NOUNS:
         return _find_id(text, one, start, end, before)
     if before in _SERIES and qualifies(text, end):
         return Place(start, end, dropped="few")
     limit = before in _LIMITS and not (before == "to" and after in _UNITS)
     if not limit and after != "cm" and (after in _UNITS or one.text.endswith("%")):
-        return Place(start, end, _has_coarse)
+        measured = qualifies(text, end + len(after) + 1) if after in _UNITS else qualifies(text, end)
+        return None if before in _DETERMINERS or measured else Place(start, end, _has_coarse)
     if not limit and _COUNTED.match(text, end) is not None and not _NUMBERED.search(before):
         return _count(start, end, before, few=value is not None and value <= _MOST_FEW)
     return None if limit or qualifies(text, end) else _find_named_number(text, one, start, end, before)
@@ -219,7 +232,8 @@ def _find_money(text: str, one: Mention, start: int, end: int, before: str) -> P
     limit = _BUDGET.search(text, max(0, start - 24), start)
     after = find_next_word(text, end)
     if limit is not None:
-        return None if qualifies(text, end) else Place(limit.start(), end, _is_budget)
+        costs = _COSTS.search(text, max(0, limit.start() - 12), limit.start())
+        return None if costs or qualifies(text, end) else Place(limit.start(), end, _is_budget)
     if after in ("each", "per", "apiece", "a", "an") or before in ("of", "at", "is"):
         return Place(start, end, _has_coarse)
     if qualifies(text, end) or before in _LIMITS - {"to"} | _DETERMINERS:
@@ -276,16 +290,12 @@ def _find_place(text: str, one: Mention, start: int, end: int, before: str) -> P
     return Place(start, end, thing=thing, type=ValueType.PLACE, value=(start, end))
 
 
-def _find_year(text: str, start: int, end: int, before: str) -> Place | None:
-    """`in 2015`; no year of a date, and none that counts."""
-    if before not in _BEFORE_YEAR or qualifies(text, end) or _NAME_GOES_ON.match(text, end):
-        return None
-    return Place(start, end, _has_thing, thing="year", type=ValueType.PLACE)
-
-
 def _find_name(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     maker = _MAKERS.get(find_word_before(text, start - len("by "))) if before == "by" else None
     if not (maker or _is_person(one)) or not before.isalpha() or before in _DETERMINERS:
+        return None
+    sure = maker or one.text.startswith(_TITLES) or not PERSONS.isdisjoint((one.thing or "").split())
+    if not sure and before not in _BEFORE_PERSON:
         return None
     if qualifies(text, end):
         return None
@@ -293,7 +303,7 @@ def _find_name(text: str, one: Mention, start: int, end: int, before: str) -> Pl
         return None
     own = [word for word in (one.thing or "").split() if word in PERSONS - {"name", "username"}]
     thing = maker or ("doctor" if one.text.startswith("Dr") else own[-1] if own else "person")
-    return Place(start, end, thing=thing, type=ValueType.NAME)
+    return None if thing in _MANY_OF_THEM else Place(start, end, thing=thing, type=ValueType.NAME)
 
 
 def _find_option(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
@@ -356,7 +366,7 @@ def _is_person(one: Mention) -> bool:
 
 
 def _is_budget(entry: Entry) -> bool:
-    return entry.text.startswith(("within", "not too", "reasonably", "affordable", "at a"))
+    return entry.text.startswith(("within", "at a", "for a", "for not"))
 
 
 def _has_coarse(entry: Entry) -> bool:

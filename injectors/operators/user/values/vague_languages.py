@@ -30,10 +30,13 @@ _IN_WORD = re.compile(r"[\w/_@#'’-]")
 
 def find_place(text: str, one: Mention, language: Language) -> Place | None:
     """The place of a value; None where no vague words fit."""
-    bound = one.text.lower() in _TODAY or _is_bound(text, one, language)
+    near = language is not Language.EN and one.text.lower() in _NEAR
+    bound = near or one.text.lower() in _TODAY or is_bound(text, one, language)
     return None if bound else _FINDERS[language](text, one)
 
 
+_NEAR = frozenset(day for days in NEAR_DAYS.values() for day in days)
+"""Days told from today, for which only English has less exact words."""
 _TODAY = frozenset(days[0] for name, days in NEAR_DAYS.items() if "," not in name)
 """Which nobody tells less exactly."""
 
@@ -65,7 +68,7 @@ _LONGEST_BOUND = 16
 _TITLES = ("年", "Dr.", "Dr", "Frau", "Herr", "Herrn")
 
 
-def _is_bound(text: str, one: Mention, language: Language) -> bool:
+def is_bound(text: str, one: Mention, language: Language) -> bool:
     """Whether the value is a part of a name or a phrase: `Frau Osei`, `nächsten Dienstag`, `2024年`."""
     if one.text.endswith(("年", "Dr.", "Dr", "Frau", "Herr", "Herrn")) or (
         language is Language.DE and _is_noun_of_state(text, one)
@@ -340,6 +343,13 @@ def _find_arabic(text: str, one: Mention) -> Place | None:
 
     return Place(start, end, accept_all, join)
 
+
+GO_ON: Mapping[Language, frozenset[str]] = {
+    Language.DE: _DE_GO_ON,
+    Language.FR: _FR_GO_ON,
+    Language.ES: _ES_GO_ON,
+}
+"""Words behind which a value ends its phrase."""
 
 _FINDERS: Mapping[Language, Callable[[str, Mention], Place | None]] = {
     Language.EN: vague_english.find_place,

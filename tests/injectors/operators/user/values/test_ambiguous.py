@@ -70,14 +70,18 @@ def test_severity_is_the_share_of_values_that_become_vague() -> None:
         [len(draw["withheld"]) + len(draw["coarse"]) for draw, _ in drawn(target, severity=share)]
         for share in (0.1, 1.0)
     )
-    assert 0 < len(few) < 40 and set(few) == {1} and min(many) >= 3
+    assert 0 < len(few) < 40 and set(few) == {1} == set(many), "one in a short message"
+    long = user_target(
+        f"{ENGLISH[3][1]} It is for my sister, who will be in town with her family.", tools=HOTEL
+    )
+    assert max(len(draw["withheld"]) + len(draw["coarse"]) for draw, _ in drawn(long)) == 2
 
 
 def test_seeds_say_it_differently() -> None:
     counts = [
         len({after for _, after in drawn(user_target(text, tools=tools), 200)}) for tools, text in ENGLISH
     ]
-    assert sorted(counts)[len(counts) // 2] >= 100, counts
+    assert sorted(counts)[len(counts) // 2] >= 80, counts
 
 
 @pytest.mark.parametrize(

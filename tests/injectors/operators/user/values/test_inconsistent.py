@@ -24,7 +24,17 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Branch, Half, UserTarget
 from crosswind.injectors.text import entities
 from tests.injectors.operators.acting import shown, user_target
-from tests.injectors.operators.user.values.spoken import AMOUNT, ENGLISH, HOTEL, MAIL, OTHERS, TEXT, tool
+from tests.injectors.operators.user.values.spoken import (
+    AMOUNT,
+    ENGLISH,
+    HOME,
+    HOSPITAL,
+    HOTEL,
+    MAIL,
+    OTHERS,
+    TEXT,
+    tool,
+)
 
 INCONSISTENT = registry.resolve("user.inconsistent")
 SAYS = (
@@ -66,21 +76,11 @@ def test_each_output_contradicts_a_value_and_settles_it(
     outputs = drawn(target)
     assert len(outputs) == 40
     for draw, after in outputs:
-        assert draw["final"] and set(draw["wrong"]) == set(draw["final"])
-        for value, (rival,) in draw["wrong"].items():
-            assert value in text and rival not in text
-            # One phrase of the user's names both, and the rival stands nowhere else.
-            (phrase,) = {edit["now"] for edit in draw["edits"] if count(edit["now"], rival)}
-            assert value in phrase and count(after, rival) == count(phrase, rival)
-            last = after.lower().rindex(value.lower())
-            assert rival in draw["denied"] or after.lower().rindex(rival.lower()) < last
+        ((value, (rival,)),) = draw["wrong"].items()
+        assert draw["final"] == [value] and value in text and rival not in text
+        assert 1 <= count(after, rival) == count(draw["edits"][0]["now"], rival)
+        assert after.lower().rindex(rival.lower()) < after.lower().rindex(value.lower())
         assert entities.find_lost(text, after) is None
-
-
-def test_a_contradiction_stands_in_many_places() -> None:
-    text = "I want a room in Oslo from 12 May on. Could you book it for me?"
-    places = {draw["edits"][0]["at"] for draw, _ in drawn(user_target(text, tools=HOTEL), 300, 0.1)}
-    assert {text.index("12 May"), text.index(" Could"), len(text)} <= places and 0 not in places
 
 
 def test_a_city_of_the_conversation_is_a_rival() -> None:
@@ -96,12 +96,64 @@ def test_a_city_of_the_conversation_is_a_rival() -> None:
 def test_severity_brings_more_contradictions() -> None:
     target = user_target(ENGLISH[3][1], tools=HOTEL)
     few, many = (sum(len(draw["final"]) for draw, _ in drawn(target, severity=share)) for share in (0.1, 1.0))
-    assert 0 < few < 30 and many == 120, "a mean of 3 x severity a message"
+    assert 0 < few < 30 and many == 40, "three occasions, one slip at most"
 
 
 def test_seeds_say_it_differently() -> None:
     counts = [len({one for _, one in drawn(user_target(text, tools=tools), 200)}) for tools, text in ENGLISH]
-    assert min(counts) >= 150, counts
+    assert min(counts) >= 100 and sorted(counts)[len(counts) // 2] >= 150, counts
+
+
+WHOLE = [
+    ("Fly from San Francisco, CA to Austin, Texas on 24th of June 2024.", "San Francisco, CA"),
+    ("Fly from San Francisco, CA to Austin, Texas on 24th of June 2024.", "24th of June 2024"),
+    ("Give me a plan for type 2 diabetes in late August 2023 for a 45-year-old.", "type 2 diabetes"),
+    ("Give me a plan for type 2 diabetes in late August 2023 for a 45-year-old.", "late August 2023"),
+    ("Who won the summer 2022 season, and how many were over $5k in Room 12?", "summer 2022"),
+    ("Reserve it from 9 am to 5 pm, or between March 1 and March 5, 2024.", "9 am to 5 pm"),
+    ("Get me 3 burgers with 2 slices of cheese.", "2 slices of cheese"),
+    ("What is the mean of 4, 8 and 15, and of [3, 5]?", "4, 8 and 15"),
+    ("Find the derivative of 3x^2 + 2x - 1 at (2, 3).", "3x^2 + 2x - 1"),
+    ("Message the team that the demo is at 3 pm in Berlin.", "the demo is at 3 pm in Berlin"),
+    ("Search the web for cheap flights to Rome in May.", "cheap flights to Rome in May"),
+    ("Remind me to pay 50 dollars to Anna on Friday.", "pay 50 dollars to Anna"),
+    ("Schedule a meeting with Anna for 12 May.", "meeting with Anna"),
+    ("Ship it to 221 Baker Street, London, NW1 6XE by 12 May.", "221 Baker Street, London, NW1 6XE"),
+    ("Ein Zimmer für nächsten Dienstag, Zimmer 12, im Hotel Adler bitte.", "nächsten Dienstag"),
+    ("Necesito la habitación 12 para el próximo martes a las 17:00.", "habitación 12"),
+    ("Necesito la habitación 12 para el próximo martes a las 17:00.", "próximo martes"),
+    ("Réservez la chambre 12 pour mardi prochain au 5 rue de Lyon.", "5 rue de Lyon"),
+    ("Réservez la chambre 12 pour mardi prochain au 5 rue de Lyon.", "chambre 12"),
+    ("帮我订下周三住北京大学附近的酒店，3号线沿线。", "北京大学"),
+    ("帮我订下周三住北京大学附近的酒店，3号线沿线。", "下周三"),
+    ("来週火曜日に新大阪駅の近くのホテルを3泊予約してください。", "新大阪駅"),
+]
+"""Messages, each with what a call needs of it in one piece: more than the value that stands in it."""
+
+
+@pytest.mark.parametrize("half", Half)
+@pytest.mark.parametrize(("text", "whole"), WHOLE)
+def test_what_a_call_needs_stays_in_one_piece(text: str, whole: str, half: Half) -> None:
+    texts = tool("post", message=TEXT, title=TEXT, query=TEXT, text=TEXT)
+    target = user_target(text, tools=(*HOSPITAL, *HOTEL, *MAIL, *HOME, texts))
+    for _, after in drawn(replace(target, branch=Branch(half, opening=text)), 60):
+        assert whole in after
+
+
+@given(st.data())
+def test_the_value_stands_literally_and_last_and_the_rest_as_it_was(data: st.DataObject) -> None:
+    tools, text = data.draw(st.sampled_from([*ENGLISH, *OTHERS]))
+    before = data.draw(st.sampled_from(("", "Hi! ", "OK. ", "2. ")))
+    target = user_target(f"{before}{text}", tools=tools)
+    draw = INCONSISTENT.draw({}, target, SeededRandom(data.draw(st.text(max_size=8))), 1.0)
+    if draw is not None:
+        (edit,), (value,) = draw["edits"], draw["final"]
+        after = str(INCONSISTENT.apply(target, draw).payload)
+        at = edit["at"]
+        assert after[:at] == target.text[:at] and after.endswith(target.text[at + len(edit["was"]) :])
+        rival = draw["wrong"][value][0]
+        _, _, behind = edit["now"].rpartition(value)
+        assert rival in edit["now"] and len(behind) <= 2, "a counter or a bracket stands behind it at most"
 
 
 @pytest.mark.parametrize(
@@ -121,7 +173,7 @@ def test_what_is_literal_is_not_contradicted(text: str) -> None:
 def test_a_correction_carries_the_words_that_belong_to_the_value() -> None:
     text = "Quiero la mesa a las 17:00 en Sevilla, por favor."
     target = user_target(text, tools=(tool("book", time=TEXT),))
-    within = [after for draw, after in drawn(target, 80) if draw["edits"][0]["at"] < len(text)]
+    within = [after for draw, after in drawn(target, 80) if draw["final"] == ["17:00"]]
     assert within and all(after.count("a las") == 2 for after in within)
 
 

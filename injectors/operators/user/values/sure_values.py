@@ -1,0 +1,223 @@
+"""The values of a message that are surely of their kind, told once and by themselves. Only there does a slip
+of the user's read as one, and leaves whole what a call needs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from crosswind.injectors.conversation import ToolList
+from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, GERUNDS, SURE
+from crosswind.injectors.operators.user.values.things import PERSONS
+from crosswind.injectors.operators.user.values.vague_english import is_small_word
+from crosswind.injectors.operators.user.values.vague_languages import GO_ON, is_bound
+from crosswind.injectors.operators.user.values.vague_place import (
+    find_next_word,
+    find_word_before,
+)
+from crosswind.injectors.text.caseless import CaselessPattern
+from crosswind.injectors.text.entities import find_whole
+from crosswind.injectors.text.languages import Language
+from crosswind.injectors.text.quotations import find_literals
+from crosswind.injectors.text.sentences import count_words, split_sentences
+from crosswind.injectors.values.calendar import find_cycle
+from crosswind.injectors.values.known_names import CITIES, COUNTRIES, GIVEN_NAMES, GROUPS
+from crosswind.injectors.values.mentions import Mention
+from crosswind.injectors.values.parameters import ValueType, list_parameters
+
+UNSPACED = (Language.ZH, Language.JA)
+CITY_NAMES = frozenset(city for cities in CITIES.values() for city in cities)
+PLACES = CITY_NAMES | frozenset(COUNTRIES)
+NUMBERED = frozenset(
+    "account booking card case id invoice issue number order post request ticket tweet".split()
+)
+"""Nouns behind which a number is a name."""
+PLURAL = re.compile(r" (?:(?:big|large|medium|new|news|small|first|latest) )?(?:[a-z]+s|people|percent)\b")
+NO_SLIPS = frozenset(
+    """
+    all and any both close closed false left no none now off on one open or right start stop today true yes
+    """.split()
+)
+"""What nobody corrects: words that say little, or that mean something else where they stand."""
+
+_KNOWN = PLACES | frozenset(name for group in GROUPS for name in group if len(name) > 3)
+_ADDRESSED = frozenset("ask assign call contact email invite message tell to".split())
+_CITY = re.compile(r"[A-Z][a-z]{3,}")
+_CITY_WORDS = frozenset("city destination town".split())
+_SERIES = frozenset("last next past previous first coming following".split())
+LEADS = (SURE | AMBIGUOUS | GERUNDS.keys()) | frozenset(
+    """
+    about approximately around at exactly first last latest least like nearly need needs next only past
+    previous roughly top want wants
+    """.split()
+)
+"""English words behind which a value begins."""
+_TO = frozenset("a à auf bis de en hasta in jusqu'à nach por sur um von vers إلى على في".split())
+_OF = frozenset("de del du des la le au l d von vom der des".split())
+_PARTS_OF_DAY = frozenset("por früh morgen mittag abend nachmittag matin soir après midi".split())
+_ROUTE = ("a", "à", "hasta", "para", "pour", "vers")
+_IDEOGRAPH = re.compile(r"[\u30a0-\u30ff\u4e00-\u9fff]")
+_MOVES = frozenset("从到去在住飞来和与订往至给找查为由")
+"""What may stand before a Chinese place or person without being a part of its name."""
+_LISTED = re.compile(r"(?:,|，|、)?\s*(?:,|、|and|or|und|oder|y|o|et|ou|与|和|或|と|-|–)?\s*", re.IGNORECASE)
+_RANGED = re.compile(
+    r"(?:,|，|、)?\s*(?:,|、|and|or|und|oder|y|o|et|ou|与|和|或|と|-|–|~|～|to|till?|until|through|thru|bis|hasta"
+    r"|al?|à|au|到|至|から|إلى)?\s*(?:the |el |le )?",
+    re.IGNORECASE,
+)
+_NO_RANGES = (ValueType.PLACE, ValueType.NAME, ValueType.OPTION, ValueType.ID)
+_LONGEST_GAP = 10
+_OPENS_LIST = re.compile(r"[:\[({$€£#/+*^-] *\Z")
+_CLOSES_LIST = re.compile(r" ?[+*^\])]")
+_NUMBER_BEFORE = re.compile(r"\d[\d.,]*[,;] *\Z")
+_NUMBER_BEHIND = re.compile(r" ?[,;] ?[-\d]|[.:]\d")
+_DIGIT = re.compile(r"\d")
+
+_FREE_TEXTS = frozenset(
+    """
+    body caption comment content description details keyword keywords message note query question reason
+    search status subject text title topic
+    """.split()
+)
+"""Words of parameters that take what the user says, word for word."""
+_PASSED_ON = CaselessPattern(
+    r"\b(?:saying|says|titled?|subject|description|note|content|caption|about|reads?|mentioning|stating|remind"
+    r"|search(?:es|ing)?|look(?:ing)? up|google|query|comment(?:ing)?|tweet|post|announce"
+    r"|(?:tell|message|email|text|send|write|inform|notify|know|ticket)\b[^.!?\n]{0,60}?(?:\bthat|:)"
+    r"|erinner|such|schreib|sag|betreff|titel|recuérd|busca|escrib|dile|título|asunto|rappel|cherch|recherch"
+    r"|écri|titre|objet)|搜|提醒|告诉|标题|内容|発信|検索|伝え|件名|リマインド|ابحث|ذكر|اكتب|أخبر|عنوان"
+)
+"""What leads up to a text that is passed on."""
+
+
+class SureValues:
+    """Tells of a message's values whether they are sure. What it needs of the text is read once."""
+
+    def __init__(self, text: str, spoken: Sequence[Mention], tools: ToolList, language: Language) -> None:
+        self._text, self._lower, self._language = text, text.lower(), language
+        self._listed = frozenset(_find_listed(text, spoken))
+        self._takes_texts = not all(_FREE_TEXTS.isdisjoint(one.words) for one in list_parameters(tools))
+        self._passed_on = _find_passed_on(text) if self._takes_texts else []
+
+    def is_sure(self, one: Mention) -> bool:
+        said = one.text.lower()
+        twice = find_whole(self._lower, said, find_whole(self._lower, said, 0) + 1) >= 0
+        passed_on = any(start <= one.start < end for start, end in self._passed_on)
+        if said in NO_SLIPS or twice or passed_on or one.start in self._listed:
+            return False
+        if _OPENS_LIST.search(self._text, max(0, one.start - 3), one.start):
+            return False
+        if _CLOSES_LIST.match(self._text, one.end, one.end + 2) or self._belongs(one):
+            return False
+        return self._is_of_kind(one)
+
+    def _belongs(self, one: Mention) -> bool:
+        """Whether what stands before it, or right behind it, may be a part of the same value: `type 2
+        diabetes`, `early May`, `$5k`, `新大阪`."""
+        text, language = self._text, self._language
+        if is_bound(text, one, language):
+            return True
+        if language in UNSPACED:
+            ahead = text[one.start - 1 : one.start]
+            named = one.type in (ValueType.PLACE, ValueType.NAME)
+            return named and _IDEOGRAPH.match(ahead) is not None and ahead not in _MOVES
+        before = find_word_before(text, one.start)
+        if text[one.end : one.end + 1].isalnum():
+            return True
+        if language is Language.EN:
+            known = one.type is ValueType.OPTION or before in (one.thing or "").split()
+            return before != "" and not (
+                known or before in LEADS or before in NUMBERED or is_small_word(before)
+            )
+        if _DIGIT.search(one.text) is None and not self._is_plain(one, before):
+            return True
+        return one.type is ValueType.NUMBER and _ends(text, one.end, language) and before not in _TO
+
+    def _is_plain(self, one: Mention, before: str) -> bool:
+        """Whether a value without digits surely stands by itself: a day, or a place to or in which."""
+        following = find_next_word(self._text, one.end).lower()
+        if one.type is ValueType.DATE:
+            return before not in _OF and following not in _OF | _PARTS_OF_DAY
+        ends = _ends(self._text, one.end, self._language) and following not in _OF
+        if before == "de":
+            return ends and following in _ROUTE
+        return one.type is ValueType.PLACE and ends and before in _TO and not self._takes_texts
+
+    def _is_of_kind(self, one: Mention) -> bool:
+        before, english = find_word_before(self._text, one.start), self._language is Language.EN
+        if one.type is not ValueType.DATE and find_cycle(one.text) is not None:
+            return False  # A day that is taken for something else.
+        match one.type:
+            case ValueType.PLACE:
+                sure = one.text not in GIVEN_NAMES and (is_city(one) or one.text in _KNOWN)
+            case ValueType.NAME if one.text in _KNOWN or is_city(one):
+                sure = not english or is_small_word(before)
+            case ValueType.NAME:
+                person = not PERSONS.isdisjoint((one.thing or "").split()) and before != "with"
+                named = one.text.partition(" ")[0] in GIVEN_NAMES and count_words(one.text) <= _MOST_NAMES
+                sure = named and (person or before in _ADDRESSED)
+            case ValueType.OPTION:
+                sure = not english or before != ""
+            case ValueType.DURATION:
+                sure = before not in _SERIES
+            case ValueType.NUMBER:
+                sure = _is_number_alone(self._text, one, english)
+            case _:
+                sure = True
+        return sure
+
+
+_MOST_NAMES = 3
+
+
+def is_city(one: Mention) -> bool:
+    """Whether it surely is a city, by its parameter and its letters."""
+    named = not _CITY_WORDS.isdisjoint((one.thing or "").split())
+    return named and _CITY.fullmatch(one.text) is not None
+
+
+def _ends(text: str, end: int, language: Language) -> bool:
+    """Whether no noun follows that the value counts, or that its name goes on with."""
+    following = find_next_word(text, end).lower()
+    return following == "" or following in GO_ON.get(language, ())
+
+
+def _find_listed(text: str, spoken: Iterable[Mention]) -> Iterator[int]:
+    """The places of those that are listed, or the ends of a range: nothing but a comma, an `and` or a `to`
+    stands between two of a kind."""
+    by_type: dict[ValueType, list[Mention]] = {}
+    for one in spoken:
+        by_type.setdefault(one.type, []).append(one)
+    for kind, mentions in by_type.items():
+        for first, second in pairwise(sorted(mentions, key=lambda one: one.start)):
+            gap = text[first.end : second.start]
+            joined = _LISTED if kind in _NO_RANGES else _RANGED
+            if len(gap) <= _LONGEST_GAP and joined.fullmatch(gap):
+                yield from (first.start, second.start)
+
+
+def _find_passed_on(text: str) -> list[tuple[int, int]]:
+    """What goes into a text that a tool takes as it is, to the end of its sentence: a message, a title, a
+    reminder, what is searched for."""
+    quoted = [one.start for one in find_literals(text)]
+    found = ((_PASSED_ON.search(text, start, end), end) for start, end in split_sentences(text))
+    return [
+        (match.end(), end)
+        for match, end in found
+        if match is not None and not any(0 <= at - match.end() <= _LONGEST_GAP for at in quoted)
+    ]
+
+
+def _is_number_alone(text: str, one: Mention, english: bool) -> bool:
+    """Whether a number counts something or stands by itself. One in words surely counts
+    before its noun, in English."""
+    if _NUMBER_BEFORE.search(text, max(0, one.start - 12), one.start):
+        return False
+    if _NUMBER_BEHIND.match(text, one.end, one.end + 3):
+        return False
+    if _DIGIT.search(one.text) is None:
+        counts = english and PLURAL.match(text, one.end) is not None
+        return counts and find_word_before(text, one.start) != "the"
+    return True
