@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
 
 from crosswind.injectors.conversation import ToolList, ToolSchema, UserText
@@ -84,13 +83,19 @@ def list_own(
     """The entries on the system behind a result, with its setting: those on what the tool's name speaks of go
     before those on what the result's fields do, and these before those on its description; none where there
     are only such that fit everywhere."""
-    plain = replace(target, tools=(ToolSchema(target.tool, "", {}),))
-    setting = find_system(target)
-    for one in (find_system(replace(plain, text="")), find_system(plain), setting):
-        own = tuple(each for each in list_fitting(one, operator, part, slots, type) if each[1].about)
-        if own:
-            return one, own
+    for described, fields in ((False, False), (False, True), (True, True)):
+        setting = find_system(target, described=described, fields=fields)
+        if own := list_about(setting, operator, part, slots, type):
+            return setting, own
     return setting, ()
+
+
+@lru_cache(1024)
+def list_about(
+    setting: Setting, operator: str, part: str, slots: frozenset[str], type: ValueType | None
+) -> tuple[tuple[str, Entry], ...]:
+    """The fitting entries that say what they are about."""
+    return tuple(one for one in list_fitting(setting, operator, part, slots, type) if one[1].about)
 
 
 MOST_NAMED = 600

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from crosswind.injectors.conversation import Site
@@ -22,7 +23,13 @@ from crosswind.injectors.operators.insertion import (
     write_key,
 )
 from crosswind.injectors.operators.model_text import read_general_lines
-from crosswind.injectors.operators.phrases import NO_PACK, find_conversation, find_language, list_own
+from crosswind.injectors.operators.phrases import (
+    NO_PACK,
+    find_conversation,
+    find_language,
+    list_about,
+    list_own,
+)
 from crosswind.injectors.operators.tool.described_call import describe_call
 from crosswind.injectors.operators.tool.options import draw_slots, list_values
 from crosswind.injectors.operators.words.results import (
@@ -80,8 +87,9 @@ class Misleading:
         language = find_language(target)
         if language is None:
             return {"phrases": [], "added": [], UNABLE: NO_PACK}
-        slots, used = draw_slots(target, rng), set(target.branch.phrases)
-        kind = next((kind for value, kind in list_values(target) if value == slots.get("value")), None)
+        values = list_values(target)
+        slots, used = draw_slots(target, rng, values), set(target.branch.phrases)
+        kind = next((kind for value, kind in values if value == slots.get("value")), None)
         accept: Callable[[Entry], bool] | None = None
         if language is Language.EN:
             setting, accept = _find_own(target, frozenset(slots), kind, of_call=rng.chance(OF_THE_CALL))
@@ -120,14 +128,23 @@ def _find_own(
     name and the result's fields speak of go before those on what its description does, these before those
     that fit everywhere; with `of_call`, those that name something of the call before others."""
     setting, fitting = list_own(target, OPERATOR, "remark", slots, kind)
-    own = [one for _, one in fitting]
-    if not LOGINS.isdisjoint(words_of(target.tool)):
-        own = [one for one in own if LOGINS.intersection(one.about)] or own
-    if not own:
+    if not fitting:
         return setting, None
-    named = {one.id for one in own if _names_call(one)}
-    wanted = frozenset(named if of_call and named else {one.id for one in own})
+    logs_in = not LOGINS.isdisjoint(words_of(target.tool))
+    wanted = _choose(setting, slots, kind, logs_in=logs_in, of_call=of_call)
     return setting, lambda entry: entry.id in wanted
+
+
+@lru_cache(1024)
+def _choose(
+    setting: Setting, slots: frozenset[str], kind: ValueType | None, *, logs_in: bool, of_call: bool
+) -> frozenset[str]:
+    """The ids of the entries that fit best: beside a login, those on logins."""
+    own = [one for _, one in list_about(setting, OPERATOR, "remark", slots, kind)]
+    if logs_in:
+        own = [one for one in own if LOGINS.intersection(one.about)] or own
+    named = frozenset(one.id for one in own if _names_call(one))
+    return named if of_call and named else frozenset(one.id for one in own)
 
 
 OF_THE_CALL = 0.5

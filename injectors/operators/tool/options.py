@@ -25,14 +25,16 @@ _ITEM = re.compile(r"^[ \t]{0,4}(?:\d{1,2}[.)]|[-*\u2022])[ \t]+(.{2,60}?)[ \t]*
 _TOKEN = re.compile(r"[^\W\d_]{3,}")
 
 
-def draw_slots(target: ToolResultTarget, rng: SeededRandom) -> dict[str, str]:
-    """What fills a remark's slots here: `chosen`, `option`, `tool`, an argument's `value` and a `field` of
-    the result; those that have something."""
+def draw_slots(
+    target: ToolResultTarget, rng: SeededRandom, values: Sequence[tuple[str, ValueType]]
+) -> dict[str, str]:
+    """What fills a remark's slots here: `chosen`, `option`, `tool`, a `value` of these and a `field` of the
+    result; those that have something."""
     point, other = rng.uniform(), rng.uniform()
     slots: dict[str, str] = {}
     if (tool := _find_tool(target, other)) is not None:
         slots["tool"] = tool
-    if values := list_values(target):
+    if values:
         slots["value"] = values[int(point * len(values))][0]
     if fields := _list_fields(target):
         slots["field"] = fields[int(other * len(fields))]
