@@ -62,7 +62,7 @@ def test_noise_that_acts_elsewhere_is_refused_by_name() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("leg", ["mcp", "stdio", "http"])
 def test_the_whole_proof_over_a_tool_leg(leg: str) -> None:
-    tasks, at_once = ("1 0 1", "8") if leg == "stdio" else ("6 2 3", "64")
+    tasks, at_once = ("2 0 1", "8") if leg == "stdio" else ("6 2 3", "64")
     given = ["--leg", leg, "--tasks", *tasks.split(), "--concurrency", at_once]
     done = CliRunner().invoke(prove, given)
     assert done.exit_code == 0, done.output
