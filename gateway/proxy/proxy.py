@@ -104,9 +104,6 @@ class Proxy:
         try:
             if route.codec is not None:
                 status = await self._turn(http, entry, route.codec, logged)
-            elif route.kind == HEALTH:
-                status = 200
-                await http.answer(200, b'{"status":"ok"}')
             else:
                 status = await self._forward(http, entry)
         except ServiceError as error:
@@ -129,15 +126,15 @@ class Proxy:
         finally:
             self.metrics.in_flight -= 1
             if status is not None:  # else another process answers
-                self._count_request(http, entry, str(status), started)
-
-    def _count_request(self, http: HttpRequest, entry: Entry, status: str, started: float) -> None:
-        self.metrics.count_request(entry.route.kind, status)
-        if self.settings.log.access:
-            log_request("data", http.method, entry.route.kind, status, started)
+                self.metrics.count_request(entry.route.kind, str(status))
+                if self.settings.log.access:
+                    log_request("data", http.method, entry.route.kind, str(status), started)
 
     async def _forward(self, http: HttpRequest, entry: Entry) -> int | None:
-        """Forward what is no request to a model."""
+        """Answer or forward what is no request to a model."""
+        if entry.route.kind == HEALTH:
+            await http.answer(200, b'{"status":"ok"}')
+            return 200
         if entry.route.kind in (MCP, TOOLS):
             return await self.tools.serve(http, entry, self._admit)
         return await self.passthrough.forward(http, entry.route, self._admit(http, entry))
