@@ -41,6 +41,8 @@ NOBODY = "nobody could be asked for what the user would leave open"
 _ONE_OF_ITS_KIND = (ValueType.ID, ValueType.EMAIL, ValueType.FILE)
 _LEFT_OUT = 0.6
 """How often a value that can be left out with its preposition is."""
+_HEDGED = ("a few", "several", "a couple")
+"""What a coarse form begins with that needs no other hedge."""
 _BARE = 0.3
 """How often a coarse form stands by itself."""
 _LONG = 25
@@ -201,7 +203,7 @@ def _draw_edit(
     form = rng.choice(forms) if forms else None
     accept, drops = place.accept, drops and outright and place.dropped is not None
     stands = form is not None and accept is not None and _stands_alone(one, form, setting.language)
-    if stands and form is not None and (bare or is_whole(form)):
+    if stands and form is not None and (bare or is_whole(form) or form.startswith(_HEDGED)):
         if accept is None or not accept(_BARE_FORM):
             return None
         edit = _replace(text, place.start, place.end, place.join(form, form))

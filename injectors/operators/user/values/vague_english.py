@@ -292,9 +292,9 @@ def _find_place(text: str, one: Mention, start: int, end: int, before: str) -> P
 
 def _find_name(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     maker = _MAKERS.get(find_word_before(text, start - len("by "))) if before == "by" else None
-    if not (maker or _is_person(one)) or not before.isalpha() or before in _DETERMINERS:
+    if maker or not _is_person(one) or not before.isalpha() or before in _DETERMINERS:
         return None
-    sure = maker or one.text.startswith(_TITLES) or not PERSONS.isdisjoint((one.thing or "").split())
+    sure = one.text.startswith(_TITLES) or not PERSONS.isdisjoint((one.thing or "").split())
     if not sure and before not in _BEFORE_PERSON:
         return None
     if qualifies(text, end):
@@ -302,7 +302,7 @@ def _find_name(text: str, one: Mention, start: int, end: int, before: str) -> Pl
     if _NAME_GOES_ON.match(text, end) or not text[start - 2].islower():
         return None
     own = [word for word in (one.thing or "").split() if word in PERSONS - {"name", "username"}]
-    thing = maker or ("doctor" if one.text.startswith("Dr") else own[-1] if own else "person")
+    thing = "doctor" if one.text.startswith("Dr") else own[-1] if own else "person"
     return None if thing in _MANY_OF_THEM else Place(start, end, thing=thing, type=ValueType.NAME)
 
 
