@@ -7,5 +7,9 @@ class RunFailed(Exception):
     """The run can't go on, though it was started rightly. The message names the fix."""
 
 
+class WorkerLost(RunFailed):
+    """Another worker ended, or didn't answer within the deadline."""
+
+
 class RunRefused(ValueError):
     """The run can't start with these settings. The message is one line: field, value and fix."""

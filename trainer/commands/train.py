@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -37,8 +38,18 @@ from crosswind.trainer.commands.resources import (
     open_recorded,
     open_trajectory_store,
 )
+from crosswind.trainer.commands.workers import (
+    RepeatableCommand,
+    WorkerPlace,
+    end_lost,
+    join_workers,
+    owns_process,
+    start_workers,
+    take_part,
+    worker_options,
+)
 from crosswind.trainer.config.presets import PRESETS
-from crosswind.trainer.errors import RunFailed, RunRefused
+from crosswind.trainer.errors import RunFailed, RunRefused, WorkerLost
 
 if TYPE_CHECKING:
     from crosswind.trainer.config.settings import TrainConfig
@@ -70,6 +81,7 @@ Examples:
   crosswind train run --policy retail --out runs/first --set optimiser.clip_norm=0.5
   crosswind train run --policy retail --out runs/offline --from recorded.db
 """,
+    cls=RepeatableCommand,
 )
 @store_option
 @click.option(
@@ -113,6 +125,7 @@ Examples:
 @click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="optimiser.clip_norm=0.5, say.")
 @click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Only sessions that carry it.")
 @click.option("--resume/--fresh", default=True, show_default=True, help="Go on from OUT's checkpoint.")
+@worker_options
 @reporting_options
 def run(
     *,
@@ -130,11 +143,17 @@ def run(
     engine_timeout: float,
     resume: bool,
     reporting: Reporting,
+    workers: int | None,
+    launcher: str,
     **settings: Any,
 ) -> None:
     """Train on completed groups until the steps are done. SIGTERM ends it cleanly after the current step."""
     config = _configure(preset, settings | read_judge(settings.pop("judge"), settings.pop("rubric")))
     chosen = _read_labels(labels)
+    place = WorkerPlace.read(workers)
+    if place.rank > 0:
+        take_part(place, config)
+        return
     policy = find_directory(policy, "--policy: ")
     try:
         read_version(policy)  # before anything is made: a store, locks, the folder
@@ -144,8 +163,11 @@ def run(
         refuse("--from: recorded groups need no engine and no gateway; leave --engine and --control out")
     if recorded is not None and gives_rewards(config):
         refuse("--from: nothing is written to that store, rewards neither; leave --reward or --judge out")
-    stop = stop_on_signals()
+    if place.size == 1 and (workers or 1) > 1:
+        start_workers(workers or 1, launcher, config)
+    stop = stop_on_signals() if owns_process() else Event()
     with ExitStack() as stack:
+        group = join_workers(stack, place, config)
         lock_folder(stack, out)
         deadline = StartDeadline(start_within, stop)
         groups = None if recorded is None else stack.enter_context(open_recorded(recorded))
@@ -181,6 +203,7 @@ def run(
                 labels=chosen,
                 observers=make_observers(stack, control_url, engine_url),
                 grader=grader,
+                workers=group,
             )
         )
 
@@ -242,6 +265,8 @@ def _train(run: Any) -> None:
     try:
         calibrate(run)
         state = train_loop(run)
+    except WorkerLost as error:
+        end_lost(error)
     except (RunFailed, EngineError, NotConfirmed, NotWritten, JournalError, StoreError) as error:
         fail(str(error))
     except (RunRefused, VersionError, ProfileError) as error:

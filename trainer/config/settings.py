@@ -238,6 +238,8 @@ class TrainConfig(_Settings):
     checkpointing: bool = False
     """Compute activations again in the backward pass in place of keeping them: less memory, about a third
     more time. Changes the result by rounding at most."""
+    worker_deadline: float = Field(default=300.0, gt=0)
+    """Seconds that a worker of several may keep the others waiting in a step, after which the run ends."""
     threads: int = Field(default=1, ge=1)
     """Torch threads. One is bitwise repeatable on a CPU."""
     poll_seconds: float = Field(default=0.2, gt=0)

@@ -8,12 +8,14 @@ from math import isfinite
 
 import torch
 from torch import Tensor
+from torch.distributed.tensor import DTensor
 
 from crosswind.policies.deployment.confirmation import Difference, Probe, measure_difference
 from crosswind.trainer.config.settings import TrainConfig
 from crosswind.trainer.errors import RunFailed
 from crosswind.trainer.learning.model import Policy
 from crosswind.trainer.learning.optimiser import list_parameters, make_optimiser
+from crosswind.trainer.learning.worker_group import Call
 from crosswind.trainer.objectives.objective import (
     LossScale,
     Objective,
@@ -43,6 +45,8 @@ class ScoredBatch:
     """[N] log π_old."""
     reference: Tensor | None
     """[N] log π_ref, where the KL term is on."""
+    padding: bool = False
+    """Another worker's, computed so that all compute as many; it counts nowhere."""
 
     def halve(self) -> list[ScoredBatch]:
         """Its rollouts in two micro-batches; itself where it has but one."""
@@ -56,21 +60,22 @@ class ScoredBatch:
         ]
 
     def __str__(self) -> str:
-        rows, longest = self.batch.input_ids.shape
-        return f"{self.batch.advantages.shape[0]} rollouts in {rows} rows of {longest} tokens"
+        return _describe(self.batch)
 
 
 @dataclass(slots=True)
 class Measurement:
-    """All micro-batches of a training step, by mini-batch, measured before its first update."""
+    """All micro-batches of a training step, by mini-batch, measured before its first update. The figures are
+    those of all workers, the micro-batches this one's.
+    """
 
-    mini_batches: list[tuple[list[ScoredBatch], LossScale]]
-    entropy: float
+    mini_batches: list[tuple[list[ScoredBatch], LossScale]] = field(default_factory=list)
+    entropy: float = 0.0
     """Mean over the sampled tokens, in nats."""
-    tokens: int
-    engine_gap: Difference | None
+    tokens: int = 0
+    engine_gap: Difference | None = None
     """|log π_old - log π_engine| over tokens that the newest version sampled; None: there were none."""
-    drift: float
+    drift: float = 0.0
     """Mean of log π_engine - log π_old over all tokens: how far off-policy they are."""
     effective_share: float = 1.0
     """Effective sample size over the tokens' importance weights, (Σ w)² / Σ w² (Kong 1992), as a share of
@@ -127,48 +132,75 @@ class Learner:
         The first mini-batch's first pass has those weights, too: it is taken here, and its gradients are kept
         for `update`.
         """
-        before = Measurement([], entropy=0.0, tokens=0, engine_gap=None, drift=0.0)
-        self._first = None
-        outcomes: list[ObjectiveResult] = []
-        for mini_batch in material.mini_batches:
-            batches = micro_batches(
-                mini_batch.samples, self.token_budget, self.policy.device, self.policy.sharing
-            )
-            if before.mini_batches or (taken := self._take_first_pass(batches, mini_batch.scale)) is None:
-                taken = [self._measure(batch, mini_batch.scale) for batch in batches]
-            elif taken:
-                self._first = before, [each.outcome for each in taken]
-            outcomes += [each.outcome for each in taken]
-            for each in taken:
-                before.entropy += each.entropy
-                before.drift += float((each.scored.batch.engine - each.scored.old).sum())
-                before.tokens += each.scored.old.shape[0]
-            before.mini_batches.append(([each.scored for each in taken], mini_batch.scale))
-        before.entropy /= max(before.tokens, 1)
-        before.drift /= max(before.tokens, 1)
-        before.engine_gap = _measure_engine_gap(before)
-        before.effective_share = _effective_share(
-            [each.weights for each in outcomes if each.weights is not None]
-        )
+        with self.policy.group.together(Call.MEASURE, material):
+            before = Measurement()
+            self._first = None
+            counted: list[_Measured] = []
+            for mini_batch in material.mini_batches:
+                part, scale = self._pack(mini_batch.samples), mini_batch.scale
+                if before.mini_batches or (taken := self._take_first_pass(part, scale)) is None:
+                    taken = [self._measure(batch, scale, padding) for batch, padding in part]
+                elif taken:
+                    self._first = before, [each.outcome for each in taken if not each.scored.padding]
+                counted += [each for each in taken if not each.scored.padding]
+                before.mini_batches.append(([each.scored for each in taken], scale))
+            self._sum_up(before, counted)
         return before
 
-    def _take_first_pass(self, batches: Sequence[MicroBatch], scale: LossScale) -> list[_Measured] | None:
+    def _pack(self, samples: Sequence[Sample]) -> list[tuple[MicroBatch, bool]]:
+        """This worker's micro-batches, and which of them are padding. Several workers take smaller ones where
+        that keeps all of them at work.
+        """
+        group, policy = self.policy.group, self.policy
+        batches = micro_batches(samples, self.token_budget, policy.device, policy.sharing)
+        if group.size > 1:
+            share = -(-sum(batch.input_ids.numel() for batch in batches) // group.size)
+            if share < self.token_budget:
+                batches = micro_batches(samples, share, policy.device, policy.sharing)
+        return group.share(batches)
+
+    def _sum_up(self, before: Measurement, counted: Sequence[_Measured]) -> None:
+        """The figures of all workers' micro-batches."""
+        group, scored = self.policy.group, [each.scored for each in counted]
+        weights = [each.outcome.weights for each in counted if each.outcome.weights is not None]
+        flat = torch.cat(weights).double() if weights else torch.zeros(0)
+        sums = [
+            sum(each.entropy for each in counted),
+            sum(float((each.batch.engine - each.old).sum()) for each in scored),
+            sum(each.old.shape[0] for each in scored),
+        ]
+        moments = [float(flat.sum()), float(flat.square().sum()), flat.shape[0]]
+        entropy, drift, tokens, *moments = group.add_up([*sums, *moments])
+        before.tokens = int(tokens)
+        before.entropy = entropy / max(before.tokens, 1)
+        before.drift = drift / max(before.tokens, 1)
+        before.effective_share = _effective_share(*moments)
+        ours, engine = (group.join_lists(values) for values in _list_current(scored))
+        before.engine_gap = measure_difference(ours, engine) if ours else None
+
+    def _take_first_pass(
+        self, part: Sequence[tuple[MicroBatch, bool]], scale: LossScale
+    ) -> list[_Measured] | None:
         """Measure micro-batches and leave their gradients, added up; None where memory doesn't do for it."""
         self.optimiser.zero_grad(set_to_none=True)
         try:
-            return [self._measure(batch, scale, with_gradients=True) for batch in batches]
+            return [self._measure(batch, scale, padding, with_gradients=True) for batch, padding in part]
         except torch.OutOfMemoryError:
+            if self.policy.group.size > 1:
+                raise self._explain_memory(max((batch for batch, _ in part), key=_count_places)) from None
             self.optimiser.zero_grad(set_to_none=True)
             return None
 
-    def _measure(self, batch: MicroBatch, scale: LossScale, *, with_gradients: bool = False) -> _Measured:
+    def _measure(
+        self, batch: MicroBatch, scale: LossScale, padding: bool, *, with_gradients: bool = False
+    ) -> _Measured:
         reference = self._score(self.reference, batch)[0] if self.reference is not None else None
         with torch.set_grad_enabled(with_gradients):
             logprobs, entropy = self.policy.score(batch, self.config.temperature)
-            scored = ScoredBatch(batch, logprobs.detach(), reference)
+            scored = ScoredBatch(batch, logprobs.detach(), reference, padding)
             outcome = self._lose(scored, logprobs, scale)
         if with_gradients:
-            outcome = self._add_gradients(outcome)
+            outcome = self._add_gradients(outcome, padding)
         return _Measured(scored, float(entropy.sum()), outcome)
 
     def update(self, before: Measurement, step: int) -> UpdateResult:
@@ -181,16 +213,19 @@ class Learner:
         clipped = ratios = 0
         first = self._first[1] if self._first is not None and self._first[0] is before else None
         self._first = None
-        for _ in range(self.config.optimiser.data_reuse):
-            for index, (measured, scale) in enumerate(before.mini_batches):
-                if first is not None:
-                    fitting, outcomes, first = measured, self._move(first, learned), None
-                else:
-                    fitting, outcomes = self._step_within_memory(measured, scale, learned)
-                before.mini_batches[index] = fitting, scale
-                clipped += sum(outcome.clipped for outcome in outcomes)
-                ratios += sum(outcome.ratios for outcome in outcomes)
-        learned.clip_share = clipped / max(ratios, 1)
+        with self.policy.group.together(Call.UPDATE, step):
+            for _ in range(self.config.optimiser.data_reuse):
+                for index, (measured, scale) in enumerate(before.mini_batches):
+                    if first is not None:
+                        fitting, outcomes, first = measured, self._move(first, learned), None
+                    else:
+                        fitting, outcomes = self._step_within_memory(measured, scale, learned)
+                    before.mini_batches[index] = fitting, scale
+                    clipped += sum(outcome.clipped for outcome in outcomes)
+                    ratios += sum(outcome.ratios for outcome in outcomes)
+            # Of all workers; the norms and the number of steps are the same at each.
+            clips, of, *learned.losses = self.policy.group.add_up([clipped, ratios, *learned.losses])
+        learned.clip_share = clips / max(of, 1)
         learned.loss = sum(learned.losses) / max(len(learned.losses), 1)
         return learned
 
@@ -207,7 +242,9 @@ class Learner:
         try:
             return measured, self._optimiser_step(measured, scale, learned)
         except torch.OutOfMemoryError:
-            largest = max(measured, key=lambda each: each.batch.input_ids.numel())
+            largest = max(measured, key=lambda each: _count_places(each.batch))
+        if self.policy.group.size > 1:
+            raise self._explain_memory(largest.batch)
         self.optimiser.zero_grad(set_to_none=True)
         learned.halved.append(str(largest))
         halves = [half for each in measured for half in each.halve()]
@@ -220,6 +257,13 @@ class Learner:
                 "optimiser.token_budget or max_sequence, or set checkpointing=true or lora.rank=8"
             ) from None
 
+    def _explain_memory(self, largest: MicroBatch) -> OutOfMemory:
+        """Why a worker of several ends: the others are in the middle of an exchange with it."""
+        return OutOfMemory(
+            f"a micro-batch of {_describe(largest)} doesn't fit into memory, and several workers halve none: "
+            "lower optimiser.token_budget or max_sequence, or set checkpointing=true or lora.rank=8"
+        )
+
     def _optimiser_step(
         self, measured: Sequence[ScoredBatch], scale: LossScale, learned: UpdateResult
     ) -> list[ObjectiveResult]:
@@ -228,7 +272,9 @@ class Learner:
         outcomes = []
         for each in measured:
             logprobs, _ = self.policy.score(each.batch, self.config.temperature)
-            outcomes.append(self._add_gradients(self._lose(each, logprobs, scale)))
+            outcome = self._add_gradients(self._lose(each, logprobs, scale), each.padding)
+            if not each.padding:
+                outcomes.append(outcome)
         return self._move(outcomes, learned)
 
     def _lose(self, scored: ScoredBatch, logprobs: Tensor, scale: LossScale) -> ObjectiveResult:
@@ -239,16 +285,23 @@ class Learner:
         )
         return self.objective(tokens, self.config.loss, scale)
 
-    def _add_gradients(self, outcome: ObjectiveResult) -> ObjectiveResult:
-        """Add a loss's gradients to those that there are; gives the outcome without its graph."""
-        outcome.loss.backward()
+    def _add_gradients(self, outcome: ObjectiveResult, padding: bool) -> ObjectiveResult:
+        """Add a loss's gradients to those that there are, padding's as zeros; gives the outcome without its
+        graph.
+        """
+        if self.policy.group.size > 1:
+            # FSDP2 takes the mean over the workers, and the losses are shares of one sum.
+            (outcome.loss * (0 if padding else self.policy.group.size)).backward()
+        else:
+            outcome.loss.backward()
         return replace(outcome, loss=outcome.loss.detach())
 
     def _move(self, outcomes: list[ObjectiveResult], learned: UpdateResult) -> list[ObjectiveResult]:
         """One step of the optimiser by the gradients that were added up."""
-        norm = float(
-            torch.nn.utils.clip_grad_norm_(list_parameters(self.optimiser), self.config.optimiser.clip_norm)
+        whole = torch.nn.utils.clip_grad_norm_(
+            list_parameters(self.optimiser), self.config.optimiser.clip_norm
         )
+        norm = float(whole.full_tensor() if isinstance(whole, DTensor) else whole)
         if isfinite(norm):
             self.optimiser.step()
             learned.optimiser_steps += 1
@@ -261,12 +314,15 @@ class Learner:
     def divergence(self, before: Measurement) -> float:
         """KL(π_old ‖ π_θ) per token, estimated on all of the step's sampled tokens: how far the step went."""
         total, tokens = 0.0, 0
-        for measured, _ in before.mini_batches:
-            for each in measured:
-                logprobs, _ = self._score(self.policy.score, each.batch)
-                total += float(divergence(each.old, logprobs).sum())
-                tokens += each.old.shape[0]
-        return total / max(tokens, 1)
+        with self.policy.group.together(Call.DIVERGENCE):
+            for measured, _ in before.mini_batches:
+                for each in measured:
+                    logprobs, _ = self._score(self.policy.score, each.batch)
+                    if not each.padding:
+                        total += float(divergence(each.old, logprobs).sum())
+                        tokens += each.old.shape[0]
+            nats, count = self.policy.group.add_up([total, tokens])
+        return nats / max(count, 1)
 
     def probe(self, samples: Sequence[Sample]) -> Probe:
         """What the weights say of these rollouts' sequences, for an engine to agree with.
@@ -277,11 +333,12 @@ class Learner:
         asked = [one for sample in samples for one in sample.sequences.sequences]
         whole = [_sample_from(one, one.sampled[0]) for one in asked]
         said: dict[int, list[float]] = {}
-        for batch in micro_batches(whole, self.token_budget, self.policy.device, self.policy.sharing):
-            with torch.no_grad():
-                values = self.policy.score(batch, 1.0)[0]
-            for number, sample in enumerate(batch.samples):
-                said[id(sample)] = values[batch.rollout == number].tolist()
+        with self.policy.group.together(Call.PROBE, samples):
+            for batch in micro_batches(whole, self.token_budget, self.policy.device, self.policy.sharing):
+                with torch.no_grad():
+                    values = self.policy.score(batch, 1.0)[0]
+                for number, sample in enumerate(batch.samples):
+                    said[id(sample)] = values[batch.rollout == number].tolist()
         return Probe(
             [one.token_ids[: one.sampled[0]] for one in asked],
             [one.token_ids[one.sampled[0] :] for one in asked],
@@ -300,19 +357,28 @@ def _sample_from(sequence: TokenSequence, start: int) -> Sample:
     return Sample(RolloutSequences((every,), 0), 0.0)
 
 
-def _effective_share(weights: Sequence[Tensor]) -> float:
-    if not weights:
+def _count_places(batch: MicroBatch) -> int:
+    """Padding included."""
+    return int(batch.input_ids.numel())
+
+
+def _describe(batch: MicroBatch) -> str:
+    rows, longest = batch.input_ids.shape
+    return f"{batch.advantages.shape[0]} rollouts in {rows} rows of {longest} tokens"
+
+
+def _effective_share(total: float, squares: float, count: float) -> float:
+    """By the sum of the weights, the sum of their squares, and how many there are."""
+    if not count:
         return 1.0
-    flat = torch.cat(list(weights)).double()
-    squares = float(flat.square().sum()) * flat.shape[0]
-    return float(flat.sum()) ** 2 / squares if squares else 0.0
+    return total**2 / (squares * count) if squares else 0.0
 
 
-def _measure_engine_gap(before: Measurement) -> Difference | None:
+def _list_current(scored: Sequence[ScoredBatch]) -> tuple[list[float], list[float]]:
+    """The log-probabilities of tokens that the newest version sampled: by the trainer, by the engine."""
     ours: list[float] = []
     engine: list[float] = []
-    for measured, _ in before.mini_batches:
-        for each in measured:
-            ours += each.old[each.batch.current].tolist()
-            engine += each.batch.engine[each.batch.current].tolist()
-    return measure_difference(ours, engine) if ours else None
+    for each in scored:
+        ours += each.old[each.batch.current].tolist()
+        engine += each.batch.engine[each.batch.current].tolist()
+    return ours, engine

@@ -15,6 +15,8 @@ from crosswind.policies.versions.adapter import WEIGHTS, Adapter, read_adapter
 from crosswind.policies.versions.version import PolicyVersion, VersionError
 from crosswind.trainer.config.settings import LoraSettings
 from crosswind.trainer.learning.model import ModelError, Policy
+from crosswind.trainer.learning.sharding import divide_like, make_whole
+from crosswind.trainer.learning.worker_group import Call
 from crosswind.trainer.rollouts.batches import MicroBatch
 
 
@@ -76,12 +78,13 @@ class AdapterPolicy(Policy):
             layer.on = on
 
     def tensors(self) -> dict[str, Tensor]:
-        """The adapters' matrices by name, on the CPU."""
-        return {
-            f"{name}.{half}": getattr(layer, half).detach().cpu().contiguous()
-            for name, layer in self._layers.items()
-            for half in ("down", "up")
-        }
+        """The adapters' matrices by name, on the CPU; whole at rank 0."""
+        with self.group.together(Call.WEIGHTS):
+            return {
+                f"{name}.{half}": make_whole(getattr(layer, half).detach(), self.group).cpu().contiguous()
+                for name, layer in self._layers.items()
+                for half in ("down", "up")
+            }
 
     def restore(self, weights: Path) -> None:
         """Take the matrices of an adapter that `write` made."""
@@ -92,8 +95,8 @@ class AdapterPolicy(Policy):
             )
         with torch.no_grad():
             for name, layer in self._layers.items():
-                layer.down.copy_(adapter.down[name])
-                layer.up.copy_(adapter.up[name])
+                layer.down.copy_(divide_like(adapter.down[name], layer.down))
+                layer.up.copy_(divide_like(adapter.up[name], layer.up))
 
     def equals(self, weights: Path) -> bool:
         """Whether a file holds exactly this adapter."""
@@ -104,8 +107,8 @@ class AdapterPolicy(Policy):
 
     def write(self, directory: Path) -> None:
         """Fill a directory as PEFT would."""
-        down = {name: layer.down.detach() for name, layer in self._layers.items()}
-        up = {name: layer.up.detach() for name, layer in self._layers.items()}
+        whole = self.tensors()
+        down, up = ({name: whole[f"{name}.{half}"] for name in self._layers} for half in ("down", "up"))
         Adapter(self.settings.rank, self.settings.alpha, down, up).write(directory, self._base_name)
 
     def _read(self, weights: Path) -> Adapter:

@@ -16,7 +16,9 @@ from crosswind.policies.deployment.reference import load_module, read_first_line
 from crosswind.policies.versions.version import PolicyVersion, VersionError
 from crosswind.policies.versions.weights import save
 from crosswind.trainer.errors import RunRefused
+from crosswind.trainer.learning.sharding import divide_like, make_whole, shard
 from crosswind.trainer.learning.tree_attention import Unsupported, find_sharing, make_inputs
+from crosswind.trainer.learning.worker_group import Call, WorkerGroup
 from crosswind.trainer.rollouts.batches import MicroBatch
 from crosswind.trainer.rollouts.trees import ROWS, Sharing
 
@@ -50,6 +52,8 @@ class Policy:
     """What `write` calls the weights."""
     base: PolicyVersion | None = field(default=None, init=False)
     """The version that an adapter is trained on; None where all weights are trained."""
+    group: WorkerGroup = field(default_factory=WorkerGroup, init=False)
+    """The workers over which the weights are divided."""
     unshared: str = field(default="", init=False)
     """Why rollouts don't share what they have in common in this model; empty where they do, or before
     `sharing` was asked for.
@@ -66,6 +70,11 @@ class Policy:
 
     def trainable_parameters(self) -> list[Any]:
         return [parameter for parameter in self.module.parameters() if parameter.requires_grad]
+
+    def divide(self, group: WorkerGroup) -> None:
+        """Divide the weights over the workers."""
+        shard(self.module, group)
+        self.group = group
 
     def checkpoint_activations(self) -> None:
         """Keep the activations at the layers' borders only, and compute the others again in the backward pass
@@ -111,26 +120,31 @@ class Policy:
         return everything[batch.place, batch.targets], entropy[batch.place]
 
     def tensors(self) -> dict[str, Tensor]:
-        """The weights by name, tied ones once, on the CPU and contiguous."""
-        seen: set[int] = set()
-        out: dict[str, Tensor] = {}
-        for name, tensor in self.module.state_dict().items():
-            if tensor.data_ptr() not in seen:
-                seen.add(tensor.data_ptr())
-                out[name] = tensor.detach().cpu().contiguous()
-        return out
+        """The weights by name, tied ones once, on the CPU and contiguous; whole at rank 0."""
+        with self.group.together(Call.WEIGHTS):
+            return {
+                name: make_whole(tensor.detach(), self.group).cpu().contiguous()
+                for name, tensor in self._untied().items()
+            }
+
+    def _untied(self) -> dict[str, Tensor]:
+        """The weights as they are held, tied ones under their first name."""
+        named: dict[int, str] = {}
+        weights: dict[str, Tensor] = self.module.state_dict(keep_vars=True)
+        for name, tensor in weights.items():
+            named.setdefault(id(tensor) if self.group.size > 1 else tensor.data_ptr(), name)
+        return {name: weights[name] for name in named.values()}
 
     def restore(self, weights: Path) -> None:
         """Take the weights of a file that `write` made. Raises ModelError where their names differ."""
-        tensors = load_file(str(weights))
-        if tensors.keys() != self.tensors().keys():
+        tensors, own = load_file(str(weights)), self._untied()
+        if tensors.keys() != own.keys():
             raise ModelError(
                 f"policy: {weights} holds another model's weights than {self.source}; begin with --fresh"
             )
         with torch.no_grad():
-            own = self.module.state_dict()
             for name, tensor in tensors.items():
-                own[name].copy_(tensor)
+                own[name].copy_(divide_like(tensor, own[name]))
 
     def equals(self, weights: Path) -> bool:
         """Whether a file holds exactly these weights."""

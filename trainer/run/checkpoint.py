@@ -21,6 +21,7 @@ import torch
 from crosswind.policies.versions.version import sync
 from crosswind.trainer.errors import RunFailed
 from crosswind.trainer.learning.model import Policy
+from crosswind.trainer.learning.sharding import divide_state, gather_state
 
 OPTIMISER = "optimiser.pt"
 STATE = "state.json"
@@ -77,7 +78,8 @@ def save(root: Path, policy: Policy, optimiser: torch.optim.Optimizer, state: Ru
     try:
         policy.write(hidden)
         random_state = {"torch": torch.get_rng_state()}
-        torch.save({"optimiser": optimiser.state_dict(), "random": random_state}, hidden / OPTIMISER)
+        whole = gather_state(optimiser, policy.group)
+        torch.save({"optimiser": whole, "random": random_state}, hidden / OPTIMISER)
         (hidden / STATE).write_bytes(orjson.dumps(asdict(state), option=orjson.OPT_INDENT_2))
         for path in hidden.iterdir():
             sync(path)
@@ -147,7 +149,7 @@ def restore(path: Path, policy: Policy, optimiser: torch.optim.Optimizer) -> Non
     policy.restore(path / policy.weights_file)
     try:
         stored = torch.load(path / OPTIMISER, weights_only=True)
-        optimiser.load_state_dict(stored["optimiser"])
+        optimiser.load_state_dict(divide_state(stored["optimiser"], optimiser))
         torch.set_rng_state(stored["random"]["torch"])
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise CheckpointError(f"{path / OPTIMISER}: can't be used ({error}); name another --out") from None

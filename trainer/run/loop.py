@@ -5,7 +5,8 @@ been taken once its checkpoint is renamed into place. A run that is killed befor
 the same row with the same result, bit for bit on one CPU thread. What follows the checkpoint (publishing,
 completing the row) is done at the next start.
 
-A step runs in one process. The only learning-rate schedule is a warm-up.
+A step's work may be shared by several processes, of which this is the first. The only learning-rate schedule
+is a warm-up.
 """
 
 from __future__ import annotations
@@ -61,7 +62,6 @@ def train(run: Run) -> RunState:
     is done.
     """
     config = run.config
-    torch.set_num_threads(config.threads)
     learner, state = begin_or_resume(run)
     driver = CurriculumDriver(config.curriculum, config.advantages, state.curriculum)
     source = run.source(state)

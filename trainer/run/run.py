@@ -32,9 +32,8 @@ from crosswind.policies.versions.version import (
 )
 from crosswind.trainer.config.settings import SettingsError, TrainConfig
 from crosswind.trainer.grading.grader import Grader, Grading
-from crosswind.trainer.learning import model
-from crosswind.trainer.learning.learner import Learner, Score
-from crosswind.trainer.learning.lora import AdapterPolicy
+from crosswind.trainer.learning.learner import Learner
+from crosswind.trainer.learning.worker_group import WorkerGroup
 from crosswind.trainer.rewards.given import given
 from crosswind.trainer.rewards.reward import resolve_reward
 from crosswind.trainer.rollouts.assembly import assemble_batch
@@ -48,6 +47,7 @@ from crosswind.trainer.run.checkpoint import RunState
 from crosswind.trainer.run.engine_ownership import EngineOwnership, EngineTaken
 from crosswind.trainer.run.progress import Progress, publication_figures
 from crosswind.trainer.run.publication import export, first_version
+from crosswind.trainer.run.start import Start, make_learner
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,8 @@ class Run:
     grader: Grader | None = None
     """Gives sessions their rewards; None: others do."""
     ownership: EngineOwnership = field(default_factory=EngineOwnership)
+    workers: WorkerGroup = field(default_factory=WorkerGroup)
+    """The processes that share a step's work; this one is rank 0."""
 
     @property
     def checkpoints(self) -> Path:
@@ -190,25 +192,11 @@ def begin_or_resume(run: Run) -> tuple[Learner, RunState]:
             f"--run: the store holds steps of run {run.name!r}, whose checkpoints aren't in {run.out}; "
             "name another --run, or the --out of that one"
         )
-    config = run.config
-    policy = model.load(run.policy, device=config.device, dtype=config.dtype)
-    reference: Score | None = None
-    if config.lora.rank:
-        adapted = policy = AdapterPolicy(policy, first, config.lora, config.seed)
-        reference = adapted.score_base if config.loss.kl > 0 else None
-    elif config.loss.kl > 0:
-        reference = model.load(run.policy, device=config.device, dtype=config.dtype).score
-    if config.checkpointing:
-        policy.checkpoint_activations()
-    learner = Learner(policy, config, reference)
-    if not policy.sharing.branches:
-        run.progress.note(
-            "of rollouts that begin alike, whole sequences are computed once, and not their beginnings: "
-            f"{policy.unshared}"
-        )
+    start = Start(run.config, run.policy, first, path)
     if path is None:
         name = first.version
-        return learner, RunState(run.name, first.checksum, version=name, first=name, versions=[name])
+        fresh = RunState(run.name, first.checksum, version=name, first=name, versions=[name])
+        return _make_learner(run, start), fresh
     state = checkpoint.read_state(path)
     if (state.run, state.first) != (run.name, first.version):
         raise SettingsError(
@@ -220,9 +208,19 @@ def begin_or_resume(run: Run) -> tuple[Learner, RunState]:
             f"--policy: {run.policy} isn't what run {run.name!r} began from: its files were changed; "
             "name an unchanged copy, or another --run and --out"
         )
-    checkpoint.restore(path, policy, learner.optimiser)
+    learner = _make_learner(run, start)
     run.progress.note(f"resumed after step {state.step} with version {state.version}", step=state.step)
     return learner, state
+
+
+def _make_learner(run: Run, start: Start) -> Learner:
+    learner = make_learner(start, run.workers)
+    if not learner.policy.sharing.branches:
+        run.progress.note(
+            "of rollouts that begin alike, whole sequences are computed once, and not their beginnings: "
+            f"{learner.policy.unshared}"
+        )
+    return learner
 
 
 def finish_interrupted(run: Run, learner: Learner, state: RunState) -> None:
