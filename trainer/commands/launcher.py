@@ -33,18 +33,19 @@ GRACE_S = 5.0
 RESUME = "start the same command again, which takes the same step"
 
 
-def launch(arguments: Sequence[str], count: int, deadline: float) -> int:
-    """Run `crosswind train run ARGUMENTS` in so many processes; gives the exit code. SIGTERM and SIGINT go to
-    rank 0, which ends after its step.
+def launch(command: Sequence[str], count: int, deadline: float) -> int:
+    """Run a command in so many processes; gives the exit code. SIGTERM and SIGINT go to rank 0, which ends
+    after its step; a second one ends all at once.
     """
     with tempfile.TemporaryDirectory(prefix="crosswind-workers-") as folder:
-        workers = [_start(arguments, rank, count, Path(folder)) for rank in range(count)]
+        workers = [_start(command, rank, count, Path(folder)) for rank in range(count)]
         sent: list[int] = []
 
         def forward(number: int, frame: FrameType | None) -> None:
             sent.append(number)
-            with suppress(ProcessLookupError):
-                workers[0].send_signal(number)
+            for worker in workers if len(sent) > 1 else workers[:1]:  # The second one ends all at once.
+                with suppress(ProcessLookupError):
+                    worker.send_signal(signal.SIGKILL if len(sent) > 1 else number)
 
         before = {number: signal.signal(number, forward) for number in (signal.SIGTERM, signal.SIGINT)}
         try:
@@ -55,12 +56,12 @@ def launch(arguments: Sequence[str], count: int, deadline: float) -> int:
                 worker.wait()
             for number, handler in before.items():
                 signal.signal(number, handler)
-    if sent and -codes.get(0, 0) in sent:  # The second one ends it as usual.
-        return 128 - codes[0]
+    if len(sent) > 1 or (sent and codes.get(0) == -sent[0]):  # The latter before it could note the signal.
+        return 128 + sent[-1]
     return _report(workers, codes, deadline)
 
 
-def _start(arguments: Sequence[str], rank: int, count: int, folder: Path) -> subprocess.Popen[bytes]:
+def _start(command: Sequence[str], rank: int, count: int, folder: Path) -> subprocess.Popen[bytes]:
     """In a session of its own, so that a terminal's Ctrl-C reaches it through the launcher only."""
     named = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, "LOCAL_WORLD_SIZE": count}
     environment = {
@@ -71,7 +72,6 @@ def _start(arguments: Sequence[str], rank: int, count: int, folder: Path) -> sub
         RENDEZVOUS: str(folder / "rendezvous"),
         LAUNCHER: str(os.getpid()),
     }
-    command = [sys.executable, "-m", "crosswind.gateway.cli", "train", "run", *arguments]
     return subprocess.Popen(command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL)
 
 

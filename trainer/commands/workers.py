@@ -81,7 +81,8 @@ def start_workers(count: int, launcher: str, config: TrainConfig) -> NoReturn:
     arguments: Sequence[str] = click.get_current_context().meta[_ARGUMENTS]
     if launcher == "ray":
         sys.exit(launch_on_ray(arguments, count, config))
-    sys.exit(launch(arguments, count, config.worker_deadline))
+    command = [sys.executable, "-m", "crosswind.gateway.cli", "train", "run", *arguments]
+    sys.exit(launch(command, count, config.worker_deadline))
 
 
 def join_workers(stack: ExitStack, place: WorkerPlace, config: TrainConfig) -> WorkerGroup:

@@ -39,8 +39,7 @@ FULL = {"loss__kl": 0.05, "optimiser__data_reuse": 2}
 LORA = {**FULL, "lora__rank": 3, "lora__alpha": 6.0, "checkpointing": True}
 RUNS: dict[str, tuple[dict[str, Any], list[Stretch]]] = {
     "full by one": (FULL, [Stretch(1)]),
-    "full by two": (FULL, [Stretch(2)]),
-    "full by two, three and one": (FULL, [Stretch(2, 2), Stretch(3, 4), Stretch(1)]),
+    "full by three, one and two": (FULL, [Stretch(3, 2), Stretch(1, 3), Stretch(2)]),
     "lora by one": (LORA, [Stretch(1)]),
     "lora by two and three": (LORA, [Stretch(2, 4), Stretch(3)]),
 }
