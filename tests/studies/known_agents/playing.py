@@ -26,8 +26,8 @@ from crosswind.testing import ScriptedProvider
 from tests.simulators.bfcl_package import need_bfcl
 from tests.studies.known_agents.agents import KnownAgents, Overheard
 
-SAMPLES = 2
-AGENTS = ("perfect", "no-retry", "gullible", "verbose", "dead", "lucky", "slow")
+AGENTS = {"perfect": 1, "no-retry": 1, "gullible": 1, "verbose": 1, "dead": 1, "lucky": 2, "slow": 1}
+"""How often each attempts a task in an arm: but for the lucky one, they do the same each time."""
 CONCURRENCY = 16
 
 
@@ -122,8 +122,8 @@ async def played(world: World, profiles: Sequence[str], folder: Path) -> AsyncIt
                     await runner.run(Job(task, 0, (agent, task.id, sample), session))
 
             async with asyncio.TaskGroup() as group:
-                for agent in AGENTS:
-                    for sample in range(SAMPLES):
+                for agent, samples in AGENTS.items():
+                    for sample in range(samples):
                         for task in world.tasks[: 1 if agent == "slow" else None]:
                             for profile in (None, *profiles):
                                 group.create_task(play(agent, sample, task, profile))
