@@ -159,7 +159,7 @@ def test_without_an_index_the_command_says_so_and_ends_with_69(tmp_path: Path) -
 
 
 async def test_a_function_that_was_held_back_comes_with_the_users_message(
-    bfcl: Environment, tmp_path: Path
+    bfcl: Environment,
 ) -> None:
     """BFCL's `missed_function`: until then a call of it is refused, and the agent isn't shown it."""
     episode = begin(bfcl, "multi_turn_miss_func_0")
@@ -173,8 +173,10 @@ async def test_a_function_that_was_held_back_comes_with_the_users_message(
         shown.append({tool["function"]["name"] for tool in tools})
         return read_answer(await unblocked(oracle.decide, dialogue.body["messages"], tools))
 
-    async with ScriptedProvider(decide, strict=False) as provider:
-        client = AsyncOpenAI(base_url=provider.base_url, api_key="k")
+    async with (
+        ScriptedProvider(decide, strict=False) as provider,
+        AsyncOpenAI(base_url=provider.base_url, api_key="k") as client,
+    ):
         agent = ToolAgent(bfcl, AgentSettings(max_turns=60, max_tokens=512))
         episode = begin(bfcl, "multi_turn_miss_func_0")
         played = await agent.play(client, episode, ("seed",))
