@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -45,6 +45,35 @@ def test_one_optimiser_step_is_the_objectives_gradient_clipped_by_norm(first_pol
         moved.append(policy.tensors())
     for name, weight in moved[0].items():
         assert torch.allclose(weight, moved[1][name], atol=1e-4), name
+
+
+@dataclass
+class CountingPolicy(Policy):
+    """A policy that counts how often it was asked with gradients, and without."""
+
+    asked: list[bool] = field(default_factory=list)
+
+    def score(self, batch: MicroBatch, temperature: float) -> tuple[torch.Tensor, torch.Tensor]:
+        self.asked.append(torch.is_grad_enabled())
+        return super().score(batch, temperature)
+
+
+def test_the_first_pass_measures_as_well_and_moves_the_weights_alike(first_policy: Path) -> None:
+    """A measurement that another one came after has its first pass taken again."""
+    moved = []
+    for measurements in (1, 2):
+        loaded = model.load(first_policy)
+        policy = CountingPolicy(loaded.module, loaded.source, loaded.files)
+        learner = Learner(policy, settings(optimiser__learning_rate=0.01))
+        samples = draw_samples(policy)
+        parts = [MiniBatch(half, LossScale(6, 12)) for half in (samples[:3], samples[3:])]
+        before, *_ = [learner.measure(TrainingBatch(parts)) for _ in range(measurements)]
+        policy.asked.clear()
+        assert learner.update(before, 1).optimiser_steps == 2
+        assert policy.asked == [True] * measurements, "the first mini-batch's was taken by the measurement"
+        moved.append(policy.tensors())
+    for name, weight in moved[0].items():
+        assert torch.equal(weight, moved[1][name]), name
 
 
 def test_the_learning_rate_rises_over_the_warm_up_and_stays(policy: Policy) -> None:
