@@ -55,7 +55,8 @@ LEADS = (SURE | AMBIGUOUS | GERUNDS.keys()) | frozenset(
 )
 """English words behind which a value begins."""
 _TO = frozenset("a à auf bis de en hasta in jusqu'à nach por sur um von vers إلى على في".split())
-_OF = frozenset("de del du des la le au l d von vom der des".split())
+_OF = frozenset("de del du des la le los las les au l d von vom der".split())
+_ANDS = frozenset("y e o a u und oder et ou bis hasta à au و أو".split())
 _PARTS_OF_DAY = frozenset("por früh morgen mittag abend nachmittag matin soir après midi".split())
 _ROUTE = ("a", "à", "hasta", "para", "pour", "vers")
 _IDEOGRAPH = re.compile(r"[\u30a0-\u30ff\u4e00-\u9fff]")
@@ -139,7 +140,7 @@ class SureValues:
         """Whether a value without digits surely stands by itself: a day, or a place to or in which."""
         following = find_next_word(self._text, one.end).lower()
         if one.type is ValueType.DATE:
-            return before not in _OF and following not in _OF | _PARTS_OF_DAY
+            return before not in _OF and following not in _OF | _PARTS_OF_DAY | _ANDS
         ends = _ends(self._text, one.end, self._language) and following not in _OF
         if before == "de":
             return ends and following in _ROUTE
