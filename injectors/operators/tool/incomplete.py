@@ -283,14 +283,17 @@ def _draw_fields(
     start = math.floor(order * len(keys))
     dropped = {keys[(start + step) % len(keys)] for step in range(count)}
     names = [key for key in keys if key in dropped]
-    none_left = len(names) == len(value)
     slots: dict[str, object] = {"keys": names[0], "listed": ", ".join(names), "names": names}
     members = draw_members(target, rng, Way.FIELDS, slots, value, local=_is_local(target))
     if members is None:
         return None
     if "errors" in members:
         members["errors"] = [{**members["errors"][0], "path": [name]} for name in names]
-    return {"drop": names, "add": members, "null": none_left or "errors" in members or order < 0.5}
+    return {"drop": names, "add": members, "null": order < NULL}
+
+
+NULL = 0.12
+"""How often lost fields are there, as null; as a rule they are left out."""
 
 
 def _names(words: tuple[str, ...]) -> bool:
