@@ -88,7 +88,7 @@ _PASSED_ON = CaselessPattern(
     r"|search(?:es|ing)?|look(?:ing)? up|google|query|comment(?:ing)?|tweet|post|announce"
     r"|(?:tell|message|email|text|send|write|inform|notify|know|ticket)\b[^.!?\n]{0,60}?(?:\bthat|:)"
     r"|erinner|such|schreib|sag|betreff|titel|recuérd|busca|escrib|dile|título|asunto|rappel|cherch|recherch"
-    r"|écri|titre|objet)|搜|提醒|告诉|标题|内容|発信|検索|伝え|件名|リマインド|ابحث|ذكر|اكتب|أخبر|عنوان"
+    r"|écri|titre|objet|mensaje|env[ií]|manda|mánda|diciendo|envoie|nachricht|schick)|[:：]|搜|提醒|告诉|标题|内容|発信|検索|伝え|件名|リマインド|ابحث|ذكر|اكتب|أخبر|عنوان"
 )
 """What leads up to a text that is passed on."""
 
@@ -100,7 +100,8 @@ class SureValues:
         self._text, self._lower, self._language = text, text.lower(), language
         self._listed = frozenset(_find_listed(text, spoken))
         self._takes_texts = not all(_FREE_TEXTS.isdisjoint(one.words) for one in list_parameters(tools))
-        self._passed_on = _find_passed_on(text) if self._takes_texts else []
+        told = self._takes_texts or language is not Language.EN
+        self._passed_on = _find_passed_on(text) if told else []
 
     def is_sure(self, one: Mention) -> bool:
         said = one.text.lower()
@@ -203,7 +204,11 @@ def _find_passed_on(text: str) -> list[tuple[int, int]]:
     """What goes into a text that a tool takes as it is, to the end of its sentence: a message, a title, a
     reminder, what is searched for."""
     quoted = [one.start for one in find_literals(text)]
-    found = ((_PASSED_ON.search(text, start, end), end) for start, end in split_sentences(text))
+    sentences = split_sentences(text)
+    found = [(_PASSED_ON.search(text, start, end), end) for start, end in sentences]
+    colon = next((match.end() for match, _ in found if match is not None and match[0][-1:] in ":："), None)
+    if colon is not None:
+        return [(colon, len(text))]
     return [
         (match.end(), end)
         for match, end in found

@@ -122,6 +122,7 @@ WHOLE = [
     ("Ein Zimmer für nächsten Dienstag, Zimmer 12, im Hotel Adler bitte.", "nächsten Dienstag"),
     ("Necesito la habitación 12 para el próximo martes a las 17:00.", "habitación 12"),
     ("Necesito la habitación 12 para el próximo martes a las 17:00.", "próximo martes"),
+    ("Manda un mensaje a Ana: Nos vemos el martes.", "Nos vemos el martes."),
     ("Reserva la sala los martes y sábados, por favor.", "los martes y sábados"),
     ("Réservez la chambre 12 pour mardi prochain au 5 rue de Lyon.", "5 rue de Lyon"),
     ("Réservez la chambre 12 pour mardi prochain au 5 rue de Lyon.", "chambre 12"),
