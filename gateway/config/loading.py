@@ -19,7 +19,7 @@ from crosswind.gateway.errors import ConfigurationError, nearest
 _OTHER_VARIABLES = {
     *("config", "control_url"),  # Flags read these.
     *("session", "base_url", "api_key", "sample", "task", "task_id", "mcp_url", "mcp_urls", "api_urls"),
-    *("bfcl_env", "mitmproxy_env", "vllm_env", "environment_timeout"),
+    *("bfcl_env", "mitmproxy_env", "trl_env", "vllm_env", "environment_timeout"),
 }
 """Variables that are no settings: those that flags read, those that agents are given, which may start a
 command of ours, and those of other tools.
