@@ -16,7 +16,7 @@ import click
 from click.core import ParameterSource
 
 from crosswind.gateway.trajectory.commands.store_option import store_option
-from crosswind.gateway.trajectory.store import StoreError
+from crosswind.gateway.trajectory.store import Store, StoreError
 from crosswind.policies.commands.exits import fail, refuse
 from crosswind.policies.commands.imports import find_directory
 from crosswind.policies.commands.versions import ENGINE_TIMEOUT
@@ -53,6 +53,7 @@ from crosswind.trainer.errors import RunFailed, RunRefused, WorkerLost
 
 if TYPE_CHECKING:
     from crosswind.trainer.config.settings import TrainConfig
+    from crosswind.trainer.run.run import Run
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -105,8 +106,8 @@ Examples:
 @click.option("--objective", help="gspo, grpo, dapo, reinforce, or one that a package adds.")
 @click.option("--curriculum", metavar="KIND", help="gap, off, fixed, randomised, coin, or a package's.")
 @click.option("--reward", metavar="NAME", help="given, toolrl, state_augmentation, or MODULE:FUNCTION.")
-@click.option("--judge", metavar="URL/MODEL", help="A model gives the rewards, as https://host/v1/MODEL.")
-@click.option("--rubric", type=click.Path(dir_okay=False, path_type=Path), help="A file: what it goes by.")
+@click.option("--judge", metavar="URL/MODEL", help="Judge that gives the rewards: https://host/v1/MODEL.")
+@click.option("--rubric", type=click.Path(dir_okay=False, path_type=Path), help="File with its rubric.")
 @click.option("--steps", type=int)
 @click.option("--groups-per-step", type=int)
 @click.option("--group-size", type=int, help="Groups of another size train too, and are counted.")
@@ -150,19 +151,11 @@ def run(
     """Train on completed groups until the steps are done. SIGTERM ends it cleanly after the current step."""
     config = _configure(preset, settings | read_judge(settings.pop("judge"), settings.pop("rubric")))
     chosen = _read_labels(labels)
-    place = WorkerPlace.read(workers)
-    if place.rank > 0:
-        take_part(place, config)
-        return
-    policy = find_directory(policy, "--policy: ")
-    try:
-        read_version(policy)  # before anything is made: a store, locks, the folder
-    except VersionError as error:
-        refuse(f"--policy: {error}")
-    if recorded is not None and (engine_url or control_url):
-        refuse("--from: recorded groups need no engine and no gateway; leave --engine and --control out")
-    if recorded is not None and gives_rewards(config):
-        refuse("--from: nothing is written to that store, rewards neither; leave --reward or --judge out")
+    if (place := WorkerPlace.read(workers)).rank > 0:
+        return take_part(place, config)
+    policy = _find_policy(policy)  # before anything is made: a store, locks, the folder
+    if recorded is not None:
+        _check_offline(config, engine_url, control_url)
     if place.size == 1 and (workers or 1) > 1:
         start_workers(workers or 1, launcher, config)
     stop = stop_on_signals() if owns_process() else Event()
@@ -171,23 +164,12 @@ def run(
         lock_folder(stack, out)
         deadline = StartDeadline(start_within, stop)
         groups = None if recorded is None else stack.enter_context(open_recorded(recorded))
-        if recorded is not None and _is_default("url"):
-            url = f"sqlite:///{out / 'train.db'}"
-        kept, run_name = open_trajectory_store(stack, url), name or out.resolve().name
-        if isinstance(file := getattr(kept, "path", None), Path):
-            lock_store(stack, file, run_name, engine_url, out)
-        engine = connect_engine(stack, engine_url, deadline, engine_timeout)
-        control = connect_control(stack, control_url, deadline)
-        try:  # not at the top: torch is an extra, and takes seconds to import
-            from crosswind.trainer.run.progress import check_bench
-            from crosswind.trainer.run.run import Run
-        except ModuleNotFoundError as error:
-            refuse(f"{error.name} isn't installed: install crosswind[train]")
-        if config.evaluate_every and (wrong := check_bench(config.evaluate_arguments)) is not None:
-            refuse(f"--evaluate-with: `crosswind bench` can't be run so: {wrong}")
-        grader = make_grader(stack, config)
+        url = f"sqlite:///{out / 'train.db'}" if recorded is not None and _is_default("url") else url
+        run_name = name or out.resolve().name
+        kept = _open_store(stack, url, run_name, engine_url, out)
+        make_run, grader = _load_run(config), make_grader(stack, config)
         _train(
-            Run(
+            make_run(
                 config,
                 run_name,
                 policy,
@@ -196,8 +178,8 @@ def run(
                 kept,
                 make_progress(stack, config.steps, reporting),
                 stop,
-                engine,
-                control,
+                connect_engine(stack, engine_url, deadline, engine_timeout),
+                connect_control(stack, control_url, deadline),
                 fresh=not resume,
                 recorded=groups,
                 labels=chosen,
@@ -253,11 +235,47 @@ def _configure(preset: str, settings: dict[str, Any]) -> TrainConfig:
     return config
 
 
+def _find_policy(named: Path) -> Path:
+    directory = find_directory(named, "--policy: ")
+    try:
+        read_version(directory)
+    except VersionError as error:
+        refuse(f"--policy: {error}")
+    return directory
+
+
+def _check_offline(config: TrainConfig, engine_url: str | None, control_url: str | None) -> None:
+    if engine_url or control_url:
+        refuse("--from: recorded groups need no engine and no gateway; leave --engine and --control out")
+    if gives_rewards(config):
+        refuse("--from: nothing is written to that store, rewards neither; leave --reward or --judge out")
+
+
+def _open_store(stack: ExitStack, url: str, name: str, engine_url: str | None, out: Path) -> Store:
+    """The store, which no other run may use meanwhile."""
+    store = open_trajectory_store(stack, url)
+    if isinstance(file := getattr(store, "path", None), Path):
+        lock_store(stack, file, name, engine_url, out)
+    return store
+
+
+def _load_run(config: TrainConfig) -> type[Run]:
+    """Ends the command where the bench would refuse its arguments."""
+    try:  # not at the top: torch is an extra, and takes seconds to import
+        from crosswind.trainer.run.progress import check_bench
+        from crosswind.trainer.run.run import Run
+    except ModuleNotFoundError as error:
+        refuse(f"{error.name} isn't installed: install crosswind[train]")
+    if config.evaluate_every and (wrong := check_bench(config.evaluate_arguments)) is not None:
+        refuse(f"--evaluate-with: `crosswind bench` can't be run so: {wrong}")
+    return Run
+
+
 def _is_default(parameter: str) -> bool:
     return click.get_current_context().get_parameter_source(parameter) is ParameterSource.DEFAULT
 
 
-def _train(run: Any) -> None:
+def _train(run: Run) -> None:
     # Not at the top: pydantic and torch take long to import.
     from crosswind.injectors.profiles.load import ProfileError
     from crosswind.trainer.run.loop import train as train_loop

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from crosswind.policies.commands.exits import fail, refuse
-from crosswind.trainer.commands.launcher import LAUNCHER, LOST, RESUME, launch
+from crosswind.trainer.commands.launcher import LAUNCHER, LOST, RENDEZVOUS, RESUME, launch
 from crosswind.trainer.commands.ray_launcher import launch_on_ray
 from crosswind.trainer.errors import RunFailed, RunRefused, WorkerLost
 
@@ -94,7 +94,8 @@ def join_workers(stack: ExitStack, place: WorkerPlace, config: TrainConfig) -> W
     if place.size > 1 and owns_process():
         watch_launcher()
     try:
-        return stack.enter_context(joined_group(config.device, config.worker_deadline))
+        rendezvous = os.environ.get(RENDEZVOUS)
+        return stack.enter_context(joined_group(config.device, config.worker_deadline, rendezvous))
     except WorkerLost as error:
         end_lost(error)
 

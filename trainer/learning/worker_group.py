@@ -22,8 +22,6 @@ from crosswind.trainer.errors import WorkerLost
 
 T = TypeVar("T")
 
-RENDEZVOUS = "CROSSWIND_RENDEZVOUS"
-"""Environment variable: the file by which the processes of one machine find each other."""
 _UNLIMITED = timedelta(days=365)
 
 
@@ -124,16 +122,17 @@ class WorkerGroup:
 
 
 @contextmanager
-def joined_group(device: str, deadline: float) -> Iterator[WorkerGroup]:
+def joined_group(device: str, deadline: float, rendezvous: str | None = None) -> Iterator[WorkerGroup]:
     """The group that this process's environment says it belongs to, as torchrun sets it, or the launcher, or
-    Ray; of this process alone where that says nothing.
+    Ray; of this process alone where that says nothing. `rendezvous`: the file by which the processes of one
+    machine find each other.
     """
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
         yield WorkerGroup()
         return
     try:
-        group = _join(device.partition(":")[0], size, deadline)
+        group = _join(device.partition(":")[0], size, deadline, rendezvous)
     except RuntimeError as error:  # as all errors of torch.distributed are
         raise WorkerLost(f"the {size} workers didn't find each other: {str(error).splitlines()[0]}") from None
     try:
@@ -142,14 +141,13 @@ def joined_group(device: str, deadline: float) -> Iterator[WorkerGroup]:
         group.leave()
 
 
-def _join(kind: str, size: int, deadline: float) -> WorkerGroup:
+def _join(kind: str, size: int, deadline: float, rendezvous: str | None) -> WorkerGroup:
     if kind == "cuda":
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     if not dist.is_initialized():
-        file = os.environ.get(RENDEZVOUS)
         dist.init_process_group(
             "gloo" if kind == "cpu" else f"cpu:gloo,{kind}:nccl",
-            init_method="env://" if file is None else f"file://{file}",
+            init_method="env://" if rendezvous is None else f"file://{rendezvous}",
             rank=int(os.environ["RANK"]),
             world_size=size,
             timeout=timedelta(seconds=deadline),

@@ -16,7 +16,6 @@ from typing import Any
 import torch
 
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
-from crosswind.trainer.commands.launcher import RENDEZVOUS
 from crosswind.trainer.config.settings import TrainConfig
 from crosswind.trainer.learning import model
 from crosswind.trainer.learning.worker_group import joined_group
@@ -47,7 +46,8 @@ RUNS: dict[str, tuple[dict[str, Any], list[Stretch]]] = {
 
 def work(policy: Path, folder: Path, config: TrainConfig, rank: int) -> None:
     """Be one worker of a stretch."""
-    with joined_group("cpu", deadline=60.0) as group:
+    rendezvous = str(folder / f"rendezvous-{config.steps}")
+    with joined_group("cpu", deadline=60.0, rendezvous=rendezvous) as group:
         if rank:
             follow(group)
             return
@@ -63,8 +63,7 @@ def fork_worker(policy: Path, folder: Path, config: TrainConfig, rank: int, size
         code = 1
         try:
             place = {"RANK": str(rank), "WORLD_SIZE": str(size)}
-            file = str(folder / f"rendezvous-{config.steps}")
-            os.environ.update({**place, RENDEZVOUS: file, "GLOO_SOCKET_IFNAME": "lo"})
+            os.environ.update({**place, "GLOO_SOCKET_IFNAME": "lo"})
             work(policy, folder, config, rank)
             code = 0
         finally:
