@@ -28,8 +28,8 @@ class TrainerLag:
     """The lag of the run that lags most, in training steps; 0 where none is at work."""
     refused: int = 0
     """Sessions that weren't opened."""
-    _behind: list[Backlog] = field(default_factory=list)
-    """The runs that lag more than the limit."""
+    _behind: list[tuple[Backlog, float]] = field(default_factory=list)
+    """The runs that lag more than the limit, with their lags."""
 
     async def watch(self) -> None:
         """Look again and again, as long as there is a limit."""
@@ -47,9 +47,9 @@ class TrainerLag:
         found = [] if limit is None else await asyncio.to_thread(self._measure)
         was_behind = bool(self._behind)
         self.steps = max((lag for _, lag in found), default=0.0)
-        self._behind = [run for run, lag in found if limit is not None and lag > limit]
+        self._behind = [(run, lag) for run, lag in found if limit is not None and lag > limit]
         if self._behind and not was_behind:
-            runs = [one.run for one in self._behind]
+            runs = [run.run for run, _ in self._behind]
             _log.warning("the trainer lags: new training sessions wait", runs=runs, steps=self.steps)
         elif was_behind and not self._behind:
             _log.warning("the trainer has caught up: new training sessions open", steps=self.steps)
@@ -62,14 +62,14 @@ class TrainerLag:
         """Raise ServiceError 429 for a new session that would only wait for a trainer which lags. One of a
         group that has begun is let in: the trainer waits for its group.
         """
-        behind = [run for run in self._behind if run.takes(session.group_id, session.labels)]
+        behind = [each for each in self._behind if each[0].takes(session.group_id, session.labels)]
         if not behind or (session.group_id is not None and self._has_begun(session.group_id)):
             return
         self.refused += 1
-        seconds = math.ceil(self.settings().retry_after)
+        (run, steps), seconds = behind[0], math.ceil(self.settings().retry_after)
         raise ServiceError(
             429,
-            f"training run {behind[0].run!r} is {self.steps:.1f} steps behind, more than train.lag_limit; "
+            f"training run {run.run!r} is {steps:.1f} steps behind, more than train.lag_limit; "
             f"open the session again in {seconds} s",
             kind="rate_limit_error",
             code="trainer_lags",

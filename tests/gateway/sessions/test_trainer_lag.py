@@ -86,6 +86,15 @@ async def test_live_traffic_gets_the_refusal_in_the_form_of_its_protocol(tmp_pat
         assert (await running.chat(HELLO, "new")).status_code == 200
 
 
+async def test_the_refusal_names_the_lag_of_the_run_that_would_train_on_the_session(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app, **LIMITED) as running:
+        other = Backlog("other", 2**60, 99, 1, False, {"purpose": "pretrain"}).to_setting(1)
+        await asyncio.to_thread(running.gateway.store.write, [other])
+        await tell(running, waiting=5)
+        refused = await open_session(running, group_id="g1", group_size=2)
+        assert "'mine' is 2.5 steps behind" in refused.json()["error"]["message"]
+
+
 async def test_what_completes_after_the_last_look_counts_as_well(tmp_path: Path) -> None:
     """A trainer that is in a long step, or was killed, tells nothing."""
     async with upstream() as app, gateway(tmp_path, app, **LIMITED) as running:
