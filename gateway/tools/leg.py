@@ -6,10 +6,10 @@ It knows no protocol: a call has a tool and arguments, a result has texts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
 
 import msgspec
 
+from crosswind.gateway.tools.allowance import UNLIMITED, Allowance
 from crosswind.gateway.tools.events import CALL, OUTSIDE_TURNS, Outcome, ToolEvent, of_injection
 from crosswind.gateway.tools.failures import Failure, after_delivery, answering, before_delivery, failure_of
 from crosswind.gateway.tools.safety import METHODS, Safety, assess
@@ -59,29 +59,6 @@ class Finished(msgspec.Struct, frozen=True):
 
 
 Accept = Callable[[str], str | None]
-
-
-class Allowance(Protocol):
-    """How much noise whoever ordered it leaves, beyond the plan's own bounds."""
-
-    def count_left(self) -> int | None:
-        """Injections that may still take place; None: as many as come."""
-        ...
-
-    def take(self, count: int) -> None:
-        """So many take place."""
-        ...
-
-
-class _Unlimited:
-    def count_left(self) -> int | None:
-        return None
-
-    def take(self, count: int) -> None:
-        pass
-
-
-UNLIMITED = _Unlimited()
 
 
 class ToolLeg:
