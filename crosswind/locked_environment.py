@@ -105,18 +105,9 @@ class LockedEnvironment:
 
     def _make(self, root: Path, python: Path) -> None:
         self._run("make the environment", [sys.executable, "-m", "venv", "--clear", str(root)])
-        pip = [
-            str(python),
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--retries",
-            "1",
-        ]
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         locked = ["--require-hashes", "--no-deps", "--requirement", str(self.lock)]
-        self._run("download it", [*pip, *locked])
+        self._run("download it", [*pip, "--retries", "1", *locked])
         self._run("import it", [str(python), "-I", "-c", self.probe])
         (root / _STAMP).write_text(self._stamp())
 
