@@ -159,11 +159,10 @@ class ToolLeg:
         the answer is a stream. `spare`: it gets no noise. `trace`: the client's W3C trace context, if the
         call carries one.
         """
-        call = self._log.begin(link, tool, arguments)
+        told = None if method is None else METHODS.get(method.upper())
+        call = msgspec.structs.replace(self._log.begin(link, tool, arguments), told_class=told)
         self._begun[call.anchor] = now_us, {} if trace is None else {"traceparent": trace}
         safety = self.assess(link, tool, method)
-        if method is not None and (known := METHODS.get(method.upper())) is not None:
-            self._noise.known_classes[tool] = known
         if spare or not self.enabled or not self.plan.rules:
             return Begun(call, safety)
         faults = self._decide_link(call, safety, streaming, now_us)
@@ -269,7 +268,7 @@ class ToolLeg:
                 anchor=call.anchor,
                 operator=CALL,
                 note=_describe(call, outcome, recovered=recovered),
-                tool_class=self._noise.class_of(call.tool, self.tools_of(call.link)).value,
+                tool_class=self._noise.class_of(call, self.tools_of(call.link)).value,
                 logical_call=call.logical_call,
                 order=call.order,
                 attempt=call.attempt,

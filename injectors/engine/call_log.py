@@ -1,8 +1,9 @@
 """Which calls on a tool leg are attempts at the same logical call.
 
 The model's call ids don't reach a tool, and a client re-issues a call under a new id. So a call is known by
-its tool and its canonical arguments, and by its *order*: how many equal calls were settled or were under way
-when it began. Equal calls that follow one that got no true result are further *attempts* at that one.
+its link, its tool and its canonical arguments, and by its *order*: how many equal calls were settled or
+were under way when it began. Equal calls that follow one that got no true result are further *attempts* at
+that one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections import Counter, deque
 import msgspec
 
 from crosswind.injectors.identity import canonical_arguments, logical_call
+from crosswind.injectors.targets import ToolClass
 
 
 class CallAttempt(msgspec.Struct, frozen=True, gc=False):
@@ -30,6 +32,8 @@ class CallAttempt(msgspec.Struct, frozen=True, gc=False):
     """Counts the calls of the session's tool legs, from 0. Further attempts have that of the first."""
     number: int
     """Counts those of the link."""
+    told_class: ToolClass | None = None
+    """What the call itself says of its tool, by its HTTP method."""
 
     @property
     def anchor(self) -> str:
@@ -44,16 +48,16 @@ class CallLog:
         self.calls = 0
         self._numbers: Counter[str] = Counter()
         self._orders: Counter[str] = Counter()
-        self._failed: dict[str, deque[CallAttempt]] = {}
-        """By logical call: attempts that got no true result, and were not made again yet."""
+        self._failed: dict[tuple[str, str], deque[CallAttempt]] = {}
+        """By link and logical call: attempts that got no true result, and were not made again yet."""
 
     def begin(self, link: str, tool: str, arguments: str) -> CallAttempt:
         """The attempt that a call is. `arguments` is JSON text."""
         logical = logical_call(tool, arguments)
-        if failed := self._failed.get(logical):
+        if failed := self._failed.get((link, logical)):
             before = failed.popleft()
             if not failed:
-                del self._failed[logical]
+                del self._failed[link, logical]
             given = canonical_arguments(arguments)
             return msgspec.structs.replace(before, arguments=given, attempt=before.attempt + 1)
         call = CallAttempt(
@@ -75,9 +79,9 @@ class CallLog:
         self, link: str, tool: str, logical: str, order: int, attempt: int, *, answered: bool
     ) -> CallAttempt:
         """Take note of an attempt that an earlier process settled. They come in the order of time."""
-        before = [one for one in self._failed.pop(logical, ()) if one.order != order]
+        before = [one for one in self._failed.pop((link, logical), ()) if one.order != order]
         if before:
-            self._failed[logical] = deque(before)
+            self._failed[link, logical] = deque(before)
         call = CallAttempt(link, tool, "", logical, order, attempt, self.calls, self._numbers[link])
         if attempt == 0:
             self._orders[logical] = max(self._orders[logical], order + 1)
@@ -89,4 +93,4 @@ class CallLog:
     def end(self, call: CallAttempt, *, answered: bool) -> None:
         """Settle an attempt. `answered`: it got a true result; else the next equal call is a retry of it."""
         if not answered:
-            self._failed.setdefault(call.logical_call, deque()).append(call)
+            self._failed.setdefault((call.link, call.logical_call), deque()).append(call)

@@ -69,8 +69,6 @@ class CallNoise:
     """Injections so far."""
     faults: Counter[str] = field(default_factory=Counter)
     """Destroyed results, by logical call."""
-    known_classes: dict[str, ToolClass] = field(default_factory=dict)
-    """By tool, the class that its protocol tells. What the operator declared stands."""
     _by_tool: Counter[str] = field(default_factory=Counter)
     _seen: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Calls of a tool that a rule is for, by the rule."""
@@ -79,16 +77,18 @@ class CallNoise:
     _called: frozenset[str] = frozenset()
     _phrases: frozenset[str] = frozenset()
     _observed: ObservedCalls = field(default_factory=ObservedCalls)
-    _earlier: deque[ToolResult] = field(default_factory=lambda: deque(maxlen=EARLIER_TEXTS))
+    _earlier: deque[tuple[CallAttempt, ToolResult]] = field(
+        default_factory=lambda: deque(maxlen=EARLIER_TEXTS)
+    )
     _occasions: dict[tuple[str, int], int] = field(default_factory=dict)
     """By rule with a scope and call under way: the rule's occasions before it."""
 
-    def class_of(self, tool: str, tools: ToolList) -> ToolClass:
-        """The tool's class as the calls so far leave it. What the operator declared stands."""
-        declared = find_declared(tool, self.plan.tool_classes)
-        if declared is None and tool in self._observed.doubted:
+    def class_of(self, call: CallAttempt, tools: ToolList) -> ToolClass:
+        """The class of the call's tool as the calls so far leave it. What the operator declared stands."""
+        declared = find_declared(call.tool, self.plan.tool_classes)
+        if declared is None and call.tool in self._observed.doubted:
             return ToolClass.UNKNOWN
-        return declared or self.known_classes.get(tool) or self.plan.class_of(tool, tools)
+        return declared or call.told_class or self.plan.class_of(call.tool, tools)
 
     def fail_before(self, call: CallAttempt, tools: ToolList, turn: int) -> NoisyText:
         """The result that stands in place of a call that isn't delivered; no text: it is."""
@@ -149,10 +149,10 @@ class CallNoise:
         for key in [key for key in self._occasions if key[1] == call.index]:
             del self._occasions[key]
         if self.plan.evidence and self._rules():
-            reads = self.class_of(call.tool, tools) is ToolClass.READ_ONLY
+            reads = self.class_of(call, tools) is ToolClass.READ_ONLY
             self._observed.add(call.tool, call.logical_call, text, reads=reads)
         if len(text) <= _LONGEST_KEPT:
-            self._earlier.append(_as_item(call, text))
+            self._earlier.append((call, _as_item(call, text)))
 
     def full(self, tool: str, now: int) -> str | None:
         """Why nothing more may be injected into a result that got `now` injections already, or None."""
@@ -186,12 +186,13 @@ class CallNoise:
 
     def branch(self) -> Branch:
         plan = self.plan
-        return Branch(plan.phrases, plan.session_key, "", tuple(self._earlier), self._phrases, self._called)
+        earlier = tuple(item for _, item in self._earlier)
+        return Branch(plan.phrases, plan.session_key, "", earlier, self._phrases, self._called)
 
     def read_before(self, tools: ToolList) -> Iterator[str]:
         """The results that reads gave."""
-        for item in self._earlier:
-            if self.class_of(item.call.name, tools) is ToolClass.READ_ONLY:
+        for call, item in self._earlier:
+            if self.class_of(call, tools) is ToolClass.READ_ONLY:
                 yield item.text
 
     def _rules(self) -> list[ActiveRule]:
@@ -215,7 +216,7 @@ class _Text:
     _done: list[Decision] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.tool_class = self.noise.class_of(self.call.tool, self.tools)
+        self.tool_class = self.noise.class_of(self.call, self.tools)
 
     def perturb(self, rules: Iterator[ActiveRule] | list[ActiveRule], *, delivered: bool) -> NoisyText:
         """Let each rule act in its turn on what the one before left."""
