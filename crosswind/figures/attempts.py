@@ -60,6 +60,8 @@ class Void(StrEnum):
     """A time limit of ours, not of the task."""
     INFRASTRUCTURE = "infrastructure"
     """Something else that isn't the agent, in the words of who played it: see the note."""
+    NO_REQUEST = "no_request"
+    """It succeeded without a request through the gateway, so that no noise could have met it."""
     NOISE_STOPPED = "noise_stopped"
     """Noise was switched off while it was played."""
 

@@ -5,14 +5,15 @@ Its unit is the task: the mean success of its noisy attempts, or their paired di
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from statistics import fmean
 
 import msgspec
 
-from crosswind.figures.attempts import Attempt
+from crosswind.figures.attempts import Arm, Attempt
 from crosswind.figures.exposure import explain_no_noise, leave_out_asleep
 from crosswind.figures.paired import ByTask
 from crosswind.figures.sequential import Claim, SequentialTest, Verdict, run_test
@@ -75,6 +76,8 @@ class GoalResult(msgspec.Struct, frozen=True):
     """Tasks that it looked at before it stopped."""
     of: int
     """Tasks that there were."""
+    left_out: int
+    """Tasks that were tried and have no attempt that counts; for a drop, none on one of both sides."""
     tasks_left: int | None
     """About how many more tasks would settle it, if they went as these did. None: they wouldn't."""
     text: str
@@ -115,7 +118,8 @@ def judge(
     noisy = leave_out_asleep(assigned)
     tasks = order_tasks((one.task for one in attempts), seed) if order is None else order
     asleep = explain_no_noise(assigned) if assigned and not noisy else ""
-    return _judge(success_by_task(clean), success_by_task(noisy), gate, tasks, asleep)
+    tried = _find_tried(attempts, [one for one in attempts if one.arm is Arm.NOISY])
+    return _judge(success_by_task(clean), success_by_task(noisy), gate, tasks, tried, asleep)
 
 
 def judge_change(
@@ -127,15 +131,32 @@ def judge_change(
     sides = split_arms(before), split_arms(after)
     if not all(noisy for _, noisy in sides):
         old, new = (success_by_task(clean) for clean, _ in sides)
-        return _judge(old, new, gate, order_tasks([*old, *new], seed), "")
+        return _judge(old, new, gate, order_tasks([*old, *new], seed), _find_tried(before, after), "")
     awake = [leave_out_asleep(noisy) for _, noisy in sides]
     asleep = [noisy for (_, noisy), left in zip(sides, awake, strict=True) if not left]
     old, new = (success_by_task(noisy) for noisy in awake)
     because = explain_no_noise(asleep[0]) if asleep else ""
-    return _judge(old, new, gate, order_tasks([*old, *new], seed), because)
+    tried = _find_tried(*([one for one in side if one.arm is Arm.NOISY] for side in (before, after)))
+    return _judge(old, new, gate, order_tasks([*old, *new], seed), tried, because)
 
 
-def _judge(before: ByTask, after: ByTask, gate: Gate, tasks: Sequence[str], asleep: str) -> GateResult:
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """The tasks that were tried, whether an attempt at them counts or not."""
+
+    either: Set[str]
+    """On either side."""
+    after: Set[str]
+
+
+def _find_tried(before: Sequence[Attempt], after: Sequence[Attempt]) -> _Tried:
+    new = {one.task for one in after}
+    return _Tried({one.task for one in before} | new, new)
+
+
+def _judge(
+    before: ByTask, after: ByTask, gate: Gate, tasks: Sequence[str], tried: _Tried, asleep: str
+) -> GateResult:
     """`asleep`: why no noise acted; empty where some did."""
     units = {
         Measure.SUCCESS: after,
@@ -144,7 +165,9 @@ def _judge(before: ByTask, after: ByTask, gate: Gate, tasks: Sequence[str], asle
     goals = []
     for measure, claim in gate.claims.items():
         values = [round(units[measure][task], 12) for task in tasks if task in units[measure]]
-        goals.append(_describe(measure, claim, run_test(claim, () if asleep else values), values, asleep))
+        test = run_test(claim, () if asleep else values)
+        expected = tried.after if measure is Measure.SUCCESS else tried.either
+        goals.append(_describe(measure, claim, test, values, len(expected) - len(values), asleep))
     verdicts = {goal.verdict for goal in goals}
     worst = (Verdict.FAILED, Verdict.INCONCLUSIVE, Verdict.PASSED)
     verdict = next((one for one in worst if one in verdicts), Verdict.PASSED)
@@ -156,6 +179,7 @@ def _describe(
     claim: Claim,
     test: SequentialTest,
     values: Sequence[float],
+    left_out: int,
     asleep: str,
 ) -> GoalResult:
     mean = fmean(values[: test.units]) if test.units else None
@@ -180,6 +204,10 @@ def _describe(
                 f"; about {left:,} more such tasks would" if left else "; more such tasks wouldn't, either"
             )
         rest += f" (error rate {claim.error_rate:.2g})"
+        if left_out:
+            have = "1 more task has" if left_out == 1 else f"{left_out:,} more tasks have"
+            rest += f"; {have} no attempt that counts"
+            rest += " in one of both" if measure is Measure.DROP else ""
     return GoalResult(
         measure,
         threshold,
@@ -187,6 +215,7 @@ def _describe(
         value,
         test.units,
         len(values),
+        left_out,
         left,
         f"{test.verdict.value.capitalize()}: {goal}: {rest}.",
     )

@@ -38,6 +38,9 @@ def test_a_drop_is_paired_and_void_attempts_are_left_out() -> None:
     found = judge(attempts, Gate(max_drop=0.1))
     assert found.verdict is Verdict.PASSED
     assert found.goals[0].of == 80
+    assert found.goals[0].left_out == 20
+    assert judge(attempts, Gate(fail_below=0.5)).goals[0].left_out == 20
+    assert "; 20 more tasks have no attempt that counts in one of both." in found.text
 
 
 def test_two_goals_share_the_error_rate_and_both_have_to_hold() -> None:

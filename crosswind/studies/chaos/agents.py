@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from crosswind.gateway.client import OpenedSession
@@ -29,6 +29,8 @@ class CommandAgent:
     timeout_s: float
     most_bytes: int
     legs: Sequence[Mapping[str, Any]] = ()
+    key: str | None = field(default=None, repr=False)
+    """The provider's, which agents aren't given."""
 
     async def play(self, episode: Episode, session: OpenedSession) -> Ended:
         task = episode.task
@@ -36,7 +38,7 @@ class CommandAgent:
         return await run_command(
             command,
             None if has_task else task.prompt,
-            make_variables(task, session, episode.sample, self.legs, self.run),
+            make_variables(task, session, episode.sample, self.legs, self.run, self.key),
             timeout_s=self.timeout_s,
             most_bytes=self.most_bytes,
             mark=f"CROSSWIND_SESSION={session.id}",

@@ -201,7 +201,12 @@ def _read_settings(given: dict[str, Any]) -> Any:
     from crosswind.studies.chaos.gateways import GatewayChoice
     from crosswind.studies.chaos.prices import parse_price
     from crosswind.studies.chaos.run import RunSettings
-    from crosswind.studies.chaos.run_folder import UnusableFolder, choose_folder, claim_folder
+    from crosswind.studies.chaos.run_folder import (
+        UnusableFolder,
+        choose_folder,
+        claim_folder,
+        lock_folder,
+    )
     from crosswind.studies.chaos.tasks import UnusableTasks, digest, read_tasks
     from crosswind.verdicts.function import function_command
 
@@ -214,6 +219,7 @@ def _read_settings(given: dict[str, Any]) -> Any:
         tasks = read_tasks(given["tasks_file"], checked=deciding is not None)
         price = parse_price(given["price"]) if given["price"] else None
         folder = choose_folder(given["folder"], resume=given["resume"])
+        click.get_current_context().with_resource(lock_folder(folder))
         asked = _describe_run(given, digest(tasks), deciding, folder.name)
         claimed = claim_folder(folder, asked, resume=given["resume"])
     except (UnusableTasks, UnusableFolder, ValueError) as error:

@@ -103,7 +103,7 @@ class Player:
         for attempt in range(1 + self._retries):
             played = await self._attempt(episode)
             self._on_played(played)
-            if played.verdict.void is None:
+            if played.verdict.void in (None, Void.NO_REQUEST):
                 return
             if attempt < self._retries and played.verdict.void in (Void.UPSTREAM, Void.GATEWAY, Void.TIMEOUT):
                 await asyncio.sleep(min(self._pause_s * 2**attempt, _LONGEST_PAUSE_S))
@@ -117,6 +117,9 @@ class Player:
                 verdict = Verdict(None, examined.note, examined.void)
             else:
                 verdict = await decide(episode.task, ended, self._verifier)
+                if verdict.success and examined.requests == 0:
+                    # Such as by a cache that another attempt has filled: it tells nothing of noise.
+                    verdict = Verdict(None, "no request came through the gateway", Void.NO_REQUEST)
             await self._settle(session.id, ended, examined, verdict)
         except StoreError as error:
             raise RunStopped(

@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 
-from crosswind.figures.attempts import Arm
+from crosswind.figures.attempts import Arm, Void
 from crosswind.studies.chaos.player import Played, RunStopped
 from crosswind.studies.chaos.prices import Price
 
@@ -50,7 +50,8 @@ class Progress:
         else:
             self._voids += 1
             self._in_a_row += 1
-            self._say(f"void, {played.verdict.void}: {played.verdict.note}", played)
+            if played.verdict.void is not Void.NO_REQUEST:  # That is said of each such attempt.
+                self._say(f"void, {played.verdict.void}: {played.verdict.note}", played)
         self._stop_if_hopeless(played)
         every = _EVERY_ON_TERMINAL_S if self._terminal else _EVERY_S
         if time.monotonic() - self._shown >= every:
@@ -80,7 +81,8 @@ class Progress:
             self._print(f"task {played.episode.task.id}: {text} (session {played.session})")
 
     def _stop_if_hopeless(self, played: Played) -> None:
-        if self._requests == 0 and self._attempts >= _FIRST and played.verdict.void is None:
+        unheard = played.verdict.void in (None, Void.NO_REQUEST)
+        if self._requests == 0 and self._attempts >= _FIRST and unheard:
             wrong = played.ended.describe()
             first = f" (the last: {wrong}). See first that the agent runs" if wrong else ""
             raise RunStopped(

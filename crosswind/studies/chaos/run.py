@@ -25,6 +25,7 @@ from crosswind.studies.chaos.gate import GateWatch
 from crosswind.studies.chaos.gateways import (
     GatewayChoice,
     check_profile,
+    find_key,
     name_servers,
     open_gateway,
     watch_over,
@@ -141,7 +142,8 @@ async def run(settings: RunSettings, make_agent: MakeAgent | None = None) -> Run
 
 
 def _make_agent(settings: RunSettings, token: str, legs: Sequence[Mapping[str, Any]]) -> Agent:
-    return CommandAgent(settings.command, token, settings.timeout_s, settings.most_bytes, legs)
+    key = find_key(settings.gateway)
+    return CommandAgent(settings.command, token, settings.timeout_s, settings.most_bytes, legs, key)
 
 
 async def _make_verifier(settings: RunSettings, token: str, stack: AsyncExitStack) -> Verifier | None:

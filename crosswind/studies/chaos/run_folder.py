@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from crosswind.studies.chaos.player import Played
 SETTINGS = "run.json"
 OUTPUTS = "outputs"
 STORE = "crosswind.db"
+LOCK = "run.lock"
 ROOT = Path("runs")
 PREFIX = "chaos-"
 
@@ -34,6 +37,28 @@ def choose_folder(given: Path | None, *, resume: bool) -> Path:
     if resume and not numbers:
         raise UnusableFolder(f"--resume: there is no run in {ROOT}/; name its folder with --out")
     return ROOT / f"{PREFIX}{max(numbers, default=0) + (0 if resume else 1)}"
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Nobody else plays in this folder within the block. Raises UnusableFolder.
+
+    A run that goes on deletes the sessions that have no outcome: those of a run that is alive, too. The lock
+    ends with the process, however it ends; what it starts doesn't inherit it.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / LOCK).open("w")
+    except OSError as error:
+        raise UnusableFolder(f"--out: {folder} can't be written ({error}); name another folder") from None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UnusableFolder(
+                f"--out: a run in {folder} is under way; wait for its end, or name another folder"
+            ) from None
+        yield
 
 
 def claim_folder(folder: Path, settings: Mapping[str, Any], *, resume: bool) -> dict[str, Any]:

@@ -18,16 +18,26 @@ _LOOPBACK = "127.0.0.1,localhost,::1"
 
 
 def make_variables(
-    task: Task, session: OpenedSession, sample: int, legs: Sequence[Mapping[str, Any]], run: str
+    task: Task,
+    session: OpenedSession,
+    sample: int,
+    legs: Sequence[Mapping[str, Any]],
+    run: str,
+    key: str | None = None,
 ) -> dict[str, str]:
-    """The environment of an agent's process: this one's, without our settings and keys.
+    """The environment of an agent's process: this one's, without our settings and without `key`, the
+    provider's, whatever the variables are called that hold it.
 
     OpenAI's SDKs, LangChain, openai-agents and the Vercel AI SDK read OPENAI_BASE_URL (older ones
     OPENAI_API_BASE) and OPENAI_API_KEY; Anthropic's SDKs and Claude Code read ANTHROPIC_BASE_URL with
     ANTHROPIC_AUTH_TOKEN or ANTHROPIC_API_KEY; `codex exec` reads CODEX_API_KEY, and its base URL from its
     command line only, for which there is `{base_url}`.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.upper().startswith(_OURS)}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.upper().startswith(_OURS) and (not key or value != key)
+    }
     root = session.anthropic_base_url
     urls = {one["name"]: (one["kind"], root + one["path"].removeprefix("/s/SESSION")) for one in legs}
     mcp = {name: url for name, (kind, url) in urls.items() if kind == "mcp"}

@@ -71,8 +71,9 @@ def read_verdict(output: str) -> Verdict | None:
 def _read_success(document: dict[str, Any]) -> float | None:
     for name in ("reward", "success"):
         value = document.get(name)
-        if isinstance(value, int | float) and math.isfinite(value):
-            return min(1.0, max(0.0, float(value)))
+        # Compared before it is converted: JSON has whole numbers that no float holds.
+        if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
+            return float(min(1, max(0, value)))
     return None
 
 

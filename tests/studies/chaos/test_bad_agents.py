@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from crosswind.figures.attempts import Void
+from crosswind.testing import ScriptedProvider
 from tests.studies.chaos.conftest import AGENT, Chaos
 
 
@@ -106,4 +108,38 @@ def test_what_an_agent_is_given(play: Chaos) -> None:
     play.tasks = [{"id": "t1", "prompt": "Do it", "expect": "success"}]
     done = play(agent=(sys.executable, "-c", script, "{task}", "{id}", "{base_url}"))
     assert done.exit_code == 3, "it asked no model for anything: " + done.output
-    assert [(one.success, one.note) for one in play.attempts()] == [(1.0, ""), (1.0, "")]
+    assert {one.void for one in play.attempts()} == {Void.NO_REQUEST}
+
+
+CACHED = """
+import pathlib, subprocess, sys
+agent, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+prompt = sys.stdin.read()
+file = folder / prompt.rpartition("-")[2]
+if not file.exists():
+    file.write_bytes(subprocess.run([sys.executable, "-S", agent], input=prompt.encode(), stdout=-1).stdout)
+print(file.read_text())
+"""
+
+
+def test_an_answer_from_a_cache_is_no_success_under_noise(play: Chaos, tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir()
+    agent = (sys.executable, "-c", CACHED, AGENT[-1], str(tmp_path / "cache"))
+    done = play("--concurrency", "1", "--fail-below", "0.5", agent=agent)
+    assert done.exit_code == 3, done.output
+    assert "no task has an attempt that counts" in " ".join(done.stdout.split())
+    assert "2 no_request" in done.stdout
+    found = {(one.arm.value, one.success, one.void) for one in play.attempts()}
+    assert found == {("clean", 1.0, None), ("noisy", None, Void.NO_REQUEST)}
+
+
+def test_an_agent_is_not_given_the_providers_key_by_any_name(
+    play: Chaos, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MY_KEY", "THE_SAME_KEY"):
+        monkeypatch.setenv(name, "the-real-key")
+    script = "import os, runpy; assert 'the-real-key' not in os.environ.values(); runpy.run_path({!r})"
+    agent = (sys.executable, "-c", script.format(AGENT[-1]))
+    done = play("--key-env", "MY_KEY", agent=agent, own=provider.base_url)
+    assert done.exit_code == 0, done.output
+    assert {one.success for one in play.attempts(str(play.out / "crosswind.db"))} == {1.0}

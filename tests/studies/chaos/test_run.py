@@ -16,6 +16,7 @@ import pytest
 
 from crosswind.figures.attempts import Arm, Void
 from crosswind.studies.chaos import guard
+from crosswind.studies.chaos.run_folder import lock_folder
 from crosswind.testing import Answer, Dialogue, ScriptedProvider
 from crosswind.testing.errors import ProviderError
 from tests.loop.children import COMMAND, ENVIRONMENT
@@ -164,6 +165,15 @@ def test_a_run_goes_on_with_the_same_settings_only(play: Chaos) -> None:
     assert AGENT[-1] not in (play.out / "run.json").read_text(), "a command line may hold a key"
     assert play("--resume").exit_code == 0
     assert len(play.attempts()) == 2
+
+
+def test_two_commands_do_not_play_in_one_folder(play: Chaos) -> None:
+    with lock_folder(play.out):
+        first = play()
+        again = play("--resume")
+    assert (first.exit_code, again.exit_code) == (2, 2)
+    assert "is under way; wait for its end" in again.output
+    assert play().exit_code == 0
 
 
 def test_the_guard_ends_what_is_marked_once_its_input_closes(tmp_path: Path) -> None:

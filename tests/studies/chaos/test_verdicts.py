@@ -116,6 +116,9 @@ def test_the_last_verdict_counts_and_others_are_passed_over() -> None:
     found = read_verdict('{"success": true}\n{"reward": 7}\n{"reward": NaN}\n{"other": 1}\n{broken\nbye')
     assert found is not None
     assert found.success == 1.0
+    vast = read_verdict('{"reward": 1' + "0" * 400 + "}")
+    assert vast is not None
+    assert vast.success == 1.0
     assert read_verdict('{"other": 1}\n[]\n{"success": "yes"}') is None
 
 
