@@ -176,6 +176,11 @@ class HandedServer(HttpServer):
             if not data:
                 self._stop_receiving()
                 return False
+            if len(descriptors) < (1 if data == _NEW else 2):
+                # A process that has no file descriptors left gets fewer than were sent.
+                for descriptor in descriptors:
+                    os.close(descriptor)
+                continue
             begun = b""
             for descriptor in descriptors[1:]:
                 with os.fdopen(descriptor, "rb") as file:

@@ -85,6 +85,32 @@ async def test_a_large_request_moves_whole(tmp_path: Path) -> None:
                 assert await answer(reader) == b"2:/two:" + body
 
 
+@pytest.mark.parametrize("what", ["c", "m"])
+async def test_a_connection_that_lost_a_descriptor_on_its_way_is_closed(what: str) -> None:
+    """A process that has none left gets fewer than were sent."""
+    ours, theirs = socket.socketpair()
+    client, accepted = socket.socketpair()
+    served, failures = list[bytes](), list[object]()
+
+    async def serve(http: HttpRequest) -> None:
+        served.append(http.raw_path)
+        await http.answer(200, b"", [(b"connection", b"close")])
+
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: failures.append(context))
+    server = HandedServer(table(), handler(serve))
+    await server.start(theirs)
+    client.send(OWN)
+    socket.send_fds(ours, [what.encode()], [accepted.fileno()] if what == "m" else [])
+    accepted.close()
+    reader, writer = await asyncio.open_connection(sock=client)
+    with contextlib.suppress(ConnectionError):
+        await reader.read()
+    writer.close()
+    ours.close()
+    await server.close()
+    assert not served and not failures
+
+
 async def test_a_request_whose_worker_is_gone_is_served_where_it_is(tmp_path: Path) -> None:
     async with workers(tmp_path, alive=1) as port, connected(port) as (reader, writer):
         for _ in range(2):
