@@ -161,17 +161,17 @@ class JudgeSettings(_Settings):
     model: str = ""
     """URL/model, as https://host/v1/MODEL."""
     rubric: str = RUBRIC
-    """What it goes by."""
+    """By which it decides."""
     samples: int = Field(default=1, ge=1)
     """Answers about a session; their majority counts."""
     key_env: str = "OPENAI_API_KEY"
-    """The variable with its key."""
+    """The environment variable that holds its key."""
     timeout: float = Field(default=60.0, gt=0)
     """Seconds that an answer may take."""
     concurrency: int = Field(default=8, ge=1)
     """Sessions that it is asked about at a time."""
     calibration: int = Field(default=40, ge=1)
-    """Verified sessions that it is held against before the run, at most."""
+    """Verified sessions that it is compared with before the run, at most."""
 
 
 class TrainConfig(_Settings):

@@ -17,7 +17,7 @@ from crosswind.trainer.grading.grader import SUCCESS, Grade, describe_conversati
 from crosswind.verdicts.judge import Judge, Judgement, parse_judge
 
 VERIFIED = "verifier"
-"""The source of rewards that a judge is held against."""
+"""The source of rewards that a judge is compared with."""
 AGREEMENT = 0.9
 """Below this, calibration warns."""
 
