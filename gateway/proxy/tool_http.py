@@ -105,7 +105,7 @@ class _Call:
         if answer.status >= 400:
             self.settle(Outcome.TOOL_ERROR)
             await _relay(http, answer)
-        elif http.method != "HEAD" and answer.status not in (204, 304) and _is_text(answer):
+        elif self._may_change and answer.status not in (204, 304) and _is_text(answer):
             await self._relay_text(answer)
         elif answer.streams and not answer.encoding and http.method != "HEAD":
             await self._relay_stream(answer)
@@ -114,6 +114,11 @@ class _Call:
         ):
             await _relay(http, answer)
             self.settle(Outcome.ANSWERED)
+
+    @property
+    def _may_change(self) -> bool:
+        """Whether noise may act on the answer's text: only then is it held until it is whole."""
+        return self.request.http.method != "HEAD" and bool(self.request.session.plan.rules)
 
     async def _relay_text(self, answer: UpstreamResponse) -> None:
         http, limit = self.request.http, self.request.settings.limits.answer

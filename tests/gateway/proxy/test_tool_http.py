@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import httpx
 import pytest
 
 from crosswind.testing import ScriptedProvider
+from crosswind.testing.server import listen, make_server, run_server
 from tests.gateway.proxy.test_tool_mcp import FAIL, events_of
 from tests.gateway.servers import Running, gateway
 from tests.gateway.tools.shop import OPENAPI, Shop, api_shop
@@ -180,3 +182,34 @@ async def test_an_api_is_not_asked_to_repeat_what_it_was_sent(tmp_path: Path, ap
     async with served(tmp_path, app, key="the-servers-own") as (running, shop, url):
         refused = await running.http.request("TRACE", f"{url}/orders")
         assert refused.status_code == 405 and not shop.seen
+
+
+async def test_without_noise_a_text_is_passed_on_as_it_comes(tmp_path: Path, app: ScriptedProvider) -> None:
+    read = asyncio.Event()
+
+    async def lines(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        headers = [(b"content-type", b"text/plain")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"one\n", "more_body": True})
+        await read.wait()
+        await send({"type": "http.response.body", "body": b"two\n"})
+
+    async with run_server(make_server(lines), listen()) as url:
+        tools = {"apis": {"orders": {"url": url, "rules": RULES}}}
+        async with gateway(tmp_path, app, tools=tools) as running:
+            got = b""
+            try:
+                async with (
+                    asyncio.timeout(20),
+                    running.http.stream("GET", f"{running.data}/s/s1/tools/orders/orders/7") as answer,
+                ):
+                    async for part in answer.aiter_bytes():
+                        got += part
+                        read.set()
+            finally:
+                read.set()
+            assert got == b"one\ntwo\n"
+            (call,) = await events_of(running, "s1")
+            assert (call.operator, call.draw["outcome"]) == ("call", "answered")
