@@ -15,8 +15,9 @@ from _pytest.runner import call_and_report
 from anyio.from_thread import start_blocking_portal
 
 from crosswind.figures.attempts import Arm, Attempt
-from crosswind.gateway.client import Client, OpenedSession
-from crosswind.gateway.trajectory.store import Store, open_existing
+from crosswind.figures.exposure import NOTHING, explain_no_noise
+from crosswind.gateway.client import Client, GatewayError, OpenedSession
+from crosswind.gateway.trajectory.store import Store, StoreError, open_existing
 from crosswind.simulators.episodes.profile_files import send_profile
 from crosswind.studies.attempts import read_attempts, with_labels
 from crosswind.studies.chaos.episodes import OFF
@@ -197,9 +198,28 @@ class Repetition:
     def run(self) -> None:
         item = self._item
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        for report in self._reports():
+        try:
+            reports = self._reports()
+        except (GatewayError, StoreError) as error:
+            reports = self._report_error(error)
+        for report in reports:
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+    def _report_error(self, error: Exception) -> list[pytest.TestReport]:
+        """The reports of a test that can't be repeated, such as under a profile that isn't known. The other
+        tests go on."""
+        item = self._item
+        said = pytest.fail.Exception(f"crosswind: {error}", pytrace=False)
+
+        def fail() -> None:
+            raise said
+
+        failed = pytest.CallInfo.from_call(fail, "setup")
+        report = item.ihook.pytest_runtest_makereport(item=item, call=failed)
+        # Not by the hook, which expects that there was a setup.
+        item.session._setupstate.teardown_exact(self._nextitem)
+        return [report]
 
     def _reports(self) -> list[pytest.TestReport]:
         """The reports of the whole: of the first attempt that says something else than passed or failed, or
@@ -277,7 +297,7 @@ class Repetition:
                 f"success drops from {calm:.0%} to {shaken:.0%} under noise, by {100 * (calm - shaken):.0f} "
                 f"points; {100 * wanted.max_drop:.0f} are allowed"
             )
-        return ""
+        return _find_idle_profile(noisy)
 
     def _describe(self, problem: str, attempts: Sequence[Attempt], sessions: Sessions) -> str:
         lines = [f"crosswind: {problem}"]
@@ -307,6 +327,17 @@ class Repetition:
         if len(self._failures) > 3:
             lines += ["", f"and {len(self._failures) - 3} more noisy attempts failed"]
         return "\n".join(lines)
+
+
+def _find_idle_profile(noisy: Sequence[Attempt]) -> str:
+    """That nothing could be injected under a profile, and why; empty where noise acted, or no draw fell."""
+    for profile in dict.fromkeys(one.profile for one in noisy):
+        under = [one for one in noisy if one.profile == profile]
+        if not any(one.exposed for one in under):
+            because = explain_no_noise(under)
+            if because.startswith(NOTHING):
+                return f"under {profile} {because}, so that the test tells nothing of noise"
+    return ""
 
 
 def _share(attempts: Sequence[Attempt]) -> float:

@@ -96,10 +96,14 @@ def provider() -> Iterator[ScriptedProvider]:
 
 
 def run_pytest(
-    folder: Path, *options: str, upstream: str | None, variables: Mapping[str, str] | None = None
+    folder: Path,
+    *options: str,
+    upstream: str | None,
+    variables: Mapping[str, str] | None = None,
+    more: str = "",
 ) -> str:
     (folder / "cut.yaml").write_text(PROFILES)
-    (folder / "test_agent.py").write_text(PROJECT)
+    (folder / "test_agent.py").write_text(PROJECT + more)
     where = f"crosswind_upstream = {upstream}\n" if upstream else ""
     (folder / "pytest.ini").write_text(
         f"[pytest]\naddopts = --strict-markers -p no:asyncio\nfilterwarnings = error\n{where}"
@@ -163,3 +167,31 @@ def test_a_project_with_the_wheel_installed(provider: ScriptedProvider, tmp_path
     said = run_pytest(project, upstream=provider.base_url, variables={"PYTHONPATH": str(installed)})
     check(said)
     assert (installed / "crosswind" / "studies" / "pytest_plugin" / "plugin.py").exists()
+
+
+IDLE = """
+
+@pytest.mark.crosswind(profiles=["cut.yaml"])
+def test_asks_no_model(crosswind):
+    pass
+
+
+@pytest.mark.crosswind(profiles=["nobodys/profile"])
+def test_under_an_unknown_profile(crosswind):
+    pass
+
+
+def test_goes_on():
+    pass
+"""
+
+
+def test_noise_that_could_not_act_passes_nothing_and_an_unknown_profile_fails_its_test_only(
+    provider: ScriptedProvider, tmp_path: Path
+) -> None:
+    said = run_pytest(
+        tmp_path, *PLUGIN, "-k", "asks_no or unknown or goes_on", upstream=provider.base_url, more=IDLE
+    )
+    assert "1 failed, 1 passed, 5 deselected, 1 error" in said, said
+    assert "under cut nothing could be injected, because no request of these tasks came" in said
+    assert "unknown profile 'nobodys/profile'" in said
