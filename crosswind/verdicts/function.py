@@ -1,7 +1,7 @@
 """Calls a Python function `verify(task, output)` in a process of its own: `python -m … module:function`.
 
 It reads lines as a checker gets them, {"task": …, "output": …}, and prints a JSON line for each. What the
-function prints goes to standard error.
+function prints goes to standard error. With `--ready`, an empty line says that the function was imported.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+READY = "--ready"
 RAISED = 3
 """The exit status where the function can't be called, raises, or gives something unusable."""
 
@@ -35,10 +36,12 @@ def find(reference: str) -> Callable[[Any, str], Any]:
     return found  # type: ignore[no-any-return]
 
 
-def main(reference: str) -> int:
+def main(reference: str, *flags: str) -> int:
     answers = sys.stdout
     with contextlib.redirect_stdout(sys.stderr):
         function = find(reference)
+        if READY in flags:
+            print(file=answers, flush=True)
         for given in map(json.loads, sys.stdin):
             result = function(given["task"], given["output"])
             if isinstance(result, bool | int | float):
@@ -51,14 +54,14 @@ def main(reference: str) -> int:
     return 0
 
 
-def function_command(reference: str) -> list[str]:
+def function_command(reference: str, *flags: str) -> list[str]:
     """The command that calls a Python function, as module:function."""
-    return [sys.executable, "-m", __name__, reference]
+    return [sys.executable, "-m", __name__, reference, *flags]
 
 
 if __name__ == "__main__":
     try:
-        code = main(sys.argv[1])
+        code = main(*sys.argv[1:])
     except Exception as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         code = RAISED

@@ -14,7 +14,7 @@ from typing import IO, Any
 from crosswind.gateway.trajectory.record import Trajectory
 from crosswind.trainer.errors import RunRefused
 from crosswind.trainer.grading.grader import Grade, describe_conversation, describe_task
-from crosswind.verdicts.function import function_command
+from crosswind.verdicts.function import READY, function_command
 
 _LONGEST = 1 << 20
 """Bytes of an answer."""
@@ -68,12 +68,15 @@ class FunctionGrader:
         self._errors.seek(0)
         self._errors.truncate()
         self._process = subprocess.Popen(
-            function_command(self.source),
+            function_command(self.source, READY),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
             start_new_session=True,
         )
+        assert self._process.stdout is not None
+        # The deadline is that of a session, and an import may take longer.
+        self._process.stdout.readline()
         return self._process
 
     def _read_line(self, process: subprocess.Popen[bytes]) -> bytes:

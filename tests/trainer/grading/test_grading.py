@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -83,6 +84,17 @@ def test_a_function_that_is_late_or_breaks_loses_its_session_only(store: SqliteS
     assert "no answer within 2 s (reward_deadline)" in said[0]
     assert said[1].endswith("RuntimeError: no such order")
     assert store.group("g")[0].session.reward_state is RewardState.NOT_APPLICABLE
+
+
+def test_the_import_of_a_function_is_no_part_of_its_deadline(
+    store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "heavy.py").write_text("import time\ntime.sleep(2)\ndef check(task, output): return True\n")
+    monkeypatch.chdir(tmp_path)
+    put(store, "g", "a")
+    with closing(FunctionGrader("heavy:check", 1)) as grader:
+        [given] = grader.grade(store.group("g"))
+    assert (given.reward, given.note) == (1.0, "")
 
 
 def test_a_function_that_always_fails_ends_the_run(store: SqliteStore) -> None:
