@@ -6,6 +6,7 @@ It knows no protocol: a call has a tool and arguments, a result has texts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -25,6 +26,8 @@ from crosswind.injectors.faults import Close, Resend
 from crosswind.injectors.guard.solvability import SPENT
 
 NO_TOOLS = ToolList()
+SHOWN = "shown"
+"""The member of a draw that tells how calls of the tools that it put on a list map to the server's."""
 NO_OPT_IN = "the call would be repeated or lost after it took effect, and `may_repeat` doesn't name its tool"
 TOO_SHORT = "Withheld: the stream had no event for it to act on."
 
@@ -86,6 +89,8 @@ class ToolLeg:
         """By link, the tools as the server declares them."""
         self.may_repeat: dict[str, tuple[str, ...]] = {}
         """By link, more of them."""
+        self.shown: dict[str, list[Mapping[str, Any]]] = {}
+        """By link, what an earlier process told of the tools on the lists that it showed."""
         self._leg_id = leg_id
         self._may_repeat = tuple(may_repeat)
         self._log = CallLog()
@@ -142,6 +147,8 @@ class ToolLeg:
                     self._noise.faults[one.logical_call or ""] += fault
                 else:
                     self._noise.resume(one.operator, tool, one.logical_call, fault=fault)
+                if isinstance(shown := one.draw.get(SHOWN), Mapping):
+                    self.shown.setdefault(link, []).append(shown)
 
     def begin(
         self,

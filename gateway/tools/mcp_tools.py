@@ -6,14 +6,16 @@ annotation it can't follow, and the server refuses a call whose headers don't ma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
+from crosswind.gateway.tools.leg import SHOWN
 from crosswind.gateway.tools.mcp_results import Members
 from crosswind.injectors.conversation import ToolHints, ToolList, ToolSchema
+from crosswind.injectors.engine.decision import Injection
 from crosswind.injectors.engine.tool_list import Phantom, Refusal, ShownTools
 
 _MIRRORED = b'"x-mcp-header"'
@@ -96,6 +98,22 @@ class ToolNames:
     phantoms: dict[str, Phantom] = field(default_factory=dict)
     refusals: dict[str, Refusal] = field(default_factory=dict)
 
+    @staticmethod
+    def recorded(told: Iterable[Mapping[str, Any]]) -> ToolNames:
+        """The names that events of the list tell: a client goes on with them after a restart."""
+        names = ToolNames()
+        for one in told:
+            try:
+                given = msgspec.convert(one, _Told)
+            except msgspec.ValidationError:
+                continue  # Whoever delivers a relay's events may write anything.
+            names.declared_of |= given.declared_of
+            names.phantoms |= {
+                name: Phantom(name, answers) for name, answers in given.phantoms.items() if answers
+            }
+            names.refusals |= {name: Refusal(takes) for name, takes in given.refusals.items()}
+        return names
+
     def learn(self, shown: ShownTools, names: frozenset[str]) -> None:
         """Take note of a page. `names` are those that the server declares on it."""
         for name in names:
@@ -105,6 +123,31 @@ class ToolNames:
         self.declared_of |= shown.declared_of
         self.phantoms |= shown.phantoms
         self.refusals |= shown.refusals
+
+
+class _Told(msgspec.Struct, omit_defaults=True):
+    """What an event tells of `ToolNames`."""
+
+    declared_of: dict[str, str] = {}
+    phantoms: dict[str, tuple[str, ...]] = {}
+    refusals: dict[str, dict[str, str]] = {}
+
+
+def tell_names(one: Injection, shown: ShownTools) -> Injection:
+    """The injection with the names that calls of its tool have on this list."""
+    if one.after is None:
+        return one
+    own = {shown_as for shown_as, name in shown.declared_of.items() if name == one.tool}
+    added = {tool["name"] for tool in _read(one.after)}
+    told = _Told(
+        {name: shown.declared_of[name] for name in own},
+        {name: phantom.answers for name, phantom in shown.phantoms.items() if name in added},
+        {name: dict(one.takes) for name, one in shown.refusals.items() if name in added},
+    )
+    if not (names := msgspec.to_builtins(told)):
+        return one
+    draw = {**one.decision.draw, SHOWN: names}
+    return msgspec.structs.replace(one, decision=msgspec.structs.replace(one.decision, draw=draw))
 
 
 def merge_pages(known: ToolList, page: Sequence[ToolSchema], *, first: bool) -> ToolList:

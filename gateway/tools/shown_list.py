@@ -10,7 +10,7 @@ import msgspec
 from crosswind.gateway.tools.leg import ToolLeg
 from crosswind.gateway.tools.list_changes import ListChanges
 from crosswind.gateway.tools.mcp_results import Members
-from crosswind.gateway.tools.mcp_tools import ToolListView, ToolNames, merge_pages
+from crosswind.gateway.tools.mcp_tools import ToolListView, ToolNames, merge_pages, tell_names
 from crosswind.injectors.conversation import Site, ToolList, ToolSchema
 from crosswind.injectors.engine.decision import Injection
 from crosswind.injectors.engine.plan import NO_RULES, Plan
@@ -32,7 +32,7 @@ class ShownToolList:
 
     def __init__(self, leg: ToolLeg, link: str) -> None:
         self._leg, self._link = leg, link
-        self.names = ToolNames()
+        self.names = ToolNames.recorded(leg.shown.get(link, ()))
         self.outputs: dict[str, Any] = {}
         """The output schemas, by tool."""
         self.changes = ListChanges()
@@ -59,7 +59,8 @@ class ShownToolList:
         self.outputs |= page.outputs
         self._pages = [page.tools] if first else [*self._pages, page.tools]
         shown = self._perturb(page.tools)
-        self._record([*self._unseen, *shown.injections, *self._spared], now_us)
+        told = [tell_names(one, shown) for one in (*self._unseen, *shown.injections)]
+        self._record([*told, *self._spared], now_us)
         self._spared.clear()
         self._unseen.clear()
         self._decided_at = leg.calls

@@ -14,6 +14,9 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
 from crosswind.gateway.tools.decision import Act
+from crosswind.gateway.tools.events import as_row
+from crosswind.gateway.tools.leg import ToolLeg
+from crosswind.gateway.tools.mcp import McpLink
 from crosswind.testing import ScriptedProvider
 from tests.gateway.proxy.test_tool_mcp import events_of, served
 from tests.gateway.stdio.play import RELAY, read_events
@@ -168,3 +171,19 @@ async def test_a_client_of_the_relay_is_told_and_sees_the_new_list(tmp_path: Pat
     async with Client(stdio_client(started), mode=era, message_handler=told) as client:
         check(await play(client, told))
     assert any(one.get("site") == "tool_schema" and one.get("after") for one in read_events(events))
+
+
+def test_names_of_a_list_still_work_when_its_process_is_gone() -> None:
+    link, leg = make_link("schema.duplicate_description", "schema.ghost_tool", "schema.type_mismatch")
+    link.from_client(listing(), 1)
+    raw = link.from_server(tools(tool("place_order", "Place."), tool("place_order_2", "Place two.")), 2).body
+    names = [one["name"] for one in json.loads(raw)["result"]["tools"]]
+    again = ToolLeg(leg.plan, "s", "other")
+    again.resume(as_row(one) for one in leg.drain())
+    again.shown["shop"].append({"declared_of": 7})  # Whoever delivers a relay's events may write anything.
+    other = McpLink(again, "shop")
+    assert other.names >= set(names) - {"place_order", "place_order_2"}
+    assert len(names) >= 6
+    for number, name in enumerate(names):
+        given = [one.from_client(call(number, name, {"city": 5}), 3) for one in (link, other)]
+        assert given[0] == given[1], name
