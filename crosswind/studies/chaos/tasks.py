@@ -53,7 +53,8 @@ def read_tasks(file: Path, *, checked: bool) -> list[Task]:
     try:
         if file.stat().st_size > MOST_BYTES:
             raise UnusableTasks(f"{file}: more than {MOST_BYTES >> 20} MiB; split the file")
-        lines = file.read_text("utf-8").splitlines()
+        # Not splitlines(): JSON's texts may hold U+2028 and the like as they are.
+        lines = file.read_text("utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise UnusableTasks(
             f"{file}: can't be read ({error}); name a file with a JSON object a line"
@@ -86,6 +87,8 @@ def _read_task(place: str, line: str, *, checked: bool) -> Task:
         )
     if "\0" in line or "\\u0000" in line:
         raise UnusableTasks(f"{place}: holds NUL, which no command line or variable can; leave it out")
+    if not _is_unicode(json.dumps(fields, ensure_ascii=False)):
+        raise UnusableTasks(f"{place}: holds half of a surrogate pair; write the whole character")
     expect = fields.get("expect")
     texts = expect if isinstance(expect, list) else [expect]
     if "expect" in fields and not checked and not (texts and all(isinstance(one, str) for one in texts)):
@@ -94,6 +97,14 @@ def _read_task(place: str, line: str, *, checked: bool) -> Task:
             "for anything else give --checker or --verify"
         )
     return Task(name, fields)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def digest(tasks: Sequence[Task]) -> str:

@@ -115,7 +115,7 @@ def write_csv(sections: Sequence[Section]) -> str:
 
 def _defuse(cell: str) -> str:
     """A cell that no spreadsheet takes for a formula; numbers stay."""
-    if cell[:1] in ("=", "@", "\t", "\r") or (cell[:1] in "+-" and not _is_number(cell)):
+    if cell[:1] in ("=", "@", "\t", "\r") or (cell[:1] in ("+", "-") and not _is_number(cell)):
         return f"'{cell}"
     return cell
 

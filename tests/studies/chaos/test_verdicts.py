@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from crosswind.figures.attempts import Void
+from crosswind.studies.chaos.tasks import read_tasks
 from crosswind.studies.chaos.verdicts import read_verdict
 from crosswind.testing import Answer, ScriptedProvider
 from crosswind.testing.dialogue import Step
@@ -132,6 +133,7 @@ def test_the_last_verdict_counts_and_others_are_passed_over() -> None:
         ("", "no task"),
         ('{"id": "a", "expect": 7}', "`expect` is a text or a list of texts"),
         ('{"id": "a", "prompt": "\\u0000"}', "holds NUL"),
+        ('{"id": "a", "prompt": "cut \\ud83d"}', "line 1: holds half of a surrogate pair"),
     ],
 )
 def test_unusable_tasks_are_refused_by_line(play: Chaos, tmp_path: Path, line: str, said: str) -> None:
@@ -141,3 +143,12 @@ def test_unusable_tasks_are_refused_by_line(play: Chaos, tmp_path: Path, line: s
     assert done.exit_code == 2
     assert said in done.output
     assert not play.out.exists()
+
+
+def test_lines_end_as_any_editor_ends_them_and_texts_hold_any_character(tmp_path: Path) -> None:
+    file = tmp_path / "tasks.jsonl"
+    file.write_bytes('\ufeff{"id": "a", "prompt": "one\u2028two\x85"}\r\n{"id": "b"}\r\n'.encode())
+    assert [(one.id, one.prompt) for one in read_tasks(file, checked=False)] == [
+        ("a", "one\u2028two\x85"),
+        ("b", '{"id": "b"}'),
+    ]

@@ -78,6 +78,7 @@ def test_names_of_tasks_are_no_markup_and_no_formulas() -> None:
     written = write_csv([HOSTILE])
     assert "'=cmd" in written
     assert ",-1.5" in written
+    assert write_csv([Section("T", ("a", "b"), (("x", ""),))]).endswith("T,x,\n")
 
 
 def test_a_wide_table_fits_80_columns() -> None:
