@@ -57,7 +57,11 @@ USER_TOOL = ToolSchema(
         },
     },
 )
-TOOLS = (TOOL, ToolSchema("search_products", "Find products by name.", {"type": "object", "properties": {}}))
+TOOLS = (
+    TOOL,
+    ToolSchema("list_orders", "List the customer's orders.", {"type": "object", "properties": {}}),
+    ToolSchema("search_products", "Find products by name.", {"type": "object", "properties": {}}),
+)
 TOOL_RESULT = json.dumps(
     {
         "order_id": "#W2378156",

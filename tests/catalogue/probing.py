@@ -29,7 +29,7 @@ PROTOCOLS = ("chat", "responses", "messages", "completions", "embeddings")
 
 def _conversation(protocol: str) -> tuple[str, dict[str, Any]]:
     """The path and the body of a request that holds a whole conversation, as far as the protocol can."""
-    names = (TOOL.name, "search_products")
+    names = (TOOL.name, "list_orders", "search_products")
     calls = [(f"call_{at}", json.dumps({"order_id": f"#W{at}"}), text) for at, text in enumerate(RESULTS)]
     tool: dict[str, Any] = {"description": TOOL.description}
     turns: list[dict[str, Any]] = [{"role": "user", "content": TEXTS[0]}]

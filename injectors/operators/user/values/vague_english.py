@@ -14,8 +14,9 @@ from crosswind.injectors.operators.user.values.vague_place import (
     find_word_before,
 )
 from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.calendar import month_of
-from crosswind.injectors.values.coarse import read_count
+from crosswind.injectors.values.coarse import is_whole, list_coarse_forms, read_count
 from crosswind.injectors.values.known_names import CITIES, COUNTRIES, GIVEN_NAMES, GROUPS
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
@@ -92,6 +93,7 @@ _ADVERB = re.compile(
     r"(?:some ?(?:time|day)|at some point|one day|around|in the|early in|at the|towards?"
     r"|maybe|probably|perhaps|possibly|most likely|I think)\b"
 )
+_TOWARDS = re.compile(r"(?:at|around|towards) (?=the (?:end|middle) of )")
 _CITIES = frozenset(city for cities in CITIES.values() for city in cities)
 _NO_PLACES = frozenset(name for group in GROUPS for name in group)
 _PLACE_NOUNS = _words("airport city country destination hotel place restaurant state station town location")
@@ -156,7 +158,9 @@ def _find_date(text: str, one: Mention, start: int, end: int, before: str) -> Pl
     if before == "on":
         return Place(start - len("on "), end, join=_join_date)
     if before in _FROM:
-        return Place(start, end, _fits_behind)
+        whole = [form for form in list_coarse_forms(one, Language.EN) if is_whole(form)]
+        fits = all(_TOWARDS.match(form) for form in whole)
+        return Place(start, end, _fits_behind, join=_join_behind) if fits else None
     known = re.search(r"\d", one.text) is None or before.isalpha()
     return Place(start, end, join=_join_date) if known and before not in _NO_MOMENTS | _DETERMINERS else None
 
@@ -164,6 +168,11 @@ def _find_date(text: str, one: Mention, start: int, end: int, before: str) -> Pl
 def _fits_behind(entry: Entry) -> bool:
     """Whether it stands behind `from`, `since` or `for`."""
     return re.match(r"sometime|around|the |my |\{coarse\}$", entry.text) is not None
+
+
+def _join_behind(phrase: str, coarse: str | None) -> str:
+    """`before Friday`, `before the end of the week`."""
+    return _TOWARDS.sub("", phrase)
 
 
 def _join_date(phrase: str, coarse: str | None) -> str:
