@@ -15,7 +15,14 @@ LAUNCH = (
     "import sys; from crosswind.trainer.commands.launcher import launch; "
     "sys.exit(launch([sys.executable, '-c', sys.argv[1]], 3, 7.0))"
 )
-PRELUDE = "import os, signal, sys, time; rank = int(os.environ['RANK'])\n"
+PRELUDE = """
+import os, pathlib, signal, sys, time
+rank, folder = int(os.environ["RANK"]), pathlib.Path(os.environ["CROSSWIND_RENDEZVOUS"]).parent
+(folder / str(rank)).touch()
+while not all((folder / str(number)).exists() for number in range(3)):
+    time.sleep(0.01)
+"""
+"""All wait for the last one: on a busy machine it may start later than the launcher waits after a failure."""
 
 
 def start(worker: str) -> subprocess.Popen[str]:
