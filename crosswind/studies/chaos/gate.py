@@ -12,6 +12,10 @@ from crosswind.gateway.trajectory.store import Store
 from crosswind.studies.attempts import read_attempts, with_labels
 from crosswind.studies.chaos.episodes import Episode
 
+_LOOKS = 20
+"""A look reads all attempts, so that one after each of many tasks would take longer than they do: from so
+many tasks on, one is taken when a further one of so many parts is there."""
+
 
 class GateWatch:
     """Judges the tasks that are finished, in the gate's order and without a gap.
@@ -30,6 +34,8 @@ class GateWatch:
         self._seed = seed
         self._finished = 0
         """Tasks from the beginning of the order that are finished."""
+        self._next_look = 1
+        """The number of finished tasks at which the gate looks again."""
         self._lock = Lock()
         self.decided = False
         self._advance()
@@ -44,7 +50,8 @@ class GateWatch:
         before = self._finished
         while self._finished < len(self._order) and self._left[self._order[self._finished]] <= 0:
             self._finished += 1
-        if self._finished > before and not self.decided:
+        if self._finished > before and self._finished >= self._next_look and not self.decided:
+            self._next_look = self._finished + max(1, self._finished // _LOOKS)
             self.decided = self.judge().verdict is not Verdict.INCONCLUSIVE
 
     def judge(self) -> GateResult:

@@ -9,18 +9,24 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from crosswind.figures.attempts import Arm, Void
+from crosswind.figures.gate import Gate, GateResult
+from crosswind.gateway.trajectory.store import open_existing
 from crosswind.studies.chaos import guard
+from crosswind.studies.chaos.episodes import plan_episodes
+from crosswind.studies.chaos.gate import GateWatch
 from crosswind.studies.chaos.run_folder import lock_folder
+from crosswind.studies.chaos.tasks import Task
 from crosswind.testing import Answer, Dialogue, ScriptedProvider
 from crosswind.testing.errors import ProviderError
 from tests.loop.children import COMMAND, ENVIRONMENT
-from tests.studies.chaos.conftest import AGENT, Chaos, read_gate
+from tests.studies.chaos.conftest import AGENT, Chaos, Running, read_gate
 
 
 def flights(count: int) -> list[dict[str, Any]]:
@@ -64,6 +70,25 @@ def test_a_gate_ends_the_run_as_soon_as_its_verdict_stands(play: Chaos) -> None:
     again = play("--fail-below", "0.5", "--resume")
     assert again.exit_code == 0, again.output
     assert play.attempts() == first
+
+
+def test_a_gate_over_many_tasks_does_not_look_after_each(running: Running) -> None:
+    looks: list[int] = []
+
+    class Watch(GateWatch):
+        def judge(self) -> GateResult:
+            looks.append(self._finished)
+            return super().judge()
+
+    episodes = list(plan_episodes([Task(f"t{n}", {}) for n in range(500)], ["flaky"], 1))
+    with closing(open_existing(running.store)) as store:
+        names = [f"t{n}" for n in range(500)]
+        watch = Watch(Gate(fail_below=0.9), names, episodes, store, "no-such-run", 0)
+        for episode in episodes:
+            watch.finish(episode)
+    assert looks[:20] == list(range(1, 21))
+    assert len(looks) < 100
+    assert not watch.decided
 
 
 def test_a_gate_that_few_tasks_cannot_decide_says_so(play: Chaos) -> None:
