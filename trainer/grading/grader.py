@@ -94,7 +94,7 @@ class Grading:
             if self._failures >= MOST_FAILURES:
                 raise RunFailed(
                     f"the rewards of {self.grader.source} failed for {self._failures} sessions in a row: "
-                    f"{grade.note}; mend that, and start the run again"
+                    f"{grade.note}; fix that, and start the run again"
                 )
             self.say(f"{session.id} gets no reward of {self.grader.source}: {grade.note}")
             return SessionMarked(

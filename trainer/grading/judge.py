@@ -76,7 +76,8 @@ class JudgeGrader:
         found = f"the judge agrees with the verifier on {agreed} of {len(pairs)} sessions"
         found += f" ({agreed / len(pairs):.2f} [{low:.2f}, {high:.2f}])"
         if agreed < AGREEMENT * len(pairs):
-            found += f": below {AGREEMENT:g}, the run learns what it mistakes; mend --rubric, or take another"
+            found += f": below {AGREEMENT:g}, the run learns the judge's mistakes; "
+            found += "improve --rubric, or name another --judge"
         return found
 
 
