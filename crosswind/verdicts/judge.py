@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -30,6 +32,17 @@ def parse_judge(given: str) -> tuple[str, str]:
     if found is None:
         raise ValueError(f"{given!r} is no URL/model; write https://host/v1/MODEL")
     return found[1], found[2]
+
+
+def find_judge_key(url: str, variable: str | None) -> str | None:
+    """The judge's key: from the named variable. Without a name, OPENAI_API_KEY is for OpenAI's own host only:
+    no other gets it unasked. Raises ValueError for a variable that isn't set.
+    """
+    if variable:
+        if variable not in os.environ:
+            raise ValueError(f"the variable {variable}, for the judge's key, isn't set; set it")
+        return os.environ[variable]
+    return os.environ.get("OPENAI_API_KEY") if urlsplit(url).hostname == "api.openai.com" else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,8 +164,9 @@ class JudgeSettings(_Settings):
     """By which it decides."""
     samples: int = Field(default=1, ge=1)
     """Answers about a session; their majority counts."""
-    key_env: str = "OPENAI_API_KEY"
-    """The environment variable that holds its key."""
+    key_env: str = ""
+    """The environment variable that holds its key. Without one, api.openai.com gets OPENAI_API_KEY, and other
+    hosts get none."""
     timeout: float = Field(default=60.0, gt=0)
     """Seconds that an answer may take."""
     concurrency: int = Field(default=8, ge=1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Sequence
 
 import httpx
@@ -14,7 +13,7 @@ from crosswind.gateway.trajectory.store import Store
 from crosswind.trainer.config.settings import JudgeSettings
 from crosswind.trainer.errors import RunFailed, RunRefused
 from crosswind.trainer.grading.grader import SUCCESS, Grade, describe_conversation, describe_task
-from crosswind.verdicts.judge import Judge, Judgement, parse_judge
+from crosswind.verdicts.judge import Judge, Judgement, find_judge_key, parse_judge
 
 VERIFIED = "verifier"
 """The source of rewards that a judge is compared with."""
@@ -33,6 +32,10 @@ class JudgeGrader:
             self._url, self._model = parse_judge(settings.model)
         except ValueError as error:
             raise RunRefused(f"judge.model: {error}") from None
+        try:
+            self._key = find_judge_key(self._url, settings.key_env)
+        except ValueError as error:
+            raise RunRefused(f"judge.key_env: {error}") from None
         self._settings = settings
 
     def grade(self, sessions: Sequence[Trajectory]) -> list[Grade]:
@@ -50,8 +53,7 @@ class JudgeGrader:
     async def _ask(self, sessions: Sequence[Trajectory]) -> tuple[list[Judgement], str]:
         settings, at_once = self._settings, asyncio.Semaphore(self._settings.concurrency)
         async with httpx.AsyncClient(timeout=settings.timeout, trust_env=False) as http:
-            key = os.environ.get(settings.key_env)
-            judge = Judge(http, self._url, self._model, key, settings.rubric, settings.samples)
+            judge = Judge(http, self._url, self._model, self._key, settings.rubric, settings.samples)
 
             async def ask(one: Trajectory) -> Judgement:
                 async with at_once:

@@ -79,7 +79,11 @@ Examples:
     show_default=True,
     help="Answers of the judge; their majority counts.",
 )
-@click.option("--judge-key-env", metavar="NAME", help="The variable with the judge's key.")
+@click.option(
+    "--judge-key-env",
+    metavar="NAME",
+    help="The variable with the judge's key; OPENAI_API_KEY for api.openai.com.",
+)
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0.1),
@@ -317,15 +321,15 @@ def _digest_profile(name: str) -> str | None:
 
 def _read_judge(given: dict[str, Any]) -> Any:
     from crosswind.studies.chaos.run import JudgeSettings
-    from crosswind.verdicts.judge import RUBRIC, parse_judge
+    from crosswind.verdicts.judge import RUBRIC, find_judge_key, parse_judge
 
     try:
         url, model = parse_judge(given["judge"])
         rubric = given["rubric"].read_text("utf-8") if given["rubric"] else RUBRIC
+        key = find_judge_key(url, given["judge_key_env"])
     except (OSError, ValueError) as error:
         raise click.UsageError(f"--judge: {error}") from None
-    name = given["judge_key_env"] or "OPENAI_API_KEY"
-    return JudgeSettings(url, model, os.environ.get(name), rubric, given["judge_samples"])
+    return JudgeSettings(url, model, key, rubric, given["judge_samples"])
 
 
 def _read_servers(given: tuple[str, ...]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from crosswind.studies.chaos.tasks import read_tasks
 from crosswind.studies.chaos.verdicts import read_verdict
 from crosswind.testing import Answer, ScriptedProvider
 from crosswind.testing.dialogue import Step
+from crosswind.verdicts.judge import find_judge_key
 from tests.studies.chaos.conftest import AGENT, Chaos
 
 TASKS = [
@@ -152,3 +153,14 @@ def test_lines_end_as_any_editor_ends_them_and_texts_hold_any_character(tmp_path
         ("a", "one\u2028two\x85"),
         ("b", '{"id": "b"}'),
     ]
+
+
+def test_no_other_host_gets_openais_key_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "theirs")
+    monkeypatch.setenv("JUDGE_KEY", "the judge's")
+    assert find_judge_key("https://api.openai.com/v1", None) == "theirs"
+    assert find_judge_key("https://judge.example/v1", None) is None
+    assert find_judge_key("https://api.openai.com.judge.example/v1", None) is None
+    assert find_judge_key("https://judge.example/v1", "JUDGE_KEY") == "the judge's"
+    with pytest.raises(ValueError, match="NO_SUCH_KEY"):
+        find_judge_key("https://judge.example/v1", "NO_SUCH_KEY")
