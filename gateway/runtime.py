@@ -20,18 +20,20 @@ from crosswind.gateway.errors import ConfigurationError, ServiceError
 from crosswind.gateway.file_watch import FileWatch
 from crosswind.gateway.housekeeping import Housekeeping
 from crosswind.gateway.http.auth import Authenticator
-from crosswind.gateway.http.connection_table import ConnectionTable, Plane
-from crosswind.gateway.http.memory_budget import MemoryBudget
 from crosswind.gateway.noise.drill_control import DrillControl
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch
 from crosswind.gateway.noise.limits import AbortWatch, FaultsInFlight
-from crosswind.gateway.noise_model.generation import TextGenerator
-from crosswind.gateway.noise_model.preparation import TextPreparation
+from crosswind.gateway.parts import (
+    build_confinement,
+    build_ownership,
+    build_preparation,
+    make_connection_tables,
+    tell_late_search,
+    use_packs,
+)
 from crosswind.gateway.peers.peers import Peers
-from crosswind.gateway.protocols.codec import write_refusal
 from crosswind.gateway.proxy.models import ModelList
 from crosswind.gateway.proxy.passthrough import PassThrough
-from crosswind.gateway.proxy.provider_ownership import ProviderOwnership
 from crosswind.gateway.proxy.proxy import DataPlane, Proxy
 from crosswind.gateway.proxy.relay import ResponseRelay
 from crosswind.gateway.proxy.request_builder import RequestBuilder
@@ -48,7 +50,6 @@ from crosswind.gateway.proxy.withheld_noise import WithheldNoise
 from crosswind.gateway.recorder.queue import NotDurable
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.recorder.redaction import Redactor
-from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions.curricula import Curricula
 from crosswind.gateway.sessions.destroyed import DestroyedAnswers
 from crosswind.gateway.sessions.drills import KIND as DRILL
@@ -72,8 +73,6 @@ from crosswind.gateway.upstreams.probing import probe_regularly
 from crosswind.gateway.upstreams.replicas import ReplicaState
 from crosswind.gateway.upstreams.tool_servers import ServerKind, ToolServers
 from crosswind.gateway.upstreams.upstreams import Upstreams, build_upstreams
-from crosswind.injectors import registry
-from crosswind.injectors.packs.load import PackError, use_folder
 from crosswind.injectors.profiles.expressions import LIMIT
 
 _log = structlog.get_logger("crosswind.gateway")
@@ -106,8 +105,8 @@ class Gateway:
         self._source = source
         self._run = token_hex(8) if peers is None else peers.folder.name
         self._build_parts(settings)
-        _use_packs(settings)
-        LIMIT.seconds, LIMIT.tell = settings.timeouts.expression, _tell_late_search
+        use_packs(settings)
+        LIMIT.seconds, LIMIT.tell = settings.timeouts.expression, tell_late_search
         self.data = DataPlane(self._build_proxy(settings, None))
         self._file_watch = FileWatch(store, self.sessions.forget_all)
         self._probes: list[asyncio.Task[None]] = []
@@ -142,7 +141,7 @@ class Gateway:
         self.drill_control = DrillControl(
             drills, switch, self.recorder, self.acknowledge, self._tell_drill, self._run_in_background
         )
-        self.data_connections, self.control_connections = _make_connection_tables(settings)
+        self.data_connections, self.control_connections = make_connection_tables(settings)
         # A reload replaces the upstreams.
         self.metrics = Metrics(
             self.recorder.state,
@@ -157,8 +156,8 @@ class Gateway:
         self._faults_in_flight = FaultsInFlight(settings.dose.faults_in_flight, settings.workers)
         self._shared_calls = SharedCalls(settings.retry_grace)
         self._tracing = open_tracing(settings.telemetry)
-        self._preparation = _build_preparation(settings, store, self.recorder, self.metrics)
-        self._confinement = _build_confinement(settings, self.metrics)
+        self._preparation = build_preparation(settings, store, self.recorder, self.metrics)
+        self._confinement = build_confinement(settings, self.metrics)
         self._tool_legs = ToolLegs(
             store, self.recorder, self.metrics, switch, drills, shared=peers is not None
         )
@@ -168,7 +167,7 @@ class Gateway:
         upstreams = build_upstreams(settings, None if known is None else known.upstreams, self._run)
         authenticator = Authenticator(settings)
         sessions, recorder, metrics = self.sessions, self.recorder, self.metrics
-        ownership = _build_ownership(settings, self.store, recorder)
+        ownership = build_ownership(settings, self.store, recorder)
         recording = Recording(
             settings.durability,
             recorder,
@@ -295,7 +294,7 @@ class Gateway:
         Raises ConfigurationError if it can't be used; then nothing changes.
         """
         files = await asyncio.to_thread(read_profile_files, settings, self.profiles, reading)
-        _use_packs(settings)
+        use_packs(settings)
         changed = find_changes(self.settings, settings)
         before = self.data.proxy
         proxy = self._build_proxy(settings, before)
@@ -458,51 +457,3 @@ class Gateway:
 
 def _to_message(setting: Setting) -> dict[str, Any]:
     return {"kind": setting.kind, "name": setting.name, "value": dict(setting.value)}
-
-
-def _tell_late_search(pattern: str, times: int) -> None:
-    left = LIMIT.failures - times
-    then = f"{left} more, and its rule doesn't act any more" if left > 0 else "its rule doesn't act any more"
-    _log.warning("a search for a profile's expression took too long", expression=pattern, then=then)
-
-
-def _make_connection_tables(settings: Settings) -> tuple[ConnectionTable, ConnectionTable]:
-    """The connections of the data plane and of the control plane, with one budget of memory."""
-    budget = MemoryBudget(settings.limits.bodies)
-    data, control = (ConnectionTable(plane, settings.limits, settings.timeouts, budget) for plane in Plane)
-    data.error_body = write_refusal
-    return data, control
-
-
-def _build_ownership(settings: Settings, store: Store, recorder: Recorder) -> ProviderOwnership | None:
-    if settings.auth != "keys":
-        return None
-    return ProviderOwnership(store, recorder, settings.durability_wait)
-
-
-def _build_preparation(
-    settings: Settings, store: Store, recorder: Recorder, metrics: Metrics
-) -> TextPreparation | None:
-    writer = settings.noise_model
-    return None if writer is None else TextPreparation(TextGenerator(writer, store, recorder, metrics))
-
-
-def _use_packs(settings: Settings) -> None:
-    try:
-        use_folder(settings.packs)
-    except PackError as error:
-        raise ConfigurationError(str(error)) from None
-
-
-def _build_confinement(settings: Settings, metrics: Metrics) -> Confined | None:
-    if not registry.has_third_parties():
-        return None
-    try:
-        registry.operators()
-    except registry.BrokenOperatorPackageError as error:
-        raise ConfigurationError(str(error)) from error
-    return Confined(
-        settings.third_party,
-        lambda operator, kind: metrics.operator_failures.labels(operator, kind).inc(),
-        lambda operator: metrics.operators_off.labels(operator).set(1),
-    )
