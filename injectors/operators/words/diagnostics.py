@@ -1,12 +1,8 @@
-"""What stands around a text at length: a login's banner, and what a page has around its article.
-
-All figures agree: counts are those of what is listed.
-"""
+"""What a page has around its article, and words of tools that run commands or give pages."""
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
 
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Half
@@ -17,59 +13,6 @@ COMMANDS = frozenset(
 """Words of tools that run commands."""
 PAGES = frozenset("page web website site url browse browser fetch wikipedia wiki article news blog".split())
 """Words of tools that give a page's text."""
-
-
-def _draw_moment(rng: SeededRandom) -> datetime:
-    return datetime.fromtimestamp(rng.integer(1_767_300_000, 1_795_000_000), UTC)
-
-
-_PACKAGES = {
-    Half.TRAIN: """openssl curl libcurl4 python3.10 python3.10-minimal vim-common vim-tiny git git-man libc6
-    tzdata
-    systemd udev libsystemd0 bash-completion perl-base libxml2 rsync sudo tar gzip locales""",
-    Half.TEST: """libssl3 ca-certificates wget less nano openssh-client openssh-server libexpat1 libgnutls30
-    login passwd mount util-linux bsdutils libpam-modules libkrb5-3 dpkg apt libapt-pkg6.0 sed procps""",
-}
-
-
-def write_login(rng: SeededRandom, half: Half, size: int) -> str:
-    """The banner of a login to a machine, with the updates that it lists."""
-    now = _draw_moment(rng)
-    release, kernel = rng.integer(1, 5), rng.integer(60, 130)
-    names = rng.shuffled(_PACKAGES[half].split())
-    most = max(2, min(len(names), (size - 600) // 90))
-    updates = []
-    for name in sorted(names[:most]):
-        new = rng.integer(4, 30)
-        version = f"{rng.integer(1, 9)}.{rng.integer(0, 30)}.{rng.integer(0, 9)}-{rng.integer(1, 4)}ubuntu0"
-        updates.append(
-            f"{name}/jammy-updates {version}.{new} amd64 [upgradable from: "
-            f"{version}.{new - rng.integer(1, 3)}]"
-        )
-    last = (
-        f"Last login: {now - timedelta(minutes=rng.integer(40, 4_000)):%a %b %d %H:%M:%S %Y} from 10.0.0."
-        f"{rng.integer(2, 250)}"
-    )
-    welcome = (
-        f"Welcome to Ubuntu 22.04.{release} LTS (GNU/Linux 5.15.0-{kernel}-generic x86_64)",
-        "",
-        " * Documentation:  https://help.ubuntu.com",
-        " * Management:     https://landscape.canonical.com",
-        "",
-    )
-    system = (
-        f"  System information as of {now:%a %b %d %H:%M:%S UTC %Y}",
-        "",
-        f"  System load:  0.{rng.integer(0, 70):02}              Processes:             "
-        f"{rng.integer(96, 240)}",
-        f"  Usage of /:   {rng.integer(18, 79)}.{rng.integer(0, 9)}% of 48.27GB   Users logged in:       1",
-        f"  Memory usage: {rng.integer(11, 64)}%               IPv4 address for eth0: "
-        f"10.0.{rng.integer(0, 40)}.{rng.integer(2, 250)}",
-        "",
-    )
-    counted = (f"{len(updates)} updates can be applied immediately.", *updates, "")
-    shown = ((welcome, 200), (system, 500), (counted, 800))
-    return "\n".join([*(line for lines, least in shown if size >= least for line in lines), last, ""])
 
 
 _MENU = {
@@ -131,16 +74,6 @@ _PHRASE = re.compile(
 )
 
 
-def write_client(rng: SeededRandom) -> str:
-    """What a database's client prints before its first answer."""
-    release = f"{rng.integer(12, 17)}.{rng.integer(0, 9)}"
-    return (
-        f"psql ({release}, server {release})\nSSL connection (protocol: TLSv1.3, cipher: "
-        'TLS_AES_256_GCM_SHA384, compression: off)\nType "help" for help.\n\nPager usage is off.\n'
-        f"Timing is on.\nTime: {rng.integer(0, 40)}.{rng.integer(100, 999)} ms\n"
-    )
-
-
 def write_page(rng: SeededRandom, half: Half, size: int, text: str) -> tuple[str, str]:
     """What a page has above and below its text, in about so many characters at most: other pages are on what
     the text names."""
@@ -148,12 +81,12 @@ def write_page(rng: SeededRandom, half: Half, size: int, text: str) -> tuple[str
     above = [" | ".join(rng.sample(menu, rng.integer(6, 10))), rng.choice(_COOKIES[half])]
     if size < 600:
         above.pop()
-    subjects = list(dict.fromkeys(_PHRASE.findall(text[:LONGEST])))[:MOST_SUBJECTS] or ["this page"]
+    subjects = list(dict.fromkeys(_PHRASE.findall(text[:LONGEST])))[:MOST_SUBJECTS]
     titles = [title.format(subject) for title in _TITLES[half] for subject in subjects]
-    shown = rng.sample(titles, max(2, min(len(titles), (size - 500) // 36)))
+    shown = rng.sample(titles, min(len(titles), max(2, (size - 500) // 36)))
     related = [f"- {title[:1].upper()}{title[1:]}" for title in shown]
     heads = ("Related", "More for you", "You may also like", "Most read", "See also")
-    below = ["", rng.choice(heads), *related]
+    below = ["", rng.choice(heads), *related] if related else []
     return "\n\n".join(above), "\n".join((*below, "", _FOOTERS[half]))
 
 

@@ -141,27 +141,40 @@ TEMPERATURES = json.dumps({"sensor_id": "s4", "temperature_c": 21.4, "humidity_p
 
 
 @pytest.mark.parametrize("severity", [0.1, 0.5, 1.0])
-def test_severity_of_context_pressure_is_a_volume_in_proportion_to_the_result(severity: float) -> None:
+def test_severity_of_context_pressure_bounds_a_volume_in_proportion_to_the_result(severity: float) -> None:
     """The whole volume at severity 1; below it a short result gets a proportionate amount."""
     most = 6_000 if severity == 1 else min(6_000, (150 + 4 * len(TEMPERATURES)) / (1 - severity))
-    for one in acts(
-        "tool.context_pressure", replace(result_target(TEMPERATURES), tool="read_sensor"), severity
-    ):
+    target = replace(result_target(TEMPERATURES), tool="read_sensor")
+    for one in acts("tool.context_pressure", target, severity):
         assert one is not None
-        added = len(one[1]) - len(TEMPERATURES)
-        assert severity * most * 0.5 <= added <= severity * most + 500
+        assert 0 < len(one[1]) - len(TEMPERATURES) <= severity * most + 300
 
 
-def test_figures_are_told_as_they_were_before_with_the_results_own_names() -> None:
-    told = set()
-    for one in acts("tool.context_pressure", replace(result_target(TEMPERATURES), tool="read_sensor"), 0.5):
+def test_context_pressure_tells_only_what_follows_from_the_answer_and_the_call() -> None:
+    calls = ("cron", "daemon", "get_tour")
+    earlier = (earlier_result("get_tour", {"id": "T1", "token": "s3cret"}, "Doors open at ten."),)
+    target = replace(result_target(TEMPERATURES), tool="get_climate", branch=Branch(earlier=earlier))
+    for one in acts("tool.context_pressure", target, 1):
         assert one is not None
-        (rows,) = (held for held in json.loads(one[1]).values() if isinstance(held, list))
-        for row in rows:
-            told |= set(row) if isinstance(row, dict) else set()
-            figures = row if isinstance(row, list) else row.values()
-            assert all(isinstance(one, int | float | str) for one in figures)
-    assert {"temperature_c", "humidity_pct"} <= told
+        assert not any(word in one[1] for word in (*calls, "Doors open", "s3cret"))
+        figures = set(re.findall(r"\b\d+\b", one[1])) - set(re.findall(r"\d+", TEMPERATURES))
+        assert figures <= {"16", "64"}, "the widths of columns"
+
+
+def test_a_mean_gets_steps_that_lead_to_it_and_a_text_its_own_sums() -> None:
+    mean = replace(result_target('{"result": 4.0}', {"numbers": [1, 4, 7]}), tool="mean")
+    assert any("12 / 3 = 4.0" in one[1] for one in acts("tool.context_pressure", mean, 1) if one)
+    wrong = replace(mean, text='{"result": 5.0}')
+    assert not any(" / 3 = " in one[1] for one in acts("tool.context_pressure", wrong, 1) if one)
+    said = json.dumps({"file_content": PASSAGE})
+    (words,) = {
+        told["words"]
+        for one in acts("tool.context_pressure", replace(result_target(said), tool="cat"), 1)
+        if one
+        for told in json.loads(one[1]).values()
+        if isinstance(told, dict) and "words" in told
+    }
+    assert words == len(PASSAGE.split())
 
 
 def test_a_functions_and_a_devices_answers_have_nothing_of_the_webs() -> None:
@@ -171,27 +184,12 @@ def test_a_functions_and_a_devices_answers_have_nothing_of_the_webs() -> None:
             assert not re.search(r"(?i)http|header|cookie|content-|trace|gateway", one[1])
 
 
-def test_a_command_has_the_sessions_earlier_ones_above_it_and_a_page_what_is_around_it() -> None:
-    listing = "README.md\nsrc\ntests\n"
-    earlier = (earlier_result("cat", {"file": "todo.md"}, "call Anna\n"),)
-    target = replace(result_target(listing), tool="ls", branch=Branch(earlier=earlier))
-    found = [one[1] for one in acts("tool.context_pressure", target, 1, 30) if one]
-    assert all(one.endswith(f"\n{listing}") for one in found)
-    assert any("cat todo.md\ncall Anna" in one for one in found)
-    for one in found:
-        counted = re.search(r"(\d+) updates can be applied", one)
-        assert counted is None or int(counted[1]) == one.count("[upgradable from: ")
+def test_a_page_gets_what_is_around_it_and_other_text_stays_clean() -> None:
     for one in acts("tool.context_pressure", replace(result_target(PASSAGE), tool="fetch_page"), 0.5, 10):
         assert one is not None and f"\n\n{PASSAGE}\n" in one[1]
-
-
-def test_text_of_no_known_system_gets_the_sessions_earlier_answers_or_nothing() -> None:
+    listing = replace(result_target("README.md\nsrc\ntests\n"), tool="ls")
+    assert all(one is None for one in acts("tool.context_pressure", listing, 1, 10))
     assert outcomes("tool.context_pressure", PASSAGE, 0.5) == []
-    earlier = (earlier_result("get_tour", {"id": "T1", "token": "s3cret"}, "Doors open at ten."),)
-    target = replace(result_target(PASSAGE), branch=Branch(earlier=earlier))
-    for one in acts("tool.context_pressure", target, 0.5, 10):
-        assert one is not None and one[1].endswith(f"\n\n{PASSAGE}")
-        assert "Doors open at ten." in one[1] and "s3cret" not in one[1]
 
 
 def earlier_result(tool: str, arguments: dict[str, str], text: str) -> ToolResult:
