@@ -29,7 +29,7 @@ from crosswind.injectors.text.languages import Language
 
 Row = tuple[int, Entry, Part]
 
-_DRAWN = re.compile(r"uuid|time|int:(?P<low>\d+)-(?P<high>\d+)|hex:[1-9]\d?")
+_DRAWN = re.compile(r"uuid|time|int:(?P<low>\d+)-(?P<high>\d+)|hex:[1-9]\d?|one:[^|]+(?:\|[^|]+)+")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _LEAST_SHARE = 0.4
 """The smaller half of a part has at least this share."""
@@ -74,8 +74,13 @@ def check_fields(rows: Sequence[Row], _: Language) -> Iterator[Problem]:
             yield Problem(line, f"text {entry.text!r}: write JSON of less than {_LONGEST_FIELD} characters")
 
 
+def _fill_sample(slot: re.Match[str]) -> str:
+    kind, _, given = slot[1].partition(":")
+    return "0" if kind == "int" else given.partition("|")[0] if kind == "one" else "a"
+
+
 def _is_short_json(text: str) -> bool:
-    filled = SLOT.sub(lambda slot: "0" if slot[1].startswith("int") else "a", text)
+    filled = SLOT.sub(_fill_sample, text)
     try:
         json.loads(filled)
     except ValueError:

@@ -243,6 +243,8 @@ def _fill_slot(slot: re.Match[str], slots: Mapping[str, str], rng: SeededRandom)
         case "int":
             low, high = (int(bound) for bound in given.split("-"))
             return str(low + int(rng.uniform() * (high - low + 1)))
+        case "one":
+            return str(rng.choice(given.split("|")))
         case "hex":
             return _draw_hex(rng, int(given))
         case "uuid":

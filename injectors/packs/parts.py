@@ -48,7 +48,7 @@ class Asked(StrEnum):
     """To change, send, make or order something."""
 
 
-DRAWN_SLOTS = frozenset({"uuid", "time", "int", "hex"})
+DRAWN_SLOTS = frozenset({"uuid", "time", "int", "hex", "one"})
 """Slots that the generator fills, wherever the conversation has nothing to fill them with."""
 
 CONVERSATION_SLOTS = frozenset(
@@ -130,6 +130,7 @@ PARTS: dict[tuple[str, str], Part] = {
         Part("tool.redundant", "record", 32, may=DRAWN_SLOTS, form=Form.FIELD, english_general_only=True),
         Part("tool.redundant", "line", 44, may=DRAWN_SLOTS, form=Form.LINE, english_general_only=True),
         Part("state.irrelevant", "field", 60, may=DRAWN_SLOTS, form=Form.FIELD, english_general_only=True),
+        Part("state.irrelevant", "record", 32, may=DRAWN_SLOTS, form=Form.FIELD, english_general_only=True),
         Part("state.irrelevant", "line", 24, may=DRAWN_SLOTS, form=Form.LINE, english_general_only=True),
         Part("schema.redundant_tool", "tool", 20, form=Form.TOOL),
         Part("tool.prompt_injection", "instruction", 40, _slots("canary"), english_general_only=True),

@@ -81,7 +81,12 @@ _WRITTEN: dict[tuple[str, str], str] = {
     ),
     ("tool.redundant", "line"): "Lines that a shell, a database client or a page prints beside any answer.",
     ("state.irrelevant", "field"): (
-        "Fields on the state of a system that no task needs. `key` is the name, `text` the value as JSON."
+        "Fields of a record of one kind that no task needs: `about` names the kind; without it they fit any "
+        "answer. `key` is the name, `text` the value as JSON."
+    ),
+    ("state.irrelevant", "record"): (
+        "Fields that no task needs and any record with an id has. `key` is the name, `text` the value as "
+        "JSON."
     ),
     ("state.irrelevant", "line"): "Lines on the state of a system that no task needs.",
     ("schema.redundant_tool", "tool"): (

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.insertion import (
-    around_field,
-    dump,
-    find_case,
-    find_holders,
-    write_key,
-)
 from crosswind.injectors.operators.phrases import list_own
+from crosswind.injectors.operators.state.fields import OPERATOR, Drawn, draw_fields, fill_volume, list_unmet
 from crosswind.injectors.operators.state.scenes import Scene, find_end, find_gaps, find_goal, recognise_scene
 from crosswind.injectors.operators.words.scenes import (
     GRID_PLACES,
@@ -30,11 +23,13 @@ from crosswind.injectors.operators.words.scenes import (
     SHOP_PRAISE,
     SHOP_PRODUCTS,
 )
+from crosswind.injectors.packs.domains import split_words
 from crosswind.injectors.packs.draw import fill, list_fitting, shuffle_entries
-from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
+from crosswind.injectors.text.json_payload import parse_json
+from crosswind.injectors.text.languages import UNABLE
 
 MOST = 400
 """The volume ε at severity 1, in characters."""
@@ -56,12 +51,12 @@ _NUMBERED = re.compile(rf"\b({'|'.join(HOUSEHOLD_OBJECTS)}) (\d{{1,6}})\b", re.I
 
 
 @operator(
-    "state.irrelevant",
+    OPERATOR,
     site=Site.TOOL_RESULT,
     recovery=Recovery.IGNORE,
     source="State augmentation (Generalization Tax), section 6 and appendix C",
     effect=Effect.ADDS,
-    version=5,
+    version=6,
 )
 class IrrelevantState:
     """State text that has nothing to do with the goal, added to an observation.
@@ -69,9 +64,9 @@ class IrrelevantState:
     Severity: the volume ε is 400 x severity characters, counted as the paper counts it: ⌊ε/12⌋ sentences on
     household objects at random places of a room, ⌊ε/10⌋ lines on things outside a coordinate grid, entries,
     features and advertisements on a shop's page. In JSON, and in any other text, which the paper doesn't
-    have, ε / 5 characters of facts on the state of the system behind the tool, from the general English
-    phrase pack: fields of the object, or lines; of the tool's own system alone where the pack has
-    such. Objects of a room are of types
+    have, ε / 5 characters from the general English phrase pack. An object gets fields of what the tool's
+    name says that it is about, of any record where it has an id, and of any answer. An error, a bare list
+    and what a shell prints stay clean. Other text gets lines. Objects of a room are of types
     that it hasn't, or have new numbers. The goal, instructions, lists of actions and every word of the
     observation stay unchanged. In users' messages it acts where a rule's `observation` marks one.
     """
@@ -84,13 +79,10 @@ class IrrelevantState:
         if scene in _INSERTIONS:
             edits = _INSERTIONS[scene](target, volume, rng)
             return {"scene": scene.value, "edits": edits} if edits else None
-        part = "field" if scene is Scene.DATA else "line"
-        setting, own = list_own(target, "state.irrelevant", part)
-        fitting = own or list_fitting(setting, "state.irrelevant", part)
-        entries = [one for one in fitting if one[0] not in target.branch.phrases] or list(fitting)
-        draw_facts = _draw_fields if scene is Scene.DATA else _draw_lines
-        shuffled = shuffle_entries(rng, entries, setting.entries)
-        names, added = draw_facts(target.text, shuffled, volume / ELSEWHERE, rng)
+        if (why := _find_obstacle(target, scene)) is not None:
+            return {"scene": scene.value, "edits": [], UNABLE: why} if volume else None
+        draw_facts = draw_fields if scene is Scene.DATA else _draw_lines
+        names, added = draw_facts(target, volume / ELSEWHERE, rng)
         if not added:
             return None
         edits = [make_edit(at, "", text) for at, text in sorted(added, key=lambda one: one[0])]
@@ -176,75 +168,36 @@ def _draw_product(rng: SeededRandom) -> str:
     return f"{rng.choice(SHOP_PRODUCTS)}, {rng.choice(SHOP_FLAWS)} (can't be chosen)"
 
 
-Drawn = tuple[list[str], list[tuple[int, str]]]
-"""The names of the entries, and what is put where."""
+def _find_obstacle(target: ToolResultTarget, scene: Scene) -> str | None:
+    """Why nothing that belongs to the result can be added to it."""
+    if scene is not Scene.DATA:
+        return NO_LINES if SHELL & set(split_words(target.tool)) else None
+    value = parse_json(target.text)
+    if not isinstance(value, dict) or not value:
+        return NO_OBJECT
+    return AN_ERROR if any(value.get(key) for key in ERRORS) else None
 
 
-def _draw_fields(text: str, entries: list[tuple[str, Entry]], volume: float, rng: SeededRandom) -> Drawn:
-    """Draw fields of `volume` characters of JSON on average: among the others, or in one that holds them. A
-    bare list has no place for them."""
-    holders = find_holders(text)
-    case, end, system, nested = find_case(text), rng.chance(0.75), rng.choice(SYSTEMS), rng.chance(NESTED)
-    if not holders or text.lstrip()[:1] == "[":
-        return [], []
-    whole = holders[0]
-    told: dict[str, Any] = {}
-
-    def write(entry: Entry) -> tuple[int, str] | None:
-        key = write_key(entry.key, case)
-        if key in whole.keys:
-            return None
-        told[key] = json.loads(fill(entry.text, {}, rng))
-        place = around_field(text, whole.gaps[-1 if end else 0], key)
-        return place.at, f"{place.before}{dump(told[key], like=text)}{place.after}"
-
-    names, added = _fill_volume(entries, volume, rng, write)
-    holder = write_key(system, case)
-    if not added or not (nested or all(not one.about for _, one in entries)) or holder in whole.keys:
-        return names, added
-    place = around_field(text, whole.gaps[-1 if end else 0], holder)
-    kept = dict(list(told.items())[: len(added)])
-    return names, [(place.at, f"{place.before}{dump(kept, like=text)}{place.after}")]
+NO_OBJECT = "the result is no object with fields"
+AN_ERROR = "the result is an error"
+NO_LINES = "the result is what a shell prints or a file holds"
+ERRORS = ("error", "errors", "Error", "exception", "error_message", "errorMessage")
+SHELL = frozenset(
+    """bash shell terminal command cat ls cd grep pwd wc du tail head diff git pytest file files""".split()
+)
 
 
-SYSTEMS = """
-    system server host service _system system_info runtime backend platform context state ambient environment
-    snapshot background info_panel
-""".split()
-"""Fields that hold the state of a system."""
-NESTED = 0.5
-"""How often one field holds the others."""
-
-
-def _draw_lines(text: str, entries: list[tuple[str, Entry]], volume: float, rng: SeededRandom) -> Drawn:
+def _draw_lines(target: ToolResultTarget, volume: float, rng: SeededRandom) -> Drawn:
     """Draw lines of `volume` characters on average, behind the observation."""
-    end = find_end(text)
-    return _fill_volume(entries, volume, rng, lambda entry: (end, f"\n{fill(entry.text, {}, rng)}"))
-
-
-def _fill_volume(
-    entries: list[tuple[str, Entry]],
-    volume: float,
-    rng: SeededRandom,
-    write: Callable[[Entry], tuple[int, str] | None],
-) -> Drawn:
-    """Write entries until there is no more room; the last one comes with the probability that makes the
-    volume right on average.
-    """
-    point, room = rng.uniform(), volume
-    names: list[str] = []
-    added: list[tuple[int, str]] = []
-    for name, entry in entries:
-        if (one := write(entry)) is None:
-            continue
-        if room < len(one[1]) and point >= room / len(one[1]):
-            break
-        names.append(name)
-        added.append(one)
-        room -= len(one[1])
-        if room <= 0:
-            break
-    return names, added
+    setting, own = list_own(target, OPERATOR, "line")
+    entries = list_unmet(target, own or list_fitting(setting, OPERATOR, "line"))
+    end = find_end(target.text)
+    return fill_volume(
+        shuffle_entries(rng, entries, setting.entries),
+        volume,
+        rng,
+        lambda entry: (end, f"\n{fill(entry.text, {}, rng)}"),
+    )
 
 
 _INSERTIONS: Mapping[Scene, Callable[[ToolResultTarget, int, SeededRandom], list[dict[str, Any]]]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -17,8 +18,10 @@ from crosswind.injectors.operators.words.scenes import (
 )
 from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.targets import Half
-from tests.injectors.operators.acting import repeated, result_target, shown
+from crosswind.injectors.text.languages import UNABLE
+from tests.injectors.operators.acting import acts, repeated, result_target, shown
 
+NAME = "state.irrelevant"
 ROOM = (
     "Your task is to: put some bowl on a shelf.\n"
     "You are in the middle of a room. You see a cabinet 4, a drawer 2, and a mug 3. Nothing else is near.\n"
@@ -103,9 +106,7 @@ def test_a_grid_gets_a_tenth_in_lines_outside_of_it(volume: int, lines: int) -> 
 
 def test_data_gets_fields_of_a_fifth_of_the_volume_on_average() -> None:
     text = '{"ui_theme": "own", "rows": [1, 2]}'
-    known = {
-        entry.key for pack in load_all() for entry in pack.select("state.irrelevant", "field", Half.TRAIN)
-    }
+    known = set(by_key())
     lengths = []
     for one in added(text, 400, 300):
         after = json.loads(one)
@@ -114,6 +115,79 @@ def test_data_gets_fields_of_a_fifth_of_the_volume_on_average() -> None:
         assert held and set(held) <= known
         lengths.append(len(one) - len(text))
     assert 70 < sum(lengths) / len(lengths) < 90
+
+
+BOOKING, EXCHANGE = '{"cancel_status": true}', '{"exchanged_value": 1423.5}'
+BY_TOOL = {
+    "cancel_booking": (BOOKING, "booking", {"insurance", "exchange", "flight"}),
+    "compute_exchange_rate": (EXCHANGE, "exchange", {"message", "booking", "stock"}),
+    "purchase_insurance": ('{"insurance_id": "49"}', "insurance", {"message", "login", "exchange"}),
+    "get_zipcode_based_on_city": ('{"zipcode": "10292"}', "zipcode", {"weather", "hotel"}),
+    "startEngine": ('{"engineState": "running"}', "engine", {"weather", "login"}),
+    "get_thing": ('{"ok": true}', "", {"booking", "message", "file"}),
+}
+"""By tool: a result, a stem of what it is about, and of what it isn't."""
+
+
+def by_key() -> dict[str, tuple[str, ...]]:
+    """What the fields of the packs are about."""
+    parts = ("field", "record")
+    found = [one for pack in load_all() for part in parts for one in pack.select(NAME, part, Half.TRAIN)]
+    return {one.key: one.about for one in found}
+
+
+@pytest.mark.parametrize("tool", BY_TOOL)
+def test_fields_belong_to_what_the_tools_name_speaks_of(tool: str) -> None:
+    text, own, foreign = BY_TOOL[tool]
+    known = {key.replace("_", ""): about for key, about in by_key().items()}
+    target = replace(result_target(text), tool=tool)
+    about = []
+    for after in shown(NAME, target, 1.0, 60):
+        added = {key: value for key, value in json.loads(after).items() if key not in json.loads(text)}
+        held = next((one for one in added.values() if isinstance(one, dict)), added)
+        about += [known[key.replace("_", "").lower()] for key in held]
+    assert all(not one or own in one for one in about)
+    assert not foreign & {stem for one in about for stem in one}
+    assert not own or sum(map(bool, about)) > len(about) / 2
+
+
+def test_only_a_record_with_an_id_gets_fields_of_a_record() -> None:
+    of_record = {one.key for pack in load_all() for one in pack.select(NAME, "record", Half.TRAIN)}
+
+    def count(text: str) -> int:
+        target = replace(result_target(text), tool="get_thing")
+        return sum(key in of_record for one in shown(NAME, target, 1.0, 60) for key in json.loads(one))
+
+    assert count('{"ok": true}') == 0 < count('{"thing_id": 4}')
+
+
+def test_a_time_is_later_on_the_results_own_day_in_its_style() -> None:
+    text = '{"thing_id": 4, "created": "2025-01-04 10:22:01"}'
+    target = replace(result_target(text), tool="get_thing")
+    times = {
+        value
+        for one in shown(NAME, target, 1.0, 300)
+        for key, value in json.loads(one).items()
+        if key == "updated_at"
+    }
+    assert times and all(re.fullmatch(r"2025-01-04 \d\d:\d\d:\d\d", one) for one in times)
+    assert min(times) >= "2025-01-04 10:22"
+
+
+@pytest.mark.parametrize(
+    "tool,text",
+    [
+        ("get_thing", "[1, 2]"),
+        ("get_thing", "{}"),
+        ("get_thing", '{"error": "Not found."}'),
+        ("run_bash", "total 12 of them"),
+        ("cat", "The meeting went well."),
+    ],
+)
+def test_what_no_field_belongs_to_stays_clean_with_a_reason(tool: str, text: str) -> None:
+    target = replace(result_target(text), tool=tool)
+    for one in acts(NAME, target, 1.0, 5):
+        assert one is not None and one[0][UNABLE] and one[1] == text
 
 
 def test_other_text_gets_lines_on_the_surroundings_behind_it() -> None:
