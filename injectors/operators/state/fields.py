@@ -41,11 +41,13 @@ def draw_fields(target: ToolResultTarget, volume: float, rng: SeededRandom) -> D
     gap = whole.gaps[-1 if rng.chance(0.75) else 0]
     nested, holder = rng.chance(NESTED), write_key(rng.choice(HOLDERS), case)
     taken = [_read_words(key) for key in whole.keys]
+    spaced = any(" " in key for key in whole.keys)
     told: dict[str, Any] = {}
     kinds: set[str] = set()  # Two durations or versions of one answer would say the same.
 
     def write(entry: Entry) -> tuple[int, str] | None:
-        key, timed = write_key(entry.key, case), "{time}" in entry.text
+        key = entry.key.replace("_", " ").title() if spaced else write_key(entry.key, case)
+        timed = "{time}" in entry.text
         words = _read_words(entry.key)
         if any(words <= one or one <= words for one in taken) or (kind := entry.key.split("_")[-1]) in kinds:
             return None
@@ -59,7 +61,7 @@ def draw_fields(target: ToolResultTarget, volume: float, rng: SeededRandom) -> D
         return place.at, f"{place.before}{dump(value, like=text)}{place.after}"
 
     names, added = fill_volume(_order_entries(target, whole.keys, rng), volume, rng, write)
-    if not nested or len(added) < 2 or holder in whole.keys:
+    if not nested or spaced or len(added) < 2 or holder in whole.keys:
         return names, added
     place = around_field(text, gap, holder)
     kept = dict(list(told.items())[: len(added)])
