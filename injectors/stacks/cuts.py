@@ -10,7 +10,8 @@ import msgspec
 
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.backends import find_backend
-from crosswind.injectors.stacks.model import Cut, Way, list_cuts
+from crosswind.injectors.stacks.calls import find_kinds
+from crosswind.injectors.stacks.model import Cut, ToolKind, Way, list_cuts
 from crosswind.injectors.stacks.templates import Filler, Unfilled, list_slots
 from crosswind.injectors.targets import ToolResultTarget
 
@@ -24,11 +25,32 @@ _PAGING = frozenset(
 
 
 def draw_text(
-    target: ToolResultTarget, rng: SeededRandom, way: Way, slots: Mapping[str, object], *, must_say: bool
+    target: ToolResultTarget,
+    rng: SeededRandom,
+    way: Way,
+    slots: Mapping[str, object],
+    *,
+    must_say: bool,
+    local: bool = True,
 ) -> str:
-    """The text that stands where an answer was cut in that way. `must_say`: it isn't empty."""
+    """The text that stands where an answer was cut in that way. `must_say`: it isn't empty. `local`: the
+    system is no service; of any text but JSON it might be one."""
     cuts = [one for one in _in_order(target, way) if one.text or not must_say]
+    cuts = [one for one in cuts if one.local or not one.text or not local]
+    whole = slots.get("all")
+    if isinstance(whole, int) and whole < LEAST_COUNTED:
+        cuts = [one for one in cuts if _COUNTED.isdisjoint(_names(one.text))]
     return _filler(rng, slots).fill_text(cuts[0].text)
+
+
+LEAST_COUNTED = 400
+"""Characters of the shortest text of which a mark counts them: no limit is that low."""
+_COUNTED = frozenset({"left", "shown", "all"})
+
+
+@lru_cache(512)
+def _names(text: str) -> frozenset[str]:
+    return frozenset(slot.name for slot in list_slots(text))
 
 
 def draw_members(
@@ -37,13 +59,12 @@ def draw_members(
     way: Way,
     slots: Mapping[str, object],
     taken: Collection[str],
-    *,
-    local: bool = False,
 ) -> dict[str, Any] | None:
-    """The members that say that a part is missing; None: each collides with one of `taken`.
-    `local`: the system is no service."""
+    """The members that say that a part is missing; None: each collides with one of `taken`."""
     pages = _takes_a_page(target)
-    cuts = [one for one in _in_order(target, way) if not one.json.keys() & taken and (one.local or not local)]
+    cuts = [one for one in _in_order(target, way) if not one.json.keys() & taken]
+    if not _has_addresses(target, str(slots.get("key", ""))):
+        cuts = [one for one in cuts if not _has_path(msgspec.json.encode(one.json))]
     fitting = [one for one in cuts if pages or not _points_on(msgspec.json.encode(one.json))] or cuts
     if not fitting:
         return None
@@ -62,6 +83,17 @@ def _in_order(target: ToolResultTarget, way: Way) -> list[Cut]:
 def _points_on(members: bytes) -> bool:
     """Whether a cut's members, as JSON, tell where the rest is to be had."""
     return any(slot.name == "b64" for slot in list_slots(msgspec.json.decode(members)))
+
+
+@lru_cache(256)
+def _has_path(members: bytes) -> bool:
+    """Whether a cut's members hold an address."""
+    return b"/{key}" in members or b"{key}?" in members
+
+
+def _has_addresses(target: ToolResultTarget, key: str) -> bool:
+    """Whether the system may have an address for that field: a web service, for a plain noun."""
+    return ToolKind.SQL not in find_kinds(target, "") and key.isalpha()
 
 
 def _takes_a_page(target: ToolResultTarget) -> bool:

@@ -136,7 +136,7 @@ class Cut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str = ""
     json: Mapping[str, Any] = {}
     local: bool = False
-    """Whether a device, a shell or a function may say so, too: it speaks of no page and no server."""
+    """Whether the text may be that of a device, a shell or a function, too: it speaks of no connection."""
 
 
 _FOLDER = files("crosswind.injectors.stacks")

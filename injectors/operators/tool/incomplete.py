@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.guard.tool_evidence import words_of
+from crosswind.injectors.guard.tool_words import ACTING, READING, WRITING
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.facts import split_field
 from crosswind.injectors.operators.words import fields
+from crosswind.injectors.operators.words.diagnostics import COMMANDS
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.stacks.calls import find_kinds
+from crosswind.injectors.stacks.calls import find_kinds, read_arguments
 from crosswind.injectors.stacks.cuts import draw_members, draw_text
 from crosswind.injectors.stacks.model import Shape, ToolKind, Way
 from crosswind.injectors.stacks.shapes import find_shape
@@ -32,17 +35,19 @@ LEAST, SPREAD = 0.2, 0.6
     aliases=("incomplete",),
     source="NoisyAgent section 3.1 (2); AgentNoiseBench section 2.2.1 and appendix B (Incomplete Responses)",
     effect=Effect.TRUNCATES,
-    version=4,
+    version=5,
 )
 class Incomplete:
-    """A partial result, cut as its system cuts: at a limit of bytes or lines, a list after its first page or
-    its first items, an object without some of its fields or with its text shortened, a text in its middle.
+    """A partial result, cut as its system cuts. A service gives a list's first page or first items, or an
+    object without some of its fields; it shortens a text, or JSON at a limit. What isn't a service only has
+    its output cut, with a mark: a command, a device, a function.
 
     Severity is both how likely and how much: a result is hit with probability severity, and then loses a
     share of uniform(0.2, 0.2 + 0.6 x severity) of its characters, fields or elements. The agent can always
     tell: cut JSON doesn't parse, or a member says that there is more (`has_more`, `truncated`, `errors`); cut
     text and a cut list of texts say so, or plain text ends within a word. What says so is drawn once for each
-    backend of a session.
+    backend of a session. What no system cuts is left alone: a single word, a short answer of what is no
+    service, a service's that holds nothing but an id or whether it went well.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -52,10 +57,17 @@ class Incomplete:
         lost = LEAST + SPREAD * severity * rng.uniform()
         way, order = rng.uniform(), rng.uniform()
         shape, value = find_shape(text), parse_json(text)
-        local = _is_local(target)
-        ways = list(_list_ways(shape, value, len(text) >= (LONG_LINES if "\n" in text else LONG), local))
+        ways = list(_list_ways(target, text, value))
+        if not ways:
+            return None
         drawn = _DRAWS[ways[int(way * len(ways))]](target, rng, text, lost, order)
-        return drawn if drawn is not None else _draw_bytes(target, rng, text, lost, order)
+        if drawn is None and shape is Shape.TEXT:
+            return _draw_tail(target, rng, text, lost, order)
+        return (
+            drawn
+            if drawn is not None or Way.BYTES not in ways
+            else _draw_bytes(target, rng, text, lost, order)
+        )
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         text = target.text.strip()
@@ -102,32 +114,39 @@ def _is_word(text: str) -> bool:
 
 
 LONGEST_WORD = 120
-LONG, LONG_LINES = 320, 100
+LONG, LONG_LINES = 200, 100
 """Characters of JSON in one line, and in several, that some limit may cut; what is shorter loses whole fields
 or elements."""
+LONG_LOCAL = 120
+"""Characters of a local system's output that a limit may cut."""
 
 
-def _list_ways(shape: Shape, value: Any, is_long: bool, local: bool) -> Iterator[Way]:
+def _list_ways(target: ToolResultTarget, text: str, value: Any) -> Iterator[Way]:
     """The ways in which such a result may be cut; those that systems prefer stand more often."""
+    shape, local = find_shape(text), _is_local(target)
+    is_long = len(text) >= (LONG_LOCAL if local else LONG_LINES if "\n" in text else LONG)
     if shape is Shape.TEXT:
-        yield from (Way.TAIL, Way.TAIL, Way.LINES, Way.MIDDLE)
+        yield from (Way.TAIL, Way.TAIL, Way.LINES, Way.MIDDLE) if len(text) >= LEAST_TEXT else ()
     elif shape is Shape.MCP:
         yield from (Way.PART, Way.PART, Way.BYTES)
-    elif not value:
-        yield Way.BYTES
-    elif isinstance(value, list):
-        named = all(isinstance(one, str) for one in value)
-        yield from (Way.ITEMS, Way.ITEMS) if named and len(value) > 1 else ()
-        yield from (*[Way.REST] * (not local), Way.REST_TEXT, *[Way.BYTES] * is_long)
-    else:
-        name, said = _find_list(value), _find_string(value)
+    elif isinstance(value, list) and value:
+        named = all(isinstance(one, str) for one in value) and len(value) > 1
+        yield from (Way.ITEMS, Way.ITEMS) if named and local else ()
+        yield from () if local else (Way.REST,)
+        yield from (Way.REST_TEXT,) if local or ToolKind.SQL in find_kinds(target, "") else ()
+        yield from [Way.BYTES, Way.BYTES] if is_long or len(text) >= LONG_LIST else ()
+    elif isinstance(value, dict):
+        name = _find_list(value)
         named = name is not None and all(isinstance(one, str) for one in value[name])
-        yield from (Way.STRING, Way.STRING) if said is not None else ()
-        yield from (Way.ITEMS, Way.ITEMS) if named else ()
-        yield from (Way.PAGE,) if name is not None else ()
-        # A command or a device that has a text or a list to cut loses no field of it.
-        if not local or not (named or said is not None):
-            yield from (Way.FIELDS, *[Way.BYTES] * is_long)
+        yield from (Way.STRING, Way.STRING) if _find_string(value) is not None else ()
+        yield from (Way.ITEMS, Way.ITEMS) if named and local else ()
+        yield from (Way.PAGE, Way.PAGE) if name is not None and not local else ()
+        yield from (Way.FIELDS,) if name is None and not local and _list_free(target, value) else ()
+        yield from (Way.BYTES,) if is_long else ()
+
+
+LONG_LIST = 80
+"""Characters of a service's bare list that may be cut: it has no member that could say so."""
 
 
 def _cut(text: str, draw: Draw) -> str:
@@ -135,12 +154,13 @@ def _cut(text: str, draw: Draw) -> str:
 
 
 def _draw_bytes(target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float) -> Draw:
-    """A cut after so many characters, in the middle of a word as well."""
+    """A cut after so many characters, in the middle of a word as well; what is no service marks it."""
     keep = find_boundary(text, max(1, min(len(text) - 1, round((1 - lost) * len(text))))) or 1
     slots = {"left": len(text) - keep, "shown": keep, "all": len(text)}
     is_json = find_shape(text) is not Shape.TEXT
-    way = Way.BYTES if is_json else Way.TAIL
-    return {"keep": keep, "from": len(text), "mark": draw_text(target, rng, way, slots, must_say=not is_json)}
+    way, local = Way.BYTES if is_json else Way.TAIL, _is_local(target)
+    mark = draw_text(target, rng, way, slots, must_say=local or not is_json, local=local)
+    return {"keep": keep, "from": len(text), "mark": mark}
 
 
 def _draw_tail(target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float) -> Draw:
@@ -174,12 +194,16 @@ def _draw_middle(
     target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float
 ) -> Draw | None:
     """A text without its middle."""
-    if len(text) < 80:
+    if len(text) < LEAST_MIDDLE:
         return None
     keep = find_boundary(text, _find_word_end(text, max(1, round(len(text) * (1 - lost) / 2))))
     end = find_boundary(text, _find_word_end(text, min(len(text) - 1, keep + round(lost * len(text)))))
-    mark = draw_text(target, rng, Way.MIDDLE, {"left": end - keep}, must_say=True)
+    mark = draw_text(target, rng, Way.MIDDLE, {"left": end - keep, "all": len(text)}, must_say=True)
     return {"keep": keep, "from": end, "mark": mark} if 0 < keep < end else None
+
+
+LEAST_MIDDLE = 200
+"""Characters of the shortest text that loses its middle."""
 
 
 def _draw_page(
@@ -193,13 +217,16 @@ def _draw_page(
     total = len(value[name])
     first = total - max(1, min(total - 1, round(lost * total)))
     slots = {"kept": first, "total": total, "lost": total - first, "key": name, "pages": -(-total // first)}
-    members = draw_members(target, rng, Way.PAGE, slots, value, local=_is_local(target))
+    members = draw_members(target, rng, Way.PAGE, slots, value)
     return None if members is None else {"list": name, "first": first, "add": members}
 
 
 def _is_local(target: ToolResultTarget) -> bool:
-    """Whether the system behind the tool is no service: a shell, a device, a function."""
-    return not find_kinds(target, "").isdisjoint((ToolKind.SHELL, ToolKind.DEVICE, ToolKind.FUNCTION))
+    """Whether the system behind the tool is no service: a shell, a device, a function, code."""
+    return not (find_kinds(target, "").isdisjoint(LOCAL) and COMMANDS.isdisjoint(words_of(target.tool)))
+
+
+LOCAL = frozenset({ToolKind.SHELL, ToolKind.DEVICE, ToolKind.FUNCTION, ToolKind.CODE})
 
 
 def _draw_string(
@@ -215,7 +242,8 @@ def _draw_string(
     keep = find_boundary(whole, keep if order < 0.5 else _find_word_end(whole, keep)) or 1
     kept = len(whole[:keep].rstrip())
     slots = {"left": len(whole) - kept, "shown": kept, "all": len(whole)}
-    mark = draw_text(target, rng, Way.TAIL, slots, must_say=True).lstrip("\n")
+    mark = draw_text(target, rng, Way.TAIL, slots, must_say=True)
+    mark = f" {mark[1:]}" if mark.startswith("\n") else mark
     return {"string": key, "cut": {"keep": kept, "from": len(whole), "mark": mark}}
 
 
@@ -237,7 +265,7 @@ def _find_string(value: Any) -> str | None:
     return max(texts, key=lambda key: (texts[key], key), default=None)
 
 
-LEAST_TEXT = 14
+LEAST_TEXT = 60
 """Characters of the shortest text within JSON that is cut."""
 
 
@@ -275,25 +303,41 @@ def _draw_fields(
 ) -> Draw | None:
     """An object without some neighbouring fields."""
     value = parse_json(text)
-    keys = list(value)
-    # An id that is missing, or what says how the call went, would be odd.
-    free = [key for key in keys if fields.DONE.isdisjoint(words := split_field(key)) and not _names(words)]
-    keys = free or keys
-    count = max(1, min(len(keys), round(lost * len(keys))))
+    keys = _list_free(target, value)
+    if not keys:
+        return None
+    count = max(1, min(len(keys), len(value) - 1, round(lost * len(keys))))
     start = math.floor(order * len(keys))
     dropped = {keys[(start + step) % len(keys)] for step in range(count)}
     names = [key for key in keys if key in dropped]
     slots: dict[str, object] = {"keys": names[0], "listed": ", ".join(names), "names": names}
-    members = draw_members(target, rng, Way.FIELDS, slots, value, local=_is_local(target))
+    members = draw_members(target, rng, Way.FIELDS, slots, value)
     if members is None:
         return None
-    if "errors" in members:
+    by_path = "errors" in members and "path" in members["errors"][0]
+    if by_path:
         members["errors"] = [{**members["errors"][0], "path": [name]} for name in names]
-    return {"drop": names, "add": members, "null": order < NULL}
+    return {"drop": names, "add": members, "null": by_path or rng.chance(NULL)}
 
 
-NULL = 0.12
-"""How often lost fields are there, as null; as a rule they are left out."""
+NULL = 0.4
+"""How often lost fields are there, as null, where no path names them."""
+
+
+def _list_free(target: ToolResultTarget, value: dict[str, Any]) -> list[str]:
+    """The fields that a service may fail to load; none of a call that changes something. An id, a message,
+    what was given, and how the call went are always there."""
+    first = words_of(target.tool)[:1]
+    if len(value) < 2 or not CHANGING.isdisjoint(first):
+        return []
+    given = list(read_arguments(target).values())
+    known = {key: split_field(key) for key, one in value.items() if one not in (None, "", [], {}, *given)}
+    always = fields.DONE | {"message", "msg"}
+    return [key for key, words in known.items() if always.isdisjoint(words) and not _names(words)]
+
+
+CHANGING = (ACTING | WRITING) - READING
+"""First words of tools that change something."""
 
 
 def _names(words: tuple[str, ...]) -> bool:

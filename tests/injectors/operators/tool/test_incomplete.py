@@ -99,3 +99,31 @@ def test_a_systems_cuts_say_it_alike_in_one_session() -> None:
 def test_two_hundred_seeds_give_many_texts() -> None:
     assert len(set(cuts(ROOMS))) >= 150
     assert len(set(cuts(BAGGAGE_TEXT))) >= 150
+
+
+def test_what_is_no_service_only_has_its_output_cut_and_marked() -> None:
+    entry = registry.resolve("tool.incomplete")
+    listed = json.dumps({"matching_lines": [f"line {at} of the log" for at in range(6)], "count": 6})
+    for seed in range(60):
+        of = ToolResultTarget(
+            listed, 0, "grep", "{}", ToolClass.READ_ONLY, branch=Branch(list(Half)[seed % 2], f"{seed}")
+        )
+        draw = entry.draw({}, of, SeededRandom(f"{seed}"), 1.0)
+        assert draw is not None
+        after = str(entry.apply(of, draw).payload)
+        value = parse_json(after)
+        assert value is NOT_JSON or value.keys() == {"matching_lines", "count"}
+        assert value is not NOT_JSON or not listed.startswith(after), "a mark says that it was cut"
+
+
+@pytest.mark.parametrize(
+    ("tool", "text"),
+    [
+        ("cd", '{"current_working_directory": "docs"}'),
+        ("book_flight", '{"booking_id": "K1", "booked": true}'),
+    ],
+)
+def test_what_no_system_cuts_is_left_alone(tool: str, text: str) -> None:
+    entry = registry.resolve("tool.incomplete")
+    of = ToolResultTarget(text, 0, tool, "{}", ToolClass.READ_ONLY)
+    assert all(entry.draw({}, of, SeededRandom(f"{seed}"), 1.0) is None for seed in range(40))
