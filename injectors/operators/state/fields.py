@@ -69,16 +69,21 @@ def draw_fields(target: ToolResultTarget, volume: float, rng: SeededRandom) -> D
 
 
 def _order_entries(target: ToolResultTarget, keys: Iterable[str], rng: SeededRandom) -> list[Named]:
-    """The entries that fit, in random order: most often those on what the tool's name speaks of first.
-    Neither its description nor its domain says what a single result is about."""
-    setting = find_system(target, described=False, fields=False)
-    fitting = list_fitting(setting, OPERATOR, "field")
-    if any(_ID.search(key) for key in keys):
-        fitting += list_fitting(setting, OPERATOR, "record")
-    shuffled = shuffle_entries(rng, list_unmet(target, fitting), setting.entries)
+    """The entries that fit, in random order: most often those on what the tool's name speaks of first."""
+    unmet = list_unmet(target, list_fields(target, keys))
+    shuffled = shuffle_entries(rng, unmet, target.branch.entries)
     if rng.chance(OWN_FIRST):
         shuffled.sort(key=lambda one: not one[1].about)
     return shuffled
+
+
+def list_fields(target: ToolResultTarget, keys: Iterable[str]) -> tuple[Named, ...]:
+    """The entries that fit a result with these keys. Only the tool's name says what a single result is about:
+    neither its description nor its domain does."""
+    setting = find_system(target, described=False, fields=False)
+    fitting = list_fitting(setting, OPERATOR, "field")
+    has_id = any(_ID.search(key) for key in keys)
+    return fitting + list_fitting(setting, OPERATOR, "record") if has_id else fitting
 
 
 _ID = re.compile(r"(?i:^|[_-])id$|Id$|ID$")

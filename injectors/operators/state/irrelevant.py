@@ -9,7 +9,14 @@ from typing import Any
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.phrases import list_own
-from crosswind.injectors.operators.state.fields import OPERATOR, Drawn, draw_fields, fill_volume, list_unmet
+from crosswind.injectors.operators.state.fields import (
+    OPERATOR,
+    Drawn,
+    draw_fields,
+    fill_volume,
+    list_fields,
+    list_unmet,
+)
 from crosswind.injectors.operators.state.scenes import Scene, find_end, find_gaps, find_goal, recognise_scene
 from crosswind.injectors.operators.words.scenes import (
     GRID_PLACES,
@@ -175,10 +182,13 @@ def _find_obstacle(target: ToolResultTarget, scene: Scene) -> str | None:
     value = parse_json(target.text)
     if not isinstance(value, dict) or not value:
         return NO_OBJECT
-    return AN_ERROR if any(value.get(key) for key in ERRORS) else None
+    if any(value.get(key) for key in ERRORS):
+        return AN_ERROR
+    return None if list_fields(target, value) else NO_KIND
 
 
 NO_OBJECT = "the result is no object with fields"
+NO_KIND = "no phrase pack has fields of this result's kind"
 AN_ERROR = "the result is an error"
 NO_LINES = "the result is what a shell prints or a file holds"
 ERRORS = ("error", "errors", "Error", "exception", "error_message", "errorMessage")

@@ -180,6 +180,7 @@ def test_a_time_is_later_on_the_results_own_day_in_its_style() -> None:
         ("get_thing", "[1, 2]"),
         ("get_thing", "{}"),
         ("get_thing", '{"error": "Not found."}'),
+        ("rent_car", '{"rented": true}'),
         ("run_bash", "total 12 of them"),
         ("cat", "The meeting went well."),
     ],
