@@ -122,13 +122,13 @@ def _tell_fields(value: dict[str, Any], rng: SeededRandom, half: Half) -> Block 
     if dialect.name:
         return name, [{dialect.name: path, **row} for path, row in rows]
     return name, {
-        path: row if dialect.type else dialect.types[_kind_of(one[2])]
+        path: row if dialect.type else _name_type(dialect, one[2])
         for (path, row), one in zip(rows, found, strict=True)
     }
 
 
 def _describe(dialect: Dialect, key: str, value: Any) -> dict[str, Any]:
-    row: dict[str, Any] = {dialect.type: dialect.types[_kind_of(value)]}
+    row: dict[str, Any] = {dialect.type: _name_type(dialect, value)}
     words = split_field(key)
     if dialect.label and words:
         row[dialect.label] = _title(words)
@@ -138,6 +138,13 @@ def _describe(dialect: Dialect, key: str, value: Any) -> dict[str, Any]:
     if dialect.size and isinstance(value, str):
         row[dialect.size] = next(one for one in (16, 64, 255, 1024, 10**9) if one >= len(value))
     return row | dict(dialect.more)
+
+
+def _name_type(dialect: Dialect, value: Any) -> str:
+    """What a family of systems calls the value's type; of a list, with that of its first element."""
+    name = dialect.types[_kind_of(value)]
+    first = value[0] if isinstance(value, list) and value else ""
+    return name.replace("{}", dialect.types[_kind_of(first)]).replace("{}", dialect.types[0])
 
 
 def _title(words: tuple[str, ...]) -> str:

@@ -18,7 +18,8 @@ class Dialect(NamedTuple):
     """The attribute of the field's name; "": fields are members by name."""
     type: str
     types: tuple[str, str, str, str, str, str]
-    """What it calls a text, an integer, another number, a truth value, a list, an object."""
+    """What it calls a text, an integer, another number, a truth value, a list, an object. `{}` in the list's
+    name is what its first element is called."""
     more: tuple[tuple[str, Any], ...] = ()
     """What it says of each field besides."""
     size: str = ""
@@ -33,12 +34,10 @@ DIALECTS: dict[Half, tuple[Dialect, ...]] = {
         Dialect(
             "Name",
             "Type",
-            ("Edm.String", "Edm.Int64", "Edm.Double", "Edm.Boolean", "Collection", "Edm.Complex"),
+            ("Edm.String", "Edm.Int64", "Edm.Double", "Edm.Boolean", "Collection({})", "Edm.Complex"),
         ),
         Dialect("field", "kind", ("str", "int", "float", "bool", "list", "dict"), (), "", "unit", "label"),
-        Dialect(
-            "", "mapping", ("keyword", "long", "double", "boolean", "nested", "object"), (("index", True),)
-        ),
+        Dialect("", "mapping", ("keyword", "long", "double", "boolean", "{}", "object"), (("index", True),)),
         Dialect(
             "id",
             "valueType",
@@ -56,13 +55,13 @@ DIALECTS: dict[Half, tuple[Dialect, ...]] = {
     ),
     Half.TEST: (
         Dialect(
-            "", "class", ("String", "Long", "Double", "Boolean", "List", "Map"), (), "", "", "displayName"
+            "", "class", ("String", "Long", "Double", "Boolean", "List<{}>", "Map"), (), "", "", "displayName"
         ),
         Dialect("key", "format", ("char", "int", "real", "logical", "array", "struct"), (), "width", "units"),
         Dialect(
             "attribute", "xsdType", ("xs:string", "xs:long", "xs:decimal", "xs:boolean", "xs:list", "xs:any")
         ),
-        Dialect("", "", ("String!", "Int!", "Float!", "Boolean!", "[JSON!]!", "JSON!")),
+        Dialect("", "", ("String!", "Int!", "Float!", "Boolean!", "[{}]!", "JSON!")),
         Dialect(
             "property",
             "datatype",
@@ -71,7 +70,7 @@ DIALECTS: dict[Half, tuple[Dialect, ...]] = {
         Dialect(
             "member",
             "type",
-            ("System.String", "System.Int64", "System.Decimal", "System.Boolean", "List", "Object"),
+            ("System.String", "System.Int64", "System.Decimal", "System.Boolean", "List<{}>", "Object"),
         ),
         Dialect("AttributeName", "AttributeType", ("S", "N", "N", "BOOL", "L", "M")),
         Dialect("", "", ("TEXT", "INTEGER", "REAL", "BOOLEAN", "JSON", "JSON")),
@@ -114,7 +113,7 @@ TEXT_FACTS = {
 PATH_FACTS = {Half.TRAIN: _words("path_info parsed parts"), Half.TEST: _words("path resolved components")}
 MEANING = {
     Half.TRAIN: _words("description about operation documentation"),
-    Half.TEST: _words("help method reference docs"),
+    Half.TEST: _words("help reference docs"),
 }
 COLUMNS = {Half.TRAIN: ("fields", "columns_info"), Half.TEST: ("column_types", "column_info")}
 
