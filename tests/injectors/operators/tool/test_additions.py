@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from crosswind.injectors.conversation import Ref, ToolCall, ToolResult
 from crosswind.injectors.operators.words.results import REMARKS
 from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.targets import Branch, Half
@@ -33,7 +32,7 @@ RECORDS = '[{"id":"R1","seat":"4C"},{"id":"R2","seat":"9A"}]'
 @pytest.mark.parametrize("text", [BAGGAGE_TEXT, json.dumps(BAGGAGE), RECORDS, PASSAGE, '{ "a" : "{" }'])
 def test_what_is_left_after_taking_the_additions_away_is_the_clean_result(name: str, text: str) -> None:
     found = outcomes(name, text)
-    assert found or (name == "tool.context_pressure" and text in (RECORDS, PASSAGE))
+    assert found or (name, text) == ("tool.context_pressure", RECORDS)
     for after in found:
         assert after != text
         pieces = iter(after)
@@ -137,64 +136,39 @@ def test_what_a_conversation_has_met_is_not_drawn_again(name: str) -> None:
         assert one is None or not set(one[0]["phrases"]) & set(draw["phrases"])
 
 
-TEMPERATURES = json.dumps({"sensor_id": "s4", "temperature_c": 21.4, "humidity_pct": 43})
-
-
 @pytest.mark.parametrize("severity", [0.1, 0.5, 1.0])
-def test_severity_of_context_pressure_bounds_a_volume_in_proportion_to_the_result(severity: float) -> None:
+def test_severity_of_context_pressure_is_a_volume_in_proportion_to_the_result(severity: float) -> None:
     """The whole volume at severity 1; below it a short result gets a proportionate amount."""
-    most = 6_000 if severity == 1 else min(6_000, (150 + 4 * len(TEMPERATURES)) / (1 - severity))
-    target = replace(result_target(TEMPERATURES), tool="read_sensor")
-    for one in acts("tool.context_pressure", target, severity):
-        assert one is not None
-        assert 0 < len(one[1]) - len(TEMPERATURES) <= severity * most + 300
+    most = 6_000 if severity == 1 else min(6_000, (150 + 4 * len(BAGGAGE_TEXT)) / (1 - severity))
+    for after in outcomes("tool.context_pressure", BAGGAGE_TEXT, severity, seeds=10):
+        added = len(after) - len(BAGGAGE_TEXT)
+        assert severity * most * 0.5 <= added <= severity * most + 500
 
 
-def test_context_pressure_tells_only_what_follows_from_the_answer_and_the_call() -> None:
-    calls = ("cron", "daemon", "get_tour")
-    earlier = (earlier_result("get_tour", {"id": "T1", "token": "s3cret"}, "Doors open at ten."),)
-    target = replace(result_target(TEMPERATURES), tool="get_climate", branch=Branch(earlier=earlier))
-    for one in acts("tool.context_pressure", target, 1):
-        assert one is not None
-        assert not any(word in one[1] for word in (*calls, "Doors open", "s3cret"))
-        figures = set(re.findall(r"\b\d+\b", one[1])) - set(re.findall(r"\d+", TEMPERATURES))
-        assert figures <= {"16", "64"}, "the widths of columns"
+def test_diagnostics_agree_with_one_another_and_with_the_answer() -> None:
+    for after in map(json.loads, outcomes("tool.context_pressure", BAGGAGE_TEXT)):
+        (told,) = (one for one in after.values() if isinstance(one, dict))
+        spans = told["trace"]["spans"]
+        starts = [one["start_us"] for one in spans]
+        assert starts == sorted(starts)
+        assert all(one["start_us"] + one["duration_us"] <= told["trace"]["duration_us"] for one in spans)
+        headers = {key.lower(): one for key, one in told["headers"].items()}
+        assert headers["content-length"] == str(len(BAGGAGE_TEXT.encode()))
+        assert told["shape"]["required"] == list(BAGGAGE)
+        calls = [one["at"] for one in told.get("recent_calls", ())]
+        assert calls == sorted(calls)
 
 
-def test_a_mean_gets_steps_that_lead_to_it_and_a_text_its_own_sums() -> None:
-    mean = replace(result_target('{"result": 4.0}', {"numbers": [1, 4, 7]}), tool="mean")
-    assert any("12 / 3 = 4.0" in one[1] for one in acts("tool.context_pressure", mean, 1) if one)
-    wrong = replace(mean, text='{"result": 5.0}')
-    assert not any(" / 3 = " in one[1] for one in acts("tool.context_pressure", wrong, 1) if one)
-    said = json.dumps({"file_content": PASSAGE})
-    (words,) = {
-        told["words"]
-        for one in acts("tool.context_pressure", replace(result_target(said), tool="cat"), 1)
-        if one
-        for told in json.loads(one[1]).values()
-        if isinstance(told, dict) and "words" in told
-    }
-    assert words == len(PASSAGE.split())
-
-
-def test_a_functions_and_a_devices_answers_have_nothing_of_the_webs() -> None:
-    for text, tool in (('{"result": 3.107}', "convert_units"), ('{"lockStatus": "locked"}', "lockDoors")):
-        for one in acts("tool.context_pressure", replace(result_target(text), tool=tool), 0.7):
-            assert one is not None
-            assert not re.search(r"(?i)http|header|cookie|content-|trace|gateway", one[1])
-
-
-def test_a_page_gets_what_is_around_it_and_other_text_stays_clean() -> None:
+def test_a_command_gets_a_login_above_it_and_other_text_a_page_around_it() -> None:
+    listing = "README.md\nsrc\ntests\n"
+    for one in acts("tool.context_pressure", replace(result_target(listing), tool="ls"), 1, 10):
+        assert one is not None and one[1].endswith(f"\n{listing}")
+        counted = re.search(r"(\d+) updates can be applied", one[1])
+        assert counted and int(counted[1]) == one[1].count("[upgradable from: ")
     for one in acts("tool.context_pressure", replace(result_target(PASSAGE), tool="fetch_page"), 0.5, 10):
         assert one is not None and f"\n\n{PASSAGE}\n" in one[1]
-    listing = replace(result_target("README.md\nsrc\ntests\n"), tool="ls")
-    assert all(one is None for one in acts("tool.context_pressure", listing, 1, 10))
-    assert outcomes("tool.context_pressure", PASSAGE, 0.5) == []
-
-
-def earlier_result(tool: str, arguments: dict[str, str], text: str) -> ToolResult:
-    call = ToolCall("c0", tool, json.dumps(arguments))
-    return ToolResult(Ref(1), text, "call:c0#0", 0, call, "logical:c0")
+    for after in outcomes("tool.context_pressure", PASSAGE, 0.5, seeds=10):
+        assert after.startswith("HTTP/1.1 200 OK\n") and after.endswith(f"\n\n{PASSAGE}")
 
 
 REVIEW = "Lovely staff and a great breakfast, but the stairs are rather steep."
