@@ -247,7 +247,7 @@ class Drills:
         try:
             await self.counts.add(drill, count)
         except LeasesUnavailable as error:
-            _log.error("a drill's injections can't be counted", error=str(error))
+            _log.error("a drill's injections were not counted", error=str(error))
             return  # What was taken stays taken.
         if taken:
             self._taken[drill.id] -= count

@@ -15,6 +15,7 @@ CODES = {
     "a drill begins": "drill_began",
     "a drill ended": "drill_ended",
     "a drill's injections can't be counted: there are none": "drill_not_counted",
+    "a drill's injections were not counted": "drill_injections_lost",
     "a drill's turn can't be counted": "drill_turn_not_counted",
     "a fault failed; it is left out": "fault_failed",
     "a model's texts can't be read from the store": "noise_texts_unreadable",

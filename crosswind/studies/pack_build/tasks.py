@@ -50,6 +50,10 @@ _WRITTEN: dict[tuple[str, str], str] = {
         "user.redundant",
         "chat",
     ): "Small talk without a question and without a fact that a task could depend on.",
+    (
+        "user.redundant",
+        "opener",
+    ): "Sentences with which a user begins before the request, and on which nothing depends.",
     ("user.inconsistent", "same"): (
         "Slips of the tongue: a user says {rival} and corrects it to {value} at once. Without a final mark "
         "the entry stands in the place of the value, with one it is a sentence of its own."

@@ -286,10 +286,15 @@ async def test_texts_for_the_next_message_are_asked_for_while_the_policy_samples
         await running.chat(body(user(ASKED)), "s")
         await until_kept(running, "s")
         said = {"role": "assistant", "content": "hello"}
-        await running.chat(body(user(ASKED), said, user("Yes, the blue one.")), "s")
+        await running.chat(
+            body(
+                user(ASKED), said, user("And can you send the blue kettle of order #W1234567 to my office?")
+            ),
+            "s",
+        )
         first, second = await events(running, "s")
         assert wording(first)["form"] == "rule" and wording(second)["form"] == "model"
-        assert question in app.requests[1].texts()[2] and "the blue one" in app.requests[1].texts()[2]
+        assert question in app.requests[1].texts()[2] and "the blue kettle" in app.requests[1].texts()[2]
 
 
 UPSTREAM = {"upstream": "http://127.0.0.1:9/v1"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.profiles import load as profile
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.studies.evolve.candidates import (
@@ -18,7 +19,13 @@ from crosswind.studies.evolve.candidates import (
 from crosswind.studies.evolve.entries import EntryPool
 from crosswind.studies.evolve.frozen import write_profile
 
-ENTRIES = EntryPool({"user.redundant": (tuple(f"en/shopping#chat-{at:03d}" for at in range(1, 9)),)})
+CHAT = [
+    f"{pack.name}#{entry.id}"
+    for pack in load_all()
+    for entry in pack.entries
+    if pack.name == "en/general" and (entry.operator, entry.part) == ("user.redundant", "chat")
+]
+ENTRIES = EntryPool({"user.redundant": (tuple(CHAT[:8]),)})
 SPACE = Space.of(["*"], 0.7, entries=ENTRIES)
 AGAINST = profile.load("agentnoisebench/all")
 

@@ -25,6 +25,7 @@ CHAT = [
     {"text": "Quelle matinée, ma bouilloire a rendu l'âme."},
     {"text": "le voisin reprend sa trompette..."},
 ]
+OPENERS = [{"text": "Je débute un peu avec tout ça."}, {"text": "Un grand merci d'avance !"}]
 
 
 @pytest.fixture(autouse=True)
@@ -69,27 +70,28 @@ async def test_what_passes_every_check_becomes_a_pack_that_a_later_run_completes
     first = ScriptedProvider(
         entries({"text": 7}, refused, AGAIN[0]),
         entries(AGAIN[1]),
-        entries(CHAT[0]),
+        *(entries(one) for one in CHAT),
+        entries(OPENERS[0]),
         Answer("no"),
         strict=False,
     )
     async with first:
         code, said = await build(tmp_path, write_config(tmp_path, first))
-    assert code == 1 and "3 of 4 entries" in said
+    assert code == 1 and "5 of 6 entries" in said
     assert "refused by check: 1" in said and "refused by format: 1" in said
-    assert texts(tmp_path) == [AGAIN[0]["text"], AGAIN[1]["text"], CHAT[0]["text"]]
-    second = ScriptedProvider(entries(CHAT[0], CHAT[1]), strict=False)
+    assert texts(tmp_path) == [one["text"] for one in (*AGAIN, *CHAT, OPENERS[0])]
+    second = ScriptedProvider(entries(*OPENERS), strict=False)
     async with second:
         code, said = await build(tmp_path, write_config(tmp_path, second))
         (asked,) = second.dialogues
     assert code == 0, said
-    assert texts(tmp_path)[3:] == [CHAT[1]["text"]], "an entry is written once"
+    assert sorted(texts(tmp_path)) == sorted(one["text"] for one in (*AGAIN, *CHAT, *OPENERS)), "written once"
     (system, material) = (item.text for item in asked.items if isinstance(item, MessageItem))
-    assert "French" in system and "travel" in system and CHAT[0]["text"] in material
+    assert "French" in system and "travel" in system and OPENERS[0]["text"] in material
 
 
 async def test_a_judge_refuses_entries(tmp_path: Path) -> None:
-    model = ScriptedProvider(*(entries(one) for one in (*AGAIN, *CHAT)), strict=False)
+    model = ScriptedProvider(*(entries(one) for one in (*AGAIN, *CHAT, *OPENERS)), strict=False)
     judge = ScriptedProvider(Answer("2"), *[Answer("5")] * 9, strict=False)
     async with model, judge:
         code, said = await build(tmp_path, write_config(tmp_path, model, judge))
@@ -102,7 +104,7 @@ async def test_a_model_that_is_down_is_named_and_nothing_is_lost(tmp_path: Path)
     noise_model = {"url": "http://127.0.0.1:9/v1", "model": "writer"}
     config.write_text(json.dumps({"upstream": "http://127.0.0.1:9", "noise_model": noise_model}))
     code, said = await build(tmp_path, config)
-    assert code == 1 and "0 of 4 entries" in said and "the model can't be asked" in said
+    assert code == 1 and "0 of 6 entries" in said and "the model can't be asked" in said
 
 
 def test_a_folder_of_packs_goes_before_the_shipped_ones(tmp_path: Path) -> None:
