@@ -198,6 +198,7 @@ ROWS = (
         converse,
         "after 2.0.14",
         (STREAM,),
+        spared=("state",),
         policy=POLICY,
         answers=coding.ANSWERS,
         rewrites=True,

@@ -171,6 +171,7 @@ ROWS = (
         converse,
         "after 0.46.0",
         (STREAM,),
+        spared=("state",),
         policy=POLICY,
         answers=coding.ANSWERS,
         rewrites=True,
