@@ -11,8 +11,10 @@ from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.insertion import (
     Around,
+    Gap,
     around_field,
     around_line,
+    dump,
     find_case,
     find_first_holder,
     find_item_gap,
@@ -31,13 +33,16 @@ from crosswind.injectors.operators.phrases import (
     list_own,
 )
 from crosswind.injectors.operators.tool.described_call import describe_call
-from crosswind.injectors.operators.tool.options import draw_slots, list_values
+from crosswind.injectors.operators.tool.options import draw_slots, list_near, list_values
 from crosswind.injectors.operators.words.results import (
+    DEVICE_REMARKS,
     ENGLISH_LEADS,
     LEADS,
+    NEXT_TOOL,
+    NEXT_TOOLS,
+    REMARK_HOLDERS,
     REMARK_LISTS,
     REMARKS,
-    SHELL_LEADS,
     SHELL_REMARKS,
 )
 from crosswind.injectors.packs.draw import Setting, draw_phrase
@@ -66,7 +71,7 @@ ROOM = 240
     aliases=("induce",),
     source="AgentNoiseBench section 2.2.1, appendix B (Misleading Signals; its example also drops fields)",
     effect=Effect.ADDS,
-    version=5,
+    version=6,
 )
 class Misleading:
     """One or two remarks are added to a result, as services add them: they tempt to the nearest wrong option
@@ -74,8 +79,9 @@ class Misleading:
 
     Severity: the number of remarks is binomial with mean 2 x severity (2 trials), one at most for a short
     result. They come from the phrase packs, in the result's language, or else the conversation's. A JSON
-    object, or the first record of a list, gets a field before or behind the others, a list of texts (MCP) one
-    more, plain text a line before or behind it. Every true value keeps its place and its
+    object gets a field among the others, a list of texts (MCP) one more, plain text that is no file's own a
+    line before or behind it. Beside a service's object, the first remark is often a field that names other
+    declared tools on the same things, as what may be called next. Every true value keeps its place and its
     bytes; other JSON is left alone.
     """
 
@@ -98,6 +104,8 @@ class Misleading:
         places = _draw_places(target, value, rng, english=language is Language.EN)
         added: list[list[Any]] = []
         names: list[str] = []
+        following = _draw_next(target, value, rng)
+        count -= len(following)
         for lead, place in places[:count]:
             phrase = draw_phrase(
                 rng, setting, OPERATOR, "remark", slots=slots, type=kind, used=used, accept=accept
@@ -109,16 +117,20 @@ class Misleading:
                 if text.startswith(tuple(slots.get(one, "\0") for one in ("option", "chosen"))):
                     text = text[0].upper() + text[1:]  # A sentence begins with it.
                 added.append([place.at, place.before, lead + text, place.after])
-        return {"phrases": names, "added": added} if added else None
+        if not added and not following:
+            return None
+        return {"phrases": names, "added": added} | ({"next": following} if following else {})
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         added = draw["added"]
         remarks = write_contents((text for _, _, text, _ in added), like=target.text)
-        count = len(added)
+        following = draw.get("next", [])
+        count = len(added) + len(following)
         what = "A remark that leads away from the goal was"
         what = what if count == 1 else f"{count} remarks that lead away were"
         note = f"{what} added to the result of {target.tool}; no true value was changed."
-        return Result(insert(target.text, replace_contents(added, remarks)), note)
+        named = [[at, before, dump(one, like=target.text), after] for at, before, one, after in following]
+        return Result(insert(target.text, [*replace_contents(added, remarks), *named]), note)
 
 
 def _find_own(
@@ -132,17 +144,16 @@ def _find_own(
         return setting, None
     logs_in = not LOGINS.isdisjoint(words_of(target.tool))
     wanted = _choose(setting, slots, kind, logs_in=logs_in, of_call=of_call)
-    return setting, lambda entry: entry.id in wanted
+    return setting, lambda entry: entry.id in wanted if wanted else not entry.about
 
 
 @lru_cache(1024)
 def _choose(
     setting: Setting, slots: frozenset[str], kind: ValueType | None, *, logs_in: bool, of_call: bool
 ) -> frozenset[str]:
-    """The ids of the entries that fit best: beside a login, those on logins."""
-    own = [one for _, one in list_about(setting, OPERATOR, "remark", slots, kind)]
-    if logs_in:
-        own = [one for one in own if LOGINS.intersection(one.about)] or own
+    """The ids of the entries that fit best: beside a login, those on logins, and nowhere else."""
+    every = [one for _, one in list_about(setting, OPERATOR, "remark", slots, kind)]
+    own = [one for one in every if LOGINS.isdisjoint(one.about) is not logs_in] or every * logs_in
     named = frozenset(one.id for one in own if _names_call(one))
     return named if of_call and named else frozenset(one.id for one in own)
 
@@ -155,24 +166,60 @@ def _names_call(entry: Entry) -> bool:
     return any(slot in entry.text for slot in ("{value}", "{tool}", "{field}", "{option}"))
 
 
+def _draw_next(target: ToolResultTarget, value: Any, rng: SeededRandom) -> list[list[Any]]:
+    """A field that names other tools on the same things; none beside what is no service's object."""
+    wanted, single, linked, last = rng.chance(NAMES_NEXT), rng.chance(0.3), rng.chance(0.25), rng.chance(0.8)
+    near = rng.shuffled(list_near(target)) if wanted and isinstance(value, dict) else []
+    if not near or not LOCAL.isdisjoint(find_kinds(target, "")) or find_item_gap(target.text, value):
+        return []
+    holder = find_first_holder(target.text, value)
+    keys = rng.shuffled(NEXT_TOOL if single else NEXT_TOOLS)
+    case = find_case(target.text)
+    key = next((one for one in keys if holder and write_key(one, case) not in holder.keys), None)
+    if holder is None or key is None:
+        return []
+    told: Any = near[: rng.integer(1, MOST_NEXT)]
+    if single:
+        told = told[0]
+    elif linked:
+        name = rng.choice(("name", "rel", "tool", "action", "operation"))
+        told = [{name: one} for one in told]
+    place = around_field(target.text, holder.gaps[-1 if last else 0], write_key(key, case))
+    return [[place.at, place.before, told, place.after]]
+
+
+NAMES_NEXT, MOST_NEXT = 0.5, 3
+"""How often the first remark names other tools where there are such, and how many at most."""
+LOCAL = frozenset({ToolKind.SHELL, ToolKind.CODE, ToolKind.FUNCTION, ToolKind.SQL})
+"""Systems that name no other calls."""
+
+
+_GIVING = frozenset("read view get open load show cat head tail".split())
+_FILES = frozenset("file files cat head tail".split())
+"""First words, and words, of tools whose text is a file's own."""
+
+
 def _draw_places(
     target: ToolResultTarget, value: Any, rng: SeededRandom, *, english: bool
 ) -> list[tuple[str, Around]]:
     """Where remarks can stand, in random order, each with what stands before its words."""
     text = target.text
-    shell = ToolKind.SHELL in find_kinds(target, "")
+    kinds = find_kinds(target, "")
     if not is_container(value):
-        leads = (SHELL_LEADS if shell else ENGLISH_LEADS) if english else LEADS
-        gaps = rng.shuffled((0, len(text)))
-        command = target.tool if words_of(target.tool) == [target.tool] else "hint"
-        return [(rng.choice(leads).format(command), around_line(text, at)) for at in gaps]
+        if _GIVING.issuperset(words_of(target.tool)[:1]) and _FILES & set(words_of(target.tool)):
+            return []
+        leads = (("",) if ToolKind.SHELL in kinds else ENGLISH_LEADS) if english else LEADS
+        return [(rng.choice(leads), around_line(text, at)) for at in rng.shuffled((0, len(text)))]
     if (item := find_item_gap(text, value)) is not None:
         return [("", item), ("", item)]
-    holder = find_first_holder(text, value)
+    holder = find_first_holder(text, value) if isinstance(value, dict) else None
     if holder is None:
         return []
-    case, keys = find_case(text), rng.shuffled(SHELL_REMARKS if shell else REMARKS)
+    case = find_case(text)
+    own = SHELL_REMARKS if ToolKind.SHELL in kinds else REMARKS
+    keys = rng.shuffled(DEVICE_REMARKS if ToolKind.DEVICE in kinds else own)
     places: list[tuple[str, Around]] = []
+    held: list[str] = []
     for _ in range(MOST):
         gap, listed = holder.gaps[-1 if rng.chance(0.8) else 0], rng.chance(LISTED)
         names = rng.shuffled(REMARK_LISTS) if listed else keys
@@ -182,12 +229,18 @@ def _draw_places(
             place = around_field(text, gap, write_key(key, case))
             if listed:
                 place = Around(place.at, f"{place.before}[", f"]{place.after}")
+            outer = write_key(rng.choice(REMARK_HOLDERS), case)
+            if ToolKind.SHELL not in kinds and rng.chance(HELD) and outer not in {*holder.keys, *held}:
+                held.append(outer)
+                within = around_field(text, Gap(place.at), write_key(key, case)).before
+                before = f"{around_field(text, gap, outer).before}{{{within}{'[' * listed}"
+                place = Around(place.at, before, f"{']' * listed}}}{gap.tail}")
             places.append((key, place))
     return [("", place) for _, place in places]
 
 
-LISTED = 0.25
-"""How often a field of remarks holds a list."""
+LISTED, HELD = 0.25, 0.2
+"""How often a field of remarks holds a list, and how often another field holds it."""
 
 
 @written_form("tool.misleading")

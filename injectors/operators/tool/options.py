@@ -11,6 +11,7 @@ from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.guard.tool_words import READING
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.calls import SECRET, read_arguments
+from crosswind.injectors.stacks.errors import LOGINS
 from crosswind.injectors.targets import ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.values.parameters import Keyed, ValueType, split_name
@@ -167,18 +168,34 @@ def _choose(labels: Sequence[str], said: str) -> int:
 
 def _find_tool(target: ToolResultTarget, point: float) -> str | None:
     """A declared tool that reads the same things as the one that was called, by the words of their names."""
-    near = _find_near(target.tool, Keyed(ToolList.of(target.tools)))
+    near = [name for name in list_near(target) if next(iter(split_name(name)), "") in READING]
     return near[int(point * len(near))] if near else None
+
+
+def list_near(target: ToolResultTarget) -> list[str]:
+    """The declared tools on the same things as the one that was called, the nearest first; no logins."""
+    return _find_near(target.tool, Keyed(ToolList.of(target.tools)))
 
 
 @lru_cache(256)
 def _find_near(tool: str, declared: Keyed) -> list[str]:
-    own = set(split_name(tool)[1:])
-    shared = {
-        one.name: len(own.intersection(split_name(one.name)[1:]))
-        for one in declared.tools
-        if one.name != tool and next(iter(split_name(one.name)), "") in READING
-    }
-    return sorted((name for name, count in shared.items() if count), key=lambda name: (-shared[name], name))[
-        :3
-    ]
+    own = _list_things(tool)
+    shared = {one.name: len(own & _list_things(one.name)) for one in declared.tools if one.name != tool}
+    named = [name for name, count in shared.items() if count and _LOGS_IN.isdisjoint(split_name(name))]
+    return sorted(named, key=lambda name: (-shared[name], name))[:MOST_NEAR]
+
+
+MOST_NEAR = 5
+_LOGS_IN = LOGINS | {"logout", "authenticated"}
+_SAYS_NO_THING = frozenset(
+    """a all an and at available by check data detail details for from get history id in info is item items
+    list login me my name nearest new number of on or result results search set status tool type user users
+    value with""".split()
+)
+"""Words of a tool's name that name no thing."""
+
+
+def _list_things(tool: str) -> frozenset[str]:
+    """The things that a tool's name speaks of, without its verb, in the singular."""
+    words = split_name(tool)[1:]
+    return frozenset(word.removesuffix("s") for word in words if word not in _SAYS_NO_THING)

@@ -16,34 +16,51 @@ FRESHNESS: tuple[tuple[str, object], ...] = (
 seconds."""
 
 REMARKS = """
-    note notice hint tip info advisory suggestion remark reminder bulletin announcement footer banner memo
-    update highlight extra additional_text good_to_know did_you_know spotlight learn_more details_text
+    note notice info message announcement banner advisory news update service_note system_message
+    notification system_notice service_message
 """.split()
 """Fields of remarks."""
 
 SHELL_REMARKS = """
-    warning stderr hint note notice diagnostic message terminal_text trailer motd reminder tty_output advice
-    status_line
+    stderr stderr warning notice motd message tty_output session_message shell_message terminal
 """.split()
 """The same beside a command's result."""
 
+DEVICE_REMARKS = """
+    notice message info reminder notification advisory display_message system_message note service_note
+    status_message
+""".split()
+"""The same beside a device's answer."""
+
 REMARK_LISTS = """
-    notes hints warnings messages notices tips remarks alerts suggestions reminders updates highlights
-    announcements
+    notes notices messages notifications announcements news updates system_messages
 """.split()
 """Fields of lists of remarks."""
+
+REMARK_HOLDERS = "meta _meta metadata response_metadata system service context".split()
+"""Fields that hold what a service says besides."""
+
+NEXT_TOOLS = """
+    next_actions suggested_actions available_actions see_also next_steps actions related_tools
+    possible_actions recommended_actions quick_actions follow_ups related_operations allowed_actions
+    suggestions
+""".split()
+"""Fields by which a system names its calls that may come next."""
+
+NEXT_TOOL = """
+    next_action suggested_action see_also recommended_action next_step suggested_next related_operation
+    next_best_action follow_up
+""".split()
+"""The same for a single call."""
 
 LEADS = ("", "", "", "\u2022 ", "\u2014 ", "(i) ")
 """What stands before a remark that is a line of text, in any language."""
 
 ENGLISH_LEADS = (
-    *("Note: ", "Tip: ", "(i) ", "* ", "", "", "-- ", "> ", "Update: ", "FYI: ", "NB: ", "[info] "),
-    *("Hint: ", "! ", "+ ", "\u2022 ", "[note] ", "[i] ", "~ "),
+    *("", "", "", "", "Note: ", "Info: ", "(i) ", "* ", "-- ", "> ", "FYI: ", "[info] ", "Notice: "),
+    *("\u2022 ", "- ", "[i] "),
 )
 """The same in an English text."""
-
-SHELL_LEADS = ("{}: ", "{}: ", "hint: ", "warning: ", "# ", "[info] ", "note: ", "", "** ", "-- ")
-"""The same in what a command prints; the slot holds the command."""
 
 FREE_TEXTS: tuple[tuple[str, str, str], ...] = (
     ("order", "gift_message", "Happy birthday, we hope you like it!"),

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from crosswind.injectors.operators.words.results import REMARKS
+from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.operators.words.results import NEXT_TOOL, NEXT_TOOLS, REMARKS
 from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.targets import Branch, Half
 from crosswind.injectors.text.languages import UNABLE, Language, detect_language
@@ -32,7 +33,7 @@ RECORDS = '[{"id":"R1","seat":"4C"},{"id":"R2","seat":"9A"}]'
 @pytest.mark.parametrize("text", [BAGGAGE_TEXT, json.dumps(BAGGAGE), RECORDS, PASSAGE, '{ "a" : "{" }'])
 def test_what_is_left_after_taking_the_additions_away_is_the_clean_result(name: str, text: str) -> None:
     found = outcomes(name, text)
-    assert found or (name, text) == ("tool.context_pressure", RECORDS)
+    assert found or (text is RECORDS and name in ("tool.context_pressure", "tool.misleading"))
     for after in found:
         assert after != text
         pieces = iter(after)
@@ -95,6 +96,38 @@ def test_remarks_tempt_to_the_other_option_of_the_result() -> None:
     ]
     assert any("Belvedere" in one for one in named)
     assert not any("{" in one for one in named)
+
+
+TRADES = tuple(
+    ToolSchema(name, "", {"type": "object", "properties": {}})
+    for name in (
+        "get_order_details",
+        "place_order",
+        "cancel_order",
+        "trading_login",
+        "start_engine",
+        "get_user",
+    )
+)
+
+
+def test_a_service_names_its_own_other_calls_as_the_next() -> None:
+    target = replace(result_target('{"order_id": 5, "price": 9.5}'), tool="get_order_details", tools=TRADES)
+    named = [
+        json.dumps(one)
+        for after in map(json.loads, shown("tool.misleading", target, 1.0, seeds=80))
+        for key, one in after.items()
+        if key in {*NEXT_TOOLS, *NEXT_TOOL}
+    ]
+    assert 20 < len(named) < 60
+    assert all("place_order" in one or "cancel_order" in one for one in named)
+    assert not any(one in "".join(named) for one in ("order_login", "start_engine", "get_user"))
+
+
+def test_the_rows_of_a_list_and_the_text_of_a_file_get_no_remark() -> None:
+    assert outcomes("tool.misleading", RECORDS) == []
+    texts = shown("tool.misleading", replace(result_target(PASSAGE), tool="read_file"), 1.0, seeds=40)
+    assert set(texts) == {PASSAGE}
 
 
 def test_a_remark_stands_among_the_fields_or_lines_and_is_another_each_time() -> None:
