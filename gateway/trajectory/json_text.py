@@ -64,7 +64,12 @@ def text(value: Any) -> Any:
 
 
 def from_json(value: Any) -> Any:
-    return json.loads(text(value))
+    if value == "{}":
+        return {}
+    try:
+        return msgspec.json.decode(value)
+    except (msgspec.MsgspecError, UnicodeEncodeError):  # lone surrogates, or numbers that aren't finite
+        return json.loads(text(value))
 
 
 def storable(value: Any) -> Any:

@@ -204,7 +204,7 @@ class Turn(msgspec.Struct, frozen=True):
     @property
     def rounds(self) -> list[InnerRound]:
         """The rounds answered inside the gateway: exchanges with the policy that the agent never saw."""
-        return [entry for entry in self.inner if isinstance(entry, InnerRound)]
+        return [entry for entry in self.inner if isinstance(entry, InnerRound)] if self.inner else []
 
 
 class Event(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -184,6 +184,14 @@ class ContentReader:
 
     def read(self, place: Place, body: TurnBody) -> TurnContent:
         """The content of a turn. Raises DamagedBody where a reference leads nowhere."""
+        try:
+            # What a turn refers to was read before it, where turns come in the order of writing.
+            found = self._read[place] = _Builder(place, self._read).build(body)
+        except KeyError:
+            return self._read_with_references(place, body)
+        return found
+
+    def _read_with_references(self, place: Place, body: TurnBody) -> TurnContent:
         waiting = {place: body}
         while waiting:
             at, next_body = next(reversed(waiting.items()))
@@ -232,15 +240,13 @@ class _Builder:
 
     def _frame(self, stored: StoredView) -> Frame:
         if stored.frame is None:
-            return tuple(_piece(piece, None) for piece in stored.pieces or ())
+            return _pieces(stored.pieces or (), None)
         view = self._find(stored.frame)
         if not isinstance(view, View):
             raise DamagedBody("it refers to a frame that isn't there")
         if stored.pieces is None:
             return view.frame
-        if len(view.frame) != len(stored.pieces):
-            raise DamagedBody("it refers to a frame of another length")
-        return tuple(_piece(piece, same) for piece, same in zip(stored.pieces, view.frame, strict=True))
+        return _pieces(stored.pieces, view.frame)
 
     def _chain(self, stored: StoredChain, beside: Chain | None) -> Chain:
         chain: Chain | None = None
@@ -250,7 +256,7 @@ class _Builder:
             if chain is None:
                 raise DamagedBody("it refers to a chain that isn't there")
         depth = chain.depth if chain is not None else 0
-        others = _bodies(beside, depth) if any(isinstance(one, int) for one in stored.segments) else []
+        others = _bodies(beside, depth) if int in map(type, stored.segments) else []
         at = 0
         for segment in stored.segments:
             if isinstance(segment, bytes):
@@ -290,11 +296,15 @@ def _bodies(chain: Chain | None, depth: int) -> list[Chain]:
     return nodes
 
 
-def _piece(piece: bytes | bool | None, same: bytes | None) -> bytes | None:
-    if isinstance(piece, bytes):
-        return piece
-    if piece is None:
-        return None
-    if same is None:
+def _pieces(stored: Sequence[bytes | bool | None], like: Frame | None) -> Frame:
+    """A frame's pieces; True stands for the piece of another frame in the same place."""
+    if bool not in map(type, stored):
+        return tuple(stored)  # type: ignore[arg-type]
+    if like is None:
         raise DamagedBody("it refers to a piece that isn't there")
-    return same
+    if len(like) != len(stored):
+        raise DamagedBody("it refers to a frame of another length")
+    found = [same if type(piece) is bool else piece for piece, same in zip(stored, like, strict=True)]
+    if found.count(None) != stored.count(None):
+        raise DamagedBody("it refers to a piece that isn't there")
+    return tuple(found)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-import orjson
+import msgspec
 
 from crosswind.gateway.trajectory.backlog import carries
 from crosswind.gateway.trajectory.dose import read_dose
@@ -37,6 +38,12 @@ _NEUTRAL_SAMPLING: Mapping[str, tuple[object, ...]] = {
 """Values that leave the policy's distribution as it is, by the request's field (OpenAI's and vLLM's)."""
 _UNNAMED_TEMPERATURE = 1.0
 """What engines sample at where a request names no temperature."""
+_Sampling: Any = msgspec.defstruct(
+    "_Sampling", [(name, Any, None) for name in ("temperature", *_NEUTRAL_SAMPLING)]
+)
+"""What of a request decides how the engine samples: only these members are decoded."""
+_UNCHANGED = _Sampling()
+_decode_sampling = msgspec.json.Decoder(_Sampling).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,11 +258,14 @@ def _changed_sampling(turn: Turn, temperature: float) -> str | None:
     """
     if turn.sent is None:
         return None
-    asked = orjson.loads(turn.sent.bytes())
-    sampled_at = asked.get("temperature")
+    asked = _decode_sampling(turn.sent.bytes())
+    sampled_at = asked.temperature
     if not isinstance(sampled_at, int | float):
         sampled_at = _UNNAMED_TEMPERATURE
     if abs(sampled_at - temperature) > 1e-9:
         return "other_temperature"
-    changed = any(asked.get(name) not in neutral for name, neutral in _NEUTRAL_SAMPLING.items())
+    asked.temperature = None
+    if asked == _UNCHANGED:
+        return None
+    changed = any(getattr(asked, name) not in neutral for name, neutral in _NEUTRAL_SAMPLING.items())
     return "other_sampling" if changed else None

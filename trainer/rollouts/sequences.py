@@ -7,12 +7,12 @@ turn that were answered inside the gateway are steps of their own: the policy sa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from crosswind.gateway.trajectory.content import unpack
 from crosswind.gateway.trajectory.fitness import Fitness
-from crosswind.gateway.trajectory.record import Completion, InnerRound, Turn
+from crosswind.gateway.trajectory.record import Completion, InnerRound, Turn, VersionSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class SampledRound:
 def list_rounds(turn: Turn) -> tuple[SampledRound, ...]:
     """The steps of a fit turn with one completion, in order."""
     own = _make_round(turn, _prompt_ids(turn), turn.completions[0])
-    return (*(_read_round(turn, entry) for entry in turn.rounds), own)
+    return (*[_read_round(turn, entry) for entry in turn.rounds], own)
 
 
 def find_unfit_round(turn: Turn) -> str | None:
@@ -43,21 +43,28 @@ def find_unfit_round(turn: Turn) -> str | None:
 
 def sampling_versions(turn: Turn) -> frozenset[str]:
     """The policy versions that sampled a turn, the rounds answered inside included."""
-    return frozenset().union(*(sampled.versions for sampled in list_rounds(turn)))
+    versions = _list_versions(turn, turn.completions[0].versions)
+    return versions.union(*[_list_versions(turn, _read_spans(entry)) for entry in turn.rounds])
 
 
 def _read_round(turn: Turn, entry: InnerRound) -> SampledRound:
     assert entry.prompt_ids and entry.token_ids and entry.logprobs, "unfit rounds were refused before"
-    spans = tuple(entry.versions[0]) if entry.versions else ()
-    sampled = Completion(0, tuple(entry.token_ids[0]), tuple(entry.logprobs[0]), versions=spans)
+    sampled = Completion(0, tuple(entry.token_ids[0]), tuple(entry.logprobs[0]), versions=_read_spans(entry))
     return _make_round(turn, entry.prompt_ids, sampled)
 
 
+def _read_spans(entry: InnerRound) -> tuple[VersionSpan, ...]:
+    return tuple(entry.versions[0]) if entry.versions else ()
+
+
 def _make_round(turn: Turn, prompt: list[int], completion: Completion) -> SampledRound:
-    """Where the completion doesn't say which versions sampled it, the turn does."""
-    spans = frozenset(span.version for span in completion.versions)
-    told = frozenset(name for name in (turn.policy_first, turn.policy_last) if name)
-    return SampledRound(prompt, completion, spans or told)
+    return SampledRound(prompt, completion, _list_versions(turn, completion.versions))
+
+
+def _list_versions(turn: Turn, spans: Iterable[VersionSpan]) -> frozenset[str]:
+    """Where a completion doesn't say which versions sampled it, the turn does."""
+    named = frozenset([span.version for span in spans])
+    return named or frozenset([name for name in (turn.policy_first, turn.policy_last) if name])
 
 
 def _prompt_ids(turn: Turn) -> list[int]:

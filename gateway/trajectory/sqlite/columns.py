@@ -74,7 +74,8 @@ class Table(Generic[T]):
         self._fields = attrgetter(*(column.field for column in self.columns))
         self._session = self.names.index("session") if "session" in self.names else None
         self._writes = tuple((at, c.write) for at, c in enumerate(self.columns) if c.write is not None)
-        self._reads = tuple((c.field, c.read or (lambda value: value)) for c in self.columns)
+        self._names = tuple(c.field for c in self.columns)
+        self._reads = tuple((c.field, c.read) for c in self.columns if c.read not in (None, text))
 
     def encode(self, row: T, numbers: Mapping[str, int]) -> list[Any]:
         """The row's values; `numbers` are those of the sessions."""
@@ -87,7 +88,10 @@ class Table(Generic[T]):
 
     def decode(self, values: Sequence[Any], **left: Any) -> T:
         """Decode the values that `select` gives, in order; `left` gives the fields without a column."""
-        fields = {field: read(value) for (field, read), value in zip(self._reads, values, strict=True)}
+        told = [text(value) if type(value) is bytes else value for value in values]
+        fields = dict(zip(self._names, told, strict=True))
+        for field, read in self._reads:
+            fields[field] = read(fields[field])
         return self.kind(**fields, **left)
 
     def insert(

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import structlog
 
-from crosswind.gateway.trajectory.dose import count_items
 from crosswind.gateway.trajectory.json_text import storable, text
 from crosswind.gateway.trajectory.ledger_rows import DestroyedAnswer, NameMap, Shown
 from crosswind.gateway.trajectory.record import (
-    Arm,
     Event,
     GeneratedText,
-    GroupProgress,
     Reward,
     Session,
     SessionState,
     SessionStatus,
     Setting,
-    Trajectory,
     Turn,
     TurnHead,
 )
@@ -35,7 +31,7 @@ from crosswind.gateway.trajectory.sqlite.columns import (
     SETTING,
     Table,
 )
-from crosswind.gateway.trajectory.sqlite.turn_rows import SessionTurns, in_order
+from crosswind.gateway.trajectory.sqlite.turn_rows import in_order, read_turns
 from crosswind.gateway.trajectory.store import StoreError
 from crosswind.gateway.trajectory.stored_turn import decode_shown
 from crosswind.gateway.trajectory.turn_body import DamagedBody, LedgerBody, decode_body
@@ -57,7 +53,7 @@ SELECT
   coalesce((SELECT id FROM turn WHERE turn.session = session.number ORDER BY id DESC LIMIT 1), 0),
   status, noise_stopped, quarantine, labels_json
 FROM session WHERE session.id = ?"""
-_IN_ORDER = """ORDER BY turn_index, CASE WHEN turn_index < 0 THEN created_us ELSE attempt END, ordinal"""
+EVENT_ORDER = """ORDER BY turn_index, CASE WHEN turn_index < 0 THEN created_us ELSE attempt END, ordinal"""
 """Of events: those outside turns by their time."""
 _OF = "(SELECT number FROM session WHERE session.id = ?)"
 _HEADS = f"""
@@ -140,7 +136,7 @@ def destroyed_answers(
 def turns(connection: sqlite3.Connection, session_id: str) -> list[Turn]:
     """The session's turns by index and attempt, including updates from after they were written."""
     number = _number(connection, session_id)
-    return [] if number is None else in_order(SessionTurns(connection, session_id, number).read())
+    return [] if number is None else in_order(read_turns(connection, {number: session_id})[number])
 
 
 def _number(connection: sqlite3.Connection, session_id: str) -> int | None:
@@ -161,34 +157,12 @@ def turns_of_responses(
     if number is None:
         return {}
     only = f"AND turn.response_id IN ({', '.join('?' * len(response_ids))})"
-    found = SessionTurns(connection, session_id, number).read(only, *map(storable, response_ids))
-    return {turn.response_id: turn for turn in found if turn.response_id is not None}
+    found = read_turns(connection, {number: session_id}, only, *map(storable, response_ids))
+    return {turn.response_id: turn for turn in found[number] if turn.response_id is not None}
 
 
 def events(connection: sqlite3.Connection, session_id: str) -> list[Event]:
-    return select(connection, EVENT, f"WHERE session = {_OF} {_IN_ORDER}", session_id)
-
-
-def trajectory(connection: sqlite3.Connection, session_id: str) -> Trajectory | None:
-    found = session(connection, session_id)
-    return _read_trajectory(connection, found) if found else None
-
-
-def _read_trajectory(connection: sqlite3.Connection, found: Session) -> Trajectory:
-    said = tuple(turns(connection, found.id))
-    met = tuple(events(connection, found.id))
-    items = _count_items(connection, found, said, met) if found.arm is Arm.NOISY else None
-    return Trajectory(found, said, met, items)
-
-
-def _count_items(
-    connection: sqlite3.Connection, found: Session, said: Sequence[Turn], met: Sequence[Event]
-) -> Mapping[str, int] | None:
-    """What noise was decided on in a session; None where its ledger is damaged."""
-    try:
-        return count_items(ledger(connection, found.id), len(said), met)
-    except StoreError:
-        return None
+    return select(connection, EVENT, f"WHERE session = {_OF} {EVENT_ORDER}", session_id)
 
 
 def ledger(connection: sqlite3.Connection, session_id: str) -> list[Shown]:
@@ -196,9 +170,13 @@ def ledger(connection: sqlite3.Connection, session_id: str) -> list[Shown]:
 
 
 def ledger_since(connection: sqlite3.Connection, session_id: str, after_row: int) -> list[Shown]:
-    """Of several rows of one part the first counts."""
+    return join_ledgers(session_id, _ledgers(connection, session_id, after_row))
+
+
+def join_ledgers(session_id: str, ledgers: Iterable[LedgerBody]) -> list[Shown]:
+    """The ledger that came with several turns. Of several rows of one part the first counts."""
     found: dict[tuple[str, str, str], Shown] = {}
-    for body in _ledgers(connection, session_id, after_row):
+    for body in ledgers:
         for stored in body.shown:
             shown = decode_shown(session_id, stored)
             found.setdefault((shown.branch, shown.anchor, shown.site), shown)
@@ -291,80 +269,3 @@ def _decode_setting(row: Sequence[Any]) -> Setting:
 def settings_as_they_came(connection: sqlite3.Connection, kinds: Sequence[str]) -> list[Setting]:
     rest = f"WHERE kind IN ({', '.join('?' * len(kinds))}) ORDER BY coalesce(arrival, updated_us), name"
     return _select_settings(connection, rest, *kinds)
-
-
-_OWNER = "coalesce(tenant, 'default')"
-"""The tenant of a session in SQL. A session without one is the default tenant's."""
-_FIRST_OWNER = f"SELECT {_OWNER} FROM session WHERE group_id = ? ORDER BY number LIMIT 1"
-_OF_TENANT = "\x1f"
-"""Separates a group's id from its tenant; no id holds it. The tenant that used the id first needs none, so
-that the groups of stores that were written before keep their names.
-"""
-
-
-_ALONE = "\x1e"
-"""Comes before the id of a session without a group where it stands among groups; no id holds it."""
-_TOUCHED = "max(arrival, coalesce(closed_arrival, 0), coalesce(rewarded_arrival, 0))"
-"""As the indices `session_touched` and `session_alone` have it."""
-_GROUPS_SINCE = f"""
-WITH changed AS MATERIALIZED (
-  SELECT DISTINCT group_id AS id, {_OWNER} AS owner FROM session INDEXED BY session_touched
-  WHERE group_id IS NOT NULL AND {_TOUCHED} > ?
-), rollout AS (
-  SELECT changed.id, owner, max(group_size) AS size,
-    max(status = 'closed' AND reward_state = 'given') AS rewarded,
-    min(status = 'closed' AND reward_state <> 'pending') AS settled,
-    max(max(coalesce(closed_arrival, 0), coalesce(rewarded_arrival, 0))) AS completed,
-    max({_TOUCHED}) AS touched, min(arrival) AS opened
-  FROM changed JOIN session ON group_id = changed.id AND {_OWNER} = owner
-  GROUP BY changed.id, owner, coalesce(rollout_index, session.id)
-)
-SELECT id, owner, owner = ({_FIRST_OWNER.replace("?", "rollout.id")}),
-  min(opened), max(touched) AS touched, max(iif(rewarded OR settled, completed, 0)),
-  sum(rewarded OR settled) >= max(size), max(rewarded)
-FROM rollout GROUP BY id, owner ORDER BY touched, id"""
-
-
-_SESSIONS_SINCE = f"""
-SELECT id, arrival, {_TOUCHED} AS touched, max(coalesce(closed_arrival, 0), coalesce(rewarded_arrival, 0)),
-  status = 'closed' AND reward_state <> 'pending', status = 'closed' AND reward_state = 'given'
-FROM session INDEXED BY session_alone WHERE group_id IS NULL AND {_TOUCHED} > ? ORDER BY touched, id"""
-
-
-def sessions_since(connection: sqlite3.Connection, after: int) -> list[GroupProgress]:
-    found = []
-    for session_id, opened, touched, completed, settled, rewarded in connection.execute(
-        _SESSIONS_SINCE, (after,)
-    ):
-        name = f"{_ALONE}{session_id}"
-        found.append(GroupProgress(name, name, opened, touched, completed, bool(settled), bool(rewarded)))
-    return found
-
-
-def groups_since(connection: sqlite3.Connection, after: int) -> list[GroupProgress]:
-    found = []
-    for group_id, owner, first, opened, touched, completed, settled, rewarded in connection.execute(
-        _GROUPS_SINCE, (after,)
-    ):
-        key = f"{group_id}{_OF_TENANT}{owner}"
-        # The tenant before it may be deleted: then its group is called by the id alone from now on.
-        name = group_id if first else key
-        found.append(GroupProgress(key, name, opened, touched, completed, bool(settled), bool(rewarded)))
-    return found
-
-
-def group(connection: sqlite3.Connection, group_id: str) -> list[Trajectory]:
-    if group_id.startswith(_ALONE):
-        alone = select(connection, SESSION, "WHERE id = ? AND group_id IS NULL", group_id[len(_ALONE) :])
-        return [_read_trajectory(connection, one) for one in alone]
-    group_id, _, owner = group_id.partition(_OF_TENANT)
-    owner = owner or _first_owner(connection, group_id)
-    rest = f"WHERE group_id = ? AND {_OWNER} = ? ORDER BY rollout_index IS NULL, rollout_index, number"
-    found = select(connection, SESSION, rest, group_id, owner)
-    return [_read_trajectory(connection, one) for one in found]
-
-
-def _first_owner(connection: sqlite3.Connection, group_id: str) -> str:
-    """The tenant that opened the group's oldest session."""
-    first: tuple[str] = connection.execute(_FIRST_OWNER, (group_id,)).fetchone() or ("",)
-    return first[0]

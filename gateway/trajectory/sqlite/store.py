@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 from crosswind.gateway.trajectory.record import Row, TrainStep
-from crosswind.gateway.trajectory.sqlite import maintenance, queries, totals
+from crosswind.gateway.trajectory.sqlite import groups, maintenance, queries, totals, trajectories
 from crosswind.gateway.trajectory.sqlite.arrival import StoreClock
 from crosswind.gateway.trajectory.sqlite.batch import AlreadyStored, Batch
 from crosswind.gateway.trajectory.sqlite.columns import TRAIN_STEP
@@ -187,7 +187,7 @@ class SqliteStore(Store):
     turns = _snapshot(queries.turns)
     turns_of_responses = _snapshot(queries.turns_of_responses)
     events = _snapshot(queries.events)
-    trajectory = _snapshot(queries.trajectory)
+    trajectory = _snapshot(trajectories.trajectory)
     ledger = _snapshot(queries.ledger)
     session_state = _look(queries.session_state)
     ledger_since = _look(queries.ledger_since)
@@ -199,9 +199,9 @@ class SqliteStore(Store):
     settings = _snapshot(queries.settings)
     settings_as_they_came = _snapshot(queries.settings_as_they_came)
     is_unknown = _look(is_unknown)
-    groups_since = _look(queries.groups_since)
-    sessions_since = _look(queries.sessions_since)
-    group = _snapshot(queries.group)
+    groups_since = _look(groups.groups_since)
+    sessions_since = _look(groups.sessions_since)
+    group = _snapshot(groups.group)
     prunable_sessions = _snapshot(maintenance.prunable_sessions)
     used_bytes = _snapshot(maintenance.used_bytes)
     steps = _snapshot(totals.steps)

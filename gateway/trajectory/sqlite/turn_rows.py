@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
@@ -73,8 +74,9 @@ INSERT = (
 )
 _READ = ("delivered", "kept", "error_source", "error_type", "request")
 _SELECT = (
-    f"SELECT {', '.join(f'turn.{name}' for name in (*_SAME, *_READ))}, turn.body, delivery.delivered, "
-    "delivery.durable, delivery.total_us FROM turn LEFT JOIN delivery ON delivery.turn = turn.id"
+    f"SELECT {', '.join(f'turn.{name}' for name in ('session', *_SAME, *_READ))}, turn.body, "
+    "delivery.delivered, delivery.durable, delivery.total_us "
+    "FROM turn LEFT JOIN delivery ON delivery.turn = turn.id"
 )
 _KEYS = (
     "SELECT id, turn_index, attempt, received_key, sent_key, prompt_key FROM turn "
@@ -141,30 +143,37 @@ def _count(usage: Mapping[str, Any], members: Sequence[str]) -> int | None:
     return None
 
 
-class SessionTurns:
+def read_turns(
+    connection: sqlite3.Connection, sessions: Mapping[int, str], rest: str = "", *values: object
+) -> dict[int, list[Turn]]:
+    """The turns of these sessions, which are ids by number, in order of writing, with updates from after they
+    were written; `rest` follows the condition on the sessions. Raises StoreError for a turn that is damaged.
+    """
+    readers = {number: _SessionTurns(connection, name, number) for number, name in sessions.items()}
+    found: dict[int, list[Turn]] = {number: [] for number in sessions}
+    query = f"{_SELECT} WHERE turn.session IN (SELECT value FROM json_each(?)) {rest} ORDER BY turn.id"
+    for number, *row in connection.execute(query, (json.dumps(list(sessions)), *values)):
+        found[number].append(readers[number].read(row))
+    return found
+
+
+class _SessionTurns:
     """Reads turns of one session, in the caller's snapshot."""
 
     def __init__(self, connection: sqlite3.Connection, session_id: str, number: int) -> None:
         self._connection = connection
         self._session_id = session_id
         self._number = number
-        self._bodies: dict[Place, TurnBody] = {}
         self._content = ContentReader(self._fetch)
-
-    def read(self, rest: str = "", *values: object) -> list[Turn]:
-        """The turns in order of writing, with updates from after they were written; `rest` follows the
-        condition on the session. Raises StoreError for a turn that is damaged.
-        """
-        query = f"{_SELECT} WHERE turn.session = ? {rest} ORDER BY turn.id"
-        return [self._turn(row) for row in self._connection.execute(query, (self._number, *values))]
 
     def _fetch(self, place: Place) -> TurnBody | None:
         query = "SELECT body FROM turn WHERE session = ? AND turn_index = ? AND attempt = ?"
         row = self._connection.execute(query, (self._number, *place)).fetchone()
         return None if row is None else decode_body(row[0], TurnBody)
 
-    def _turn(self, row: Sequence[Any]) -> Turn:
-        fields = dict(zip(_SAME.values(), map(text, row), strict=False))
+    def read(self, row: Sequence[Any]) -> Turn:
+        told = [text(value) if type(value) is bytes else value for value in row[: len(_SAME)]]
+        fields: dict[str, Any] = dict(zip(_SAME.values(), told, strict=True))
         stored, kept, source, kind, request, body, delivered, durable, total_us = row[len(_SAME) :]
         place = fields["index"], fields["attempt"]
         try:

@@ -43,6 +43,25 @@ def test_a_known_turn_is_no_basis_for_others(store: SqliteStore) -> None:
     other.close()
 
 
+@pytest.mark.parametrize("size", [2, 20])
+def test_a_group_is_read_in_as_many_statements_whatever_its_size(store: SqliteStore, size: int) -> None:
+    for index in range(size):
+        name = f"s{index}"
+        noisy = structs.replace(rows.rollout(name, "g", index, size, at=9)[0], arm="noisy")
+        chain = Chain(Chain(None, b"prompt"), name.encode())
+        later = rows.turn(name, index=1, received=View((b"[", None, b"]"), chain))
+        store.write([noisy, rows.turn(name), rows.shown(name, "a"), later, rows.event(name)])
+    store.group("g")  # connects
+    (reader,) = store._readers.idle
+    said: list[str] = []
+    reader.set_trace_callback(said.append)
+    found = store.group("g")
+    reader.set_trace_callback(None)
+    assert len([each for each in said if not each.startswith("--")]) <= 7, said
+    assert found == [store.trajectory(f"s{index}") for index in range(size)]
+    assert all(len(one.turns) == 2 and len(one.events) == 1 and one.items for one in found)
+
+
 def test_chains_known_to_one_store_can_be_written_to_another(store: SqliteStore, tmp_path: Path) -> None:
     sent = rows.turn(sent=View((None,), Chain(Chain(None, b"a"), b"b")))
     store.write([rows.session(), sent])

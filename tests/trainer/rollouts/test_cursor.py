@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from crosswind.gateway.trajectory.record import Reward, RewardState, SessionClosed, SessionMarked
-from crosswind.gateway.trajectory.sqlite import queries
+from crosswind.gateway.trajectory.sqlite import groups
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.trainer.rollouts.cursor import GroupCursor
 from tests.gateway.trajectory import rows
@@ -77,7 +77,7 @@ def test_groups_of_an_interrupted_step_are_not_taken_again(store: SqliteStore) -
 def test_a_poll_is_a_search_of_indices(store: SqliteStore) -> None:
     """Whatever the store holds, only the sessions of changed groups are read."""
     with closing(sqlite3.connect(store.path)) as connection:
-        plan: list[Any] = connection.execute(f"EXPLAIN QUERY PLAN {queries._GROUPS_SINCE}", (0,)).fetchall()
+        plan: list[Any] = connection.execute(f"EXPLAIN QUERY PLAN {groups._GROUPS_SINCE}", (0,)).fetchall()
     steps = [step for *_, step in plan]
     assert any("SEARCH session USING INDEX session_touched" in step for step in steps), steps
     assert not [step for step in steps if step.startswith("SCAN session")], steps
