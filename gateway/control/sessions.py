@@ -79,7 +79,7 @@ def _write_routes(routes: APIRouter, gateway: Gateway) -> None:
         session_id, key = body.id or f"s-{secrets.token_hex(12)}", body.api_key or new_session_key()
         tenant = visitor.of_tenant(body.tenant) or gateway.settings.default_tenant
         session = make_session(gateway.profiles, await _make_opening(gateway, body, session_id, tenant))
-        gateway.trainer_lag.admit(session.record)
+        await gateway.trainer_lag.admit(session.record)
         session.type_choice = None  # Its plan is frozen here, before its tools are known.
         # One at a time, so that each request with the same key or name finds the session before it.
         async with one_at_a_time if body.api_key or body.id else nullcontext():

@@ -387,7 +387,7 @@ class Sessions:
         session_id = opening.record.id
         if self._settings.sessions == "strict":
             raise unknown_session(session_id)
-        self._lag.admit(opening.record)
+        await self._lag.admit(opening.record)
         if not steered:
             opening = self._drills.enlist(opening)
         if self._sync is not None:

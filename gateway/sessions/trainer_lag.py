@@ -58,12 +58,12 @@ class TrainerLag:
         runs = [Backlog.from_setting(one) for one in self.store.settings(BACKLOG)]
         return [(run, run.measure(self.store)) for run in runs if run.at_work]
 
-    def admit(self, session: Session) -> None:
+    async def admit(self, session: Session) -> None:
         """Raise ServiceError 429 for a new session that would only wait for a trainer which lags. One of a
         group that has begun is let in: the trainer waits for its group.
         """
         behind = [each for each in self._behind if each[0].takes(session.group_id, session.labels)]
-        if not behind or (session.group_id is not None and self._has_begun(session.group_id)):
+        if not behind or (session.group_id is not None and await self._has_begun(session.group_id)):
             return
         self.refused += 1
         (run, steps), seconds = behind[0], math.ceil(self.settings().retry_after)
@@ -76,8 +76,8 @@ class TrainerLag:
             headers=[(b"retry-after", str(seconds).encode())],
         )
 
-    def _has_begun(self, group_id: str) -> bool:
+    async def _has_begun(self, group_id: str) -> bool:
         try:
-            return bool(self.store.sessions(group_id=group_id, limit=1))
+            return bool(await asyncio.to_thread(self.store.sessions, group_id=group_id, limit=1))
         except StoreError:
             return True

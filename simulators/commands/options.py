@@ -35,12 +35,13 @@ def find_environment(name: str, kinds: str = "all") -> Environment:
 
 
 def campaign_settings(
-    given: Mapping[str, Any], *, grace_s: float = 0.0, retries: int = 0
+    given: Mapping[str, Any], *, grace_s: float = 0.0, retries: int = 0, lag_within_s: float | None = None
 ) -> CampaignSettings:
     """The settings that `control_options` and `agent_options` describe."""
     # Not imported at the top: the OpenAI SDK takes longer to import than a command's help may.
     from crosswind.simulators.episodes.agent import AgentSettings
     from crosswind.simulators.episodes.campaign import CampaignSettings
+    from crosswind.simulators.episodes.runner import LAG_WITHIN_S
     from crosswind.simulators.episodes.users import DifficultUsers, UserModel, Users
     from crosswind.simulators.tool_legs.behind_gateway import serve_tools
 
@@ -65,6 +66,7 @@ def campaign_settings(
         given["json_progress"],
         grace_s,
         retries=retries,
+        lag_within_s=LAG_WITHIN_S if lag_within_s is None else lag_within_s,
         serve_tools=None if leg is Leg.MODEL else partial(serve_tools, leg, control),
     )
 

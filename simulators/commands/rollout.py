@@ -68,6 +68,13 @@ Examples:
     f"{CURRICULUM_WITHIN_S:g} without --groups and --profile, else 0]",
 )
 @click.option(
+    "--lag-within",
+    type=click.FloatRange(0),
+    default=3600.0,
+    show_default=True,
+    help="Seconds that a rollout waits while the gateway says that the trainer lags; then it is void.",
+)
+@click.option(
     "--profile",
     shell_complete=complete_profiles,
     help="Noise profile of the sessions; left out: the gateway's own.",
@@ -112,7 +119,9 @@ def run(**given: Any) -> None:
         run_groups(
             environment,
             plan,
-            campaign_settings(given, grace_s=given["grace"], retries=given["retries"]),
+            campaign_settings(
+                given, grace_s=given["grace"], retries=given["retries"], lag_within_s=given["lag_within"]
+            ),
             start_within_s=given["start_within"],
             curriculum_within_s=within_s,
             continue_numbering=given["first_group"] is None,

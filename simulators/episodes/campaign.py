@@ -21,6 +21,7 @@ from crosswind.simulators.episodes.groups import GroupPlan, jobs, next_group
 from crosswind.simulators.episodes.profile_files import send_profile
 from crosswind.simulators.episodes.record import Job, ProgressTally, Record
 from crosswind.simulators.episodes.runner import (
+    LAG_WITHIN_S,
     EpisodeRunner,
     GatewayLostError,
     OpenTools,
@@ -55,6 +56,8 @@ class CampaignSettings:
     """Whether the records say what noise the sessions met."""
     retries: int = 0
     """How often an episode that the infrastructure failed is played again."""
+    lag_within_s: float = LAG_WITHIN_S
+    """How long an episode waits for a trainer that lags, before it is void."""
     serve_tools: ServeTools | None = None
     """Puts the agents' tools behind the gateway; None: they are in this process."""
 
@@ -173,6 +176,7 @@ async def _open_runner(
             users=settings.users,
             tools=tools,
             count_noise=settings.count_noise,
+            lag_within_s=settings.lag_within_s,
         )
         try:
             yield runner

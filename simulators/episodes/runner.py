@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import replace
@@ -19,6 +20,10 @@ from crosswind.simulators.episodes.users import ScriptedUsers, Users
 from crosswind.simulators.errors import EnvironmentFailedError
 
 REWARD_SOURCE = "verifier"
+LAG_WITHIN_S = 3600.0
+"""How long a rollout waits for a trainer that lags, as long as a group is waited for by default."""
+_ASK_AGAIN_S = 1.0
+"""After a 429 that doesn't say when."""
 
 
 def model_client(**settings: Any) -> AsyncOpenAI:
@@ -35,7 +40,7 @@ class EpisodeRunner:
 
     `model` overrides the SDK's default client; `users` says who plays the users of the episodes, by default
     their own; `tools` where their tools are, by default in this process. With `count_noise` the records say
-    what noise the sessions met.
+    what noise the sessions met. `lag_within_s` is for how long a trainer that lags is waited for.
     """
 
     def __init__(
@@ -48,7 +53,9 @@ class EpisodeRunner:
         users: Users | None = None,
         tools: OpenTools | None = None,
         count_noise: bool = False,
+        lag_within_s: float = LAG_WITHIN_S,
     ) -> None:
+        self._lag_within_s = lag_within_s
         self._users = users or ScriptedUsers()
         self._tools = tools
         self._count_noise = count_noise
@@ -78,6 +85,8 @@ class EpisodeRunner:
         declared = dict(equip(self._environment, episode).tool_classes)
         try:
             opened = await self._open_session(job, declared)
+        except _TrainerLagsError as error:
+            return Record(job, str(job.session["arm"]), error=str(error))
         except GatewayError as error:
             _raise_if_refused(error)
             return Record(job, str(job.session["arm"]), error=f"open session: {_describe(error)}")
@@ -95,16 +104,23 @@ class EpisodeRunner:
         return await self._with_noise(record) if self._count_noise and kept is not None else record
 
     async def _open_session(self, job: Job, declared: dict[str, str]) -> OpenedSession:
-        """Open the job's session, again and again while the gateway says that the trainer lags."""
+        """Open the job's session, again and again while the gateway says that the trainer lags, each time
+        when it said. Raises _TrainerLagsError where the next time would be too late.
+        """
+        until = time.monotonic() + self._lag_within_s
         while True:
             try:
                 return await self._control.open_session(
                     task_id=job.task.id, tool_classes=declared, **job.session
                 )
             except GatewayError as error:
-                if error.status != 429 or error.retry_after is None:
+                if error.status != 429:
                     raise
-                await asyncio.sleep(error.retry_after)
+                seconds = _ASK_AGAIN_S if error.retry_after is None else error.retry_after
+                if time.monotonic() + seconds > until:
+                    why = f"open session: 429, the trainer lagged for {self._lag_within_s:g} s"
+                    raise _TrainerLagsError(why) from error
+                await asyncio.sleep(seconds)
 
     async def _with_noise(self, record: Record) -> Record:
         """The record with its session's dose: a session that was assigned noise may have met none."""
@@ -160,6 +176,10 @@ def _describe(error: GatewayError) -> str:
 
 class SessionRefusedError(ValueError):
     """The gateway refuses to open such a session: what was asked for is wrong, asking again won't help."""
+
+
+class _TrainerLagsError(Exception):
+    """A session was refused for as long as it may be."""
 
 
 class GatewayLostError(RuntimeError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,33 @@ async def test_only_new_groups_are_refused_and_the_client_is_told_when_to_come(t
             assert (await open_session(running, group_id=f"g-{waiting}")).status_code == 201
 
 
+async def test_a_slow_store_holds_up_the_new_session_and_no_other_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether its group has begun stands in the store."""
+    async with upstream() as app, gateway(tmp_path, app, steering=True, **LIMITED) as running:
+        behind = Backlog("mine", 2**60, 5, 2, False, {}).to_setting(1)
+        await asyncio.to_thread(running.gateway.store.write, [behind])
+        await running.gateway.trainer_lag.look()
+        asked, free = threading.Event(), threading.Event()
+        store = running.gateway.store
+        read = store.sessions
+
+        def read_slowly(**query: Any) -> Any:
+            asked.set()
+            assert free.wait(30), "the event loop waited for the store"
+            return read(**query)
+
+        monkeypatch.setattr(store, "sessions", read_slowly)
+        named = {"x_crosswind_group": "g1"}
+        opening = asyncio.create_task(running.chat(HELLO, "slow", **named))
+        assert await asyncio.to_thread(asked.wait, 60)
+        assert (await running.chat(HELLO, "another")).status_code == 200
+        assert not opening.done()
+        free.set()
+        assert (await opening).status_code == 429
+
+
 async def test_live_traffic_gets_the_refusal_in_the_form_of_its_protocol(tmp_path: Path) -> None:
     async with upstream() as app, gateway(tmp_path, app, **LIMITED) as running:
         assert (await running.chat(HELLO, "old")).status_code == 200
@@ -125,3 +153,22 @@ async def test_rollouts_wait_until_the_trainer_has_caught_up(tmp_path: Path) -> 
             record = await playing
             await runner.close()
         assert record.session_id is not None and record.error is None
+
+
+async def test_a_rollout_is_void_where_the_trainer_lags_for_longer_than_it_waits(
+    tmp_path: Path,
+) -> None:
+    """It doesn't ask before it was told to."""
+    retail = load("retail")
+    async with upstream() as app, gateway(tmp_path, app, **LIMITED) as running:
+        await tell(running, waiting=5)
+        async with AsyncClient(running.control) as client:
+            agent = ToolAgent(retail, AgentSettings(max_turns=1))
+            runner = EpisodeRunner(retail, agent, client, lag_within_s=5.0)
+            job = next(jobs(retail, GroupPlan("train", "practice", 0, 2, groups=1)))
+            record = await runner.run(job)
+            await runner.close()
+        assert running.gateway.trainer_lag.refused == 1
+        assert await running.sessions() == []
+    assert (record.session_id, record.verdict) == (None, None)
+    assert record.error == "open session: 429, the trainer lagged for 5 s"
