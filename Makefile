@@ -21,6 +21,8 @@ VLLM   := $(VENV)-vllm
 VLLM_BUILD ?= cpu
 # TRL, datasets and verl's batch, for the tests of exports: `make trl`, about 1.5 GB on disk. CI doesn't need it.
 TRL    := $(VENV)-trl
+# Ray, for the test of its launcher: `make ray`, about 0.65 GB on disk beside $(VENV), whose torch it takes. CI doesn't need it.
+RAY    := $(VENV)-ray
 # What make test runs, and whether vLLM's tests are among it.
 TESTS  ?= not slow
 WITH_VLLM ?= 1
@@ -29,7 +31,7 @@ CHECKED := tests/injectors tests/public tests/differential tests/gateway/noise t
   tests/gateway/sessions tests/gateway/turn tests/gateway/trajectory/test_recorded_stores.py tests/gateway/trajectory/test_store.py tests/gateway/trajectory/contract
 NODE   := tests/clients/node/node_modules/.package-lock.json
 
-.PHONY: demo check test test-all lint format warmup bench-store bench-gateway bench-engine bench-trainer bench-soak attack clients clients-elsewhere vllm trl catalogue bench-noise noise-quality bench-tools tool-servers mitmproxy clean
+.PHONY: demo check test test-all lint format warmup bench-store bench-gateway bench-engine bench-trainer bench-soak attack clients clients-elsewhere vllm trl ray catalogue bench-noise noise-quality bench-tools tool-servers mitmproxy clean
 
 # With ENGINE=vllm real vLLM serves the policy, in the environment that `make vllm` makes.
 demo: $(READY) $(if $(filter vllm,$(ENGINE)),vllm)
@@ -118,6 +120,10 @@ noise-quality: $(READY)
 trl: $(TRL)/.ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m trl tests/trainer/exports
 
+# A run under Ray Train. Without this environment its test is skipped, and says so.
+ray: $(RAY)/.ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "slow or not slow" tests/trainer/workers/test_launchers.py
+
 # The table of every kind of noise, into docs/noise-catalogue.md: on which protocols each acts is found out by running.
 # And what users say under noise, into docs/noise-examples.md.
 catalogue: $(READY)
@@ -138,7 +144,7 @@ vllm:
 	@"$(PYTHON)" -m crosswind.policies.vllm.environment --into $(VLLM) --build $(VLLM_BUILD)
 
 clean:
-	rm -rf $(VENV) $(LITELLM) $(VLLM) $(TRL) $(MCP) $(FASTMCP) tests/clients/node/node_modules tests/gateway/stdio/node/node_modules build dist runs
+	rm -rf $(VENV) $(LITELLM) $(VLLM) $(TRL) $(RAY) $(MCP) $(FASTMCP) tests/clients/node/node_modules tests/gateway/stdio/node/node_modules build dist runs
 
 $(READY): pyproject.toml constraints.txt
 	@echo "Installing into $(VENV): about 0.5 GB is downloaded with CPU torch, 1.5 GB on disk (about 3 GB and 7 GB with CUDA)."
@@ -157,6 +163,13 @@ $(TRL)/.ready: tests/trainer/exports/requirements.txt $(READY)
 	  $(TRL)/bin/python -m pip install --quiet --no-deps $(TORCH)
 	$(TRL)/bin/python -m pip install --quiet --no-deps --require-hashes --requirement $<
 	$(TRL)/bin/python -m pip install --quiet --no-deps "verl==0.9.1"
+	@touch $@
+
+$(RAY)/.ready: $(READY)
+	"$(PYTHON)" -m venv $(RAY)
+	$(RAY)/bin/python -m pip install --quiet "ray[train]==2.60.0"
+	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
+	  > "$$($(RAY)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/main.pth"
 	@touch $@
 
 $(LITELLM)/.ready:
