@@ -168,7 +168,7 @@ def _names_call(entry: Entry) -> bool:
 
 def _draw_next(target: ToolResultTarget, value: Any, rng: SeededRandom) -> list[list[Any]]:
     """A field that names other tools on the same things; none beside what is no service's object."""
-    wanted, single, linked, last = rng.chance(NAMES_NEXT), rng.chance(0.3), rng.chance(0.25), rng.chance(0.8)
+    wanted, single, linked, last = rng.chance(NAMES_NEXT), rng.chance(0.15), rng.chance(0.3), rng.chance(0.7)
     near = rng.shuffled(list_near(target)) if wanted and isinstance(value, dict) else []
     if not near or not LOCAL.isdisjoint(find_kinds(target, "")) or find_item_gap(target.text, value):
         return []
@@ -188,7 +188,7 @@ def _draw_next(target: ToolResultTarget, value: Any, rng: SeededRandom) -> list[
     return [[place.at, place.before, told, place.after]]
 
 
-NAMES_NEXT, MOST_NEXT = 0.5, 3
+NAMES_NEXT, MOST_NEXT = 0.4, 3
 """How often the first remark names other tools where there are such, and how many at most."""
 LOCAL = frozenset({ToolKind.SHELL, ToolKind.CODE, ToolKind.FUNCTION, ToolKind.SQL})
 """Systems that name no other calls."""
@@ -221,7 +221,7 @@ def _draw_places(
     places: list[tuple[str, Around]] = []
     held: list[str] = []
     for _ in range(MOST):
-        gap, listed = holder.gaps[-1 if rng.chance(0.8) else 0], rng.chance(LISTED)
+        gap, listed = holder.gaps[-1 if rng.chance(0.7) else 0], rng.chance(LISTED)
         names = rng.shuffled(REMARK_LISTS) if listed else keys
         key = next((one for one in names if write_key(one, case) not in holder.keys), None)
         if key is not None and all(key != taken for taken, _ in places):
@@ -239,7 +239,7 @@ def _draw_places(
     return [("", place) for _, place in places]
 
 
-LISTED, HELD = 0.25, 0.2
+LISTED, HELD = 0.25, 0.3
 """How often a field of remarks holds a list, and how often another field holds it."""
 
 

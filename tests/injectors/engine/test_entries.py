@@ -23,6 +23,7 @@ MESSAGES: list[dict[str, Any]] = [
     {"role": "user", "content": "Where is my order W1? Please send the lamp on November 15."},
     *call("get_order", {"order_id": "W1"}, RECORD, 0),
     *call("search_items", {"text": "lamp"}, RECORD, 1),
+    *call("get_review", {"id": 4}, '{"review": "A fine lamp, though the cable is rather short."}', 2),
 ]
 SESSIONS = 40
 

@@ -241,10 +241,14 @@ def test_where_nobody_else_wrote_anything_there_is_no_injected_instruction() -> 
         assert shown("tool.prompt_injection", target) == [text] * 40
 
 
-def test_a_record_gets_the_text_that_such_records_may_have() -> None:
-    for after in map(json.loads, outcomes("tool.prompt_injection")):
-        [(key, said)] = after.items() - BAGGAGE.items()
-        assert key == "special_requests" and said.startswith("A quiet seat")
+def test_what_the_user_sent_and_what_a_command_reports_gets_no_injected_instruction() -> None:
+    for tool, arguments in (("view_messages_sent", {}), ("bash", {"command": "systemctl is-active web"})):
+        target = replace(result_target(PASSAGE, arguments), tool=tool)
+        assert shown("tool.prompt_injection", target) == [PASSAGE] * 40
+    shows = replace(result_target(PASSAGE, {"command": "cat notes.md"}), tool="bash")
+    assert len(set(shown("tool.prompt_injection", shows))) > 30
+    german = "Das Zimmer war sauber und ruhig, aber das Frühstück hat uns leider gar nicht geschmeckt."
+    assert shown("tool.prompt_injection", result_target(german)) == [german] * 40
 
 
 def test_severity_of_an_injected_instruction_is_its_probability() -> None:
