@@ -20,6 +20,9 @@ from crosswind.figures.sequential import Claim, SequentialTest, Verdict, run_tes
 from crosswind.figures.success import split_arms, success_by_task
 
 ERROR_RATE = 0.05
+MOST_VOID = 0.1
+"""The greatest share of the tasks that may have void attempts only where a gate passes: who knows how they
+would have ended. A failure stands: the agent's own attempts showed it."""
 EXIT_STATUS: Mapping[Verdict, int] = {Verdict.PASSED: 0, Verdict.FAILED: 4, Verdict.INCONCLUSIVE: 3}
 """The statuses that commands with a gate end with. 1 is left to work that failed, 2 to usage."""
 
@@ -147,11 +150,14 @@ class _Tried:
     either: Set[str]
     """On either side."""
     after: Set[str]
+    void: Set[str]
+    """Those with a void attempt, on either side."""
 
 
 def _find_tried(before: Sequence[Attempt], after: Sequence[Attempt]) -> _Tried:
     new = {one.task for one in after}
-    return _Tried({one.task for one in before} | new, new)
+    void = {one.task for side in (before, after) for one in side if one.void is not None}
+    return _Tried({one.task for one in before} | new, new, void)
 
 
 def _judge(
@@ -167,7 +173,10 @@ def _judge(
         values = [round(units[measure][task], 12) for task in tasks if task in units[measure]]
         test = run_test(claim, () if asleep else values)
         expected = tried.after if measure is Measure.SUCCESS else tried.either
-        goals.append(_describe(measure, claim, test, values, len(expected) - len(values), asleep))
+        left_out = expected - units[measure].keys()
+        void = len(left_out & tried.void)
+        too_many = test.verdict is Verdict.PASSED and void > MOST_VOID * (len(values) + void)
+        goals.append(_describe(measure, claim, test, values, len(left_out), asleep, too_many))
     verdicts = {goal.verdict for goal in goals}
     worst = (Verdict.FAILED, Verdict.INCONCLUSIVE, Verdict.PASSED)
     verdict = next((one for one in worst if one in verdicts), Verdict.PASSED)
@@ -181,7 +190,9 @@ def _describe(
     values: Sequence[float],
     left_out: int,
     asleep: str,
+    too_many_void: bool,
 ) -> GoalResult:
+    verdict = Verdict.INCONCLUSIVE if too_many_void else test.verdict
     mean = fmean(values[: test.units]) if test.units else None
     if measure is Measure.SUCCESS:
         threshold, value = claim.threshold, mean
@@ -208,14 +219,16 @@ def _describe(
             have = "1 more task has" if left_out == 1 else f"{left_out:,} more tasks have"
             rest += f"; {have} no attempt that counts"
             rest += " in one of both" if measure is Measure.DROP else ""
+        if too_many_void:
+            rest += f", more than the {MOST_VOID:.0%} that a gate may leave out and pass"
     return GoalResult(
         measure,
         threshold,
-        test.verdict,
+        verdict,
         value,
         test.units,
         len(values),
         left_out,
         left,
-        f"{test.verdict.value.capitalize()}: {goal}: {rest}.",
+        f"{verdict.value.capitalize()}: {goal}: {rest}.",
     )

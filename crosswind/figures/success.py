@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import cast
@@ -61,10 +61,25 @@ class ArmSuccess(msgspec.Struct, frozen=True):
 
 def success_by_task(attempts: Iterable[Attempt]) -> dict[str, float]:
     """The mean success of each task's counted attempts."""
-    gathered: defaultdict[str, list[float]] = defaultdict(list)
+    return _means(_gather(attempts))
+
+
+def _gather(attempts: Iterable[Attempt]) -> dict[str, list[float]]:
+    """The success of each task's counted attempts."""
+    gathered: dict[str, list[float]] = {}
     for one in attempts:
-        if one.void is None and one.success is not None:
-            gathered[one.task].append(one.success)
+        success = one.success
+        if success is None or one.void is not None:
+            continue
+        found = gathered.get(one.task)
+        if found is None:
+            gathered[one.task] = [success]
+        else:
+            found.append(success)
+    return gathered
+
+
+def _means(gathered: Mapping[str, Sequence[float]]) -> dict[str, float]:
     return {task: sum(found) / len(found) for task, found in gathered.items()}
 
 
@@ -83,7 +98,8 @@ def measure_arm(attempts: Sequence[Attempt]) -> ArmSuccess:
 def measure_success(attempts: Sequence[Attempt]) -> ArmSuccess:
     """The figures of these attempts, whether they met noise or not."""
     counted = [one for one in attempts if one.void is None and one.success is not None]
-    by_task = success_by_task(counted)
+    gathered = _gather(counted)
+    by_task = _means(gathered)
     success = fmean(by_task.values()) if by_task else None
     low, high = wilson(success, len(by_task)) if success is not None else (None, None)
     return ArmSuccess(
@@ -93,7 +109,7 @@ def measure_success(attempts: Sequence[Attempt]) -> ArmSuccess:
         success=success,
         low=low,
         high=high,
-        samples=measure_samples(counted),
+        samples=_measure_samples(gathered),
         exposed=len([one for one in counted if one.faults]),
         asleep=False,
         void=dict(sorted(Counter([one.void.value for one in attempts if one.void is not None]).items())),
@@ -107,11 +123,8 @@ def measure_success(attempts: Sequence[Attempt]) -> ArmSuccess:
     )
 
 
-def measure_samples(counted: Sequence[Attempt]) -> tuple[SamplesSuccess, ...]:
+def _measure_samples(gathered: Mapping[str, Sequence[float]]) -> tuple[SamplesSuccess, ...]:
     """For k = 1, 2, 4, … and the greatest k that every task has."""
-    gathered: defaultdict[str, list[float]] = defaultdict(list)
-    for one in counted:
-        gathered[one.task].append(one.success or 0.0)
     if not gathered:
         return ()
     most = min(map(len, gathered.values()))

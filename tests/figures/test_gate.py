@@ -33,14 +33,37 @@ def test_few_tasks_are_inconclusive_and_the_text_says_how_many_more_it_takes() -
 
 def test_a_drop_is_paired_and_void_attempts_are_left_out() -> None:
     attempts = [calm(task, 1.0) for task in TASKS]
-    attempts += [noisy(task, 1.0, "tool.timeout") for task in TASKS[:80]]
-    attempts += [noisy(task, 0.0, "tool.timeout", void=Void.UPSTREAM) for task in TASKS[80:]]
+    attempts += [noisy(task, 1.0, "tool.timeout") for task in TASKS[:90]]
+    attempts += [noisy(task, 0.0, "tool.timeout", void=Void.UPSTREAM) for task in TASKS[90:]]
     found = judge(attempts, Gate(max_drop=0.1))
     assert found.verdict is Verdict.PASSED
-    assert found.goals[0].of == 80
-    assert found.goals[0].left_out == 20
-    assert judge(attempts, Gate(fail_below=0.5)).goals[0].left_out == 20
-    assert "; 20 more tasks have no attempt that counts in one of both." in found.text
+    assert found.goals[0].of == 90
+    assert found.goals[0].left_out == 10
+    assert judge(attempts, Gate(fail_below=0.5)).goals[0].left_out == 10
+    assert "; 10 more tasks have no attempt that counts in one of both." in found.text
+
+
+@pytest.mark.parametrize("gate", [Gate(fail_below=0.5), Gate(max_drop=0.1)])
+def test_no_gate_passes_that_leaves_out_more_than_a_tenth_of_the_tasks_as_void(gate: Gate) -> None:
+    attempts = [calm(task, 1.0) for task in TASKS]
+    attempts += [noisy(task, 1.0, "tool.timeout") for task in TASKS[:89]]
+    attempts += [noisy(task, None, "tool.timeout", void=Void.UPSTREAM) for task in TASKS[89:]]
+    found = judge(attempts, gate)
+    assert (found.verdict, found.exit_status) == (Verdict.INCONCLUSIVE, 3)
+    assert found.text.endswith(", more than the 10% that a gate may leave out and pass.")
+
+
+def test_an_agent_that_fails_fails_the_gate_whatever_is_void() -> None:
+    attempts = [noisy(task, 0.0, "tool.timeout") for task in TASKS[:50]]
+    attempts += [noisy(task, None, "tool.timeout", void=Void.UPSTREAM) for task in TASKS[50:]]
+    assert judge(attempts, Gate(fail_below=0.5)).verdict is Verdict.FAILED
+
+
+def test_a_task_without_a_reward_yet_is_told_of_and_holds_up_no_gate() -> None:
+    attempts = [noisy(task, 1.0, "tool.timeout") for task in TASKS[:50]]
+    attempts += [noisy(task, None, "tool.timeout") for task in TASKS[50:]]
+    found = judge(attempts, Gate(fail_below=0.5))
+    assert found.verdict is Verdict.PASSED and "; 50 more tasks have no attempt that counts." in found.text
 
 
 def test_two_goals_share_the_error_rate_and_both_have_to_hold() -> None:

@@ -38,6 +38,6 @@ def write_report(
     sections = describe(figures, read=found.read, of=len(found.attempts))
     files = {name: folder / file for name, file in FILES.items()}
     text = Outputs({**files, **outputs.files}).write(
-        sections, figures.to_json(), found.attempts, TITLE, str(folder / STORE), gate
+        sections, figures.to_json, found.attempts, TITLE, str(folder / STORE), gate
     )
     return text, figures

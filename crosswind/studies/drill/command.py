@@ -90,7 +90,7 @@ def drill(control: str, seconds: float, out: Path | None, label: Mapping[str, st
         client.close()
     sections, figures, attempts = describe_drill(ended, record)
     files = {} if out is None else {"html": out}
-    click.echo(Outputs(files).write(sections, figures, attempts, "Crosswind: a drill", ""), nl=False)
+    click.echo(Outputs(files).write(sections, lambda: figures, attempts, "Crosswind: a drill", ""), nl=False)
     sys.exit(0 if ended["end"] in _AS_PLANNED else 1)
 
 

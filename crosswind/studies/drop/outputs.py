@@ -37,17 +37,20 @@ class Outputs:
     def write(
         self,
         sections: Sequence[Section],
-        figures: Mapping[str, Any],
+        figures: Callable[[], Mapping[str, Any]],
         attempts: Sequence[Attempt],
         title: str,
         store: str,
         result: GateResult | None = None,
     ) -> str:
-        """Write the files. Returns the text for the terminal. `store`: where the attempts' sessions are."""
+        """Write the files. Returns the text for the terminal.
+
+        `figures` gives them for a JSON file; `store` is where the attempts' sessions are.
+        """
         goals = [] if result is None else [goal.text for goal in result.goals]
         gate = [Section("Gate", lines=tuple(goals))] if goals else []
         makers: dict[str, Callable[[], str]] = {
-            "json": lambda: _json(figures, result),
+            "json": lambda: _json(figures(), result),
             "csv": lambda: write_csv(sections),
             "markdown": lambda: write_markdown([*gate, *sections], title),
             "junit": lambda: write_junit(attempts, store, result),

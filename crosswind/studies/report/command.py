@@ -87,7 +87,7 @@ def report(
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8", errors="replace")
     for drop in drops:
-        click.echo(outputs.write(drop.sections, drop.to_json(), drop.attempts, drop.title, url, result))
+        click.echo(outputs.write(drop.sections, drop.to_json, drop.attempts, drop.title, url, result))
     click.echo(str(out))
     if not can_draw():
         click.echo(WITHOUT_PLOTS, err=True)

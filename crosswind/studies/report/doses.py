@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from crosswind.gateway.trajectory.dose import count_items, describe_decided
+from crosswind.gateway.trajectory.decided_items import count_items
+from crosswind.gateway.trajectory.dose import describe_decided
 from crosswind.gateway.trajectory.record import Arm
 from crosswind.gateway.trajectory.store import Store, iterate_sessions
 from crosswind.injectors.engine.dose import SessionDose, add_doses

@@ -7,7 +7,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from crosswind.gateway.trajectory.dose import count_items
+from crosswind.gateway.trajectory.decided_items import count_items
 from crosswind.gateway.trajectory.record import Arm, Event, Session, Trajectory
 from crosswind.gateway.trajectory.sqlite.columns import EVENT, SESSION
 from crosswind.gateway.trajectory.sqlite.queries import EVENT_ORDER, join_ledgers
