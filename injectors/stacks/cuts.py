@@ -40,12 +40,18 @@ def draw_text(
     whole = slots.get("all")
     if isinstance(whole, int) and whole < LEAST_COUNTED:
         cuts = [one for one in cuts if _COUNTED.isdisjoint(_names(one.text))]
+    total = slots.get("total")
+    if way is Way.LINES and isinstance(total, int) and total < LEAST_LINES:
+        cuts = [one for one in cuts if _SIZED.isdisjoint(_names(one.text))]
     return _filler(rng, slots).fill_text(cuts[0].text)
 
 
 LEAST_COUNTED = 400
 """Characters of the shortest text of which a mark counts them: no limit is that low."""
 _COUNTED = frozenset({"left", "shown", "all"})
+LEAST_LINES = 12
+"""Lines of the shortest text of which a mark tells how many are shown."""
+_SIZED = frozenset({"kept", "total"})
 
 
 @lru_cache(512)
@@ -62,7 +68,10 @@ def draw_members(
 ) -> dict[str, Any] | None:
     """The members that say that a part is missing; None: each collides with one of `taken`."""
     pages = _takes_a_page(target)
+    total = slots.get("total")
     cuts = [one for one in _in_order(target, way) if not one.json.keys() & taken]
+    if isinstance(total, int) and total < LEAST_PAGED:
+        cuts = [one for one in cuts if not _has_sizes(msgspec.json.encode(one.json))]
     if not _has_addresses(target, str(slots.get("key", ""))):
         cuts = [one for one in cuts if not _has_path(msgspec.json.encode(one.json))]
     fitting = [one for one in cuts if pages or not _points_on(msgspec.json.encode(one.json))] or cuts
@@ -77,6 +86,16 @@ def _in_order(target: ToolResultTarget, way: Way) -> list[Cut]:
     branch = target.branch
     backend = find_backend(target.tool, target.arguments, target.tools)
     return SeededRandom(f"cut|{branch.key}|{backend}|{way}").shuffled(list_cuts(branch.half, way))
+
+
+LEAST_PAGED = 6
+"""Elements of the shortest list of which a page's size is told: no page holds one or two."""
+
+
+@lru_cache(256)
+def _has_sizes(members: bytes) -> bool:
+    """Whether a cut's members tell how much a page holds."""
+    return any(size in members for size in (b"imit", b"Max", b"pages", b"maxResults", b"page=", b"next_page"))
 
 
 @lru_cache(256)

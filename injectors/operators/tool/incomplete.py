@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from typing import Any
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.guard.tool_evidence import words_of
-from crosswind.injectors.guard.tool_words import ACTING, READING, WRITING
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.tool.facts import split_field
-from crosswind.injectors.operators.words import fields
-from crosswind.injectors.operators.words.diagnostics import COMMANDS
+from crosswind.injectors.operators.tool.cut_ways import (
+    LEAST_MIDDLE,
+    find_list,
+    find_string,
+    is_local,
+    is_word,
+    list_free,
+    list_ways,
+)
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.stacks.calls import find_kinds, read_arguments
 from crosswind.injectors.stacks.cuts import draw_members, draw_text
-from crosswind.injectors.stacks.model import Shape, ToolKind, Way
+from crosswind.injectors.stacks.model import Shape, Way
 from crosswind.injectors.stacks.shapes import find_shape
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.graphemes import find_boundary
@@ -35,12 +37,13 @@ LEAST, SPREAD = 0.2, 0.6
     aliases=("incomplete",),
     source="NoisyAgent section 3.1 (2); AgentNoiseBench section 2.2.1 and appendix B (Incomplete Responses)",
     effect=Effect.TRUNCATES,
-    version=5,
+    version=6,
 )
 class Incomplete:
-    """A partial result, cut as its system cuts. A service gives a list's first page or first items, or an
-    object without some of its fields; it shortens a text, or JSON at a limit. What isn't a service only has
-    its output cut, with a mark: a command, a device, a function.
+    """A partial result, cut as its system cuts. A service gives a list's first page or first items, an object
+    without some of its fields, or a record in its short form; it shortens a text, or JSON at a limit. A
+    device lacks readings. What else isn't a service only has its output cut, with a mark: a command, a
+    function.
 
     Severity is both how likely and how much: a result is hit with probability severity, and then loses a
     share of uniform(0.2, 0.2 + 0.6 x severity) of its characters, fields or elements. The agent can always
@@ -52,12 +55,12 @@ class Incomplete:
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         text = target.text.strip()
-        if not rng.chance(severity) or len(text) < 2 or _is_word(text):
+        if not rng.chance(severity) or len(text) < 2 or is_word(text):
             return None
         lost = LEAST + SPREAD * severity * rng.uniform()
         way, order = rng.uniform(), rng.uniform()
         shape, value = find_shape(text), parse_json(text)
-        ways = list(_list_ways(target, text, value))
+        ways = list(list_ways(target, text, value))
         if not ways:
             return None
         drawn = _DRAWS[ways[int(way * len(ways))]](target, rng, text, lost, order)
@@ -103,52 +106,6 @@ class Incomplete:
         return Result(dump_like(value, like=text) + draw.get("behind", ""), note)
 
 
-def _is_word(text: str) -> bool:
-    """Whether a result is a single word, id or number, which no system cuts."""
-    return (
-        len(text) < LONGEST_WORD
-        and text.isascii()
-        and text[0] not in "{["
-        and not any(map(str.isspace, text))
-    )
-
-
-LONGEST_WORD = 120
-LONG, LONG_LINES = 200, 100
-"""Characters of JSON in one line, and in several, that some limit may cut; what is shorter loses whole fields
-or elements."""
-LONG_LOCAL = 120
-"""Characters of a local system's output that a limit may cut."""
-
-
-def _list_ways(target: ToolResultTarget, text: str, value: Any) -> Iterator[Way]:
-    """The ways in which such a result may be cut; those that systems prefer stand more often."""
-    shape, local = find_shape(text), _is_local(target)
-    is_long = len(text) >= (LONG_LOCAL if local else LONG_LINES if "\n" in text else LONG)
-    if shape is Shape.TEXT:
-        yield from (Way.TAIL, Way.TAIL, Way.LINES, Way.MIDDLE) if len(text) >= LEAST_TEXT else ()
-    elif shape is Shape.MCP:
-        yield from (Way.PART, Way.PART, Way.BYTES)
-    elif isinstance(value, list) and value:
-        named = all(isinstance(one, str) for one in value) and len(value) > 1
-        yield from (Way.ITEMS, Way.ITEMS) if named and local else ()
-        yield from () if local else (Way.REST,)
-        yield from (Way.REST_TEXT,) if local or ToolKind.SQL in find_kinds(target, "") else ()
-        yield from [Way.BYTES, Way.BYTES] if is_long or len(text) >= LONG_LIST else ()
-    elif isinstance(value, dict):
-        name = _find_list(value)
-        named = name is not None and all(isinstance(one, str) for one in value[name])
-        yield from (Way.STRING, Way.STRING) if _find_string(value) is not None else ()
-        yield from (Way.ITEMS, Way.ITEMS) if named and local else ()
-        yield from (Way.PAGE, Way.PAGE) if name is not None and not local else ()
-        yield from (Way.FIELDS,) if name is None and not local and _list_free(target, value) else ()
-        yield from (Way.BYTES,) if is_long else ()
-
-
-LONG_LIST = 80
-"""Characters of a service's bare list that may be cut: it has no member that could say so."""
-
-
 def _cut(text: str, draw: Draw) -> str:
     return f"{text[: draw['keep']]}{draw['mark']}{text[draw['from'] :]}"
 
@@ -158,7 +115,7 @@ def _draw_bytes(target: ToolResultTarget, rng: SeededRandom, text: str, lost: fl
     keep = find_boundary(text, max(1, min(len(text) - 1, round((1 - lost) * len(text))))) or 1
     slots = {"left": len(text) - keep, "shown": keep, "all": len(text)}
     is_json = find_shape(text) is not Shape.TEXT
-    way, local = Way.BYTES if is_json else Way.TAIL, _is_local(target)
+    way, local = Way.BYTES if is_json else Way.TAIL, is_local(target)
     mark = draw_text(target, rng, way, slots, must_say=local or not is_json, local=local)
     return {"keep": keep, "from": len(text), "mark": mark}
 
@@ -166,7 +123,7 @@ def _draw_bytes(target: ToolResultTarget, rng: SeededRandom, text: str, lost: fl
 def _draw_tail(target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float) -> Draw:
     """A text without its end. Where nothing says so, it ends within a word."""
     keep = max(1, min(len(text) - 1, round((1 - lost) * len(text))))
-    within = _find_within_word(text, keep)
+    within = None if is_local(target) else _find_within_word(text, keep)
     keep = find_boundary(text, within or _find_word_end(text, keep)) or 1
     slots = {"left": len(text) - keep, "shown": keep, "all": len(text)}
     mark = draw_text(target, rng, Way.TAIL, slots, must_say=within is None)
@@ -180,7 +137,7 @@ def _draw_lines(
 ) -> Draw | None:
     """A text without its last lines."""
     lines = text.splitlines(keepends=True)
-    if len(lines) < 3:
+    if len(lines) < 2:
         return None
     kept = max(1, min(len(lines) - 1, round((1 - lost) * len(lines))))
     keep = len("".join(lines[:kept]).rstrip("\r\n")) or 1
@@ -202,16 +159,12 @@ def _draw_middle(
     return {"keep": keep, "from": end, "mark": mark} if 0 < keep < end else None
 
 
-LEAST_MIDDLE = 200
-"""Characters of the shortest text that loses its middle."""
-
-
 def _draw_page(
     target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float
 ) -> Draw | None:
     """The first elements of an object's longest list."""
     value = parse_json(text)
-    name = _find_list(value)
+    name = find_list(value)
     if name is None:
         return None
     total = len(value[name])
@@ -221,20 +174,12 @@ def _draw_page(
     return None if members is None else {"list": name, "first": first, "add": members}
 
 
-def _is_local(target: ToolResultTarget) -> bool:
-    """Whether the system behind the tool is no service: a shell, a device, a function, code."""
-    return not (find_kinds(target, "").isdisjoint(LOCAL) and COMMANDS.isdisjoint(words_of(target.tool)))
-
-
-LOCAL = frozenset({ToolKind.SHELL, ToolKind.DEVICE, ToolKind.FUNCTION, ToolKind.CODE})
-
-
 def _draw_string(
     target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float
 ) -> Draw | None:
     """An object whose longest text is cut, and marked."""
     value = parse_json(text)
-    key = _find_string(value)
+    key = find_string(value)
     if key is None:
         return None
     whole: str = value[key]
@@ -252,21 +197,10 @@ def _draw_items(
 ) -> Draw | None:
     """The first texts of a list, and one that says that there are more."""
     value = parse_json(text)
-    name = None if isinstance(value, list) else _find_list(value)
+    name = None if isinstance(value, list) else find_list(value)
     first, slots = _count_elements(value if name is None else value[name], lost)
     more = draw_text(target, rng, Way.REST_TEXT, slots, must_say=True).strip()
     return {"first": first, "add": {}, "more": more} | ({} if name is None else {"list": name})
-
-
-def _find_string(value: Any) -> str | None:
-    """The member with the longest text that is no name."""
-    texts = {key: len(one) for key, one in value.items() if isinstance(one, str) and len(one) >= LEAST_TEXT}
-    texts = {key: size for key, size in texts.items() if " " in value[key] and not _names(split_field(key))}
-    return max(texts, key=lambda key: (texts[key], key), default=None)
-
-
-LEAST_TEXT = 60
-"""Characters of the shortest text within JSON that is cut."""
 
 
 def _draw_rest(
@@ -302,46 +236,48 @@ def _draw_fields(
     target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float
 ) -> Draw | None:
     """An object without some neighbouring fields."""
-    value = parse_json(text)
-    keys = _list_free(target, value)
+    return _drop(target, rng, Way.FIELDS, lost, order)
+
+
+def _draw_signals(
+    target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float
+) -> Draw | None:
+    """The same of a device, which lacks readings."""
+    return _drop(target, rng, Way.SIGNALS, lost, order)
+
+
+def _draw_brief(
+    target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float
+) -> Draw | None:
+    """A record without the last fields that its short form leaves out."""
+    return _drop(target, rng, Way.BRIEF, lost, 1.0)
+
+
+def _drop(target: ToolResultTarget, rng: SeededRandom, way: Way, lost: float, order: float) -> Draw | None:
+    value = parse_json(target.text)
+    keys = list_free(target, value)
     if not keys:
         return None
-    count = max(1, min(len(keys), len(value) - 1, round(lost * len(keys))))
-    start = math.floor(order * len(keys))
+    brief = way is Way.BRIEF
+    count = max(1, min(len(keys), len(value) - brief, round(lost * len(keys))))
+    start = len(keys) - count if brief else min(math.floor(order * len(keys)), len(keys) - 1)
     dropped = {keys[(start + step) % len(keys)] for step in range(count)}
     names = [key for key in keys if key in dropped]
     slots: dict[str, object] = {"keys": names[0], "listed": ", ".join(names), "names": names}
-    members = draw_members(target, rng, Way.FIELDS, slots, value)
+    members = draw_members(target, rng, way, slots, value)
     if members is None:
         return None
-    by_path = "errors" in members and "path" in members["errors"][0]
-    if by_path:
-        members["errors"] = [{**members["errors"][0], "path": [name]} for name in names]
-    return {"drop": names, "add": members, "null": by_path or rng.chance(NULL)}
+    errors = members.get("errors", [])
+    named = next((one for one in ("path", "field") if errors and one in errors[0]), None)
+    if named is not None:
+        each = [[name] if named == "path" else name for name in names]
+        members["errors"] = [{**errors[0], named: one} for one in each]
+    null = named is not None or rng.chance(NULL) or len(names) == len(value)
+    return {"drop": names, "add": members, "null": null and not brief}
 
 
 NULL = 0.4
 """How often lost fields are there, as null, where no path names them."""
-
-
-def _list_free(target: ToolResultTarget, value: dict[str, Any]) -> list[str]:
-    """The fields that a service may fail to load; none of a call that changes something. An id, a message,
-    what was given, and how the call went are always there."""
-    first = words_of(target.tool)[:1]
-    if len(value) < 2 or not CHANGING.isdisjoint(first):
-        return []
-    given = list(read_arguments(target).values())
-    known = {key: split_field(key) for key, one in value.items() if one not in (None, "", [], {}, *given)}
-    always = fields.DONE | {"message", "msg"}
-    return [key for key, words in known.items() if always.isdisjoint(words) and not _names(words)]
-
-
-CHANGING = (ACTING | WRITING) - READING
-"""First words of tools that change something."""
-
-
-def _names(words: tuple[str, ...]) -> bool:
-    return words[-1:] == () or words[-1] in fields.NAMING
 
 
 def _draw_part(
@@ -354,14 +290,6 @@ def _draw_part(
     if len(longest) < 2:
         return None
     return {"part": told.index(longest), "cut": _draw_tail(target, rng, longest, lost, order)}
-
-
-def _find_list(value: Any) -> str | None:
-    """The member with the longest list of two elements or more."""
-    if not isinstance(value, dict):
-        return None
-    sizes = {key: len(one) for key, one in value.items() if isinstance(one, list) and len(one) > 1}
-    return max(sizes, key=lambda key: (sizes[key], key), default=None)
 
 
 def _find_word_end(text: str, keep: int) -> int:
@@ -390,6 +318,8 @@ _DRAWS = {
     Way.REST: _draw_rest,
     Way.REST_TEXT: _draw_rest_text,
     Way.FIELDS: _draw_fields,
+    Way.SIGNALS: _draw_signals,
+    Way.BRIEF: _draw_brief,
     Way.STRING: _draw_string,
     Way.ITEMS: _draw_items,
 }

@@ -127,3 +127,47 @@ def test_what_no_system_cuts_is_left_alone(tool: str, text: str) -> None:
     entry = registry.resolve("tool.incomplete")
     of = ToolResultTarget(text, 0, tool, "{}", ToolClass.READ_ONLY)
     assert all(entry.draw({}, of, SeededRandom(f"{seed}"), 1.0) is None for seed in range(40))
+
+
+def ways(tool: str, text: str, arguments: str = "{}") -> list[object]:
+    """What the operator makes of a result, as JSON."""
+    entry, found = registry.resolve("tool.incomplete"), []
+    for seed in range(60):
+        of = ToolResultTarget(text, 0, tool, arguments, ToolClass.READ_ONLY, branch=Branch(key=f"{seed}"))
+        if (draw := entry.draw({}, of, SeededRandom(f"{seed}"), 1.0)) is not None:
+            found.append(parse_json(str(entry.apply(of, draw).payload)))
+    return [one for one in found if one is not NOT_JSON]
+
+
+PAGING = {"nextcursor", "hasmore", "nextpagetoken", "cursor", "next", "links", "continuation"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "text"),
+    [
+        ("post_message", '{"id": 4, "content": "Hello", "tags": ["#a", "#b", "#c"], "likes": 0}'),
+        ("describe_table", '{"table": "orders", "columns": [{"name": "id"}, {"name": "at"}], "rows": 18231}'),
+    ],
+)
+def test_a_receipt_and_a_single_record_have_no_further_page(tool: str, text: str) -> None:
+    found = ways(tool, text)
+    assert found
+    for one in found:
+        assert isinstance(one, dict)
+        assert not PAGING & {key.replace("_", "").lower() for key in one}
+
+
+def test_a_device_lacks_readings_and_says_which() -> None:
+    text = '{"engineState": "running", "fuelLevel": 15.5, "batteryVoltage": 12.8}'
+    clean = json.loads(text)
+    found = ways("startEngine", text)
+    assert len(found) == 60
+    for one in found:
+        assert isinstance(one, dict) and "http" not in json.dumps(one).lower()
+        assert {key: one[key] for key in clean if one.get(key) is not None}.items() < clean.items()
+
+
+def test_the_size_of_a_page_is_told_for_longer_lists_only() -> None:
+    text = json.dumps({"rooms": [{"name": "Blue"}, {"name": "Red"}, {"name": "Green"}]})
+    for one in ways("list_rooms", text):
+        assert isinstance(one, dict) and not {"limit", "maxResults", "MaxItems", "pages"} & one.keys()

@@ -1,0 +1,150 @@
+"""In which ways a tool's result may be cut, as its system cuts: what it may lack, and what it always has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from crosswind.injectors.guard.tool_evidence import words_of
+from crosswind.injectors.guard.tool_words import ACTING, READING, WRITING
+from crosswind.injectors.operators.tool.facts import split_field
+from crosswind.injectors.operators.words import fields
+from crosswind.injectors.operators.words.diagnostics import COMMANDS
+from crosswind.injectors.stacks.calls import find_kinds, read_arguments
+from crosswind.injectors.stacks.model import Shape, ToolKind, Way
+from crosswind.injectors.stacks.shapes import find_shape
+from crosswind.injectors.targets import ToolResultTarget
+
+
+def is_word(text: str) -> bool:
+    """Whether a result is a single word, id or number, which no system cuts."""
+    return (
+        len(text) < LONGEST_WORD
+        and text.isascii()
+        and text[0] not in "{["
+        and not any(map(str.isspace, text))
+    )
+
+
+LONGEST_WORD = 120
+LONG, LONG_LINES = 200, 100
+"""Characters of JSON in one line, and in several, that some limit may cut; what is shorter loses whole fields
+or elements."""
+LONG_LOCAL = 120
+"""Characters of a local system's output that a limit may cut."""
+
+
+def list_ways(target: ToolResultTarget, text: str, value: Any) -> Iterator[Way]:
+    """The ways in which such a result may be cut; those that systems prefer stand more often."""
+    shape, local = find_shape(text), is_local(target)
+    is_long = len(text) >= (LONG_LOCAL if local else LONG_LINES if "\n" in text else LONG)
+    if shape is Shape.TEXT and len(text) >= LEAST_TEXT:
+        lines = "\n" in text
+        yield from (Way.LINES, Way.LINES, Way.LINES) if lines else ()
+        yield from () if lines and local else (Way.TAIL, Way.TAIL)
+        yield from (Way.MIDDLE,) if len(text) >= LEAST_MIDDLE else ()
+    elif shape is Shape.MCP:
+        yield from (Way.PART, Way.PART, Way.BYTES)
+    elif isinstance(value, list) and value:
+        plain = not any(isinstance(one, dict) for one in value)
+        named = all(isinstance(one, str) for one in value) and len(value) > 1
+        yield from (Way.ITEMS, Way.ITEMS) if named and local else ()
+        yield from () if local or plain else (Way.REST,)
+        yield from (Way.REST_TEXT,) if local or plain or ToolKind.SQL in find_kinds(target, "") else ()
+        yield from [Way.BYTES, Way.BYTES] if is_long or len(text) >= LONG_LIST else ()
+    elif isinstance(value, dict):
+        yield from _list_ways_of_object(target, value, local=local, is_long=is_long)
+
+
+def _list_ways_of_object(
+    target: ToolResultTarget, value: dict[str, Any], *, local: bool, is_long: bool
+) -> Iterator[Way]:
+    found: list[Way] = []
+    name = find_list(value)
+    named = name is not None and all(isinstance(one, str) for one in value[name])
+    device = ToolKind.DEVICE in find_kinds(target, "")
+    pages = name is not None and (device or not local) and _is_answer(target, name, value[name])
+    found += [Way.STRING, Way.STRING] if find_string(value) is not None else []
+    found += [Way.ITEMS, Way.ITEMS] if named and local else []
+    found += [Way.PAGE, Way.PAGE] if pages else []
+    free = list_free(target, value)
+    changes = not CHANGING.isdisjoint(words_of(target.tool)[:1])
+    if free and not pages and device:
+        found += [Way.SIGNALS, Way.SIGNALS]
+    elif free and not pages and not local:
+        found += [Way.FIELDS, Way.FIELDS] if not changes else []
+        found += [Way.BRIEF] if len(value) > 2 else []
+    # What lacks a page or a field is seldom cut in the middle of its JSON.
+    yield from found * SELDOM
+    yield from (Way.BYTES,) if is_long else ()
+
+
+SELDOM = 2
+"""How often a service's own ways stand for each cut of its JSON at a limit."""
+
+
+def _is_answer(target: ToolResultTarget, name: str, elements: list[Any]) -> bool:
+    """Whether a list is what was asked for, and no part of a single record or of a change's receipt."""
+    words = words_of(target.tool)
+    if not CHANGING.isdisjoint(words[:1]):
+        return False
+    own = {word.removesuffix("s") for word in (*words, *_ANSWERS)}
+    about = {word.removesuffix("s") for word in split_field(name)}
+    return len(elements) >= LONG_ANSWER or not own.isdisjoint(about)
+
+
+_ANSWERS = "result item record row entry data hit match value list element".split()
+"""Words of fields that hold a list of what was asked for."""
+LONG_ANSWER = 5
+"""Elements of a list that has pages whatever it is called."""
+LONG_LIST = 80
+"""Characters of a service's bare list that may be cut: it has no member that could say so."""
+
+
+LEAST_MIDDLE = 400
+"""Characters of the shortest text that loses its middle."""
+
+
+def is_local(target: ToolResultTarget) -> bool:
+    """Whether the system behind the tool is no service: a shell, a device, a function, code."""
+    return not (find_kinds(target, "").isdisjoint(LOCAL) and COMMANDS.isdisjoint(words_of(target.tool)))
+
+
+LOCAL = frozenset({ToolKind.SHELL, ToolKind.DEVICE, ToolKind.FUNCTION, ToolKind.CODE})
+
+
+def find_string(value: Any) -> str | None:
+    """The member with the longest text that is no name."""
+    texts = {key: len(one) for key, one in value.items() if isinstance(one, str) and len(one) >= LEAST_TEXT}
+    texts = {key: size for key, size in texts.items() if " " in value[key] and not _names(split_field(key))}
+    return max(texts, key=lambda key: (texts[key], key), default=None)
+
+
+LEAST_TEXT = 60
+"""Characters of the shortest text within JSON that is cut."""
+
+
+def list_free(target: ToolResultTarget, value: dict[str, Any]) -> list[str]:
+    """The fields that a system may fail to give. An id, a message, what was given, and how the call went are
+    always there; the short form of what was changed lacks what was given, too."""
+    changes = not CHANGING.isdisjoint(words_of(target.tool)[:1])
+    given = [] if changes else list(read_arguments(target).values())
+    known = {key: split_field(key) for key, one in value.items() if one not in (None, "", [], {}, *given)}
+    always = fields.DONE | {"message", "msg"}
+    return [key for key, words in known.items() if always.isdisjoint(words) and not _names(words)]
+
+
+CHANGING = (ACTING | WRITING) - READING
+"""First words of tools that change something."""
+
+
+def _names(words: tuple[str, ...]) -> bool:
+    return words[-1:] == () or words[-1] in fields.NAMING
+
+
+def find_list(value: Any) -> str | None:
+    """The member with the longest list of two elements or more."""
+    if not isinstance(value, dict):
+        return None
+    sizes = {key: len(one) for key, one in value.items() if isinstance(one, list) and len(one) > 1}
+    return max(sizes, key=lambda key: (sizes[key], key), default=None)
