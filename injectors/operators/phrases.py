@@ -108,7 +108,7 @@ def find_prose(text: str) -> str:
     if not is_container(value):
         return text[:LONGEST] if len(text.split()) >= PROSE else ""
     said = [leaf for leaf in list_leaves(text).values if type(leaf) is str and len(leaf) > LEAST]
-    return " ".join([one for one in said if _is_prose(one)])[:LONGEST]
+    return " ".join([one for one in said if (len(one) > _SURE and one.isascii()) or _is_prose(one)])[:LONGEST]
 
 
 def _is_prose(text: str) -> bool:
@@ -119,6 +119,7 @@ def _is_prose(text: str) -> bool:
 
 
 PROSE, LEAST = 5, 8
+_SURE = 2 * LEAST + 1
 """The fewest words of running text; it is longer than so many characters."""
 
 

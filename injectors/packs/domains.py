@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from itertools import chain, pairwise
 
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.packs.parts import Domain
-from crosswind.injectors.values.parameters import list_parameters, split_name
+from crosswind.injectors.values.parameters import Keyed, list_parameters, split_name
 
 _STEMS: dict[Domain, frozenset[str]] = {
     domain: frozenset(stems.split())
@@ -91,6 +92,12 @@ def _list_stems(word: str) -> tuple[str, ...]:
 _short_stems = lru_cache(8192)(_list_stems)
 
 
+def list_all_stems(words: Collection[str]) -> frozenset[str]:
+    """The stems that any of the words may have."""
+    stems = _short_stems if max(map(len, words), default=0) <= _LONGEST_PREFIX else list_stems
+    return frozenset(chain.from_iterable(map(stems, words)))
+
+
 def _list_domains(word: str) -> tuple[Domain, ...]:
     """The domains of which the word has a stem."""
     return _short_domains(word) if len(word) <= _LONGEST_PREFIX else _find_domains(word)
@@ -133,20 +140,28 @@ _short_split = lru_cache(1024)(_split)
 
 def detect_domain(tools: ToolList, opening: str) -> Domain:
     """What the conversation is about; `GENERAL` where nothing tells, or two domains do alike."""
-    share = max(1, len(tools)) ** -0.5
-    texts = [
-        *((split_name(tool.name), _NAME_WEIGHT * share) for tool in tools),
-        *((split_words(tool.description), _DESCRIPTION_WEIGHT * share) for tool in tools),
-        ([word for one in list_parameters(tools) for word in one.words], _PARAMETER_WEIGHT),
-        (split_words(opening), _OPENING_WEIGHT),
-    ]
-    scores = dict.fromkeys(_STEMS, 0.0)
-    for words, weight in texts:
-        counts = Counter(chain.from_iterable(map(_list_domains, set(words))))
-        for domain, count in counts.items():
-            # A root, so that no single text decides by its length.
-            scores[domain] += weight * count**0.5
+    scores = _score_tools(Keyed(tools)).copy()
+    _add_score(scores, split_words(opening), _OPENING_WEIGHT)
     first, second, *_ = sorted(scores.values(), reverse=True)
     if first < _CLEAR or first == second:
         return Domain.GENERAL
     return max(scores, key=lambda domain: scores[domain])
+
+
+@lru_cache(256)
+def _score_tools(keyed: Keyed) -> dict[Domain, float]:
+    tools = keyed.tools
+    share = max(1, len(tools)) ** -0.5
+    scores = dict.fromkeys(_STEMS, 0.0)
+    for tool in tools:
+        _add_score(scores, split_name(tool.name), _NAME_WEIGHT * share)
+    for tool in tools:
+        _add_score(scores, split_words(tool.description), _DESCRIPTION_WEIGHT * share)
+    _add_score(scores, chain.from_iterable(one.words for one in list_parameters(tools)), _PARAMETER_WEIGHT)
+    return scores
+
+
+def _add_score(scores: dict[Domain, float], words: Iterable[str], weight: float) -> None:
+    for domain, count in Counter(chain.from_iterable(map(_list_domains, set(words)))).items():
+        # A root, so that no single text decides by its length.
+        scores[domain] += weight * count**0.5

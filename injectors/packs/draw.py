@@ -11,7 +11,7 @@ from itertools import chain
 import msgspec
 
 from crosswind.injectors.conversation import ToolList
-from crosswind.injectors.packs.domains import detect_domain, list_stems, split_words
+from crosswind.injectors.packs.domains import detect_domain, list_all_stems, split_words
 from crosswind.injectors.packs.load import load
 from crosswind.injectors.packs.model import SLOT, Entry, Pack, list_slots
 from crosswind.injectors.packs.parts import DRAWN_SLOTS, Address, Domain
@@ -71,10 +71,14 @@ def _make_setting(
     address: Address | None,
     entries: EntryWeights,
 ) -> Setting:
+    said, domain = frozenset(_split(opening, language)), detect_domain(keyed.tools, opening)
+    return Setting(language, domain, half, said, _list_tool_words(keyed, language), address, entries)
+
+
+@lru_cache(256)
+def _list_tool_words(keyed: Keyed, language: Language) -> frozenset[str]:
     texts = [text for tool in keyed.tools for text in (tool.name, tool.description)]
-    of_tools = frozenset(chain.from_iterable([_split(text, language) for text in texts]))
-    said = frozenset(_split(opening, language))
-    return Setting(language, detect_domain(keyed.tools, opening), half, said, of_tools, address, entries)
+    return frozenset(chain.from_iterable([_split(text, language) for text in texts]))
 
 
 _REMEMBERED = 8_192
@@ -227,7 +231,7 @@ def _read_words(text: str, language: Language) -> frozenset[str]:
 
 @lru_cache(64)
 def _list_stems(words: frozenset[str]) -> frozenset[str]:
-    return frozenset(chain.from_iterable(map(list_stems, words)))
+    return list_all_stems(words)
 
 
 def fill(text: str, slots: Mapping[str, str], rng: SeededRandom) -> str:

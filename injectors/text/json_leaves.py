@@ -6,6 +6,7 @@ import copy
 import json
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -64,6 +65,10 @@ def _walk(part: Any, path: list[str], depth: int, found: Leaves) -> bool:
 
 def _walk_list(part: list[Any], path: list[str], depth: int, found: Leaves) -> bool:
     values, names = found.values, found.names
+    if depth + 1 < DEEPEST and (records := _read_records(part, MOST - len(values))) is not None:
+        values += records
+        names += [name for key in part[0] for name in (*path, key)] * len(part)
+        return True
     known: tuple[str, ...] = ()
     told: list[str] = []
     for one in part[:MOST]:
@@ -82,12 +87,25 @@ def _walk_list(part: list[Any], path: list[str], depth: int, found: Leaves) -> b
     return True
 
 
+def _read_records(part: list[Any], most: int) -> list[Any] | None:
+    """The scalars of a list of records that all have the same fields, no more than so many; None: it is
+    none."""
+    if not part or type(part[0]) is not dict or len(part) * len(part[0]) > most:
+        return None
+    if set(map(type, part)) != _RECORDS or len(set(map(tuple, part))) > 1:
+        return None
+    scalars = list(chain.from_iterable([one.values() for one in part]))
+    return scalars if _NESTED.isdisjoint(map(type, scalars)) else None
+
+
 def _fits(record: dict[str, Any], most: int) -> bool:
     """Whether a record has scalars only, and no more of them."""
-    return len(record) <= most and not any(map(_CONTAINERS.__contains__, map(type, record.values())))
+    return len(record) <= most and _NESTED.isdisjoint(map(type, record.values()))
 
 
 _CONTAINERS = (dict, list)
+_NESTED = frozenset(_CONTAINERS)
+_RECORDS = {dict}
 
 
 def is_asked_for(leaf: Any, target: ToolResultTarget) -> bool:

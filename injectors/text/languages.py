@@ -61,15 +61,19 @@ def mark_unable(text: str, draw: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def is_foreign(text: str) -> bool:
     """Whether the text is clearly in another language than English."""
-    return _tell(unicodedata.normalize("NFC", text[:LONGEST])) not in (None, Language.EN)
+    return _tell(_normalise(text)) not in (None, Language.EN)
 
 
 def detect_language(text: str) -> Language | None:
     """The language of the text; None where it is none of them, or too short to tell. A text without words
     that tell is taken for English where its letters are plain.
     """
-    found = _tell(unicodedata.normalize("NFC", text[:LONGEST]))
+    found = _tell(_normalise(text))
     return found if isinstance(found, Language) else None
+
+
+def _normalise(text: str) -> str:
+    return text[:LONGEST] if text.isascii() else unicodedata.normalize("NFC", text[:LONGEST])
 
 
 @lru_cache(1024)

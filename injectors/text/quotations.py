@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 from crosswind.injectors.text.languages import Language, detect_language
+from crosswind.injectors.text.leads import find_leads, mentions
 
 REMEMBERED = 16_384
 """Characters of the longest text whose literals are cached."""
@@ -211,48 +212,6 @@ def _is_word(text: str, at: int) -> bool:
     return 0 <= at < len(text) and text[at].isalnum() and not _UNSPACED.match(text, at)
 
 
-_THING = (
-    "(?:messages?|notes?|comments?|tweets?|posts?|captions?|contents?|texts?|body|subject|titles?|description"
-    "|reply|response|e-?mail|mail|letter|announcement|status|greeting|reminder|review)"
-)
-_FIELD = "(?:message|caption|content|text|body|subject|title|description)"
-_LEADING = rf"""\b(?:
-        (?P<list>(?:{_THING}(?:\ +[\w'’]+){{0,6}}(?<!\bid)(?<!\bids)(?<!number)
-          |as\ follows|following|verbatim|word\ for\ word)\ *:)
-      | (?P<speech>(?:saying|stating|(?:that|which|to|should|must|just|simply)\ (?:says?|reads?|states?)
-        | {_THING}\ (?:reads?|reading)|{_FIELD}\ as)(?:\ *[:,])?)
-      | with\ (?:the\ |a\ |an\ |this\ )?(?:following\ )?{_THING}(?:\ (?:of|as|being))?
-      | (?:send|sends|sending|leave|deliver|convey|transmit|post|publish|write|pass\ on|drop)
-        (?:\ (?!the\b|a\b|an\b)[\w@.'’-]+)?\ (?:the|a|an|this)\ (?:following\ |short\ |quick\ )?{_THING}
-      | {_FIELD}\ (?:is|being|should\ be|to\ be)
-      | (?<!\ba\ )(?<!\bthe\ )(?<!\bmy\ )(?<!\bthis\ )(?<!\bthat\ )(?<!ing\ )tweet
-      | (?:reply\ with|respond\ with|answer\ with|echo|jot\ down)
-    )(?=[\s\S])"""
-_LEADS = re.compile(_LEADING, re.IGNORECASE | re.VERBOSE)
-"""Words behind which a text may stand that is to be passed on word for word."""
-_LEADS_IN_LOWER_CASE = re.compile(_LEADING, re.ASCII | re.VERBOSE)
-"""The same for a text in ASCII in lower case: found eight times as fast."""
-
-_LEAD_STEMS = (
-    *(
-        "message",
-        "note",
-        "comment",
-        "tweet",
-        "post",
-        "caption",
-        "content",
-        "text",
-        "body",
-        "subject",
-        "title",
-    ),
-    *("description", "reply", "response", "mail", "letter", "announcement", "status", "greeting", "reminder"),
-    *("review", "follow", "verbatim", "word for word", "say", "stat", "read", "respond with", "answer with"),
-    *("echo", "jot down"),
-)
-"""One of these is in every match of `_LEADS`: most texts have none, and a search for them is much cheaper."""
-
 _LEADS_ABROAD = re.compile(
     r"""\b(?:
         (?:schreib|schick|sag|notier|antwort|erinner|nachricht|notiz|betreff|poste|text
@@ -295,13 +254,10 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*(?=\s)|(?<=[。！？])
 def find_passed_on(text: str) -> Iterator[Quotation]:
     """What stands without quotation marks and is to be passed on word for word: behind a colon to the end of
     the paragraph, else to the end of the sentence."""
-    if (": " in text or _mentions(text, _SAID_ABROAD)) and detect_language(text) in _ABROAD:
+    if (": " in text or mentions(text, _SAID_ABROAD)) and detect_language(text) in _ABROAD:
         yield from _find_passed_on_abroad(text)
-    if not _mentions(text, _LEAD_STEMS):
-        return
     paragraphs, written, end = None, len(text.rstrip()), -1
-    leads = _LEADS_IN_LOWER_CASE.finditer(text.lower()) if text.isascii() else _LEADS.finditer(text)
-    for match in leads:
+    for match in find_leads(text):
         at = match.end()
         if at < end or _QUOTED.match(text, at):
             continue
@@ -364,17 +320,9 @@ _NAME_STEMS = tuple(
 """One of these is in every match of the two."""
 
 
-def _mentions(text: str, stems: Iterable[str]) -> bool:
-    folded = text.casefold()
-    for stem in stems:  # noqa: SIM110 -- `any` takes twice as long
-        if stem in folded:
-            return True
-    return False
-
-
 def find_plain_names(text: str) -> Iterator[tuple[int, int]]:
     """Words that are names by the words beside them: `the communal folder`, `a playlist called sunday`."""
-    if not _mentions(text, _NAME_STEMS):
+    if not mentions(text, _NAME_STEMS):
         return
     beside, called = _NAMES
     if text.isascii():

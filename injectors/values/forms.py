@@ -102,6 +102,15 @@ _LONGEST_TOKEN = 24
 """Characters of the longest token at each of which a form is looked for by itself."""
 
 
+_THE = frozenset({"the", "The", "THE"})
+"""Of all words with which a form begins the most common one."""
+_BEHIND_THE = tuple(
+    day.removeprefix("the") for days in NEAR_DAYS.values() for day in days if day.startswith("the ")
+)
+"""The rest of the forms that begin so: ` day after tomorrow`."""
+_BEHIND_THE_MOST = max(map(len, _BEHIND_THE))
+
+
 @lru_cache(8192)
 def _find_begins(token: str) -> Sequence[int]:
     """Where in a token a form may begin: in one that is plain words, at those words that forms begin with.
@@ -147,7 +156,6 @@ _BEFORE_STRETCH = frozenset(
 )
 """Words behind which `a week` is a duration; behind an amount it means each."""
 _NO_NAME = frozenset(("I", "OK", "PM", "AM", "Sie", "Ihnen", "Ihr", "Ihre", "Ihren"))
-_SENTENCE_START = re.compile(r"(?:^|[.!?:;]\s+|\n\s*)[\"'“¿¡(]*$")
 _BEFORE_PLACE = frozenset(
     """
     in to from near at around for towards via toward nach von aus bei en a hacia desde à de vers
@@ -165,7 +173,7 @@ def find_forms(text: str) -> Iterator[tuple[int, int, ValueType]]:
             continue
         if kind is ValueType.DATE and match[0][0].islower() and match[0] in _LOWER_MONTHS:
             continue
-        if match[0] == "May" and _SENTENCE_START.search(text[max(0, start - 8) : start]):
+        if match[0] == "May" and _begins_sentence(text, start):
             continue
         each = kind is ValueType.DURATION and match[0].partition(" ")[0].lower() in _ENDS_AMOUNT
         if each and _last_word(text, start) not in _BEFORE_STRETCH:
@@ -188,6 +196,8 @@ def _match_forms(text: str) -> Iterator[re.Match[str]]:
             if start < end:
                 return  # Nor is there any behind the token.
         else:
+            if token in _THE and not text[end : end + _BEHIND_THE_MOST].lower().startswith(_BEHIND_THE):
+                continue
             for offset in _find_begins(token):
                 start = begin + offset
                 if start >= at and (match := _FORM.match(text, start)) is not None:
@@ -206,8 +216,7 @@ def find_names(text: str) -> Iterator[tuple[int, int, ValueType]]:
         if not _NO_NAME.isdisjoint(words) or match[0].startswith(("I'", "I’")) or month_of(match[0]):
             continue
         several = len(words) > 1
-        first = _SENTENCE_START.search(text[max(0, start - 8) : start])
-        if first and (not several or german):
+        if _begins_sentence(text, start) and (not several or german):
             continue
         if _last_word(text, start) in _BEFORE_PLACE:
             yield start, end, ValueType.PLACE
@@ -230,6 +239,16 @@ def find_names(text: str) -> Iterator[tuple[int, int, ValueType]]:
             beside = text[start - 1 : start] + text[end : end + 1]
             if _IDEOGRAPH.match(match[0]) or not _LETTER.search(beside):
                 yield start, end, ValueType.PLACE
+
+
+def _begins_sentence(text: str, at: int) -> bool:
+    """Whether a sentence begins there, or in front of the marks before it."""
+    before = text[max(0, at - 8) : at].rstrip("\"'“¿¡(")
+    bare = before.rstrip()
+    return not before or (bare != before and (bare.endswith(_ENDS) or "\n" in before[len(bare) :]))
+
+
+_ENDS = (".", "!", "?", ":", ";")
 
 
 def _last_word(text: str, at: int) -> str:

@@ -58,6 +58,7 @@ from crosswind.injectors.values.parameters import ValueType
 from crosswind.injectors.wording import written_form
 
 OPERATOR = "tool.misleading"
+_OPTIONS = ("option", "chosen")
 MOST = 2
 """Remarks in a result."""
 ROOM = 240
@@ -114,7 +115,8 @@ class Misleading:
                 used.add(phrase.entry)
                 names.append(phrase.entry)
                 text = phrase.text
-                if text.startswith(tuple(slots.get(one, "\0") for one in ("option", "chosen"))):
+                begins = text[:1] != text[:1].upper()
+                if begins and text.startswith(tuple(slots[one] for one in _OPTIONS if one in slots)):
                     text = text[0].upper() + text[1:]  # A sentence begins with it.
                 added.append([place.at, place.before, lead + text, place.after])
         if not added and not following:

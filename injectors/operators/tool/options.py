@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -23,7 +23,7 @@ MOST = 40
 
 _LABELS = ("name", "title", "label", "display_name", "full_name", "subject", "summary", "headline")
 _ITEM = re.compile(r"^[ \t]{0,4}(?:\d{1,2}[.)]|[-*\u2022])[ \t]+(.{2,60}?)[ \t]*(?: - .*)?$", re.MULTILINE)
-_TOKEN = re.compile(r"[^\W\d_]{3,}")
+_TOKEN_OR_END = re.compile(r"[^\W\d_]{3,}|\n")
 
 
 def draw_slots(
@@ -41,10 +41,28 @@ def draw_slots(
         slots["field"] = fields[int(other * len(fields))]
     labels = _find_labels(target)
     if len(labels) > 1:
-        chosen = _choose(labels, f"{target.arguments} {target.branch.opening}".lower())
-        beside = [at for at in (chosen - 1, chosen + 1) if 0 <= at < len(labels)]
-        return slots | {"chosen": labels[chosen], "option": labels[beside[int(point * len(beside))]]}
+        return _WithOption(slots, labels, target, point)
     return slots | {"chosen": labels[0]} if labels else slots
+
+
+class _WithOption(dict[str, str]):
+    """Slots with `chosen` and `option`, which are looked for when they are asked for: few phrases do."""
+
+    def __init__(
+        self, slots: dict[str, str], labels: Sequence[str], target: ToolResultTarget, point: float
+    ) -> None:
+        super().__init__(slots, chosen="", option="")
+        self._labels, self._target, self._point = labels, target, point
+
+    def __getitem__(self, name: str) -> str:
+        found = super().__getitem__(name)
+        if not found and name in ("chosen", "option"):
+            labels, target = self._labels, self._target
+            chosen = _choose(labels, f"{target.arguments} {target.branch.opening}".lower())
+            beside = [at for at in (chosen - 1, chosen + 1) if 0 <= at < len(labels)]
+            self["chosen"], self["option"] = labels[chosen], labels[beside[int(self._point * len(beside))]]
+            found = super().__getitem__(name)
+        return found
 
 
 def list_values(target: ToolResultTarget) -> list[tuple[str, ValueType]]:
@@ -88,8 +106,10 @@ def _find_labels(target: ToolResultTarget) -> list[str]:
     """The names of the records or items that a result lists, in order."""
     value = parse_json(target.text)
     found = _list_labels(value) if is_container(value) else _ITEM.findall(target.text[:8000])
-    fit = dict.fromkeys(map(str.strip, found))
-    return [one for one in fit if 1 < len(one) <= LONGEST and not _ODD.search(one)][:MOST]
+    fit = [one for one in dict.fromkeys(map(str.strip, found)) if 1 < len(one) <= LONGEST]
+    if _ODD.search("".join(fit)):
+        fit = [one for one in fit if not _ODD.search(one)]
+    return fit[:MOST]
 
 
 _ODD = re.compile(r"[{}<>\n]")
@@ -97,7 +117,8 @@ _ODD = re.compile(r"[{}<>\n]")
 
 def _list_labels(value: Any) -> list[str]:
     """The labels of the largest list in a result; of a single record, its own."""
-    lists = [one for one in _lists(value) if one]
+    lists: list[list[Any]] = []
+    _add_lists(value, 0, lists)
     if not lists:
         lists = [[value]] if isinstance(value, dict) else []
     records = max(lists, key=len, default=[])[:MOST]
@@ -113,17 +134,23 @@ def _find_common_label(records: list[Any]) -> str:
     if not isinstance(first, dict) or len(keys := tuple(first)) > _MOST_KEYS:
         return ""
     names, _ = _find_labelling(keys)
-    if not names or not all(type(one) is dict and tuple(one) == keys for one in records):
+    if not names or set(map(type, records)) != {dict} or set(map(tuple, records)) != {keys}:
         return ""
-    return names[0] if all(type(one[names[0]]) is str for one in records) else ""
+    return names[0] if {type(one[names[0]]) for one in records} == {str} else ""
 
 
-def _lists(value: Any, depth: int = 0) -> Iterator[list[Any]]:
+def _add_lists(value: Any, depth: int, lists: list[list[Any]]) -> None:
+    """Add the lists of a value that have something."""
     if isinstance(value, list):
-        yield value
-    elif isinstance(value, dict) and depth < 3:
+        if value:
+            lists.append(value)
+    elif depth < 3:
         for one in value.values():
-            yield from _lists(one, depth + 1)
+            if isinstance(one, _CONTAINERS):
+                _add_lists(one, depth + 1, lists)
+
+
+_CONTAINERS = (dict, list)
 
 
 def _find_label(record: Any) -> str | None:
@@ -162,7 +189,12 @@ def _find_labelling(keys: tuple[str, ...]) -> tuple[list[str], list[str]]:
 
 def _choose(labels: Sequence[str], said: str) -> int:
     """The option that the conversation's words name, or else the first."""
-    shared = [sum(map(said.__contains__, map(str.lower, _TOKEN.findall(label)))) for label in labels]
+    shared = [0]
+    for token in _TOKEN_OR_END.findall("\n".join(labels)):
+        if token == "\n":
+            shared.append(0)
+        elif token.lower() in said:
+            shared[-1] += 1
     return shared.index(max(shared))
 
 
