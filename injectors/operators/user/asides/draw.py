@@ -36,11 +36,13 @@ _APART = 0.6
 """How often what follows a message stands on a line of its own."""
 _BRACKETS = 0.15
 """How often it stands in brackets, where it is short."""
+_LEAD_OF_PLAIN = 0.8
+"""How often words lead up to what doesn't speak of anything in the message."""
 _SHORT = 60
 """Characters of what may stand in brackets."""
 _READ = 2_000
 """Characters of a message that tell what it speaks of: a longer one is a document."""
-_OTHERS = {"user.topic_drift": 4, "user.boundary_probing": 3}
+_OTHERS = {"user.topic_drift": 3, "user.boundary_probing": 3}
 """How much all entries that fit every message weigh together, where one that fits this message weighs 1:
 what is asked beside has to fit more than what is told."""
 _MOST_OTHERS = 6
@@ -54,11 +56,22 @@ class Closing(msgspec.Struct, frozen=True, gc=False):
     """How often one stands behind an aside that ends the message."""
     of_questions: bool = False
     """Whether it closes a question only."""
+    of_fitted: bool = False
+    """Whether it closes only what speaks of something in the message."""
+    lead: float = 0.0
+    """How often an entry of the part `lead` leads up to a question: such a one isn't closed."""
 
 
 _MARKS, _ASKING = ".?!", "?？؟"
 _WISH = re.compile(r"(?:can|could|would|any (?:way|chance))\b", re.IGNORECASE)
 """How an English question begins that asks for something to be done. Others ask for a fact."""
+_BEGINS_AFRESH = re.compile(
+    r"(?:are|can|could|did|do|does|has|have|how|is|was|were|what|when|where|which|who|why|will|would)\b",
+    re.IGNORECASE,
+)
+"""How an English question begins before which other words can stand."""
+_GOES_ON = re.compile(r"(?:after|also|and|anyway|but|by|if|maybe|oh|on|or|plus|then)\b", re.IGNORECASE)
+"""How another sentence begins before which none can."""
 
 
 class AsideDraw:
@@ -84,18 +97,34 @@ class AsideDraw:
 
     def add(self, part: str, closing: Closing) -> None:
         """Add an entry of a part behind the message, and let the user close it; none where none fits, or
-        where the message may not go on."""
-        position = self.draw_position()
+        where the message may not go on: nobody begins with what is beside the request."""
+        position = self.draw_position() if self.places.behind else None
         said = None if position is None else self.draw_at(part, position)
         if position is not None and said is not None:
             self.put(position, said)
             brackets, closes = self._rng.chance(_BRACKETS), self._rng.chance(closing.chance)
-            if position == "before":
-                return
+            leads = self._rng.chance(_LEAD_OF_PLAIN if self._plain and closing.of_questions else closing.lead)
             if brackets and len(said) <= _SHORT and said[-1] in _MARKS:
                 self._asides[-1]["said"] = f"({said})"
-            elif closes and not (closing.of_questions and (self._plain or said[-1] not in _ASKING)):
-                self._close(closing.part, said)
+            elif leads and closing.lead and self._lead(said):
+                return
+            elif closes and not (closing.of_fitted and self._plain):
+                if said[-1] in _ASKING or not closing.of_questions:
+                    self._close(closing.part, said)
+
+    def _lead(self, said: str) -> bool:
+        """Put a few words before an English question, or before a remark where they fit that, too."""
+        question = said[-1] == "?"
+        begins = _BEGINS_AFRESH if question else _GOES_ON
+        if self.language is not Language.EN or (begins.match(said) is None) is question:
+            return False
+        found = self._draw("lead", lambda entry: question or entry.asks is None)
+        if found is None:
+            return False
+        first = said.split(maxsplit=1)[0]
+        rest = said if first == "I" or first.startswith("I'") else f"{said[0].lower()}{said[1:]}"
+        self._asides[-1]["said"] = f"{self._type(found.text)} {rest}"
+        return True
 
     def _close(self, part: str, said: str) -> None:
         bracket = said[-1] in ")）"

@@ -3,6 +3,7 @@ without changing its own bytes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import msgspec
@@ -18,16 +19,18 @@ class Places(msgspec.Struct, frozen=True, gc=False):
     before: bool
     """In front of it: it begins with a sentence, and not with a greeting, a list or a command."""
     behind: bool
-    """At its end: what it passes on word for word doesn't run as far as that."""
+    """At its end: what it passes on word for word doesn't run as far as that, nor a list, nor code."""
 
 
 def find_places(text: str, own: str) -> Places:
     """The places in a text, of which `own` are the user's own words."""
     first = text.lstrip()[:1]
     before = (first.isalnum() or first in _OPENS) and not is_greeting(text)
-    return Places(before, find_open_end(own) is None)
+    return Places(before, find_open_end(own) is None and _ENDS_IN_BLOCK.search(own) is None)
 
 
+_ENDS_IN_BLOCK = re.compile(r"(?:\n[ \t]{0,8}(?:[-*•]|\d{1,3}[.)])[ \t][^\n]*|\n[ \t]{0,8}(?:```|~~~))\s*\Z")
+"""A list's last entry, or code: people don't write on behind these."""
 _OPENS = frozenset('¿¡"“„«「『‘')
 _NO_SPACE = frozenset("。！？…～〜）」』】")
 

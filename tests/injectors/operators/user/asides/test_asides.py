@@ -197,6 +197,30 @@ def test_an_aside_stands_behind_nothing_that_is_passed_on() -> None:
     assert not find_places("Hello, where is it?", "").before
 
 
+@pytest.mark.parametrize("text", ["Do these, please:\n1. Run it\n2. Stop it", "Fix this:\n```\nx = 1\n```\n"])
+def test_an_aside_stands_behind_no_list_and_no_code(text: str) -> None:
+    assert not find_places(text, text).behind
+    for operator in ASIDES:
+        for draw, after in drawn(operator, UserTarget(text, 0, branch=Branch(opening=text), clean=text)):
+            assert operator == "user.redundant" and after.endswith(text), draw
+
+
+@pytest.mark.parametrize("operator", ASIDES[1:])
+def test_what_leads_up_to_an_aside_reads_on(operator: str) -> None:
+    leads = [
+        (said, text.removesuffix("?"))
+        for draw, _ in drawn(operator, target("bank"), seeds=200)
+        for phrase in draw["phrases"]
+        if ENTRIES[phrase].part == "lead"
+        for said in [draw["asides"][0]["said"]]
+        for text in [ENTRIES[phrase].text]
+    ]
+    assert leads
+    for said, lead in leads:
+        rest = said.removeprefix(lead).lstrip()
+        assert said.startswith(lead) and (rest[0].islower() or rest.split()[0].startswith("I"))
+
+
 @pytest.mark.parametrize(
     "text", ["# Title\n\nDo it.", "- one\n- two", "/reset now", "```\nls\n```", "> quoted"]
 )
@@ -260,7 +284,7 @@ def test_probes_are_of_one_kind() -> None:
     kinds = Counter()
     for draw, _ in drawn("user.boundary_probing", target("bank"), seeds=100):
         parts = {ENTRIES[phrase].part for phrase in draw["phrases"]}
-        assert parts <= {draw["target"], "yield"} and draw["target"] in parts
+        assert parts <= {draw["target"], "yield", "lead"} and draw["target"] in parts
         kinds[draw["target"]] += 1
     assert min(kinds.values()) >= 30 and set(kinds) == {"policy", "knowledge"}
 
@@ -340,8 +364,8 @@ def test_an_aside_for_facts_or_actions_stands_beside_one(text: str, asked: Asked
     one = UserTarget(text, 0, branch=Branch(opening=text), clean=text)
     for operator in ASIDES:
         for draw, _ in drawn(operator, one):
-            said = [ENTRIES[phrase] for phrase in draw["phrases"] if ENTRIES[phrase].part != "yield"]
-            assert all(asks_for(entry.asks, asked) for entry in said)
+            said = [ENTRIES[phrase] for phrase in draw["phrases"]]
+            assert all(asks_for(one.asks, asked) for one in said if one.part not in ("yield", "lead"))
 
 
 def test_a_message_in_small_letters_gets_a_small_article() -> None:
