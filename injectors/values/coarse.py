@@ -21,9 +21,9 @@ _PLAIN = re.compile(r"\d+(?:[.,]\d{3})*(?:[.,]\d{1,2})?")
 
 _PARTS_OF_MONTH: Mapping[Language, tuple[tuple[str, ...], ...]] = {
     Language.EN: (
-        ("early {}", "the first half of {}"),
-        ("mid-{}", "the middle of {}"),
-        ("late {}", "the second half of {}"),
+        ("early {}", "the first half of {}", "the first third of {}", "the early part of {}", "{}"),
+        ("mid-{}", "the middle of {}", "the second third of {}", "{}"),
+        ("late {}", "the second half of {}", "the last third of {}", "the latter part of {}", "{}"),
     ),
     Language.DE: (("Anfang {}",), ("Mitte {}",), ("Ende {}",)),
     Language.ES: (("principios de {}",), ("mediados de {}",), ("finales de {}",)),
@@ -34,16 +34,16 @@ _PARTS_OF_MONTH: Mapping[Language, tuple[tuple[str, ...], ...]] = {
 }
 _PARTS_OF_DAY: Mapping[Language, tuple[tuple[int, tuple[str, ...]], ...]] = {
     Language.EN: (
-        (5, ("the middle of the night",)),
-        (9, ("the early morning",)),
-        (11, ("the morning",)),
-        (12, ("the late morning", "the morning")),
-        (13, ("the middle of the day",)),
-        (15, ("the early afternoon", "the afternoon")),
-        (17, ("the afternoon", "the late afternoon")),
-        (18, ("the late afternoon",)),
-        (21, ("the evening", "the early evening")),
-        (24, ("the late evening",)),
+        (5, ("the middle of the night", "late at night")),
+        (9, ("the early morning", "early in the morning", "first thing in the morning", "before breakfast")),
+        (11, ("the morning", "mid-morning", "before noon")),
+        (12, ("the late morning", "the morning", "before lunch", "towards noon")),
+        (13, ("the middle of the day", "around lunchtime", "around midday")),
+        (15, ("the early afternoon", "the afternoon", "after lunch", "early in the afternoon")),
+        (17, ("the afternoon", "the late afternoon", "late in the afternoon")),
+        (18, ("the late afternoon", "before dinner", "towards the evening")),
+        (21, ("the evening", "the early evening", "after work", "around dinner time")),
+        (24, ("the late evening", "late in the evening", "before midnight")),
     ),
     Language.DE: ((8, ("früh am Morgen",)), (12, ("vormittags",)), (18, ("nachmittags",)), (24, ("abends",))),
     Language.ES: ((6, ("la madrugada",)), (13, ("la mañana",)), (20, ("la tarde",)), (24, ("la noche",))),
@@ -117,7 +117,13 @@ _NEAR_DAYS: Mapping[str, tuple[str, ...]] = {
     "next week": ("in the next week or two", "in the next couple of weeks"),
 }
 """What English says less exactly for a day told from today."""
-_WHOLE = frozenset(form for forms in _NEAR_DAYS.values() for form in forms)
+_MOMENTS = frozenset(
+    form
+    for _, forms in _PARTS_OF_DAY[Language.EN]
+    for form in forms
+    if form.startswith(("after ", "around ", "before ", "early ", "first ", "late ", "mid-", "towards "))
+)
+_WHOLE = frozenset(form for forms in _NEAR_DAYS.values() for form in forms) | _MOMENTS
 
 
 def _find_day(text: str) -> tuple[int, int] | None:
@@ -201,26 +207,37 @@ def _bounds(value: int) -> Iterator[tuple[int, int]]:
 
 
 def _english(value: int) -> Iterator[str]:
-    """`two or three`, `forty or fifty`, `one or two hundred`."""
+    """`two or three`, `forty to fifty`, `one or two hundred`, `a dozen or so`."""
     for size, word in ((1_000_000, "million"), (1_000, "thousand"), (100, "hundred"), (1, "")):
         if value >= size:
-            yield from (f"{pair} {word}".rstrip() for pair in _pairs(value / size))
+            for low, high in _pairs(value / size) if value < 100 * size else _hundreds(value / size):
+                yield f"{low} or {high} {word}".rstrip()
+                if value >= _LAST_SMALL:
+                    yield f"{low} to {high} {word}".rstrip()
+                    yield f"between {low} and {high} {word}".rstrip()
             break
+    if value in (11, 12, 13):
+        yield "about a dozen"
     for size, word in ((100, "hundred"), (1000, "thousand")):
         if 3 * size <= value < 9 * size:
-            yield f"a few {word}"
+            yield from (f"a few {word}", f"several {word}")
 
 
-def _pairs(count: float) -> Iterator[str]:
+def _pairs(count: float) -> Iterator[tuple[str, str]]:
     """Two numbers in words, next to each other: one on either side of the count, or the count and one."""
     step = 1 if count < _LAST_SMALL else 5 if count < 20 else 10
     low = int(count // step) * step
     if low >= 100 or count <= 1:
         return
     if low == count and low > step:
-        yield f"{spell(low - step, Language.EN)} or {spell(low, Language.EN)}"
+        yield spell(low - step, Language.EN), spell(low, Language.EN)
     if low != _LAST_SMALL:
-        yield f"{spell(low, Language.EN)} or {spell(low + step, Language.EN)}"
+        yield spell(low, Language.EN), spell(low + step, Language.EN)
+
+
+def _hundreds(count: float) -> Iterator[tuple[str, str]]:
+    """Two words for how many hundreds: `three`, `four hundred`."""
+    return ((low, f"{high} hundred") for low, high in _pairs(count / 100))
 
 
 _LAST_SMALL = 12

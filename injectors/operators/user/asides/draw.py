@@ -48,6 +48,9 @@ what is asked beside has to fit more than what is told."""
 _MOST_OTHERS = 6
 
 
+_MARKS, _ASKING = ".?!", "?？؟"
+
+
 class Closing(msgspec.Struct, frozen=True, gc=False):
     """The part of an operator whose entries close an aside."""
 
@@ -59,10 +62,13 @@ class Closing(msgspec.Struct, frozen=True, gc=False):
     of_fitted: bool = False
     """Whether it closes only what speaks of something in the message."""
     lead: float = 0.0
-    """How often an entry of the part `lead` leads up to a question: such a one isn't closed."""
+    """How often an entry of the part `lead` leads up to the aside, which isn't closed then."""
+
+    def closes(self, said: str, *, plain: bool) -> bool:
+        """Whether it fits the aside; `plain`: the aside speaks of nothing in the message."""
+        return not (self.of_fitted and plain) and (said[-1] in _ASKING or not self.of_questions)
 
 
-_MARKS, _ASKING = ".?!", "?？؟"
 _WISH = re.compile(r"(?:can|could|would|any (?:way|chance))\b", re.IGNORECASE)
 """How an English question begins that asks for something to be done. Others ask for a fact."""
 _BEGINS_AFRESH = re.compile(
@@ -108,9 +114,8 @@ class AsideDraw:
                 self._asides[-1]["said"] = f"({said})"
             elif leads and closing.lead and self._lead(said):
                 return
-            elif closes and not (closing.of_fitted and self._plain):
-                if said[-1] in _ASKING or not closing.of_questions:
-                    self._close(closing.part, said)
+            elif closes and closing.closes(said, plain=self._plain):
+                self._close(closing.part, said)
 
     def _lead(self, said: str) -> bool:
         """Put a few words before an English question, or before a remark where they fit that, too."""

@@ -13,6 +13,8 @@ from crosswind.injectors.conversation import Site, ToolList
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting
+from crosswind.injectors.operators.user.asides.draw import write_like
+from crosswind.injectors.operators.user.asides.places import find_places
 from crosswind.injectors.operators.user.values.contradictions import join_sentence
 from crosswind.injectors.operators.user.values.spoken_values import find_spoken, was_said
 from crosswind.injectors.operators.user.values.things import draw_thing
@@ -26,7 +28,7 @@ from crosswind.injectors.targets import Draw, Effect, Half, Recovery, Result, Us
 from crosswind.injectors.text.edits import apply_edits, drop_overlaps, make_edit
 from crosswind.injectors.text.entities import UNSPACED
 from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
-from crosswind.injectors.text.quotations import find_literals, find_open_end, find_plain_names
+from crosswind.injectors.text.quotations import find_literals, find_plain_names
 from crosswind.injectors.text.sentences import count_words, is_prose
 from crosswind.injectors.values.coarse import is_whole, list_coarse_forms
 from crosswind.injectors.values.mentions import Mention
@@ -41,13 +43,17 @@ NOBODY = "nobody could be asked for what the user would leave open"
 _ONE_OF_ITS_KIND = (ValueType.ID, ValueType.EMAIL, ValueType.FILE)
 _LEFT_OUT = 0.6
 """How often a value that can be left out with its preposition is."""
-_HEDGED = ("a few", "several", "a couple")
+_HEDGED = ("a few", "several", "a couple", "about", "between")
 """What a coarse form begins with that needs no other hedge."""
-_BARE = 0.3
+_BARE = 0.45
 """How often a coarse form stands by itself."""
+_SHORTENED = 0.6
+"""How often a value that has such words is told by a part of it, or by what it lies in."""
+_BREAKS = ("", "", "\n", "\n\n")
+"""What separates an offer from the message; empty: what the text asks for."""
 _LONG = 25
 """Words of a message in which two values may be vague: people leave less open in a shorter one."""
-_OFFERED = {True: 0.5, False: 0.4}
+_OFFERED = {True: 0.6, False: 0.4}
 """How often the user offers to tell more, where a value is withheld and where it has a coarse form."""
 
 
@@ -58,7 +64,7 @@ _OFFERED = {True: 0.5, False: 0.4}
     aliases=("ambiguity",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Ambiguous Instructions)",
     effect=Effect.ADDS,
-    version=4,
+    version=5,
 )
 class Ambiguous:
     """Values that fill the tools' parameters are told less exactly (`mid-November`) or not at all.
@@ -144,12 +150,11 @@ def _draw_edits(
     coarse: list[str] = []
     phrases: list[str] = []
     vague: list[Mention] = []
-    offer = _draw_offer(target, rng, setting)
+    things: list[str] = []
+    english, offers = setting.language is Language.EN, find_places(target.text, target.own).behind
     says_so = False
     for one, place in rng.shuffled(found):
-        made = _draw_edit(
-            target, rng, setting, one, place, phrases, outright=not withheld, drops=offer is not None
-        )
+        made = _draw_edit(target, rng, setting, one, place, phrases, outright=not withheld, drops=offers)
         if made is None or drop_overlaps([*edits, made[0]]) != sorted(
             [*edits, made[0]], key=lambda one: one["at"]
         ):
@@ -158,6 +163,8 @@ def _draw_edits(
         edits.append(edit)
         (withheld if form is None else coarse).append(one.text)
         vague.append(one)
+        if form is None and english and (thing := _call(one, place)):
+            things.append(thing)
         phrases += [phrase] if phrase else []
         says_so = says_so or (form is None and not phrase)
         if len(edits) == most:
@@ -165,9 +172,14 @@ def _draw_edits(
     if not edits:
         return None
     edits = drop_overlaps(edits)
-    if offer is not None and (rng.chance(_OFFERED[bool(withheld)]) or says_so):
+    offer = None
+    if offers and (rng.chance(_OFFERED[bool(withheld)]) or says_so):
+        offer = _draw_offer(target, rng, setting, things)
+    if offer is not None:
         end = apply_edits(target.text, edits)
-        edits.append(make_edit(len(target.text), "", join_sentence(end, offer.text, setting.language)))
+        apart = rng.choice(_BREAKS)
+        said = f"{apart}{offer.text}" if apart else join_sentence(end, offer.text, setting.language)
+        edits.append(make_edit(len(target.text), "", said))
         phrases.append(offer.entry)
     return {
         "edits": edits,
@@ -178,11 +190,35 @@ def _draw_edits(
     }
 
 
-def _draw_offer(target: UserTarget, rng: SeededRandom, setting: Setting) -> Phrase | None:
+def _call(one: Mention, place: Place) -> str | None:
+    """What the user calls the value that is left open: `the date`, `the order number`."""
+    if one.type is ValueType.ID:
+        return None if place.thing is None else f"{place.thing} number"
+    return place.thing or _OPEN.get(one.type) or (one.thing if one.type is ValueType.OPTION else None)
+
+
+_OPEN = {ValueType.DATE: "exact date", ValueType.TIME: "exact time", ValueType.MONEY: "amount"}
+
+
+def _draw_offer(target: UserTarget, rng: SeededRandom, setting: Setting, things: list[str]) -> Phrase | None:
     """What the user says behind the message, who knows that something is left open."""
-    if find_open_end(target.own) is not None:
+    slots = {"thing": things[0]} if things else {}
+    found = draw_phrase(
+        rng,
+        setting,
+        NAME,
+        "offer",
+        slots=slots,
+        used=target.branch.phrases,
+        accept=lambda entry: bool(slots) is ("{thing}" in entry.text) or rng.chance(_PLAINLY),
+    )
+    if found is None:
         return None
-    return draw_phrase(rng, setting, NAME, "offer", used=target.branch.phrases)
+    return msgspec.structs.replace(found, text=write_like(found.text, target.own, setting.language))
+
+
+_PLAINLY = 0.3
+"""How often the user doesn't name what is left open."""
 
 
 def _draw_edit(
@@ -201,6 +237,10 @@ def _draw_edit(
     english = setting.language is Language.EN
     forms = list_coarse_forms(one, setting.language)
     form = rng.choice(forms) if forms else None
+    if place.forms and rng.chance(_SHORTENED):
+        said = rng.choice(place.forms)
+        edit = _replace(text, place.start, place.end, place.join(said, said))
+        return None if edit is None else (edit, "", said)
     accept, drops = place.accept, drops and outright and place.dropped is not None
     stands = form is not None and accept is not None and _stands_alone(one, form, setting.language)
     if stands and form is not None and (bare or is_whole(form) or form.startswith(_HEDGED)):

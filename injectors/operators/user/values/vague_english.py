@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from crosswind.injectors.operators.user.values.things import PERSONS
 from crosswind.injectors.operators.user.values.vague_place import (
     Place,
+    accept_all,
     close_aside,
     ends_clause,
     find_next_word,
@@ -17,7 +18,7 @@ from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.calendar import month_of
 from crosswind.injectors.values.coarse import is_whole, list_coarse_forms, read_count
-from crosswind.injectors.values.known_names import CITIES, COUNTRIES, GIVEN_NAMES, GROUPS
+from crosswind.injectors.values.known_names import CITIES, COUNTRIES, GIVEN_NAMES, GROUPS, REGION_OF
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
@@ -90,13 +91,21 @@ _REGION = re.compile(r"(?:, [A-Z][\w'-]*(?: [A-Z][\w'-]*){0,2})+(?![\w'-]| (?:an
 _NAME_GOES_ON = re.compile(r" (?:(?:of|and|&) )?[A-Z\d]")
 _IN_WORD = re.compile(r"[\w/_@#'’&-]")
 _ADVERB = re.compile(
-    r"(?:some ?(?:time|day)|at some point|one day|around|in the|early in|at the|towards?"
-    r"|maybe|probably|perhaps|possibly|most likely|I think)\b"
+    r"(?:some ?(?:time|day)|at some point|one day|around|in|on|after|before|early (?:in|next)"
+    r"|late (?:at|in|next)|first thing|mid-morning|at the|towards?|maybe|probably|perhaps|possibly"
+    r"|most likely)\b"
 )
 _TOWARDS = re.compile(r"(?:at|around|towards) (?=the (?:end|middle) of )")
+_ADDRESS = re.compile(r"\d{1,5}[A-Za-z]? ([A-Z][\w'.-]*(?: [A-Z][\w'.-]*){0,3})")
 _CITIES = frozenset(city for cities in CITIES.values() for city in cities)
 _NO_PLACES = frozenset(name for group in GROUPS for name in group)
 _PLACE_NOUNS = _words("airport city country destination hotel place restaurant state station town location")
+_CALLED = {
+    **dict.fromkeys(("doc", "docx", "md", "odt", "pdf", "rtf"), ("document",)),
+    **dict.fromkeys(("csv", "xls", "xlsx"), ("sheet", "spreadsheet")),
+    **dict.fromkeys(("jpg", "jpeg", "png"), ("picture",)),
+}
+_LEAST_LETTERS = 3
 _MANY = ("some", "a bunch of")
 _MOST_FEW = 12
 """Numbers up to this are a few, or several."""
@@ -156,13 +165,27 @@ def _find_date(text: str, one: Mention, start: int, end: int, before: str) -> Pl
         start -= len("the ")
         before = find_word_before(text, start)
     if before == "on":
-        return Place(start - len("on "), end, join=_join_date)
+        start -= len("on ")
+        return _or_left_out(Place(start, end, join=_join_date), text)
     if before in _FROM:
         whole = [form for form in list_coarse_forms(one, Language.EN) if is_whole(form)]
         fits = all(_TOWARDS.match(form) for form in whole)
         return Place(start, end, _fits_behind, join=_join_behind) if fits else None
+    if before[-1:].isdigit():
+        return None  # The day of an hour: `at 6:45 tomorrow`.
     known = re.search(r"\d", one.text) is None or before.isalpha()
     return Place(start, end, join=_join_date) if known and before not in _NO_MOMENTS | _DETERMINERS else None
+
+
+def _or_left_out(place: Place, text: str) -> Place:
+    """The place of a phrase that the sentence doesn't need: it can go with the comma before it."""
+    start, after = place.start, find_next_word(text, place.end)
+    if text[:start][-2:] not in (", ",) and not text[:start][-2:-1].isalnum():
+        return place
+    comma = text[:start].endswith(", ")
+    if not ends_clause(text, place.end) and (comma or after not in _GO_ON):
+        return place
+    return place.or_dropped(Place(start - 1 - comma, place.end, dropped=""))
 
 
 def _fits_behind(entry: Entry) -> bool:
@@ -176,7 +199,7 @@ def _join_behind(phrase: str, coarse: str | None) -> str:
 
 
 def _join_date(phrase: str, coarse: str | None) -> str:
-    if _ADVERB.match(phrase) and not phrase.startswith("in the first"):
+    if _ADVERB.match(phrase):
         return phrase
     return f"in {phrase}" if coarse and phrase.startswith(coarse) else f"on {phrase}"
 
@@ -185,7 +208,8 @@ def _find_time(text: str, one: Mention, start: int, end: int, before: str) -> Pl
     if qualifies(text, end) or before in _NO_MOMENTS | _FROM | _DETERMINERS | {"around", "about"}:
         return None
     if before == "at":
-        return Place(start - len("at "), end, join=_join_time)
+        start -= len("at ")
+        return _or_left_out(Place(start, end, join=_join_time), text)
     return Place(start, end, join=_join_time) if before and not is_small_word(before) else None
 
 
@@ -203,7 +227,7 @@ def _find_number(text: str, one: Mention, start: int, end: int, before: str) -> 
         return _find_id(text, one, start, end, before)
     if before in _SERIES and qualifies(text, end):
         return Place(start, end, dropped="few")
-    limit = before in _LIMITS and not (before == "to" and after in _UNITS)
+    limit = before in _LIMITS and not (before in ("to", "at") and after in _UNITS)
     if not limit and after != "cm" and (after in _UNITS or one.text.endswith("%")):
         measured = qualifies(text, end + len(after) + 1) if after in _UNITS else qualifies(text, end)
         return None if before in _DETERMINERS or measured else Place(start, end, _has_coarse)
@@ -258,7 +282,7 @@ def _find_duration(text: str, one: Mention, start: int, end: int, before: str) -
         return None
     if before in _SERIES and (unit := one.text.rpartition(" ")[2]).endswith("s"):
         return Place(start, end, dropped=f"few {unit}")
-    if before in _LIMITS | _SERIES | _DETERMINERS:
+    if before in _LIMITS - {"over"} | _SERIES | _DETERMINERS:
         return None
     return Place(start, end, _has_coarse)
 
@@ -296,7 +320,16 @@ def _find_place(text: str, one: Mention, start: int, end: int, before: str) -> P
         return None
     thing = "address" if address else "city" if one.text in _CITIES else named[-1] if named else "place"
     thing = "country" if one.text in COUNTRIES else "place" if thing == "location" else thing
-    return Place(start, end, thing=thing, type=ValueType.PLACE, value=(start, end))
+    forms = () if region is not None else _list_wider(text, one.text)
+    return Place(start, end, thing=thing, type=ValueType.PLACE, forms=forms, value=(start, end))
+
+
+def _list_wider(text: str, place: str) -> tuple[str, ...]:
+    """Where a place lies: the street of an address, the country of a city."""
+    if (street := _ADDRESS.fullmatch(place)) is not None:
+        return (street[1],)
+    wider = REGION_OF.get(place)
+    return () if wider is None or wider in text else (wider,)
 
 
 def _find_name(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
@@ -312,7 +345,17 @@ def _find_name(text: str, one: Mention, start: int, end: int, before: str) -> Pl
         return None
     own = [word for word in (one.thing or "").split() if word in PERSONS - {"name", "username"}]
     thing = "doctor" if one.text.startswith("Dr") else own[-1] if own else "person"
-    return None if thing in _MANY_OF_THEM else Place(start, end, thing=thing, type=ValueType.NAME)
+    if thing in _MANY_OF_THEM:
+        return None
+    first, _, last = one.text.partition(" ")
+    forms = (first,) if last and first in GIVEN_NAMES else ()
+    fits = accept_all if thing != "person" else _is_of_person
+    return Place(start, end, fits, thing=thing, type=ValueType.NAME, forms=forms)
+
+
+def _is_of_person(entry: Entry) -> bool:
+    """Whether it can be said of somebody of whom no more is known: nobody has a usual person."""
+    return "usual" not in entry.text and "same" not in entry.text
 
 
 def _find_option(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
@@ -326,13 +369,23 @@ def _find_option(text: str, one: Mention, start: int, end: int, before: str) -> 
             return Place(head, end + 1, dropped=f"{article.title() if text[head].isupper() else article} ")
         if before in _BEFORE_OPTION | {"the"} and after == thing.rpartition(" ")[2]:
             head = start - len("the ") if before == "the" else start
-            return Place(head, end + 1 + len(after), _has_thing, thing=thing)
+            stop = end + 1 + len(after)
+            whole = Place(head, stop, _has_thing, thing=thing, value=(start, stop))
+            return _or_without(whole, text, before)
         return Place(start, end + 1, dropped="") if before in _DETERMINERS else None
     ahead = find_word_before(text, start - len(before) - 1)
     stands = ends_clause(text, end) or after in ("and", "for", "from", "in", "on", "please", "with")
     if before not in _BEFORE_OPTION or ahead in _WISHES or not stands or len(thing) < _LONG_NUMBER:
         return None
-    return Place(start, end, _has_thing, thing=thing)
+    return _or_without(Place(start, end, _has_thing, thing=thing), text, before)
+
+
+def _or_without(place: Place, text: str, before: str) -> Place:
+    """The place of an option behind a preposition, which can be left out with it."""
+    if before not in ("in", "with"):
+        return place
+    whole = _or_left_out(Place(place.start - len(before) - 1, place.end), text)
+    return place if whole.dropped is None else place.or_dropped(whole)
 
 
 def _find_file(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
@@ -346,7 +399,18 @@ def _find_file(text: str, one: Mention, start: int, end: int, before: str) -> Pl
         start -= len("the ")
     elif before in _DETERMINERS or not before:
         return None
-    return Place(start, end, _has_thing, thing="folder" if folder else "file")
+    forms = () if folder else tuple(_list_titles(one.text))
+    return Place(start, end, _has_thing, thing="folder" if folder else "file", forms=forms)
+
+
+def _list_titles(name: str) -> Iterator[str]:
+    """What people call a file whose name is made of words: `the quarterly report file`."""
+    stem, _, kind = name.rpartition("/")[2].rpartition(".")
+    words = re.split(r"[_ -]", stem)
+    if stem and all(word.isascii() and word.isalpha() and len(word) >= _LEAST_LETTERS for word in words):
+        title = " ".join(words).lower()
+        yield f"the {title} file"
+        yield from (f"my {title} {noun}" for noun in _CALLED.get(kind, ()))
 
 
 def _find_email(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+import msgspec
+
 from crosswind.injectors.operators.user.values import vague_english
 from crosswind.injectors.operators.user.values.vague_place import (
     Place,
@@ -32,6 +34,8 @@ def find_place(text: str, one: Mention, language: Language) -> Place | None:
     """The place of a value; None where no vague words fit."""
     near = language is not Language.EN and one.text.lower() in _NEAR
     bound = near or one.text.lower() in _TODAY or is_bound(text, one, language)
+    if one.type is ValueType.NAME and language is not Language.EN and one.text in _CITIES:
+        one = msgspec.structs.replace(one, type=ValueType.PLACE)
     return None if bound else _FINDERS[language](text, one)
 
 
@@ -43,7 +47,9 @@ _TODAY = frozenset(days[0] for name, days in NEAR_DAYS.items() if "," not in nam
 
 _BEFORE: Mapping[Language, re.Pattern[str]] = {
     Language.DE: re.compile(
-        r"\b(?:(?:nächst|kommend|dies|letzt|jed)e[nrms]?|hotel|herrn?|frau|dr\.|firma) $", re.IGNORECASE
+        r"\b(?:(?:früh|morgens?|vormittags?|mittags?|nachmittags?|abends?|nachts?)(?: (?:um|gegen|ab))?"
+        r"|(?:nächst|kommend|dies|letzt|jed)e[nrms]?|hotel|herrn?|frau|dr\.|firma) $",
+        re.IGNORECASE,
     ),
     Language.ES: re.compile(
         r"\b(?:doctora?|dra?\.|señora?|don|doña|hotel|calle|avenida|plaza|próximo|este|cada) $", re.IGNORECASE
@@ -268,7 +274,7 @@ def _find_chinese(text: str, one: Mention) -> Place | None:
         return None
     if one.type is ValueType.NUMBER and not behind:
         return None
-    if _ZH_LIMIT.search(ahead):
+    if _ZH_LIMIT.search(ahead) or (one.type is ValueType.TIME and _ZH_HEDGES.match(behind)):
         return None
     hedged = _ZH_HEDGES.search(ahead + behind) or behind in ("以内", "以上", "以下")
 
@@ -328,15 +334,15 @@ def _find_arabic(text: str, one: Mention) -> Place | None:
     if one.type is ValueType.ID:
         return Place(start, end) if before and _AR_LETTER.match(before) else None
     if one.type is ValueType.NUMBER:
+        if before in _AR_MOMENTS:
+            return None
         count = int(one.text) if one.text.isdecimal() else 0
         return (
             Place(start, end, lambda entry: "{" not in entry.text)
             if 3 <= count <= 10 and find_next_word(text, end)
             else None
         )
-    moment = one.type in _MOMENTS and (
-        not before or before not in ("في", "من", "منذ", "إلى", "قبل", "بعد", "حتى")
-    )
+    moment = one.type in _MOMENTS and (not before or before not in _AR_PREPOSITIONS)
 
     def join(phrase: str, coarse: str | None) -> str:
         return f"في {phrase}" if moment and phrase.split(maxsplit=1)[0] in _AR_MOMENTS else phrase

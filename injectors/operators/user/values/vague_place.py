@@ -40,6 +40,8 @@ class Place:
     """The noun that calls the value there; None: none, but in English what its type is called."""
     type: ValueType | None = None
     """What the value surely is; None: the mention's type."""
+    forms: tuple[str, ...] = ()
+    """Less exact words for this very value, which need no hedge: `Anna`, `Larimer Street`."""
     value: tuple[int, int] | None = None
     """What isn't told any more, where it is more than the mention: `San Diego, California`."""
 
