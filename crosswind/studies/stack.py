@@ -139,10 +139,11 @@ class Processes:
 
 
 async def run_stoppable(run: Coroutine[Any, Any, T]) -> T:
-    """Run it so that SIGTERM ends it as Ctrl-C does: every child is stopped first."""
+    """Run it so that SIGTERM and Ctrl-C cancel it: every child is stopped first. Raises CancelledError."""
     task = asyncio.current_task()
     assert task is not None
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     return await run
 
 

@@ -108,6 +108,9 @@ class Judge:
                 )
                 answer.raise_for_status()
                 text = str(answer.json()["choices"][0]["message"]["content"])
+            except httpx.HTTPStatusError as error:
+                said = f"the judge answered with status {error.response.status_code}"
+                continue
             except (httpx.HTTPError, ValueError, KeyError, IndexError, TypeError) as error:
                 said = f"{type(error).__name__}: {error}"[:200]
                 continue

@@ -140,7 +140,7 @@ def running_with(folder: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_run_that_is_killed_leaves_nothing_behind_and_goes_on(
     play: Chaos, provider: ScriptedProvider, tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -157,13 +157,15 @@ def test_a_run_that_is_killed_leaves_nothing_behind_and_goes_on(
         command,
         env={**ENVIRONMENT, "MARK": str(tmp_path)},
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     while not (outputs.is_dir() and len(list(outputs.iterdir())) >= 3):
         assert child.poll() is None
         time.sleep(0.02)
     child.send_signal(number)
-    child.wait()
+    _, said = child.communicate()
+    assert (f"stopped; go on with --resume --out {play.out}" in said) == (number != signal.SIGKILL)
     while left := running_with(tmp_path):
         time.sleep(0.05)
         assert left

@@ -11,7 +11,7 @@ import pytest
 from crosswind.figures.attempts import Void
 from crosswind.studies.chaos.tasks import read_tasks
 from crosswind.studies.chaos.verdicts import read_verdict
-from crosswind.testing import Answer, ScriptedProvider
+from crosswind.testing import Answer, ProviderError, ScriptedProvider
 from crosswind.testing.dialogue import Step
 from crosswind.verdicts.judge import find_judge_key
 from tests.studies.chaos.conftest import AGENT, Chaos
@@ -112,6 +112,14 @@ def test_a_judge_model_decides_and_nonsense_is_its_failure(
         assert {request.json["model"] for request in judge.requests} == {"judge-1"}
         assert "B1" in judge.requests[0].json["messages"][1]["content"]
     assert {(success, void) for _, success, void in results(play)} == {wanted}
+
+
+def test_a_judge_that_fails_is_told_by_its_status(play: Chaos) -> None:
+    play.tasks = TASKS[:1]
+    with ScriptedProvider(Answer(error=ProviderError(500, "boom")), strict=False) as judge:
+        done = play("--judge", f"{judge.base_url}/judge-1", "--retries", "0")
+    assert "void, judge: 1 of 1 answers unusable: the judge answered with status 500 (" in done.stderr
+    assert {(success, void) for _, success, void in results(play)} == {(None, Void.JUDGE)}
 
 
 def test_the_last_verdict_counts_and_others_are_passed_over() -> None:
