@@ -118,7 +118,13 @@ class Gateway:
     def _build_parts(self, settings: Settings) -> None:
         """Build the parts that stay through a reload."""
         store, drills, peers, switch = self.store, self.drills, self.peers, self.switch
-        self.recorder = Recorder(store, detail=settings.record, durability_wait_s=settings.durability_wait)
+        self.recorder = Recorder(
+            store,
+            detail=settings.record,
+            durability_wait_s=settings.durability_wait,
+            commit_delay_s=settings.commit_delay,
+            in_flight=lambda: self.metrics.in_flight,
+        )
         leases = None if peers is None else TurnLeases(peers.folder / "claims.sqlite")
         self.worker_sync = None if leases is None else WorkerSync(store, leases)
         self._destroyed = DestroyedAnswers(

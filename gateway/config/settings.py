@@ -113,6 +113,10 @@ class Settings(BaseSettings):
     durability: Durability = Durability.STRICT
     durability_wait: Seconds = 0.2
     """Seconds that a completing event waits for its turn to be durable before it is released late."""
+    commit_delay: Annotated[float, Field(ge=0)] = 0.005
+    """Seconds that a commit waits for the turns of other requests in flight, while commits cover several.
+    0: not at all.
+    """
     retry_grace: Annotated[float, Field(ge=0)] = 10.0
     """Seconds that a plain call of a training session continues after its client has gone, so that a retry
     can join it. 0: not at all.

@@ -1,8 +1,9 @@
 """The durable recorder: a bounded queue and one writer thread that commits whenever it is free.
 
 Group commit: the writer takes everything that is queued, writes it in one transaction with one sync, settles
-the submissions, and repeats. A single turn waits for one sync; under load, many turns share one. Awaited rows
-are never delayed by a timer; other rows linger a moment to share a sync.
+the submissions, and repeats. A single turn waits for one sync; under load, many turns share one. While
+commits cover several submissions and other requests are in flight, the next one waits for them,
+`commit_delay_s` at most. Rows that nobody awaits linger a moment to share a sync.
 
 Recording never breaks traffic. While the store can't write, submissions are settled at once with the error,
 their rows wait in a bounded buffer and are retried with growing pauses, and rows that don't fit are dropped
@@ -14,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -40,8 +41,8 @@ class Recorder:
 
     `capacity_bytes` bounds the queue in memory. `durability_wait_s` is how long a turn waits for its commit.
     Pauses between attempts on a store that is down grow from `retry_first_s` to `retry_most_s`. Offered rows
-    linger `linger_s` at most. Call `submit` from the event loop's thread; `offer` and `state` from any. The
-    caller closes the store.
+    linger `linger_s` at most. `in_flight` counts the requests that may still submit or wait already. Call
+    `submit` from the event loop's thread; `offer` and `state` from any. The caller closes the store.
     """
 
     def __init__(
@@ -54,6 +55,8 @@ class Recorder:
         retry_first_s: float = 0.1,
         retry_most_s: float = 5.0,
         linger_s: float = 0.05,
+        commit_delay_s: float = 0.0,
+        in_flight: Callable[[], int] = lambda: 0,
     ) -> None:
         self._store = store
         self._detail = detail
@@ -62,6 +65,8 @@ class Recorder:
         self._retry_first_s = retry_first_s
         self._retry_most_s = retry_most_s
         self._linger_s = linger_s
+        self._commit_delay_s = commit_delay_s
+        self._in_flight = in_flight
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._queue: deque[Submission] = deque()
@@ -69,8 +74,12 @@ class Recorder:
         self._written = self._refused = self._dropped = self._commits = self._failures = 0
         self._down: StoreError | None = None
         self._last_error: str | None = None
-        self._awaited = False
-        """Whether anyone waits for rows in the queue."""
+        self._awaited = 0
+        """How many submissions in the queue somebody waits for."""
+        self._shared = 0
+        """How many such the last commit covered."""
+        self._gathering = False
+        """Whether the writer waits for more of them, to share a commit."""
         self._asleep = False
         """Whether the writer waits without a timeout and must be notified of new rows."""
         self._idle = False
@@ -127,7 +136,8 @@ class Recorder:
 
     def _wait_until_empty(self, wait_s: float) -> bool:
         with self._changed:
-            self._awaited = True
+            self._awaited += 1
+            self._gathering = False
             self._changed.notify_all()
             return self._changed.wait_for(lambda: not self._queued, wait_s)
 
@@ -165,9 +175,13 @@ class Recorder:
                 self._queue.append(submission)
                 self._queued += len(kept)
                 self._queued_bytes += submission.weight
-                self._awaited |= awaited
-                if self._asleep or (self._idle and self._awaited):
-                    self._asleep = self._idle = False
+                self._awaited += awaited
+                if (
+                    self._asleep
+                    or (self._idle and self._awaited)
+                    or (self._gathering and not self._expects_more())
+                ):
+                    self._asleep = self._idle = self._gathering = False
                     self._changed.notify_all()
         return submission
 
@@ -200,7 +214,7 @@ class Recorder:
                 continue
             with self._changed:
                 self._queue.extendleft(reversed(kept))
-                self._awaited = True
+                self._awaited += 1
                 if self._closing:
                     self._drop_queue()
                     return
@@ -216,7 +230,11 @@ class Recorder:
                 self._changed.wait_for(lambda: self._queue or self._closing)
                 self._asleep = False
                 self._wait_for_awaited()
-            self._awaited = False
+            if self._shared > 1 and self._expects_more():
+                self._gathering = True
+                self._changed.wait_for(lambda: not self._gathering or self._closing, self._commit_delay_s)
+                self._gathering = False
+            self._shared, self._awaited = self._awaited, 0
             batch = list(self._queue)
             self._queue.clear()
             return batch
@@ -229,7 +247,11 @@ class Recorder:
         return found
 
     def _should_write(self) -> bool:
-        return self._closing or (self._awaited and bool(self._queue))
+        return self._closing or (self._awaited > 0 and bool(self._queue))
+
+    def _expects_more(self) -> bool:
+        """Whether requests are in flight that haven't submitted their rows yet."""
+        return 0 < self._awaited < self._in_flight()
 
     def _write(self, batch: list[Submission]) -> list[Submission]:
         """Write the batch in one transaction; return the submissions to retry if the store is unavailable.

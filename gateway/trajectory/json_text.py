@@ -52,8 +52,11 @@ def to_json(value: Any) -> str:
 def _is_finite(value: Any, body: bytes) -> bool:
     """Whether the JSON text tells the value's numbers: NaN and infinity come out as null, too."""
     try:
-        # By way of a format that knows them, and knows no tuples either.
-        return bool(msgspec.msgpack.decode(msgspec.msgpack.encode(value)) == orjson.loads(body))
+        # A format that knows them, and knows no tuples either. Valid text can't hold these two bytes.
+        packed = msgspec.msgpack.encode(value)
+        if b"\xcb\x7f" not in packed and b"\xcb\xff" not in packed:
+            return True
+        return bool(msgspec.msgpack.decode(packed) == orjson.loads(body))
     except (TypeError, OverflowError, msgspec.MsgspecError):
         return False
 

@@ -35,7 +35,7 @@ from crosswind.gateway.trajectory.turn_body import (
 from crosswind.injectors.plain_data import convert
 
 
-def encode_turn(turn: Turn, content: SessionContent) -> bytes:
+def encode_turn(turn: Turn, content: SessionContent) -> bytearray:
     """The body of a turn. Raises TypeError, ValueError or OverflowError for what can't be stored."""
     index, attempt = turn.index, turn.attempt
     content.begin(index, turn.parent)
@@ -121,7 +121,7 @@ def _decode_inner(entry: Any) -> InnerRound | UpstreamAttempt:
     return convert(entry, UpstreamAttempt) if "kind" in entry else convert(entry, InnerRound)
 
 
-def encode_ledger(shown: Sequence[Shown], names: Sequence[NameMap]) -> bytes | None:
+def encode_ledger(shown: Sequence[Shown], names: Sequence[NameMap]) -> bytearray | None:
     """The body of a turn's ledger rows; None if there are none."""
     if not shown and not names:
         return None
@@ -159,7 +159,7 @@ def decode_shown(session_id: str, stored: StoredShown) -> Shown:
     )
 
 
-def without_texts(body: LedgerBody) -> bytes:
+def without_texts(body: LedgerBody) -> bytearray:
     """The ledger rows again, with the texts erased and the decisions kept."""
     erased = [msgspec.structs.replace(row, text=None) for row in body.shown]
     return encode_body(LedgerBody(erased, body.names))

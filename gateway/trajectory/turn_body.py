@@ -27,7 +27,7 @@ RECEIVED, SENT, PRODUCED, DELIVERED, PROMPT = range(5)
 VERSION = 1
 _head = Struct("<BI")
 """What stands before the msgpack: the version and the checksum."""
-_pack_head, _HEAD = _head.pack, _head.size
+_pack_head_into, _HEAD = _head.pack_into, _head.size
 
 
 class DamagedBody(ValueError):
@@ -115,19 +115,21 @@ class LedgerBody(msgspec.Struct, array_like=True, frozen=True):
     """Declared name, shown name, turn index."""
 
 
-_encode = msgspec.msgpack.Encoder().encode
+_encode_into = msgspec.msgpack.Encoder().encode_into
 _DECODERS: dict[type[Any], msgspec.msgpack.Decoder[Any]] = {
     kind: msgspec.msgpack.Decoder(kind) for kind in (TurnBody, LedgerBody)
 }
 
 
-def encode_body(body: object) -> bytes:
+def encode_body(body: object) -> bytearray:
     """A TurnBody or LedgerBody, or a sequence of its fields, as it is stored.
 
     Raises UnicodeEncodeError for text that is no valid Unicode; its WTF-8 bytes can be stored.
     """
-    packed = _encode(body)
-    return _pack_head(VERSION, crc32(packed)) + packed
+    stored = bytearray(_HEAD)
+    _encode_into(body, stored, _HEAD)
+    _pack_head_into(stored, 0, VERSION, crc32(memoryview(stored)[_HEAD:]))
+    return stored
 
 
 def decode_body(stored: bytes, kind: type[T]) -> T:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
+from itertools import chain
 from typing import Any, get_args
 
 from crosswind.gateway.trajectory.json_text import storable, to_json
@@ -43,7 +45,7 @@ from crosswind.gateway.trajectory.sqlite.columns import (
 )
 from crosswind.gateway.trajectory.sqlite.deletion import delete_sessions, was_deleted
 from crosswind.gateway.trajectory.sqlite.known_sessions import KnownSessions
-from crosswind.gateway.trajectory.sqlite.turn_rows import INSERT, encode_row, is_stored, load_known
+from crosswind.gateway.trajectory.sqlite.turn_rows import encode_row, insert_turns, is_stored, load_known
 from crosswind.gateway.trajectory.store import RowRefused
 from crosswind.gateway.trajectory.stored_turn import encode_ledger, without_texts
 from crosswind.gateway.trajectory.turn_body import LedgerBody, decode_body
@@ -81,7 +83,8 @@ UPDATE session SET
 WHERE id = ?"""
 _DELIVERY = """
 INSERT INTO delivery (delivered, durable, total_us, turn)
-SELECT ?, ?, ?, id FROM turn WHERE session = ? AND turn_index = ? AND attempt = ?
+SELECT column1, column2, column3, turn.id FROM (VALUES (?, ?, ?, ?, ?, ?))
+CROSS JOIN turn ON session = column4 AND turn_index = column5 AND attempt = column6 WHERE true
 ON CONFLICT DO UPDATE SET delivered = excluded.delivered, durable = coalesce(excluded.durable, durable),
   total_us = coalesce(excluded.total_us, total_us)"""
 _REWARD = REWARD.insert(conflict="ON CONFLICT DO UPDATE SET arrival = excluded.arrival", given=_STAMPED)
@@ -104,7 +107,7 @@ def _encode_mark(row: SessionMarked, numbers: Numbers) -> Values:
 
 def _encode_delivery(row: Delivery, numbers: Numbers) -> Values:
     number = numbers[row.session_id]
-    return row.delivered, row.durable, row.total_us, number, row.turn_index, row.attempt
+    return str(row.delivered), row.durable, row.total_us, number, row.turn_index, row.attempt
 
 
 # The statements of each kind of row behind the sessions and turns, each with what encodes its values, in the
@@ -125,6 +128,9 @@ _STATEMENTS: tuple[tuple[type, str, Callable[[Any, Numbers], Values]], ...] = (
 _OWNED = (Turn, Shown, NameMap, Event, GeneratedText, DeliveredId, DestroyedAnswer, Reward, Delivery)
 """The kinds of rows that need their session's row."""
 _KINDS = frozenset(get_args(Row))
+_ROWS = 8
+"""How many rows a statement inserts at most: there is a prepared one for each number."""
+_VALUES = re.compile(r"VALUES (\((?:[^()]|\(\))*\))")
 
 
 class AlreadyStored(Exception):
@@ -210,7 +216,7 @@ class Batch:
         self, connection: sqlite3.Connection, turns: Sequence[Turn], numbers: Numbers, arrival: int
     ) -> None:
         shown, names = self._ledger_rows(Shown, turns), self._ledger_rows(NameMap, turns)
-        load = partial(load_known, connection)
+        load, execute = partial(load_known, connection), partial(_execute, connection)
         encoded = list[Values]()
         for at, turn in enumerate(turns):
             content = self._contents.get(turn.session_id)
@@ -224,8 +230,8 @@ class Batch:
             except (KeyError, TypeError, ValueError, OverflowError) as error:
                 raise _make_refusal(turn, error) from error
             if self._repeated:
-                _execute(connection, INSERT, [encoded.pop()])
-        if encoded and _execute(connection, INSERT, encoded) < len(encoded):
+                insert_turns(execute, [encoded.pop()])
+        if encoded and insert_turns(execute, encoded) < len(encoded):
             raise AlreadyStored
 
     def _content(
@@ -281,12 +287,37 @@ def _make_refusal(row: Any, error: Exception) -> RowRefused:
 def _execute(connection: sqlite3.Connection, statement: str, values: list[Values]) -> int:
     """Run the statement with each of the values; return how many rows it changed."""
     try:
-        return connection.executemany(statement, values).rowcount
+        return _execute_each(connection, statement, values)
     except UnicodeEncodeError:
         # Rows before the one that failed are in already; rows of a known identity are not changed.
-        return connection.executemany(statement, [[storable(one) for one in row] for row in values]).rowcount
+        return _execute_each(connection, statement, [[storable(one) for one in row] for row in values])
     except OverflowError as error:
         raise RowRefused(f"a number is too large for the store: {error}") from error
+
+
+def _execute_each(connection: sqlite3.Connection, statement: str, values: list[Values]) -> int:
+    """Run the statement, for several rows at a time if it takes VALUES. Each run lets other threads have the
+    interpreter, and may have to wait for it."""
+    changed = 0
+    for start in range(0, len(values), _ROWS):
+        rows = values[start : start + _ROWS]
+        if len(rows) == 1:
+            changed += connection.execute(statement, rows[0]).rowcount
+        elif (several := _of_rows(statement, len(rows))) is not None:
+            changed += connection.execute(several, [*chain.from_iterable(rows)]).rowcount
+        else:
+            changed += connection.executemany(statement, rows).rowcount
+    return changed
+
+
+@cache
+def _of_rows(statement: str, count: int) -> str | None:
+    """The statement for so many rows at once; None where it takes no VALUES."""
+    found = _VALUES.search(statement)
+    if found is None:
+        return None
+    row = found[1]
+    return f"{statement[: found.start(1)]}{', '.join([row] * count)}{statement[found.end(1) :]}"
 
 
 def _erase_texts(connection: sqlite3.Connection, session_id: str) -> None:

@@ -53,7 +53,7 @@ class SessionCopy:
             for turn, arrival, shown, names in waiting[at : at + _TURNS_AT_ONCE]:
                 if not is_stored(self._connection, number, turn):
                     row = encode_row(turn, content, encode_ledger(shown, names), arrival)
-                    self._insert("turn", COLUMNS, [tuple(map(storable, row))])
+                    self._insert("turn", COLUMNS[: len(row)], [tuple(map(storable, row))])
             yield len(waiting[at : at + _TURNS_AT_ONCE])
 
     def _insert(self, table: str, columns: Sequence[str], rows: list[Values]) -> None:

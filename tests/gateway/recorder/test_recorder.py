@@ -89,6 +89,48 @@ async def test_what_queues_up_behind_a_commit_shares_the_next_one(path: Path, st
     assert store.batches == [1, 51]
 
 
+async def share_a_commit(store: HeldStore, recorder: Recorder) -> None:
+    """Let a commit cover two submissions, after one that covers a session's row."""
+    first = recorder.submit([rows.session()])
+    await asyncio.to_thread(store.writing.wait)
+    both = [recorder.submit([rows.turn(index=index)]) for index in range(2)]
+    store.go.set()
+    assert [await recorder.wait_durable(ticket) for ticket in (first, *both)] == [Durable.YES] * 3
+    assert store.batches == [1, 2]
+
+
+async def test_while_commits_are_shared_the_next_waits_for_all_in_flight(path: Path, start: Start) -> None:
+    store, in_flight = HeldStore(path), 2
+    recorder = start(store, commit_delay_s=WAIT_S, in_flight=lambda: in_flight)
+    await share_a_commit(store, recorder)
+    in_flight = 3
+    tickets = [recorder.submit([rows.turn(index=index)]) for index in range(2, 4)]
+    tickets.append(recorder.submit([rows.turn(index=4)]))
+    assert [await recorder.wait_durable(ticket) for ticket in tickets] == [Durable.YES] * 3
+    assert store.batches == [1, 2, 3]
+
+
+async def test_a_commit_waits_no_longer_than_its_delay(path: Path, start: Start) -> None:
+    store, in_flight = HeldStore(path), 2
+    recorder = start(store, commit_delay_s=0.01, in_flight=lambda: in_flight)
+    await share_a_commit(store, recorder)
+    in_flight = 100
+    assert await recorder.wait_durable(recorder.submit([rows.turn(index=2)])) is Durable.YES
+    # That commit covered one turn. The next one waits for nobody, however many are in flight.
+    recorder._commit_delay_s = WAIT_S
+    assert await recorder.wait_durable(recorder.submit([rows.turn(index=3)])) is Durable.YES
+    assert store.batches == [1, 2, 1, 1]
+
+
+async def test_closing_ends_the_wait_for_others(path: Path, start: Start) -> None:
+    store, in_flight = HeldStore(path), 2
+    recorder = start(store, commit_delay_s=WAIT_S, in_flight=lambda: in_flight)
+    await share_a_commit(store, recorder)
+    in_flight = 100
+    recorder.submit([rows.turn(index=2)])
+    assert await recorder.aclose() == 0 and store.batches == [1, 2, 1]
+
+
 async def test_a_turn_is_released_late_when_its_commit_takes_too_long(path: Path, start: Start) -> None:
     store = HeldStore(path)
     recorder = start(store, durability_wait_s=0.01)

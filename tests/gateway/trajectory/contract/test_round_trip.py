@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
 from crosswind.gateway.trajectory.record import (
     Completion,
+    Delivered,
+    Delivery,
     Event,
     Reward,
     Row,
@@ -21,6 +24,7 @@ from crosswind.gateway.trajectory.record import (
     Setting,
     TrainStep,
     Turn,
+    TurnFailure,
 )
 from crosswind.gateway.trajectory.store import RowRefused, Store
 from tests.gateway.trajectory import rows
@@ -48,6 +52,22 @@ def test_a_session(store: Store, session: Session) -> None:
 def test_turns_with_their_bodies_to_the_byte(store: Store, turns: list[Turn]) -> None:
     write_anew(store, rows.session(), *turns)
     assert store.turns("s") == sorted(turns, key=lambda turn: (turn.index, turn.attempt))
+
+
+def test_many_rows_of_every_kind_in_one_write(store: Store) -> None:
+    """More than one statement takes, plain ones beside such with errors and tokens, and invalid Unicode."""
+    failed = TurnFailure(Source.UPSTREAM, "timeout", "no answer")
+    sampled = (Completion(0, token_ids=(1, 2), logprobs=(-0.5, -1.0)),)
+    odd = {7: {"error": failed}, 11: {"completions": sampled, "policy_first": "v1"}, 13: {"model": "\ud800"}}
+    turns = [rows.turn(index=index, **odd.get(index, {})) for index in range(19)]
+    events = [rows.event(turn_index=index, note="\ud800" if index == 9 else "n") for index in range(19)]
+    ends = [Delivery("s", index, 0, Delivered.YES, None, 100 + index) for index in range(19)]
+    store.write([rows.session(), *turns, *events, *ends])
+    ended = {"delivered": Delivered.YES}
+    assert store.turns("s") == [structs.replace(turn, total_us=100 + turn.index, **ended) for turn in turns]
+    assert store.events("s") == events
+    store.write([rows.session(), *turns, *events, *ends])
+    assert len(store.turns("s")) == len(store.events("s")) == 19
 
 
 @given(rows.events)
