@@ -56,7 +56,7 @@ async def run(settings: DemoSettings, console: Console) -> DemoResult:
         console.print(
             f"[bold]3[/]  Rollouts and training, together: at most {settings.steps} steps, {left:.0f} s."
         )
-        steps = await _train(settings, processes, engine, gateway.control, console, left)
+        steps = await train(settings, processes, engine, gateway.control, console, left)
 
         console.print(
             f"[bold]4[/]  After training: the same {settings.held_out_tasks} tasks, with the same noise."
@@ -118,7 +118,7 @@ async def _evaluate(
     return measured, time.monotonic() - begun
 
 
-async def _train(
+async def train(
     settings: DemoSettings,
     processes: Processes,
     engine: str,
@@ -126,7 +126,9 @@ async def _train(
     console: Console,
     seconds: float,
 ) -> list[Mapping[str, Any]]:
-    """Rollouts go on while the trainer learns from completed groups and swaps each new version in."""
+    """Rollouts go on while the trainer learns from completed groups and swaps each new version in. Where both
+    fail, `ChildFailed` is about the one that failed first: it took the other one along.
+    """
     trainer = await processes.start(
         "train",
         *("train", "run", "--preset", "demo", "--store", f"sqlite:///{settings.store}"),
@@ -142,15 +144,19 @@ async def _train(
             clock = tasks.create_task(_end_after(trainer, seconds))
             lines = trainer.lines()
             # The trainer's first line comes after it declared its curriculum, which groups are to follow.
-            _show(progress, console, json.loads(await anext(lines, "{}")))
-            rollouts = await _start_rollouts(settings, processes, control)
-            tasks.create_task(_watch_rollouts(rollouts, trainer, progress))
-            async for line in lines:
-                _show(progress, console, json.loads(line))
+            children = [trainer]
+            if (first := await anext(lines, None)) is not None:
+                _show(progress, console, json.loads(first))
+                rollouts = await _start_rollouts(settings, processes, control)
+                tasks.create_task(_watch_rollouts(rollouts, trainer, progress))
+                async for line in lines:
+                    _show(progress, console, json.loads(line))
+                rollouts_first = rollouts.process.returncode is not None
+                children = [rollouts, trainer] if rollouts_first else [trainer, rollouts]
+                await rollouts.stop()
             clock.cancel()
-            await rollouts.stop()
-    await rollouts.wait_for_success()
-    await trainer.wait_for_success()
+    for child in children:
+        await child.wait_for_success()
     return progress.rows
 
 
@@ -175,6 +181,7 @@ def _show(progress: TrainingProgress, console: Console, line: Mapping[str, Any])
 async def _watch_rollouts(rollouts: Child, trainer: Child, progress: TrainingProgress) -> None:
     async for line in rollouts.lines():
         progress.rollouts(json.loads(line))
+    await rollouts.process.wait()
     # Without rollouts no group completes any more: the trainer would wait for one until the time is over.
     trainer.terminate()
 
