@@ -98,14 +98,15 @@ def _wait(workers: Sequence[subprocess.Popen[bytes]]) -> dict[int, int]:
 
 
 def _report(workers: Sequence[subprocess.Popen[bytes]], codes: dict[int, int], deadline: float) -> int:
-    """One line for workers that were lost; those that failed otherwise have said why themselves."""
-    told = next((code for code in codes.values() if code > 0 and code != LOST), None)
-    if told is not None:
-        return told
-    killed = [rank for rank, code in codes.items() if code < 0]
+    """One line for workers that were lost; those that failed otherwise have said why themselves. The first
+    one that failed counts: it may have taken others along.
+    """
+    failed = [(rank, code) for rank, code in codes.items() if code not in (0, LOST)]
     silent = [rank for rank in range(len(workers)) if rank not in codes]
-    if killed:
-        rank, number = killed[0], -codes[killed[0]]
+    if failed and failed[0][1] > 0:
+        return failed[0][1]
+    if failed:
+        rank, number = failed[0][0], -failed[0][1]
         why = ", as the system does where memory ends" if number == signal.SIGKILL else ""
         what = f"was ended by {_name(number)}{why}"
     elif LOST in codes.values():

@@ -8,6 +8,7 @@ run may wait for rollouts for hours; within a call, the group's deadline holds.
 from __future__ import annotations
 
 import os
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -23,6 +24,12 @@ from crosswind.trainer.errors import WorkerLost
 T = TypeVar("T")
 
 _UNLIMITED = timedelta(days=365)
+_EXCHANGES = (
+    "torch.distributed.distributed_c10d",
+    "torch.distributed._functional_collectives",
+    "torch.distributed.fsdp._fully_shard._fsdp_collectives",
+)
+"""The modules of torch that do nothing but exchange tensors."""
 
 
 class Call(Enum):
@@ -161,7 +168,10 @@ def _join(kind: str, size: int, deadline: float, rendezvous: str | None) -> Work
 
 
 def _is_exchange(error: RuntimeError) -> bool:
-    """Whether a collective operation failed, and not what this process computes. Gloo raises plain
-    RuntimeErrors, which name its source file.
+    """Whether a collective operation failed, and not what this process computes. NCCL raises DistErrors, gloo
+    plain RuntimeErrors: those are told by where they come from.
     """
-    return isinstance(error, dist.DistError) or "gloo" in str(error)
+    if isinstance(error, dist.DistError):
+        return True
+    frames = (frame.f_globals.get("__name__") for frame, _ in traceback.walk_tb(error.__traceback__))
+    return type(error) is RuntimeError and any(name in _EXCHANGES for name in frames)

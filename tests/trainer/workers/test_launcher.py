@@ -43,6 +43,16 @@ def start(worker: str) -> subprocess.Popen[str]:
             1,
             "crosswind: worker 2 of 3 (rank 2, process",
         ),
+        (  # What the others make of it, once it is gone, hides nothing.
+            "import fcntl; lock = (folder / 'lock').open('w')\n"
+            "rank == 2 and (fcntl.flock(lock, fcntl.LOCK_EX), (folder / 'locked').touch())\n"
+            "while not (folder / 'locked').exists(): time.sleep(0.01)\n"
+            "rank == 2 and os.kill(os.getpid(), signal.SIGBUS)\n"
+            "fcntl.flock(lock, fcntl.LOCK_EX)\n"
+            "sys.exit(1)",
+            1,
+            "crosswind: worker 2 of 3 (rank 2, process",
+        ),
         (f"sys.exit({LOST})", 1, "crosswind: worker"),
     ],
 )

@@ -153,6 +153,15 @@ def test_a_lost_worker_is_named_and_the_step_is_taken_again(
     place.store.close()
 
 
+def test_a_lost_worker_is_told_from_a_failure_of_its_own(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.trainer.workers.left_alone", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == [
+        *(f"{name}: WorkerLost" for name in ("values", "forward", "backward", "whole tensors")),
+        "its own failure: RuntimeError",
+    ], done.stderr
+
+
 def test_a_worker_ends_with_its_launcher() -> None:
     """However that ends, and whatever the worker is doing."""
     worker = "import time; from crosswind.trainer.commands.workers import watch_launcher as watch; "
