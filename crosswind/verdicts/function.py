@@ -1,13 +1,14 @@
 """Calls a Python function `verify(task, output)` in a process of its own: `python -m … module:function`.
 
 It reads lines as a checker gets them, {"task": …, "output": …}, and prints a JSON line for each. What the
-function prints goes to standard error. With `--ready`, an empty line says that the function was imported.
+function prints, and what the programs print that it starts, goes to standard error. With `--ready`, an empty
+line says that the function was imported.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
+import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -37,21 +38,27 @@ def find(reference: str) -> Callable[[Any, str], Any]:
 
 
 def main(reference: str, *flags: str) -> int:
-    answers = sys.stdout
-    with contextlib.redirect_stdout(sys.stderr):
+    with os.fdopen(os.dup(1), "w") as answers:
+        os.dup2(2, 1)  # Else a line of the function's own would be taken for an answer.
         function = find(reference)
         if READY in flags:
             print(file=answers, flush=True)
         for given in map(json.loads, sys.stdin):
-            result = function(given["task"], given["output"])
+            result = _simplify(function(given["task"], given["output"]))
             if isinstance(result, bool | int | float):
                 result = {"reward": float(result)}
             if not isinstance(result, dict):
                 wrong = f"{reference} gave {type(result).__name__}; return True, False or a number"
                 print(wrong, file=sys.stderr)
                 return RAISED
-            print(json.dumps(result), file=answers, flush=True)
+            print(json.dumps(result, default=_simplify), file=answers, flush=True)
     return 0
+
+
+def _simplify(value: Any) -> Any:
+    """A number of NumPy's or torch's as Python's own. ValueError for an array of several."""
+    item = getattr(value, "item", None)
+    return item() if callable(item) else value
 
 
 def function_command(reference: str, *flags: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -24,6 +25,15 @@ _LONGEST = 60_000
 _TRIES = 2
 """How often an answer may be asked for before it counts as missing."""
 _DECODER = json.JSONDecoder()
+_UNUSABLE = (
+    httpx.HTTPError,
+    ValueError,
+    KeyError,
+    IndexError,
+    TypeError,
+    RecursionError,
+)
+"""What comes of asking a server that isn't there, or that answers something else."""
 
 
 def parse_judge(given: str) -> tuple[str, str]:
@@ -31,6 +41,10 @@ def parse_judge(given: str) -> tuple[str, str]:
     found = re.fullmatch(r"(https?://[^/\s]+(?:/[^/\s]+)*?/v\d+\w*)/(\S+)", given)
     if found is None:
         raise ValueError(f"{given!r} is no URL/model; write https://host/v1/MODEL")
+    try:
+        _ = urlsplit(found[1]).port
+    except ValueError as error:
+        raise ValueError(f"{given!r} is no URL/model: {error}") from None
     return found[1], found[2]
 
 
@@ -68,6 +82,8 @@ class Judge:
     key: str | None
     rubric: str = RUBRIC
     samples: int = 1
+    timeout_s: float | None = None
+    """Seconds that an answer may take as a whole. The client's own are for each of its parts."""
 
     @property
     def prompt_hash(self) -> str:
@@ -101,17 +117,21 @@ class Judge:
         said = ""
         for _ in range(_TRIES):
             try:
-                answer = await self.http.post(
-                    f"{self.url}/chat/completions",
-                    json=body,
-                    headers={"authorization": f"Bearer {self.key}"} if self.key else {},
-                )
+                async with asyncio.timeout(self.timeout_s):
+                    answer = await self.http.post(
+                        f"{self.url}/chat/completions",
+                        json=body,
+                        headers={"authorization": f"Bearer {self.key}"} if self.key else {},
+                    )
                 answer.raise_for_status()
                 text = str(answer.json()["choices"][0]["message"]["content"])
             except httpx.HTTPStatusError as error:
                 said = f"the judge answered with status {error.response.status_code}"
                 continue
-            except (httpx.HTTPError, ValueError, KeyError, IndexError, TypeError) as error:
+            except TimeoutError:
+                said = f"no answer within {self.timeout_s:g} s"
+                continue
+            except _UNUSABLE as error:
                 said = f"{type(error).__name__}: {error}"[:200]
                 continue
             if (found := _read_answer(text)) is not None:

@@ -46,7 +46,7 @@ def make_grader(stack: ExitStack, config: TrainConfig) -> Grader | None:
         found: Grader = (
             JudgeGrader(config.judge)
             if config.reward == JUDGE
-            else FunctionGrader(config.reward, config.reward_deadline)
+            else FunctionGrader(config.reward, config.reward_deadline, config.reward_import_deadline)
         )
     except RunRefused as error:
         refuse(str(error))

@@ -194,6 +194,8 @@ class TrainConfig(_Settings):
     function as MODULE:FUNCTION, give sessions their rewards once they are closed."""
     reward_deadline: float = Field(default=10.0, gt=0)
     """Seconds that the Python function may take."""
+    reward_import_deadline: float = Field(default=120.0, gt=0)
+    """Seconds that its import may take."""
     judge: JudgeSettings = JudgeSettings()
     baseline: Baseline = "normalised"
     """What a reward is compared with, within its arm or group. `normalised`: (r - μ)/σ. `group`: r - μ.

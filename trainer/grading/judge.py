@@ -53,7 +53,10 @@ class JudgeGrader:
     async def _ask(self, sessions: Sequence[Trajectory]) -> tuple[list[Judgement], str]:
         settings, at_once = self._settings, asyncio.Semaphore(self._settings.concurrency)
         async with httpx.AsyncClient(timeout=settings.timeout, trust_env=False) as http:
-            judge = Judge(http, self._url, self._model, self._key, settings.rubric, settings.samples)
+            judge = Judge(
+                *(http, self._url, self._model, self._key, settings.rubric, settings.samples),
+                timeout_s=settings.timeout,
+            )
 
             async def ask(one: Trajectory) -> Judgement:
                 async with at_once:

@@ -152,7 +152,9 @@ async def _make_verifier(settings: RunSettings, token: str, stack: AsyncExitStac
     if settings.judge is not None:
         http = await stack.enter_async_context(httpx.AsyncClient(timeout=_JUDGE_S))
         judge = settings.judge
-        return JudgeVerifier(Judge(http, judge.url, judge.model, judge.key, judge.rubric, judge.samples))
+        return JudgeVerifier(
+            Judge(http, judge.url, judge.model, judge.key, judge.rubric, judge.samples, _JUDGE_S)
+        )
     return None
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event
@@ -97,6 +99,38 @@ def test_the_import_of_a_function_is_no_part_of_its_deadline(
     assert (given.reward, given.note) == (1.0, "")
 
 
+def test_what_a_function_prints_is_no_answer(store: SqliteStore) -> None:
+    put(store, "g", "a", "b")
+    with closing(FunctionGrader(f"{VERIFIERS}:talkative", 60)) as grader:
+        assert [one.reward for one in grader.grade(store.group("g"))] == [1.0, 1.0]
+
+
+def test_numbers_of_numpy_are_rewards_and_what_is_no_finite_number_is_none(store: SqliteStore) -> None:
+    put(store, "g", *"abcdefg")
+    with closing(FunctionGrader(f"{VERIFIERS}:numeric", 60)) as grader:
+        grades = grader.grade(store.group("g"))
+    assert [one.reward for one in grades] == [0.5, 1.0, 1.0, None, None, None, None]
+    assert grades[2].components == {"f1": 0.25}
+    assert grades[5].note.endswith("gave NoneType; return True, False or a number")
+    assert all(one.note for one in grades[3:])
+
+
+def test_a_late_function_is_ended_with_the_processes_that_it_started(store: SqliteStore) -> None:
+    put(store, "g", "a")
+    with closing(FunctionGrader(f"{VERIFIERS}:clinging", 1)) as grader:
+        [given] = grader.grade(store.group("g"))
+    assert given.note == "no answer within 1 s (reward_deadline)"
+
+
+def test_a_function_whose_import_never_ends_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "endless.py").write_text("import time\ntime.sleep(600)\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RunRefused, match=r"wasn't imported within 1 s \(reward_import_deadline\)"):
+        FunctionGrader("endless:check", 60, 1)
+
+
 def test_a_function_that_always_fails_ends_the_run(store: SqliteStore) -> None:
     put(store, "g", *["a"] * MOST_FAILURES)
     with closing(FunctionGrader(f"{VERIFIERS}:broken", 60)) as grader, pytest.raises(RunFailed) as raised:
@@ -137,6 +171,72 @@ def judging(decide: Callable[[dict[str, Any]], str]) -> Iterator[str]:
         thread.join()
 
 
+@contextmanager
+def answering(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[str]:
+    """A server that answers so; the URL/model of a judge that it might be."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            with suppress(OSError):  # The client has gone.
+                answer(self)
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/v1/judge-1"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def send(handler: BaseHTTPRequestHandler, status: int, body: bytes = b"", **headers: str) -> None:
+    handler.send_response(status)
+    for name, value in {**headers, "content-length": str(len(body))}.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+def drip(handler: BaseHTTPRequestHandler) -> None:
+    """A byte now and then, and never the last."""
+    handler.send_response(200)
+    handler.end_headers()
+    while True:
+        handler.wfile.write(b" ")
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("answer", "note"),
+    [
+        (drip, "no answer within 1 s"),
+        (lambda it: send(it, 200, b"[" * 100_000), "RecursionError"),
+        (lambda it: send(it, 200, b'{"choices": "none"}'), "TypeError"),
+        (lambda it: send(it, 200, b"<html>"), "JSONDecodeError"),
+        (lambda it: send(it, 500), "the judge answered with status 500"),
+        (lambda it: send(it, 302, location="http://127.0.0.1:1/elsewhere"), "the judge answered with status 302"),
+        (lambda it: send(it, 200, b"no gzip", **{"content-encoding": "gzip"}), "DecodingError"),
+    ],
+)
+def test_a_judge_that_answers_something_else_gives_no_reward(
+    answer: Callable[[BaseHTTPRequestHandler], None], note: str, store: SqliteStore
+) -> None:
+    put(store, "g", "right")
+    with answering(answer) as model:
+        [given] = JudgeGrader(JudgeSettings(model=model, timeout=1.0)).grade(store.group("g"))
+    assert given.reward is None and note in given.note
+
+
+def test_a_judge_that_is_nowhere_gives_no_reward(store: SqliteStore) -> None:
+    put(store, "g", "right")
+    [given] = JudgeGrader(JudgeSettings(model="http://127.0.0.1:1/v1/judge")).grade(store.group("g"))
+    assert given.reward is None and "ConnectError" in given.note
+
+
 def by_word(material: dict[str, Any]) -> str:
     said = json.loads(material["output"])[-1]["content"]
     return json.dumps({"success": said == "right", "reason": "said so"})
@@ -175,6 +275,7 @@ def test_a_judge_that_is_down_ends_the_run_in_one_line(store: SqliteStore) -> No
     assert "gives no usable answer: 1 of 1 answers unusable: no verdict in" in str(raised.value)
 
 
-def test_a_judge_that_names_no_model_is_refused() -> None:
-    with pytest.raises(RunRefused, match=r"judge\.model: 'gpt' is no URL/model"):
-        JudgeGrader(JudgeSettings(model="gpt"))
+@pytest.mark.parametrize("model", ["gpt", "http://127.0.0.1:99999/v1/judge", "http://[::/v1/judge"])
+def test_a_judge_that_is_no_url_with_a_model_is_refused(model: str) -> None:
+    with pytest.raises(RunRefused, match=rf"judge\.model: '{re.escape(model)}' is no URL/model"):
+        JudgeGrader(JudgeSettings(model=model))
