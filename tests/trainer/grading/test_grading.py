@@ -218,7 +218,10 @@ def drip(handler: BaseHTTPRequestHandler) -> None:
         (lambda it: send(it, 200, b'{"choices": "none"}'), "TypeError"),
         (lambda it: send(it, 200, b"<html>"), "JSONDecodeError"),
         (lambda it: send(it, 500), "the judge answered with status 500"),
-        (lambda it: send(it, 302, location="http://127.0.0.1:1/elsewhere"), "the judge answered with status 302"),
+        (
+            lambda it: send(it, 302, location="http://127.0.0.1:1/elsewhere"),
+            "the judge answered with status 302",
+        ),
         (lambda it: send(it, 200, b"no gzip", **{"content-encoding": "gzip"}), "DecodingError"),
     ],
 )
