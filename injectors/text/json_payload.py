@@ -19,7 +19,14 @@ _FAULTS = """
     warnings failures missing unresolved unavailablefields notloaded skippedfields terminatedearly
     limitexceeded hasmore hasnextpage moreresults moreavailable remaining next links paging nextcursor
     nextpagetoken nexttoken nextlink nextmarker odatanextlink endcursor
-    """
+    missingfields pendingfields failedfields deferredfields fetcherrors lookupfailures skippedsections
+    couldnotload droppedfields unavailable awaitingfields unfetched enrichmenterrors lostfields
+    absentfields withoutfields unavailablesignals nodata readerrors notreporting lostsignals
+    pendingsignals unreadvalues invalidsignals droppedsignals waitingfor offlinesensors silentsignals
+    absentsignals notsampled lostreadings noanswer withoutreadings unreadsignals omittedfields
+    expandablefields hiddenfields collapsedfields notincluded summaryonly excludedfields morefields
+    notexpanded leftout unselectedfields maskedfields previewonly lazyfields restavailable
+"""
 FAULT_KEYS = frozenset(_FAULTS.split())
 """Top-level fields by which a destroyed JSON result says that it is one, without case and separators."""
 

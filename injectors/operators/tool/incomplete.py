@@ -268,15 +268,14 @@ def _drop(target: ToolResultTarget, rng: SeededRandom, way: Way, lost: float, or
     if members is None:
         return None
     errors = members.get("errors", [])
-    named = next((one for one in ("path", "field") if errors and one in errors[0]), None)
-    if named is not None:
-        each = [[name] if named == "path" else name for name in names]
-        members["errors"] = [{**errors[0], named: one} for one in each]
-    null = named is not None or rng.chance(NULL) or len(names) == len(value)
+    named = bool(errors) and isinstance(errors[0], dict) and "path" in errors[0]
+    if named:
+        members["errors"] = [{**errors[0], "path": [name]} for name in names]
+    null = named or rng.chance(NULL)
     return {"drop": names, "add": members, "null": null and not brief}
 
 
-NULL = 0.4
+NULL = 0.15
 """How often lost fields are there, as null, where no path names them."""
 
 
