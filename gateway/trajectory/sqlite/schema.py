@@ -82,16 +82,24 @@ def _read_script() -> str:
 
 
 def stored_version(path: Path) -> int:
-    """The schema version of the store at `path`. Changes nothing.
+    """The schema version of the store at `path`. Changes nothing but what a killed process left half done.
 
     Raises StoreError as `read_version` does, and where there is no store.
     """
     if not path.is_file():
         raise StoreError(f"there is no store at {path}; name an existing one")
-    with (
-        translate_errors(path),
-        closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as connection,
-    ):
+    with translate_errors(path):
+        try:
+            return _read_version_in(path, "ro")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_READONLY_ROLLBACK:
+                raise
+            # A process was killed before the file was in WAL mode. Only a writer may roll its change back.
+            return _read_version_in(path, "rw")
+
+
+def _read_version_in(path: Path, mode: str) -> int:
+    with closing(sqlite3.connect(f"file:{quote(str(path))}?mode={mode}", uri=True)) as connection:
         return read_version(connection, str(path))
 
 

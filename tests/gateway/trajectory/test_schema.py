@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import stat
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -43,6 +45,24 @@ def test_a_first_store_of_this_schema_gets_the_columns_that_came_later(path: Pat
         assert [event.version for event in again.events("s")] == [1, 2]
         again.plan_step(TrainStep("run", 2, ("g",), {}, 1, rewards={"s": 1.0}))
         assert [step.rewards for step in again.steps("run")] == [None, {"s": 1.0}]
+
+
+def test_a_store_opens_again_whose_process_was_killed_before_it_was_in_wal_mode(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        store.write([rows.session()])
+    rows.execute(path, "PRAGMA journal_mode = DELETE")
+    killed = (
+        "import os, sqlite3, sys\n"
+        "connection = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "connection.execute('PRAGMA synchronous = OFF')\n"  # or the journal counts only once it is synced
+        "connection.execute('BEGIN IMMEDIATE')\n"
+        "connection.execute('DELETE FROM session')\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", killed, str(path)], check=False)
+    assert Path(f"{path}-journal").stat().st_size
+    with closing(SqliteStore(path)) as again:
+        assert again.session("s") == rows.session()
 
 
 def test_an_older_store_is_refused_and_left_alone(path: Path) -> None:
