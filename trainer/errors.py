@@ -1,4 +1,4 @@
-"""The two ways in which a training run ends early, by which the command chooses its exit code."""
+"""The ways in which a training run ends early, by which the command chooses its exit code."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ class RunFailed(Exception):
 
 class WorkerLost(RunFailed):
     """Another worker ended, or didn't answer within the deadline."""
+
+
+class OutOfMemory(RunFailed):
+    """A micro-batch doesn't fit into memory, and can't be halved here.
+
+    `places`: its tokens, padding included.
+    """
+
+    def __init__(self, said: str, places: int) -> None:
+        super().__init__(said)
+        self.places = places
 
 
 class RunRefused(ValueError):

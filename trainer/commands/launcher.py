@@ -28,14 +28,52 @@ RENDEZVOUS = "CROSSWIND_RENDEZVOUS"
 """Environment variable: the file by which the processes of one machine find each other."""
 LOST = 75
 """Exit code of a worker that another one left in the middle of an exchange."""
+MEMORY = 76
+"""Exit code of a worker whose micro-batch didn't fit into memory; it has left a note."""
+_NOTE = "too-large"
 GRACE_S = 5.0
 """Seconds in which workers notice that another one is gone, or that the run has ended."""
 RESUME = "start the same command again, which takes the same step"
 
 
+class TooLarge(Exception):
+    """A worker's micro-batch of so many tokens didn't fit into its memory."""
+
+    def __init__(self, said: str, places: int) -> None:
+        super().__init__(said)
+        self.places = places
+
+
+def leave_note(said: str, places: int) -> None:
+    """Tell the launcher, as a worker that ends with MEMORY."""
+    note = Path(os.environ[RENDEZVOUS]).with_name(_NOTE)
+    note.write_text(f"{places} {said}")
+
+
+def launch_within_memory(command: Sequence[str], count: int, deadline: float) -> int:
+    """As `launch`. Where a micro-batch doesn't fit into a worker's memory, all start again with half as large
+    ones, once: a worker alone can't, since the others are in the middle of an exchange with it.
+    """
+    try:
+        return launch(command, count, deadline)
+    except TooLarge as error:
+        half = max(1, error.places // 2)
+        click.echo(
+            f"crosswind: {error}; all {count} workers start again after the last step, with "
+            f"--set optimiser.token_budget={half}",
+            err=True,
+        )
+    again = [*(each for each in command if each != "--fresh"), "--set", f"optimiser.token_budget={half}"]
+    try:
+        return launch(again, count, deadline)
+    except TooLarge as error:
+        click.echo(f"crosswind: {error}; it was halved once already", err=True)
+        return 1
+
+
 def launch(command: Sequence[str], count: int, deadline: float) -> int:
     """Run a command in so many processes; gives the exit code. SIGTERM and SIGINT go to rank 0, which ends
-    after its step; a second one ends all at once.
+    after its step; a second one ends all at once. Raises TooLarge.
     """
     with tempfile.TemporaryDirectory(prefix="crosswind-workers-") as folder:
         workers = [_start(command, rank, count, Path(folder)) for rank in range(count)]
@@ -56,6 +94,9 @@ def launch(command: Sequence[str], count: int, deadline: float) -> int:
                 worker.wait()
             for number, handler in before.items():
                 signal.signal(number, handler)
+        if MEMORY in codes.values() and not sent:
+            places, _, said = (Path(folder) / _NOTE).read_text().partition(" ")
+            raise TooLarge(said, int(places))
     if len(sent) > 1 or (sent and codes.get(0) == -sent[0]):  # The latter before it could note the signal.
         return 128 + sent[-1]
     return _report(workers, codes, deadline)

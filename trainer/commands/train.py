@@ -42,6 +42,7 @@ from crosswind.trainer.commands.workers import (
     RepeatableCommand,
     WorkerPlace,
     end_lost,
+    end_out_of_memory,
     join_workers,
     owns_process,
     start_workers,
@@ -49,7 +50,7 @@ from crosswind.trainer.commands.workers import (
     worker_options,
 )
 from crosswind.trainer.config.presets import PRESETS
-from crosswind.trainer.errors import RunFailed, RunRefused, WorkerLost
+from crosswind.trainer.errors import OutOfMemory, RunFailed, RunRefused, WorkerLost
 
 if TYPE_CHECKING:
     from crosswind.trainer.config.settings import TrainConfig
@@ -285,6 +286,8 @@ def _train(run: Run) -> None:
         state = train_loop(run)
     except WorkerLost as error:
         end_lost(error)
+    except OutOfMemory as error:
+        end_out_of_memory(error)
     except (RunFailed, EngineError, NotConfirmed, NotWritten, JournalError, StoreError) as error:
         fail(str(error))
     except (RunRefused, VersionError, ProfileError) as error:

@@ -16,9 +16,17 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from crosswind.policies.commands.exits import fail, refuse
-from crosswind.trainer.commands.launcher import LAUNCHER, LOST, RENDEZVOUS, RESUME, launch
+from crosswind.trainer.commands.launcher import (
+    LAUNCHER,
+    LOST,
+    MEMORY,
+    RENDEZVOUS,
+    RESUME,
+    launch_within_memory,
+    leave_note,
+)
 from crosswind.trainer.commands.ray_launcher import launch_on_ray
-from crosswind.trainer.errors import RunFailed, RunRefused, WorkerLost
+from crosswind.trainer.errors import OutOfMemory, RunFailed, RunRefused, WorkerLost
 
 if TYPE_CHECKING:
     from crosswind.trainer.config.settings import TrainConfig
@@ -82,7 +90,7 @@ def start_workers(count: int, launcher: str, config: TrainConfig) -> NoReturn:
     if launcher == "ray":
         sys.exit(launch_on_ray(arguments, count, config))
     command = [sys.executable, "-m", "crosswind.gateway.cli", "train", "run", *arguments]
-    sys.exit(launch(command, count, config.worker_deadline))
+    sys.exit(launch_within_memory(command, count, config.worker_deadline))
 
 
 def join_workers(stack: ExitStack, place: WorkerPlace, config: TrainConfig) -> WorkerGroup:
@@ -113,6 +121,8 @@ def take_part(place: WorkerPlace, config: TrainConfig) -> None:
             follow(group)
         except WorkerLost as error:
             end_lost(error)
+        except OutOfMemory as error:
+            end_out_of_memory(error)
         except (RunFailed, RunRefused) as error:
             fail(f"worker {place.rank}: {error}")
     if owns_process():
@@ -131,6 +141,17 @@ def end_lost(error: WorkerLost) -> NoReturn:
         sys.stdout.flush()
         os._exit(LOST)
     fail(f"{error}; a worker ended or didn't answer: {RESUME}")
+
+
+def end_out_of_memory(error: OutOfMemory) -> NoReturn:
+    """End since a micro-batch doesn't fit. Our launcher has all begin again with smaller ones; torchrun and
+    Ray don't.
+    """
+    if LAUNCHER in os.environ:
+        leave_note(str(error), error.places)
+        sys.stdout.flush()
+        os._exit(MEMORY)
+    fail(str(error))
 
 
 def watch_launcher() -> None:

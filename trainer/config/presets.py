@@ -106,6 +106,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "groups_per_step": 8,
         "group_size": 16,
         "staleness": 2,
+        "poll_seconds": 0.05,
         "max_sequence": 1024,
     },
     # Zheng et al. 2025: eq. 5 to 7; clip 3e-4 and 4e-4 and four mini-batches (§5.1); no KL term. The learning

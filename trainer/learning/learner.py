@@ -12,7 +12,7 @@ from torch.distributed.tensor import DTensor
 
 from crosswind.policies.deployment.confirmation import Difference, Probe, measure_difference
 from crosswind.trainer.config.settings import TrainConfig
-from crosswind.trainer.errors import RunFailed
+from crosswind.trainer.errors import OutOfMemory
 from crosswind.trainer.learning.model import Policy
 from crosswind.trainer.learning.optimiser import list_parameters, make_optimiser
 from crosswind.trainer.learning.worker_group import Call
@@ -30,10 +30,6 @@ from crosswind.trainer.rollouts.sequences import RolloutSequences, TokenSequence
 
 Score = Callable[[MicroBatch, float], tuple[Tensor, Tensor]]
 """As `Policy.score`: log-probabilities of the sampled tokens at a temperature, and entropies."""
-
-
-class OutOfMemory(RunFailed):
-    """A micro-batch doesn't fit into memory, halved neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +73,8 @@ class Measurement:
     """|log π_old - log π_engine| over tokens that the newest version sampled; None: there were none."""
     drift: float = 0.0
     """Mean of log π_engine - log π_old over all tokens: how far off-policy they are."""
+    oversized: str = ""
+    """The largest micro-batch above the token budget, where it is the largest so far: a rollout alone."""
     effective_share: float = 1.0
     """Effective sample size over the tokens' importance weights, (Σ w)² / Σ w² (Kong 1992), as a share of
     the tokens.
@@ -121,6 +119,8 @@ class Learner:
         self.reference = reference
         self.token_budget = config.optimiser.token_budget
         """Halved where a micro-batch didn't fit into memory."""
+        self._largest = 0
+        """Tokens of the largest micro-batch above the budget that was told of."""
         self.optimiser = make_optimiser(policy.trainable_parameters(), config.optimiser)
         self.objective: Objective = resolve(config.objective)
         self._first: tuple[Measurement, list[ObjectiveResult]] | None = None
@@ -137,7 +137,7 @@ class Learner:
             self._first = None
             counted: list[_Measured] = []
             for mini_batch in material.mini_batches:
-                part, scale = self._pack(mini_batch.samples), mini_batch.scale
+                part, scale = self._pack(mini_batch.samples, before), mini_batch.scale
                 if before.mini_batches or (taken := self._take_first_pass(part, scale)) is None:
                     taken = [self._measure(batch, scale, padding) for batch, padding in part]
                 elif taken:
@@ -147,12 +147,16 @@ class Learner:
             self._sum_up(before, counted)
         return before
 
-    def _pack(self, samples: Sequence[Sample]) -> list[tuple[MicroBatch, bool]]:
+    def _pack(self, samples: Sequence[Sample], before: Measurement) -> list[tuple[MicroBatch, bool]]:
         """This worker's micro-batches, and which of them are padding. Several workers take smaller ones where
         that keeps all of them at work.
         """
         group, policy = self.policy.group, self.policy
         batches = micro_batches(samples, self.token_budget, policy.device, policy.sharing)
+        largest = max(batches, key=_count_places, default=None)
+        if largest is not None and _count_places(largest) > max(self.token_budget, self._largest):
+            self._largest = _count_places(largest)
+            before.oversized = _describe(largest)
         if group.size > 1:
             share = -(-sum(batch.input_ids.numel() for batch in batches) // group.size)
             if share < self.token_budget:
@@ -254,14 +258,17 @@ class Learner:
         except torch.OutOfMemoryError:
             raise OutOfMemory(
                 f"a micro-batch of {largest} doesn't fit into memory, halved neither: lower "
-                "optimiser.token_budget or max_sequence, or set checkpointing=true or lora.rank=8"
+                "optimiser.token_budget or max_sequence, or set checkpointing=true or lora.rank=8",
+                _count_places(largest.batch),
             ) from None
 
     def _explain_memory(self, largest: MicroBatch) -> OutOfMemory:
         """Why a worker of several ends: the others are in the middle of an exchange with it."""
+        rank = self.policy.group.rank
         return OutOfMemory(
-            f"a micro-batch of {_describe(largest)} doesn't fit into memory, and several workers halve none: "
-            "lower optimiser.token_budget or max_sequence, or set checkpointing=true or lora.rank=8"
+            f"worker {rank}: a micro-batch of {_describe(largest)} doesn't fit into memory: lower "
+            "optimiser.token_budget or max_sequence, or set checkpointing=true or lora.rank=8",
+            _count_places(largest),
         )
 
     def _optimiser_step(
@@ -364,7 +371,9 @@ def _count_places(batch: MicroBatch) -> int:
 
 def _describe(batch: MicroBatch) -> str:
     rows, longest = batch.input_ids.shape
-    return f"{batch.advantages.shape[0]} rollouts in {rows} rows of {longest} tokens"
+    counts = [(batch.advantages.shape[0], "rollout"), (rows, "row")]
+    rollouts, rows = (f"{count} {name}{'' if count == 1 else 's'}" for count, name in counts)
+    return f"{rollouts} in {rows} of {longest} tokens"
 
 
 def _effective_share(total: float, squares: float, count: float) -> float:

@@ -68,6 +68,11 @@ class Policy:
             self.unshared = str(error)
             return ROWS
 
+    @property
+    def vocabulary(self) -> int:
+        """How many token ids it has."""
+        return int(self.module.get_input_embeddings().num_embeddings)
+
     def trainable_parameters(self) -> list[Any]:
         return [parameter for parameter in self.module.parameters() if parameter.requires_grad]
 

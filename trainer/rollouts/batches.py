@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from crosswind.trainer.rollouts.sequences import RolloutSequences, TokenSequence
-from crosswind.trainer.rollouts.trees import ROWS, Forest, Ids, Sharing, Tree
+from crosswind.trainer.rollouts.trees import LARGEST, ROWS, Forest, Ids, Sharing, Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,9 @@ def micro_batches(
     rows = longest = 0
     for each in planted:
         rows, longest = rows + len(each.forest.trees), max(longest, each.forest.longest)
-        if not packed or rows * longest > token_budget:
+        # Long rows have no mask: it has as many elements as they have tokens, squared.
+        masked = longest > LARGEST and bool(packed) and each.forest.branches != packed[-1][0].forest.branches
+        if not packed or masked or rows * longest > token_budget:
             packed.append([])
             rows, longest = len(each.forest.trees), each.forest.longest
         packed[-1].append(each)
@@ -97,7 +99,7 @@ class _Planted:
     @property
     def order(self) -> tuple[bool, int]:
         """Those that need a mask apart from those that need none."""
-        return any(tree.branches for tree in self.forest.trees), self.forest.longest
+        return self.forest.branches, self.forest.longest
 
 
 def _by_beginning(samples: Sequence[Sample]) -> list[Sample]:
@@ -109,9 +111,7 @@ def _plant(samples: Sequence[Sample], sharing: Sharing, token_budget: int | None
     for sample in samples:
         sequences = [_inputs(one) for one in sample.sequences.sequences]
         grown = planted[-1].forest.place(sequences, sharing) if planted else None
-        if grown is None or (
-            token_budget is not None and len(grown[0].trees) * grown[0].longest > token_budget
-        ):
+        if grown is None or (token_budget is not None and grown[0].places > token_budget):
             planted.append(_Planted(Forest(), [], []))
             grown = planted[-1].forest.place(sequences, sharing)
             assert grown is not None, "an empty forest takes every rollout"

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 Ids = NDArray[np.int64]
 
-_LARGEST = 8192
-"""Tokens of a tree with branches: its mask has as many squared elements."""
+LARGEST = 8192
+"""Tokens of a row that has a mask: it has as many squared elements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Sharing:
         """Whether a sequence should join a tree of so many tokens, of which it has `common` in common."""
         together = tree + sequence - common
         pairs = together**2 - tree**2 - sequence**2
-        return together <= _LARGEST and pairs <= 6 * self.width * common
+        return together <= LARGEST and pairs <= 6 * self.width * common
 
 
 ROWS = Sharing(branches=False)
@@ -110,6 +110,10 @@ class Forest:
         """This forest with a further rollout's sequences, and where they are: tree and places in its row.
         None where none of them shares anything with the trees that there are.
         """
+        if self.branches and max(map(len, sequences)) > LARGEST:
+            return None
+        if self.trees and self.longest > LARGEST:
+            sharing = ROWS  # a branch would bring the long row a mask
         trees = list(self.trees)
         copied: set[int] = set()
         places, shared = [], not trees
@@ -127,5 +131,15 @@ class Forest:
         return (Forest(trees), places) if shared else None
 
     @property
+    def branches(self) -> bool:
+        """Whether its rows need a mask."""
+        return any(tree.branches for tree in self.trees)
+
+    @property
     def longest(self) -> int:
-        return max(tree.size for tree in self.trees)
+        return max((tree.size for tree in self.trees), default=0)
+
+    @property
+    def places(self) -> int:
+        """Tokens of its rows, padding included."""
+        return len(self.trees) * self.longest

@@ -167,8 +167,15 @@ def _learn(run: Run, learner: Learner, state: RunState, taken: TakenGroups, plan
     means = run.running_means(state)
     seed = planned.seeds["mini_batches"]
     batch = assemble_batch(taken.groups, config, run.compared_version(state), seed, means)
+    _require_known_tokens(learner, batch.samples)
     before = learner.measure(batch)
     _compare_with_engine(run, state, before)
+    if before.oversized:
+        run.progress.note(
+            f"step {planned.step}: a micro-batch of {before.oversized} is above optimiser.token_budget "
+            f"({learner.token_budget}), since no rollout is divided: it is taken alone; where that "
+            "doesn't fit into memory, set checkpointing=true, or max_sequence to leave such rollouts out"
+        )
     if before.effective_share >= config.minimum_effective_share:
         learned = learner.update(before, planned.step)
         for each in learned.halved:
@@ -222,6 +229,18 @@ def _declare(run: Run, driver: CurriculumDriver) -> None:
     trouble = driver.declare(run.sink)
     if trouble is not None:
         run.progress.note(f"the curriculum was not declared: {trouble}")
+
+
+def _require_known_tokens(learner: Learner, samples: Sequence[Sample]) -> None:
+    """Raises RunFailed for token ids that the policy doesn't have: of another tokenizer."""
+    sequences = (one for sample in samples for one in sample.sequences.sequences)
+    largest = max((max(one.token_ids) for one in sequences), default=0)
+    if largest >= (known := learner.policy.vocabulary):
+        raise RunFailed(
+            f"rollouts hold token id {largest}, and the policy has {known}: they were sampled by another "
+            "tokenizer; nothing was trained on them; name the --policy that they are of, or choose others "
+            "by --label"
+        )
 
 
 def _compare_with_engine(run: Run, state: RunState, before: Measurement) -> None:

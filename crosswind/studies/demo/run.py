@@ -142,18 +142,13 @@ async def train(
     with TrainingProgress(console, settings.steps) as progress:
         async with asyncio.TaskGroup() as tasks:
             clock = tasks.create_task(_end_after(trainer, seconds))
-            lines = trainer.lines()
-            # The trainer's first line comes after it declared its curriculum, which groups are to follow.
-            children = [trainer]
-            if (first := await anext(lines, None)) is not None:
-                _show(progress, console, json.loads(first))
-                rollouts = await _start_rollouts(settings, processes, control)
-                tasks.create_task(_watch_rollouts(rollouts, trainer, progress))
-                async for line in lines:
-                    _show(progress, console, json.loads(line))
-                rollouts_first = rollouts.process.returncode is not None
-                children = [rollouts, trainer] if rollouts_first else [trainer, rollouts]
-                await rollouts.stop()
+            rollouts = await _start_rollouts(settings, processes, control)
+            tasks.create_task(_watch_rollouts(rollouts, trainer, progress))
+            async for line in trainer.lines():
+                _show(progress, console, json.loads(line))
+            rollouts_first = rollouts.process.returncode is not None
+            children = [rollouts, trainer] if rollouts_first else [trainer, rollouts]
+            await rollouts.stop()
             clock.cancel()
     for child in children:
         await child.wait_for_success()
@@ -166,6 +161,8 @@ async def _start_rollouts(settings: DemoSettings, processes: Processes, control:
         *("rollout", "run", "--control", control, "--environment", "retail", "--split", "train"),
         *("--group-size", str(settings.group_size), "--concurrency", str(settings.concurrency)),
         *("--profile", settings.profile, "--temperature", "1.0", "--seed", str(settings.seed)),
+        # They start beside the trainer, and follow its curriculum.
+        *("--curriculum-within", str(settings.start_seconds)),
         *("--leg", settings.leg.value, "--json-progress"),
         listen=True,
     )

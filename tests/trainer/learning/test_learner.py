@@ -12,8 +12,9 @@ import torch
 
 from crosswind.policies.deployment.confirmation import measure_difference
 from crosswind.trainer.config.settings import configure
+from crosswind.trainer.errors import OutOfMemory
 from crosswind.trainer.learning import model
-from crosswind.trainer.learning.learner import Learner, OutOfMemory
+from crosswind.trainer.learning.learner import Learner
 from crosswind.trainer.learning.model import Policy
 from crosswind.trainer.learning.optimiser import list_parameters
 from crosswind.trainer.objectives.objective import LossScale

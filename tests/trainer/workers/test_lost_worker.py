@@ -76,19 +76,22 @@ class Place:
     @contextmanager
     def start(self, steps: int, *more: str) -> Iterator[subprocess.Popen[str]]:
         """The command with two workers."""
-        config = settings(steps=steps)
-        changes = ("max_sequence", "poll_seconds", "staleness")
-        given = ["--store", self.folder / "store.db", "--policy", self.policy, "--out", self.folder / "out"]
-        given += ["--run", "run", "--workers", 2, "--steps", steps, "--groups-per-step", 2, "--group-size", 4]
-        for name in changes:
-            given += ["--set", f"{name}={getattr(config, name)}"]
-        given += ["--set", "optimiser.warmup_steps=0", "--set", "optimiser.data_reuse=1"]
-        with start_trainer(*given, *more) as process:
+        with start_trainer(*self.list_arguments(steps), "--workers", 2, *more) as process:
             try:
                 yield process
             finally:
                 process.terminate()  # and not its death alone: that is a test's business
                 process.wait()
+
+    def list_arguments(self, steps: int) -> list[str]:
+        config = settings(steps=steps)
+        changes = ("max_sequence", "poll_seconds", "staleness")
+        given = ["--store", self.folder / "store.db", "--policy", self.policy, "--out", self.folder / "out"]
+        given += ["--run", "run", "--steps", steps, "--groups-per-step", 2, "--group-size", 4]
+        for name in changes:
+            given += ["--set", f"{name}={getattr(config, name)}"]
+        given += ["--set", "optimiser.warmup_steps=0", "--set", "optimiser.data_reuse=1"]
+        return list(map(str, given))
 
 
 def read_until(process: subprocess.Popen[str], text: str) -> None:
@@ -160,6 +163,30 @@ def test_a_lost_worker_is_told_from_a_failure_of_its_own(tmp_path: Path) -> None
         *(f"{name}: WorkerLost" for name in ("values", "forward", "backward", "whole tensors")),
         "its own failure: RuntimeError",
     ], done.stderr
+
+
+@pytest.mark.parametrize(("tokens", "code"), [(16, 0), (2, 1)])
+def test_where_one_workers_memory_is_too_small_all_start_again_with_halves(
+    tokens: int, code: int, first_policy: Path, played: Path, tmp_path: Path
+) -> None:
+    place = Place(tmp_path, first_policy, played)
+    launch = (
+        "import sys; from crosswind.trainer.commands.launcher import launch_within_memory as launch; "
+        "sys.exit(launch(sys.argv[1:], 2, 60.0))"
+    )
+    worker = [sys.executable, "-m", "tests.trainer.workers.small_memory", "1", str(tokens)]
+    command = [sys.executable, "-c", launch, *worker, *place.list_arguments(2)]
+    command += ["--set", "optimiser.mini_batches=1"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    first, *rest = done.stderr.splitlines()
+    assert done.returncode == code, done.stderr
+    assert first.startswith("crosswind: worker 1: a micro-batch of ") and "doesn't fit into memory" in first
+    assert "all 2 workers start again after the last step, with --set optimiser.token_budget=" in first
+    if code:
+        assert [line.endswith("it was halved once already") for line in rest] == [True], rest
+    else:
+        assert not rest and [step.step for step in place.store.steps("run") if step.completed_us] == [1, 2]
+    place.store.close()
 
 
 def test_a_worker_ends_with_its_launcher() -> None:
