@@ -148,8 +148,8 @@ async def train(
                 _show(progress, console, json.loads(line))
             rollouts_first = rollouts.process.returncode is not None
             children = [rollouts, trainer] if rollouts_first else [trainer, rollouts]
-            await rollouts.stop()
             clock.cancel()
+            await rollouts.stop()
     for child in children:
         await child.wait_for_success()
     return progress.rows
