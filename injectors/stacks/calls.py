@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -95,16 +96,31 @@ _PATH_KEYS = tuple(
 
 def read_arguments(target: ToolResultTarget) -> Mapping[str, Any]:
     """The call's arguments, by name; none where they are no object, or too long."""
-    value = parse_json(target.arguments) if len(target.arguments) <= _LONGEST else None
+    return _read_arguments(target.arguments)
+
+
+def _read_arguments(said: str) -> Mapping[str, Any]:
+    value = parse_json(said) if len(said) <= _LONGEST else None
     return {name: value[name] for name in sorted(value)} if isinstance(value, dict) else {}
 
 
 def find_kinds(target: ToolResultTarget, backend: str) -> frozenset[ToolKind]:
     """What stands behind the tool; API where nothing tells."""
-    arguments = read_arguments(target)
-    words = set(words_of(target.tool))
-    found = {kind for kind, known in _KINDS.items() if known & words}
-    if not backend and words & _FILES:
+    clean, arguments = parse_json(target.text), target.arguments
+    find = _short_kinds if len(target.tool) + len(arguments) <= _REMEMBERED else _find_kinds
+    return find(target.tool, arguments, bool(backend), isinstance(clean, dict) and "data" in clean)
+
+
+_REMEMBERED = 1_000
+"""Characters of the longest call whose kinds are remembered: they are asked for several times a draw."""
+
+
+def _find_kinds(tool: str, said: str, known: bool, has_data: bool) -> frozenset[ToolKind]:
+    """The kinds of a call with those arguments, of a backend that is known, and of a result that has data."""
+    arguments = _read_arguments(said)
+    words = set(words_of(tool))
+    found = {kind for kind, known_words in _KINDS.items() if known_words & words}
+    if not known and words & _FILES:
         found.add(ToolKind.SHELL)
     if "code" in words and words & _RUNNING:
         found.add(ToolKind.CODE)
@@ -114,14 +130,16 @@ def find_kinds(target: ToolResultTarget, backend: str) -> frozenset[ToolKind]:
         found.add(ToolKind.SHELL)
     if ToolKind.SQL in found:
         found -= {ToolKind.SHELL, ToolKind.CODE}
-    clean = parse_json(target.text)
-    if isinstance(clean, dict) and "data" in clean and "{" in str(arguments.get("query", "")):
+    if has_data and "{" in str(arguments.get("query", "")):
         found.add(ToolKind.GRAPHQL)
     if len(found) > 1:
         found -= {ToolKind.FUNCTION}  # `compute_query`, `convert_file`.
     if found <= {ToolKind.GRAPHQL}:
         found.add(ToolKind.API)
-    return frozenset(found | {ToolKind.MCP} if _MCP.match(target.tool) else found)
+    return frozenset(found | {ToolKind.MCP} if _MCP.match(tool) else found)
+
+
+_short_kinds = lru_cache(256)(_find_kinds)
 
 
 class CallWords:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +13,7 @@ from crosswind.injectors.stacks.backends import find_backend
 from crosswind.injectors.stacks.calls import find_kinds
 from crosswind.injectors.stacks.model import Cut, ToolKind, Way, list_cuts
 from crosswind.injectors.stacks.templates import Filler, Unfilled, list_slots
-from crosswind.injectors.targets import ToolResultTarget
+from crosswind.injectors.targets import Half, ToolResultTarget
 
 _PAGING = frozenset(
     {
@@ -74,18 +74,29 @@ def draw_members(
         cuts = [one for one in cuts if not _has_sizes(msgspec.json.encode(one.json))]
     if not _has_addresses(target, str(slots.get("key", ""))):
         cuts = [one for one in cuts if not _has_path(msgspec.json.encode(one.json))]
-    fitting = [one for one in cuts if pages or not _points_on(msgspec.json.encode(one.json))] or cuts
-    if not fitting:
+    if not cuts:
         return None
-    filled: dict[str, Any] = _filler(rng, slots).fill_json(fitting[0].json)
+    fitting = (one for one in cuts if pages or not _points_on(msgspec.json.encode(one.json)))
+    filled: dict[str, Any] = _filler(rng, slots).fill_json(next(fitting, cuts[0]).json)
     return {key: _put_names(one, slots) for key, one in filled.items()}
 
 
-def _in_order(target: ToolResultTarget, way: Way) -> list[Cut]:
+def _in_order(target: ToolResultTarget, way: Way) -> Sequence[Cut]:
     """The cuts of that way, the one of the session's system first."""
     branch = target.branch
     backend = find_backend(target.tool, target.arguments, target.tools)
-    return SeededRandom(f"cut|{branch.key}|{backend}|{way}").shuffled(list_cuts(branch.half, way))
+    key = f"cut|{branch.key}|{backend}|{way}"
+    shuffle = _shuffle_once if len(key) <= LONGEST_KEY else _shuffle_cuts
+    return shuffle(key, branch.half, way)
+
+
+def _shuffle_cuts(key: str, half: Half, way: Way) -> Sequence[Cut]:
+    return tuple(SeededRandom(key).shuffled(list_cuts(half, way)))
+
+
+_shuffle_once = lru_cache(256)(_shuffle_cuts)
+LONGEST_KEY = 256
+"""Characters of the longest key whose order is remembered: a session's system has one for all its results."""
 
 
 LEAST_PAGED = 6

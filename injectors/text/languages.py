@@ -46,7 +46,8 @@ ENOUGH = 0.7
 """What words must say for a language: one that three languages have says too little."""
 
 _EDGES = ".,;:!?()[]{}<>\"'“”‘’«»„…-¿¡"
-_QUOTES = re.compile("[\"'“„«]")
+_QUOTES = re.compile("[\"'“„«](?<!\\w[\"'“„«])")
+"""A mark that no letter stands before: an apostrophe opens no quotation."""
 _QUOTED = re.compile(
     r"(?<!\w)(?:\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'(?!\w)|[“„][^”“\n]{1,200}[”“]|«[^»\n]{1,200}»)"
 )

@@ -111,6 +111,10 @@ _BEHIND_THE = tuple(
 _BEHIND_THE_MOST = max(map(len, _BEHIND_THE))
 
 
+def _goes_on(text: str, at: int) -> bool:
+    return text[at : at + _BEHIND_THE_MOST].lower().startswith(_BEHIND_THE)
+
+
 @lru_cache(8192)
 def _find_begins(token: str) -> Sequence[int]:
     """Where in a token a form may begin: in one that is plain words, at those words that forms begin with.
@@ -196,9 +200,10 @@ def _match_forms(text: str) -> Iterator[re.Match[str]]:
             if start < end:
                 return  # Nor is there any behind the token.
         else:
-            if token in _THE and not text[end : end + _BEHIND_THE_MOST].lower().startswith(_BEHIND_THE):
+            begins = _find_begins(token)
+            if not begins or (token in _THE and not _goes_on(text, end)):
                 continue
-            for offset in _find_begins(token):
+            for offset in begins:
                 start = begin + offset
                 if start >= at and (match := _FORM.match(text, start)) is not None:
                     yield match
@@ -212,11 +217,11 @@ def find_names(text: str) -> Iterator[tuple[int, int, ValueType]]:
     german = detect_language(text) is Language.DE
     for match in (_GERMAN_RUN if german else _NAMED_RUN).finditer(text):
         start, end = match.span()
+        several = " " in match[0]
+        if (not several or german) and _begins_sentence(text, start):
+            continue
         words = match[0].split(" ")
         if not _NO_NAME.isdisjoint(words) or match[0].startswith(("I'", "I’")) or month_of(match[0]):
-            continue
-        several = len(words) > 1
-        if _begins_sentence(text, start) and (not several or german):
             continue
         if _last_word(text, start) in _BEFORE_PLACE:
             yield start, end, ValueType.PLACE
