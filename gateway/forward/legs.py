@@ -23,6 +23,7 @@ from crosswind.gateway.stdio.spool import Spool, default_folder
 from crosswind.gateway.tools.dry_run import DRY, DryRun
 from crosswind.gateway.tools.events import ToolEvent
 from crosswind.gateway.tools.leg import ToolLeg
+from crosswind.gateway.tools.masking import EventMask
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.profiles.load import load
 
@@ -45,6 +46,7 @@ class SessionLeg:
     """The leg of one session, and where its events go."""
 
     leg: ToolLeg
+    mask: EventMask
     write: Callable[[Sequence[ToolEvent]], None]
     dry: DryRun | None
     """Nothing is done, and this counts what would have been."""
@@ -64,6 +66,7 @@ class SessionLeg:
                 for one in events
             ]
         if events:
+            events = self.mask.mask(events)
             self.write(events)
             if self.spool is not None:
                 self.spool.add(events)
@@ -141,4 +144,4 @@ class Legs:
         freeze_heap()
         leg = ToolLeg(plan, session, leg_id, may_repeat=self._settings.may_repeat)
         write: Callable[[Sequence[ToolEvent]], None] = self._file.add if self._file else lambda _: None
-        return SessionLeg(leg, write, self._dry)
+        return SessionLeg(leg, EventMask([self._settings.key]), write, self._dry)

@@ -13,7 +13,6 @@ import structlog
 
 from crosswind.gateway.config.sections import Durability
 from crosswind.gateway.noise.kill_switch import KillSwitch
-from crosswind.gateway.protocols.json_values import encode
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.drills import Drills
@@ -22,6 +21,7 @@ from crosswind.gateway.sessions.tool_legs import label_tools
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.tools.events import CALL, ToolEvent, as_row
 from crosswind.gateway.tools.leg import ToolLeg
+from crosswind.gateway.tools.masking import mask_event
 from crosswind.gateway.tools.mcp import McpLink
 from crosswind.gateway.trajectory.record import Durable, Event, Row, SessionMarked
 from crosswind.gateway.trajectory.store import Store, StoreError
@@ -193,16 +193,6 @@ class _DrillAllowance:
 
 def _mask(event: ToolEvent, redactor: Redactor, trace: str | None) -> Event:
     """The event's row, without secrets."""
-    row, mask = as_row(event), redactor.mask_text
-    draw = {**row.draw, "traceparent": trace} if trace is not None and event.operator == CALL else row.draw
-    raw = encode(draw)
-    before = mask(row.before)
-    return msgspec.structs.replace(
-        row,
-        draw=draw if redactor.mask(raw) is raw else {"redacted": True},
-        slot=redactor.mask_name(row.slot),
-        before=before,
-        after=None if row.after is None else mask(row.after),
-        note=mask(row.note),
-        tool=None if row.tool is None else redactor.mask_name(row.tool),
-    )
+    if trace is not None and event.operator == CALL:
+        event = msgspec.structs.replace(event, draw={**event.draw, "traceparent": trace})
+    return as_row(mask_event(event, redactor))

@@ -12,6 +12,7 @@ from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.stdio.message_noise import EventFile, LinkNoise
 from crosswind.gateway.tools.events import ToolEvent
 from crosswind.gateway.tools.leg import ToolLeg
+from crosswind.gateway.tools.masking import EventMask
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.profiles import load as profiles
 from crosswind.injectors.profiles.model import Profile
@@ -58,10 +59,11 @@ def _make_alone(wanted: Wanted, file: EventFile | None) -> LinkNoise:
     plan = plan_alone(read_profile(wanted.profile or "off"), wanted.seed, session, wanted.read_only)
     warm(plan)
     leg = ToolLeg(plan, session, secrets.token_hex(6), may_repeat=wanted.may_repeat)
+    mask = EventMask()
 
     def record(events: Sequence[ToolEvent]) -> None:
         if file is not None:
-            file.add(events)
+            file.add(mask.mask(events))
 
     return LinkNoise(leg, wanted.link, record, dry=wanted.dry_run)
 
@@ -82,13 +84,15 @@ def _make_attached(wanted: Wanted, file: EventFile | None, control_url: str, key
         leg.enabled = enabled and not spool.full
 
     spool = Spool(default_folder(), leg_id, control, joined.session, on_noise=set_noise)
+    mask = EventMask([key])
 
     def record(events: Sequence[ToolEvent]) -> None:
-        spool.add(events)
+        masked = mask.mask(events)
+        spool.add(masked)
         if spool.full:
             leg.enabled = False
         if file is not None:
-            file.add(events)
+            file.add(masked)
 
     def serve(tools: frozenset[str]) -> None:
         joined.serve(tools)

@@ -188,3 +188,32 @@ def test_a_dry_run_changes_nothing_and_says_what_it_would_have_done(tmp_path: Pa
     assert said[0]["note"].startswith("Dry run")
     assert "after" not in said[0]
     assert events.stat().st_mode & 0o077 == 0
+
+
+TOKEN, KEY = "correct horse battery staple", "ghp_r8Kq2ZxW7vBn4TmYc1LsHd9PfJ3gUa6EoQ5i"
+
+
+def test_no_secret_of_a_call_is_in_the_file_of_events(tmp_path: Path) -> None:
+    """Keys in arguments and results, and a server's token, which has no shape that tells of it."""
+    events, profile = tmp_path / "events.jsonl", tmp_path / "noisy.yaml"
+    profile.write_text("name: noisy\nrules: [{operator: tool.redundant, severity: 1}]\n")
+    code = """
+for line in sys.stdin:
+    one = json.loads(line)
+    told = json.dumps({"key": one["params"]["arguments"]["key"], "session": os.environ["SHOP_TOKEN"]})
+    result = {"content": [{"type": "text", "text": told}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": one["id"], "result": result}), flush=True)
+"""
+    asked = [call(number, "login", key=KEY) for number in (1, 2)]
+    said = subprocess.run(
+        relayed(server(code), "--profile", str(profile), "--events", str(events)),
+        input=b"".join(json.dumps(one).encode() + b"\n" for one in asked),
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=True,
+        env={**os.environ, "SHOP_TOKEN": TOKEN},
+    ).stdout.decode()
+    assert KEY in said and TOKEN in said, "the client gets what it asked for"
+    written = events.read_text()
+    assert "tool.redundant" in written and "redacted" in written
+    assert KEY not in written and TOKEN not in written

@@ -1,0 +1,46 @@
+"""Events of tool traffic without secrets: nothing of them is on disk before it is masked."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from crosswind.gateway.recorder.redaction import Redactor
+from crosswind.gateway.recorder.remains import Remains
+from crosswind.gateway.tools.events import ToolEvent
+
+_SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(_|$)", re.IGNORECASE)
+_encode = msgspec.json.Encoder().encode
+
+
+def mask_event(event: ToolEvent, redactor: Redactor) -> ToolEvent:
+    """The event without secrets."""
+    mask, raw = redactor.mask_text, _encode(event.draw)
+    # In this order: what noise left of a secret is known by the text before.
+    before = mask(event.before)
+    return msgspec.structs.replace(
+        event,
+        before=before,
+        after=None if event.after is None else mask(event.after),
+        draw=event.draw if redactor.mask(raw) is raw else {"redacted": True},
+        note=mask(event.note),
+        slot=redactor.mask_name(event.slot),
+        tool=redactor.mask_name(event.tool),
+        link=redactor.mask_name(event.link),
+    )
+
+
+class EventMask:
+    """Masks what a relay or proxy outside the gateway writes: secrets by their shape, its own keys, and the
+    values of variables whose names tell of a secret, such as a server's token."""
+
+    def __init__(self, keys: Iterable[str | None] = (), environment: Mapping[str, str] = os.environ) -> None:
+        named = [value for name, value in environment.items() if _SECRET_NAME.search(name)]
+        secrets = [*filter(None, keys), *named]
+        self._redactor = Redactor("redact", secrets).of_turn((), Remains())
+
+    def mask(self, events: Sequence[ToolEvent]) -> list[ToolEvent]:
+        return [mask_event(one, self._redactor) for one in events]
