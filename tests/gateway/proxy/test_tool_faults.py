@@ -55,7 +55,7 @@ async def call_through(running: Running, kind: str = "mcp") -> tuple[int | str, 
         async with running.http.stream("POST", url, content=messages()[1], headers=headers) as answer:
             async for part in answer.aiter_raw():
                 got += part
-    except httpx.RemoteProtocolError:
+    except (httpx.RemoteProtocolError, httpx.ReadError):
         return "cut", got
     return answer.status_code, got
 
@@ -187,6 +187,28 @@ async def test_a_stream_is_cut_only_where_the_call_may_be_repeated_and_the_next_
     assert 0 < len(got) < len(whole)
     assert told == [("injected", 0, False), ("answered", 1, True)]
     assert [one.operator for one in events if one.after] == ["transport.sse_cut"]
+
+
+@pytest.mark.parametrize("kind", ["mcp", "tools"])
+@pytest.mark.parametrize("operator", ["transport.reset", "transport.truncated_body"])
+async def test_a_fault_of_the_answer_ends_a_stream_after_the_call_was_carried_out(
+    tmp_path: Path, app: ScriptedProvider, kind: str, operator: str
+) -> None:
+    noise = f"name: n\nrules: [{{operator: {operator}, severity: 1.0, when: {{}}}}]\n"
+    async with raw_server(LONG) as url:
+        shop = {"url": url, "may_repeat": ["*"]}
+        api = {**shop, "rules": [{"tool": "get_order", "path": "/", "method": "POST"}]}
+        tools = {"mcp": {"shop": shop}} if kind == "mcp" else {"apis": {"shop": api}}
+        async with gateway(tmp_path, app, noise=noise, tools=tools) as running:
+            seen = [await call_through(running, kind) for _ in range(2)]
+            events = await events_of(running, "s1")
+    whole = LONG.partition(b"\r\n\r\n")[2]
+    assert seen[1] == (200, whole)
+    assert seen[0][0] == "cut"
+    assert RAW not in seen[0][1]
+    ends = [one for one in events if one.operator == "call"]
+    assert [(one.draw["outcome"], one.attempt) for one in ends] == [("injected", 0), ("answered", 1)]
+    assert [one.operator for one in events if one.after] == [operator]
 
 
 @pytest.mark.parametrize("answer", [LONG, SHORT])
