@@ -73,7 +73,7 @@ def _omit(word: str, language: Language | None, rng: SeededRandom) -> str | None
     doubled = [one for one in range(1, len(word)) if word[one] == word[one - 1]]
     if doubled and rng.chance(0.6):
         at = doubled[0]
-    lost = at == 0 and not word[1:2].isalpha()  # "I'm" keeps its letter.
+    lost = not word[1:2].isalpha() if at == 0 else not word[at - 1].isalpha()  # "I'm" keeps its letters.
     return word[:at] + word[at + 1 :] if len(word) > 2 and word[at].isalpha() and not lost else None
 
 
@@ -196,11 +196,8 @@ def _miss_shift(word: str, language: Language | None, rng: SeededRandom) -> str 
 
 def _miss_apostrophe(word: str, language: Language | None, rng: SeededRandom) -> str | None:
     at = max(word.find("'"), word.find("’"))
-    moved = rng.chance(0.2)
     if at < 1:
         return None
-    if moved and at > 1:
-        return word[: at - 1] + word[at] + word[at - 1] + word[at + 1 :]
     return word[:at] + word[at + 1 :]
 
 

@@ -28,8 +28,11 @@ from crosswind.injectors.text.sentences import count_words
 TRIALS = 12
 """A message gets at most this many typos, each with probability severity / 2: 6 x severity on average."""
 
-WORDS = 7
-"""A message gets at most one typo for so many of its words, and one where it has fewer: 3 in 20 words."""
+WORDS = 12
+"""A message gets at most one typo for so many of its words, and one where it has fewer."""
+
+APART = 12
+"""Characters between two typos: nobody mistypes words side by side."""
 
 _SHORT = 4
 """Letters of a word that people mistype more readily than shorter ones."""
@@ -37,6 +40,9 @@ _SHORT = 4
 RUN_ON, SPLIT = 0.07, 0.02
 """How often two words are run together, and one is split (Kukich 1992: 13 % and 2 % of the errors in messages
 typed at once; the first is lower here, since a value beside a word is never joined to it)."""
+
+_SPLIT_FROM = 7
+"""Letters of the shortest word that is split."""
 
 COMMANDED = (Language.DE, Language.ES, Language.FR)
 """Languages that a text too short to tell may be in, if it begins with one of their commands."""
@@ -53,7 +59,7 @@ Count = Annotated[int, Field(ge=1, le=TRIALS)]
     aliases=("realistic_typos", "Typo"),
     source="RobustBench-TC, table 1 and appendix F (Observation); by rule here, by a model there",
     effect=Effect.REWORDS,
-    version=3,
+    version=4,
 )
 @dataclass(frozen=True)
 class Typos:
@@ -61,7 +67,7 @@ class Typos:
     keyboard, spaces, capitals, apostrophes and signs, misspellings, wrong conversions of input methods.
 
     Severity: the number of typos per message is binomial with mean 6 x severity (12 trials), with at most one
-    typo per word, and one for each seven words of the message. With `between` it is uniform between these two
+    typo per word, and one for each twelve words of the message. With `between` it is uniform between these two
     (RobustBench-TC: 2 and 4), and severity is the share of messages; the limit by length holds, too. Where
     fewer words may be mistyped, there are fewer typos. Protected entities, values, words of the tools' names,
     and all words that a call could need are never touched; where tools are declared, these are all but the
@@ -77,7 +83,7 @@ class Typos:
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
         # Everything is drawn in a fixed order, so that more severity means more of the same typos.
-        most = max(1, round(count_words(target.own) / WORDS))
+        most = max(1, count_words(target.own) // WORDS)
         count = min(most, self._draw_count(rng, severity))
         if count == 0:
             return None
@@ -127,9 +133,10 @@ def _draw_edits(
         drawn = _draw_edit(text, one, language, rng)
         if drawn is None:
             continue
-        reach = {*range(drawn["at"], drawn["at"] + len(drawn["was"]) + 1)}
-        if taken.isdisjoint(reach):
-            taken |= reach
+        start, end = drawn["at"], drawn["at"] + len(drawn["was"]) + 1
+        if taken.isdisjoint(range(start, end)):
+            apart = 0 if language in LANGUAGES else APART
+            taken.update(range(start - apart, end + apart))
             count -= 1
             yield drawn
 
@@ -153,7 +160,7 @@ def _draw_edit(
 
 
 def _split(word: str, rng: SeededRandom) -> str | None:
-    if len(word) < 5 or not word.isalpha():
+    if len(word) < _SPLIT_FROM or not word.isalpha():
         return None
     at = rng.integer(2, len(word) - 2)
     parts = word[:at], word[at:]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from crosswind.injectors.conversation import ToolSchema
@@ -68,9 +70,12 @@ def test_more_severity_means_more_of_the_same_typos() -> None:
 
 def test_no_message_has_more_typos_than_people_make() -> None:
     short = "Could you please tell me whether the kettle has been delivered already?"
-    for text, most in ((short, 2), (LETTER, 5)):
-        counts = {len((drawn(target_of(text), seed) or {"edits": []})["edits"]) for seed in range(100)}
-        assert max(counts) == most, "one for each seven words"
+    for text, most in ((short, 1), (LETTER, len(LETTER.split()) // 12)):
+        found = [(drawn(target_of(text), seed) or {"edits": []})["edits"] for seed in range(100)]
+        assert max(map(len, found)) == most, "one for each twelve words"
+        for edits in found:
+            places = [one["at"] for one in edits]
+            assert all(b - a > 12 for a, b in pairwise(places)), "no two of words side by side"
 
 
 def test_texts_differ_over_seeds_and_kinds_are_many() -> None:
