@@ -36,6 +36,13 @@ _OF_SPEAKER = {
     Language.AR: re.compile(r" لي\b"),
 }
 """What is done for the speaker, or ordered, in a form that no frame carries: `et réveille-moi`."""
+_ORDERED = frozenset(
+    """
+    activate delete disable display edit enable generate get list locate modify move open plot query remove
+    rename set sort start stop submit turn update upload write
+    """.split()
+)
+"""What a user tells an agent to do, and doesn't say to do themselves."""
 _GREETING = re.compile(r"(?:hi|hello|hey|so|next|now|then)\b", re.IGNORECASE)
 
 
@@ -79,4 +86,6 @@ def _has_doer(frame: str, request: Request) -> bool:
             return frame.startswith(("Is it possible", "Would it be possible"))
     if request.doer is Doer.USER:
         return doer is Doer.USER
+    if doer is Doer.USER and asked.partition(" ")[0] in _ORDERED:
+        return False
     return Doer.EITHER in (request.doer, doer) or doer is request.doer

@@ -34,9 +34,13 @@ NOMINAL = 0.4
 GREETED, THANKED = 0.15, 0.22
 """How often a message that does neither comes to greet, and to thank."""
 _ABBREVIATED = re.compile(
-    r"(?:\b[^\W\d_]\.|\b(?:bros|co|corp|etc|inc|jr|ltd|no|sr|st|vs)\.)\s*\Z", re.IGNORECASE
+    r"(?:\b[^\W\d_]\.|\b(?:bros|co|corp|etc|inc|jr|ltd|no|sr|st|vs)\.)[.?!]*\s*\Z", re.IGNORECASE
 )
 """A sentence that ends so may go on behind it, and its stop is the word's own: `Washington D.C.`"""
+_NAME_WITH_MARK = re.compile(r"[\w,] [A-Z]\w*!")
+"""So is the mark of a name: `Yahoo! Finance`."""
+_LISTED = re.compile(r"(?m)^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+")
+"""Where an entry of a list begins: nobody words each in another way."""
 NO_FORM = "no sentence has a form that can surely be said in another one"
 
 
@@ -47,7 +51,7 @@ NO_FORM = "no sentence has a form that can surely be said in another one"
     aliases=("query_paraphrase", "QueryPara"),
     source="RobustBench-TC, table 1 and appendices C and F (Observation); by rule here, by a model there",
     effect=Effect.REWORDS,
-    version=3,
+    version=4,
 )
 class Paraphrase:
     """The same meaning in other constructions: a command as a question, a wish or a statement and back, a
@@ -113,6 +117,7 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
     requests = {one.start: one for one in find_requests(text, language)}
     drawn = PhraseDraw(target, setting, rng, OPERATOR)
     literals = [(one.start, one.end) for one in find_literals(text)]
+    listed = next((match.start() for match in _LISTED.finditer(text)), len(text))
     for start, end in split_sentences(text):
         begin = start + len(text[start:end]) - len(text[start:end].lstrip())
         stop = start + len(text[start:end].rstrip())
@@ -134,7 +139,9 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
             said = _draw_foreign(sentence, language, rng)
         else:
             said = None
-        if _ABBREVIATED.search(sentence):
+        if _ABBREVIATED.search(sentence) or _NAME_WITH_MARK.search(text, begin, stop):
+            continue
+        if begin >= listed:
             continue
         if said is None or said == sentence or find_lost(sentence, said, target.tools) is not None:
             continue

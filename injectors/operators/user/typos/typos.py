@@ -67,7 +67,7 @@ class Typos:
     keyboard, spaces, capitals, apostrophes and signs, misspellings, wrong conversions of input methods.
 
     Severity: the number of typos per message is binomial with mean 6 x severity (12 trials), with at most one
-    typo per word, and one for each twelve words of the message. With `between` it is uniform between these two
+    typo for each twelve words of the message. With `between` it is uniform between these two
     (RobustBench-TC: 2 and 4), and severity is the share of messages; the limit by length holds, too. Where
     fewer words may be mistyped, there are fewer typos. Protected entities, values, words of the tools' names,
     and all words that a call could need are never touched; where tools are declared, these are all but the

@@ -37,7 +37,7 @@ _STOPS = ".!?…。！？؟"
     aliases=("conflict",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Inconsistent Instructions)",
     effect=Effect.ADDS,
-    version=4,
+    version=5,
 )
 @dataclass(frozen=True)
 class Inconsistent:

@@ -75,6 +75,13 @@ _CLOSES_LIST = re.compile(r" ?[+*^\])]")
 _NUMBER_BEFORE = re.compile(r"\d[\d.,]*[,;] *\Z")
 _NUMBER_BEHIND = re.compile(r" ?[,;] ?[-\d]|[.:]\d")
 _DIGIT = re.compile(r"\d")
+_RANGE_WORDS = r"(?:to|or|till?|until|through|thru|bis|oder|hasta|à|ou|al?|至|到|から|[-–~～/x×])"
+_RANGE_BEFORE = re.compile(
+    rf"\d\w{{0,3}} ?{_RANGE_WORDS} ?\Z|\bbetween [\w.,$€£]{{1,12}}(?: \w{{1,9}})? and \Z"
+)
+_RANGE_BEHIND = re.compile(rf" ?{_RANGE_WORDS} ?[$€£]?\d")
+_NAME_BEHIND = re.compile(r"!")
+"""What makes a value one end of a range, or a part of a longer one: `3 to 5 days`, `Yahoo! Finance`."""
 
 _FREE_TEXTS = frozenset(
     """
@@ -126,7 +133,7 @@ class SureValues:
             named = one.type in (ValueType.PLACE, ValueType.NAME)
             return named and _IDEOGRAPH.match(ahead) is not None and ahead not in _MOVES
         before = find_word_before(text, one.start)
-        if text[one.end : one.end + 1].isalnum():
+        if text[one.end : one.end + 1].isalnum() or _is_of_range(text, one):
             return True
         if language is Language.EN:
             known = one.type is ValueType.OPTION or before in (one.thing or "").split()
@@ -169,6 +176,12 @@ class SureValues:
             case _:
                 sure = True
         return sure
+
+
+def _is_of_range(text: str, one: Mention) -> bool:
+    named = one.type in (ValueType.PLACE, ValueType.NAME)
+    before = not named and _RANGE_BEFORE.search(text, max(0, one.start - 32), one.start) is not None
+    return before or (_NAME_BEHIND if named else _RANGE_BEHIND).match(text, one.end) is not None
 
 
 _MOST_NAMES = 3

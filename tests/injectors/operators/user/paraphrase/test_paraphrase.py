@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crosswind.injectors.operators.user.paraphrase import frames
+from crosswind.injectors.operators.user.paraphrase import frames, rewrites
 from crosswind.injectors.operators.user.paraphrase.foreign_rewrites import rewrite_sentence as rewrite_foreign
 from crosswind.injectors.operators.user.paraphrase.paraphrase import Paraphrase
 from crosswind.injectors.operators.user.paraphrase.rewrites import rewrite_sentence
@@ -156,3 +156,27 @@ def test_a_question_how_something_is_is_no_request_for_a_thing() -> None:
     assert not any(
         "the weather like" in one for one in shown("user.paraphrase", user_target(text)) if one != text
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Find a flight to Washington D.C..",
+        "What is the price for a trip to the U.S.?",
+        "Search for news on Yahoo! Finance today.",
+        "Please play the song by Wham! for me.",
+    ],
+)
+def test_a_mark_that_belongs_to_a_name_stays(text: str) -> None:
+    assert texts(target_of(text)) <= {text}
+
+
+def test_the_entries_of_a_list_stay_as_they_are() -> None:
+    text = "Do this, please:\n1. rename the file\n2. run the tests\n3. commit it"
+    assert all(one.endswith(text.partition("\n")[2]) for one in texts(target_of(text)))
+
+
+def test_forms_in_ing_are_spelt_well() -> None:
+    forms = set(rewrites._ING.values())
+    assert {"committing", "transferring", "editing", "opening", "cancelling", "shipping"} <= forms
+    assert forms.isdisjoint({"commiting", "transfering", "shiping", "ploting"})

@@ -292,3 +292,18 @@ def test_nothing_is_settled_that_wasnt_in_doubt_and_no_doubt_outlives_the_next_t
         owed = {word: age + 1 for word, age in owed.items() if word not in settled}
         assert at in spared or all(age < 2 or spared for age in owed.values())
         owed |= dict.fromkeys(member(new, "owed") or (), 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Book a room for 3 to 5 days, please.", "3 to 5 days"),
+        ("I need it between 2 and 4 nights from now.", "between 2 and 4 nights"),
+        ("Is it 3 or 4 nights?", "3 or 4 nights"),
+        ("Wake me up at half past six, please.", "half past six"),
+        ("Search Yahoo! Finance for it.", "Yahoo! Finance"),
+    ],
+)
+def test_no_end_of_a_range_and_no_part_of_a_name_has_a_rival(text: str, value: str) -> None:
+    tools = (tool("act", name=TEXT, city=TEXT, nights=COUNT, days=COUNT, time=TEXT),)
+    assert all(value in one for one in shown("user.inconsistent", user_target(text, tools=tools)))
