@@ -82,7 +82,8 @@ _DOUBLED = tuple(
     """
     beginning cancelling committing dimming dropping flagging formatting getting grabbing grepping letting
     logging mapping pinning planning plotting putting referring resetting running scanning setting shipping
-    shutting skipping splitting starring stopping submitting summing swapping tagging transferring trimming zipping
+    shutting skipping splitting starring stopping submitting summing swapping tagging transferring
+    trimming zipping
     """.split()
 )
 GERUNDS = {_gerund(verb): verb for verb in sorted(SURE | AMBIGUOUS)} | {form: form[:-4] for form in _DOUBLED}

@@ -26,6 +26,7 @@ from crosswind.injectors.text import entities
 from tests.injectors.operators.acting import shown, user_target
 from tests.injectors.operators.user.values.spoken import (
     AMOUNT,
+    COUNT,
     ENGLISH,
     HOME,
     HOSPITAL,
