@@ -12,11 +12,11 @@ from typing import Any, Self
 
 from anyio.from_thread import start_blocking_portal
 
+from crosswind.loopback_server import listen, make_server, run_server
 from crosswind.testing import chat, messages, responses, small_routes
 from crosswind.testing.dialogue import Step
 from crosswind.testing.errors import ProviderError
 from crosswind.testing.replies import CUT, JSON, SSE, ReceivedRequest, Reply, RouteResponse, encode
-from crosswind.testing.server import listen, make_server, run_server
 from crosswind.testing.state import ProviderState
 
 Handler = Callable[[ProviderState, ReceivedRequest, re.Match[str]], Awaitable[RouteResponse]]

@@ -20,13 +20,13 @@ from typing import Any
 import httpx
 
 from crosswind.gateway.client import OpenedSession, authorization
+from crosswind.loopback_server import listen, make_server, run_server
 from crosswind.simulators.environment import Environment, Episode, equip
 from crosswind.simulators.episodes.runner import OpenTools
 from crosswind.simulators.episodes.tools import ApiTools, McpOverHttp, McpOverStdio, McpTools, Tools
 from crosswind.simulators.tool_legs.leg import Leg
 from crosswind.simulators.tool_servers import api, stdio
 from crosswind.simulators.tool_servers.application import EPISODE, ToolServer
-from crosswind.simulators.tool_servers.serving import serve
 
 TIMEOUT_S = 60.0
 """For one call: more than a link may hang or be slow."""
@@ -136,12 +136,12 @@ async def open_leg(
     name = f"practice-{token_hex(4)}"
     if leg is Leg.STDIO:
         with TemporaryDirectory(prefix="crosswind-") as state:
-            async with serve(server) as root:
+            async with run_server(make_server(server), listen()) as root:
                 relay = Relay(control, root, _repeatable(environment), Path(state))
                 yield ToolLeg(leg, server, name, hooks, relay=relay)
         return
     async with (
-        serve(server) as root,
+        run_server(make_server(server), listen()) as root,
         httpx.AsyncClient(base_url=control, headers=authorization(None), trust_env=False) as http,
     ):
         given = {"name": name, **_describe(leg, environment, root)}

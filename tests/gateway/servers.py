@@ -25,9 +25,9 @@ from crosswind.gateway.http.server import HttpServer
 from crosswind.gateway.peers.peers import Peers
 from crosswind.gateway.runtime import Gateway
 from crosswind.gateway.trajectory.record import Durable, Setting
+from crosswind.loopback_server import listen, run_server
 from crosswind.testing import ScriptedProvider, Step, plain
 from crosswind.testing.replies import Part, ReceivedRequest, Reply
-from crosswind.testing.server import listen, run_server
 
 
 @contextlib.asynccontextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from crosswind.testing.server import listen
+from crosswind.loopback_server import listen
 from tests.gateway.dialogue import body, user
 from tests.gateway.servers import upstream
 from tests.loop.children import COMMAND, Child

@@ -13,7 +13,7 @@ from crosswind.gateway.http.connection_table import ConnectionTable, Plane
 from crosswind.gateway.http.memory_budget import MemoryBudget
 from crosswind.gateway.http.request import HttpRequest
 from crosswind.gateway.http.server import HttpServer
-from crosswind.testing.server import listen
+from crosswind.loopback_server import listen
 
 Answer = Callable[[HttpRequest], Awaitable[None]]
 WAIT_S = 60.0

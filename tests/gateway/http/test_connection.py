@@ -14,7 +14,7 @@ from crosswind.gateway.http.body import read_body
 from crosswind.gateway.http.connection import ClientConnection
 from crosswind.gateway.http.request import ClientGone, HttpRequest
 from crosswind.gateway.workers.handoff import Dealer, HandedServer
-from crosswind.testing.server import listen
+from crosswind.loopback_server import listen
 from tests.gateway.http.serving import GET, Wire, connected, handler, said, served, server_of, table
 from tests.gateway.servers import wait_until
 

@@ -13,7 +13,7 @@ import pytest
 
 from crosswind.gateway.http.request import HttpRequest
 from crosswind.gateway.workers.handoff import Dealer, HandedServer
-from crosswind.testing.server import listen
+from crosswind.loopback_server import listen
 from tests.gateway.http.serving import connected, handler, table
 
 OWN = b"GET /one HTTP/1.1\r\nhost: x\r\n\r\n"

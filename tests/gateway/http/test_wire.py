@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from crosswind.gateway.http.request import HttpRequest
-from crosswind.testing.server import listen, make_server, run_server
+from crosswind.loopback_server import listen, make_server, run_server
 from tests.gateway.http.serving import GET, WAIT_S, Answer, connected, said, served
 
 PLAIN = [(b"Content-Type", b"text/plain")]

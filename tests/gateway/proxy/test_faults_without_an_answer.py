@@ -8,9 +8,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from crosswind.loopback_server import listen
 from crosswind.testing import Answer, Call, ScriptedProvider, plain
 from crosswind.testing.replies import chunks
-from crosswind.testing.server import listen
 from tests.gateway.dialogue import body, user
 from tests.gateway.proxy.faulty import RESPONSES
 from tests.gateway.servers import answer, gateway, upstream

@@ -21,8 +21,8 @@ import uvicorn
 from click.testing import CliRunner
 
 from crosswind.gateway.cli import root
+from crosswind.loopback_server import listen, run_server
 from crosswind.testing.replies import CUT, Part, ReceivedRequest, chunks, plain
-from crosswind.testing.server import listen, run_server
 from tests import ROOT
 from tests.gateway.closed_world import ABBREVIATED, profile, tool
 from tests.gateway.servers import Running, answer, connection, gateway, upstream

@@ -24,7 +24,7 @@ from websockets.asyncio.server import ServerConnection
 
 from crosswind.gateway.proxy.provider_objects import find_object_route, find_references
 from crosswind.gateway.turn.recording import find_answer_ids
-from crosswind.testing.server import listen, make_server, run_server
+from crosswind.loopback_server import listen, make_server, run_server
 from tests.gateway.proxy.test_websockets import at, speaking
 from tests.gateway.servers import Running, gateway
 

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
+from crosswind.loopback_server import listen, make_server, run_server
 from crosswind.testing import ScriptedProvider
-from crosswind.testing.server import listen, make_server, run_server
 from tests.gateway.proxy.test_tool_mcp import FAIL, events_of
 from tests.gateway.servers import Running, gateway
 from tests.gateway.tools.shop import OPENAPI, Shop, api_shop

@@ -16,7 +16,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel
 
-from crosswind.testing.server import listen, make_server, run_server
+from crosswind.loopback_server import listen, make_server, run_server
 
 
 class Order(BaseModel):

@@ -13,9 +13,9 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from crosswind.gateway.tools.openapi import read_openapi
+from crosswind.loopback_server import listen, make_server, run_server
 from crosswind.simulators.environment import Episode, load
 from crosswind.simulators.tool_servers.application import DOCUMENT, EPISODE, ToolServer
-from crosswind.testing.server import listen, make_server, run_server
 
 RETAIL = load("retail")
 TASK = "retail-test-00000"

@@ -10,13 +10,16 @@ from typing import Any
 
 import uvicorn
 
+_BACKLOG = 1024
+"""Connections that wait to be taken: many episodes begin at once."""
+
 
 def listen(port: int = 0) -> socket.socket:
     """A socket that listens on loopback; 0: on a free port."""
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     bound.bind(("127.0.0.1", port))
-    bound.listen(64)
+    bound.listen(_BACKLOG)
     bound.setblocking(False)
     return bound
 
