@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import chain
@@ -126,6 +126,10 @@ _TRIES = 4
 """Draws from all entries before those that fit are looked for: most often the first one does."""
 
 
+Listener = Callable[[tuple[str, ...]], bool]
+"""Tells whether a word of one of these stems was said."""
+
+
 @lru_cache(256)
 def list_fitting(
     setting: Setting,
@@ -136,23 +140,42 @@ def list_fitting(
 ) -> tuple[tuple[str, Entry], ...]:
     """The entries of a part that fit where these slots can be filled, each with its name. Remembered: a
     conversation's words are held against all stems of a part."""
-    return tuple([one for one in _entries(setting, operator, part) if _fits(one[1], setting, slots, type)])
-
-
-def _entries(setting: Setting, operator: str, part: str) -> Iterator[tuple[str, Entry]]:
-    """The entries of the domain's pack and, behind them, of the general one."""
+    said = _listen((setting.opening, setting.tools), setting.language)
+    served = _listen((setting.tools,), setting.language)
+    fitting: list[tuple[str, Entry]] = []
+    # Behind the entries of the domain's pack those of the general one.
     for domain in dict.fromkeys((setting.domain, Domain.GENERAL)):
         pack = load(setting.language, domain)
         if pack is not None:
-            yield from list_named(pack, operator, part, setting)
+            found = _list_fillable(pack, (operator, part, setting.half, slots, type))
+            named = _select_weighty(found, pack, setting.entries)
+            fitting += [one for one in named if _fits(one[1], setting.address, said, served)]
+    return tuple(fitting)
 
 
-def list_named(pack: Pack, operator: str, part: str, setting: Setting) -> Iterator[tuple[str, Entry]]:
+def _list_fillable(
+    pack: Pack, wanted: tuple[str, str, Half, frozenset[str], ValueType | None]
+) -> Sequence[tuple[str, Entry]]:
+    """The entries of a part's half that these slots fill, whatever the conversation is about."""
+    if wanted not in pack.fillable:
+        operator, part, half, slots, type = wanted
+        pack.fillable[wanted] = [
+            one
+            for one in pack.select_named(operator, part, half)
+            if not (one[1].fits and type not in one[1].fits) and _find_needs(one[1].text) <= slots
+        ]
+    return pack.fillable[wanted]
+
+
+def list_named(pack: Pack, operator: str, part: str, setting: Setting) -> Sequence[tuple[str, Entry]]:
     """The entries of a part that may be drawn, each with its name."""
-    named = pack.select_named(operator, part, setting.half)
-    if not setting.entries:
-        return iter(named)
-    return (one for one in named if weigh(f"{pack.name}#{one[1].id}", setting.entries) > 0)
+    return _select_weighty(pack.select_named(operator, part, setting.half), pack, setting.entries)
+
+
+def _select_weighty(
+    named: Sequence[tuple[str, Entry]], pack: Pack, entries: EntryWeights
+) -> Sequence[tuple[str, Entry]]:
+    return [one for one in named if weigh(f"{pack.name}#{one[1].id}", entries) > 0] if entries else named
 
 
 @lru_cache(4096)
@@ -183,16 +206,19 @@ def without_version(name: str) -> str:
 _PACK_VERSION = re.compile(r"@\d+")
 
 
-def _fits(entry: Entry, setting: Setting, slots: frozenset[str], type: ValueType | None) -> bool:
-    if entry.fits and type not in entry.fits:
+def _fits(entry: Entry, address: Address | None, said: Listener, served: Listener) -> bool:
+    if entry.address is not None and address not in (None, entry.address):
         return False
-    if entry.address is not None and setting.address not in (None, entry.address):
+    if entry.about and not said(entry.about):
         return False
-    if not _find_needs(entry.text) <= slots:
-        return False
-    if entry.about and not _is_said(entry.about, (setting.opening, setting.tools), setting.language):
-        return False
-    return not (entry.served_by and _is_said(entry.served_by, (setting.tools,), setting.language))
+    return not (entry.served_by and served(entry.served_by))
+
+
+def _listen(said: tuple[frozenset[str], ...], language: Language) -> Listener:
+    if language in JOINED:
+        return lambda stems: _is_said(stems, said, language)
+    heard = frozenset[str]().union(*map(_list_stems, said))
+    return lambda stems: not heard.isdisjoint(_lower(stems))
 
 
 @lru_cache(16_384)

@@ -113,6 +113,13 @@ class Pack:
         return self._by_part.get((operator, part, half), ())
 
     @cached_property
+    def fillable(
+        self,
+    ) -> dict[tuple[str, str, Half, frozenset[str], ValueType | None], Sequence[tuple[str, Entry]]]:
+        """The entries of a part's half that some slots fill, as far as they were asked for."""
+        return {}
+
+    @cached_property
     def _by_part(self) -> dict[tuple[str, str, Half], list[tuple[str, Entry]]]:
         found: dict[tuple[str, str, Half], list[tuple[str, Entry]]] = {}
         beginning = f"{self.name}@{self.version}#"
