@@ -61,7 +61,7 @@ _KINDS: Mapping[ToolKind, frozenset[str]] = {
         """bash shell terminal command cmd ls cd cat grep mkdir rmdir mv cp rm touch tail head sort wc du diff
         echo pwd chmod chown git ssh docker kubectl"""
     ),
-    ToolKind.CODE: _words("python notebook jupyter interpreter ipython repl javascript"),
+    ToolKind.CODE: _words("python notebook jupyter interpreter ipython repl javascript pytest tests lint"),
     ToolKind.WEB: _words("fetch browse browser url web scrape crawl http https page website curl"),
     ToolKind.GRAPHQL: _words("graphql gql"),
     ToolKind.DEVICE: _words(

@@ -16,7 +16,7 @@ from crosswind.injectors.stacks.model import ErrorKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 
 _failure = partial(operator, site=Site.TOOL_RESULT, recovery=Recovery.RETRY, effect=Effect.REPLACES)
-_transient = partial(_failure, version=2, source="RobustBench-TC, table 1 and appendix G (Transition)")
+_transient = partial(_failure, version=3, source="RobustBench-TC, table 1 and appendix G (Transition)")
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ FAILURES: tuple[Failure, ...] = ("401", "403", "408", "429", "unavailable", "uni
     "tool.execution_failure",
     aliases=("failure",),
     source="NoisyAgent section 3.1 (1); AgentNoiseBench section 2.2.1 and appendix B (Execution Failures)",
-    version=4,
+    version=5,
 )
 @dataclass(frozen=True)
 class ExecutionFailure:

@@ -21,18 +21,18 @@ from crosswind.injectors.text.languages import UNABLE
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (6), named there as future work; the form is ours",
     effect=Effect.REPLACES,
-    version=4,
+    version=5,
 )
 class Prerequisite:
     """An error that another tool has to be called first stands in place of the result.
 
     Severity: the probability that an eligible call fails so. What has to come first is another tool of the
     session's that plausibly does: the login of the same system, or what lists, finds or gets the things that
-    the failed call is about. It only reads or logs in, and can be called with what the agent has: it needs no
-    argument, or only those of the failed call. The same tool is named until it has been called; from then on
-    no call of the failed tool asks for it. No two tools ask for each other. Where there is no such tool, the
-    result stays as it is, and the event says so. A single call never fails more often than the session's
-    bounds allow: after that it succeeds when made again, in any case.
+    the failed call is about: the account, the watchlist. It only reads or logs in, and can be called with
+    what the agent has: it needs no argument, or only those of the failed call. The same tool is named until
+    it has been called; from then on no call of the failed tool asks for it. No two tools ask for each other.
+    Where there is no such tool, the result stays as it is, and the event says so. A single call never fails
+    more often than the session's bounds allow: after that it succeeds when made again, in any case.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -103,6 +103,14 @@ def _leads_to(first: ToolSchema, own: ToolSchema) -> bool:
         if len(words_of(name)) > 1 and words_of(name)[-1] in _IDS
     }
     about = {_singular(word) for word in others[1:]} - _SMALL
+    if (
+        words[0] in _LOOKING
+        and not _needs(first)
+        and _needs(own)
+        and _SAYING.isdisjoint(words)
+        and others[0] not in _MAKING
+    ):
+        return not things.isdisjoint(about | held)
     lists = words[0] == "list" or words[0] in _FINDING or (words[0] in _GETTING and _ALL & set(words))
     if lists:
         return others[0] not in (*_FINDING, "list") and bool(held) and not things.isdisjoint(about | held)
@@ -128,6 +136,11 @@ _OF_LOGINS = LOGINS | frozenset(
 """Words of a login's name that don't say of which system it is."""
 _FINDING = frozenset({"search", "find", "lookup", "browse"})
 _GETTING = frozenset({"get", "read", "load", "open", "show", "view", "fetch"})
+_LOOKING = _GETTING | {"list", "check", "display"}
+"""First words of tools that, without an argument, give what others of the same things need."""
+_MAKING = frozenset({"create", "place", "post", "send", "search", "find", "purchase"})
+"""First words of tools that need nothing which is there before."""
+_SAYING = frozenset({"sent", "status", "time", "version", "help"})
 _ALL = frozenset({"all", "history", "list", "available"})
 _IDS = frozenset({"id", "ids", "number", "code", "name", "key"})
 _SMALL = frozenset(

@@ -156,12 +156,13 @@ _LETTER = re.compile(r"[^\W\d]+|[\w-]+|.{1,3}")
     recovery=Recovery.RETRY,
     source="ours (beyond the papers), after the noise of measuring instruments",
     effect=Effect.FALSIFIES,
-    version=3,
+    version=4,
 )
 class NumericNoise:
     """The readings of a result are off as an instrument's are; another look draws again.
 
-    Severity s is the largest relative error. One defect of the instrument goes through the whole result:
+    Severity s is the largest relative error; of what varies little, as a voltage, a pressure or a
+    temperature, a part of it. One defect of the instrument goes through the whole result:
     jitter (each reading uniform within its error), drift (all off by the same share) or coarse steps. A share
     of s / 20 of the readings is missing besides, as the data says so (`null`, `NaN`, `-999`), or stands at
     the end of its range. Readings are the numbers whose fields or units are those of measurements; where
@@ -177,15 +178,16 @@ class NumericNoise:
         edits: list[SpanEdit] = []
         for fact in readings:
             lost, end, jitter = rng.chance(severity / 20), rng.chance(0.5), rng.uniform(-severity, severity)
-            error = jitter if way < JITTER else drift
+            part = _find_part(fact)
+            error = part * (jitter if way < JITTER else drift)
             if lost and not end and fact.frame.levels == 0 and not fact.prose and _is_reading(fact):
                 shown: str | None = missing
-            elif lost and end and _is_reading(fact):
+            elif lost and end and part == 1 and _is_reading(fact):
                 shown = _saturate(fact)
             elif way < COARSE:
                 shown = _add_error(fact, error)
             else:
-                shown = _round(fact, severity, phase)
+                shown = _round(fact, severity * part, phase)
             if shown is not None and shown != fact.text:
                 edits.append(fact.replace(shown))
         return {"spans": [list(one) for one in edits]} if edits else None
@@ -198,6 +200,23 @@ class NumericNoise:
 
 JITTER, COARSE = 0.5, 0.8
 """Half of the results jitter, three in ten drift, and the others have coarse steps."""
+
+
+_PARTS = {
+    word: part
+    for part, words in (
+        (0.1, "volt volts voltage frequency hz spo2 saturation oxygen"),
+        (0.25, "pressure psi bar hpa kpa temperature temp celsius fahrenheit dew feelslike"),
+        (0.5, "humidity heart pulse bpm weight mass height"),
+    )
+    for word in words.split()
+}
+"""By words of fields: which part of the error readings have that vary little."""
+
+
+def _find_part(fact: Fact) -> float:
+    """The words of a field, such as `frontTirePressure`, or the letters of its unit tell."""
+    return min((_PARTS[word] for word in fact.words if word in _PARTS), default=1.0)
 
 
 def _find_readings(target: ToolResultTarget) -> list[Fact]:
