@@ -24,7 +24,7 @@ from crosswind.injectors.wording import UnusableText, written_form
     aliases=("user-redundancy",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Redundant Information)",
     effect=Effect.ADDS,
-    version=5,
+    version=6,
 )
 class RedundantMessage:
     """The user sums up the values of a longer message or says its request again, in a few words, or adds a
