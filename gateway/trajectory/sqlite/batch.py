@@ -43,7 +43,7 @@ from crosswind.gateway.trajectory.sqlite.columns import (
     SESSION,
     SETTING,
 )
-from crosswind.gateway.trajectory.sqlite.deletion import delete_sessions, was_deleted
+from crosswind.gateway.trajectory.sqlite.deletion import delete_sessions, find_deleted
 from crosswind.gateway.trajectory.sqlite.known_sessions import KnownSessions
 from crosswind.gateway.trajectory.sqlite.turn_rows import encode_row, insert_turns, is_stored, load_known
 from crosswind.gateway.trajectory.store import RowRefused
@@ -186,9 +186,10 @@ class Batch:
             self._known.remember(session_id, content, self._state)
 
     def _open_sessions(self, connection: sqlite3.Connection, opened: Sequence[Session], arrival: int) -> None:
-        for session in opened:
-            if was_deleted(connection, session.id):
-                raise RowRefused(f"session {session.id!r} was deleted")
+        for start in range(0, len(opened), _ROWS):
+            deleted = find_deleted(connection, [one.id for one in opened[start : start + _ROWS]])
+            if deleted is not None:
+                raise RowRefused(f"session {deleted!r} was deleted")
         first = connection.execute(_NEXT).fetchone()[0]
         numbers = {session.id: first + at for at, session in enumerate(opened)}
         values: list[Values] = [[*row, arrival] for row in _encode(opened, _encode_session, numbers)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
 AT_ONCE = 500
@@ -36,7 +36,6 @@ WHERE json_extract(excluded.value_json, '$.highest') > json_extract(value_json, 
 
 _DELETED = """
 INSERT INTO deleted_session VALUES (?, arrival()) ON CONFLICT DO UPDATE SET arrival = excluded.arrival"""
-_IS_DELETED = "SELECT 1 FROM deleted_session WHERE digest = ?"
 _IS_UNKNOWN = (
     "SELECT NOT EXISTS (SELECT 1 FROM session WHERE id = ?) "
     "AND NOT EXISTS (SELECT 1 FROM deleted_session WHERE digest = ?)"
@@ -93,9 +92,12 @@ def sweep(connection: sqlite3.Connection, most: int) -> int:
     return done
 
 
-def was_deleted(connection: sqlite3.Connection, session_id: str) -> bool:
-    """Whether a session of this id was deleted of late. Its id itself is not kept."""
-    return connection.execute(_IS_DELETED, (_digest(session_id),)).fetchone() is not None
+def find_deleted(connection: sqlite3.Connection, session_ids: Sequence[str]) -> str | None:
+    """The first of these ids whose session was deleted of late, if any. The ids themselves aren't kept."""
+    names = {_digest(one): one for one in session_ids}
+    query = f"SELECT digest FROM deleted_session WHERE digest IN ({', '.join('?' * len(names))})"
+    found = {digest for (digest,) in connection.execute(query, [*names])}
+    return next((name for digest, name in names.items() if digest in found), None)
 
 
 def is_unknown(connection: sqlite3.Connection, session_id: str) -> bool:
