@@ -196,7 +196,8 @@ def _serve_alone(
 async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> int:
     """Serve until SIGTERM or SIGINT, then drain; return the exit code."""
     from crosswind.gateway.http.asgi import AsgiServer, LazyApplication
-    from crosswind.gateway.http.server import HttpServer, Server, serve_on, stop, tune_garbage_collection
+    from crosswind.gateway.http.garbage import tune_garbage_collection
+    from crosswind.gateway.http.server import HttpServer, Server, serve_on, stop
     from crosswind.gateway.telemetry.losses import tell_lost_rows
 
     settings = gateway.settings

@@ -23,7 +23,7 @@ from crosswind.gateway.http.connection_table import (
 )
 from crosswind.gateway.http.headers import WrittenHeaders, status_line
 from crosswind.gateway.http.request import JSON, ClientGone, HttpRequest
-from crosswind.gateway.http.request_head import RequestHead
+from crosswind.gateway.http.request_head import LikeHeads, RequestHead
 from crosswind.gateway.http.request_reader import RequestReader
 from crosswind.gateway.http.websocket import WebSocketConnection
 
@@ -48,6 +48,7 @@ class ClientConnection(asyncio.Protocol):
         "_half_open",
         "_handle",
         "_heads",
+        "_like",
         "_loop",
         "_partial",
         "_reader",
@@ -81,6 +82,7 @@ class ClientConnection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._heads = table.heads
         self._reader = RequestReader(table.heads)
+        self._like: LikeHeads | None = None
         self._request: HttpRequest | None = None
         """The request that is read or answered."""
         self.task: asyncio.Task[None] | None = None
@@ -146,7 +148,7 @@ class ClientConnection(asyncio.Protocol):
         if self._begun:
             data, self._begun = self._begun + data, b""
         if self._request is None:
-            if self._reader.at_start and (whole := self._heads.read_request(data)) is not None:
+            if self._reader.at_start and (whole := self._read_whole(data)) is not None:
                 return self._begin(*whole)
             self._read(data)
         elif not self._request.arrived:
@@ -155,6 +157,14 @@ class ClientConnection(asyncio.Protocol):
             self._reader.wait(data)
         if self._reader.waiting > MOST_AHEAD and self._request is not None:
             self._pause_reading()
+
+    def _read_whole(self, data: bytes) -> tuple[RequestHead, bytes] | None:
+        """As `HeadReader.read_request`. Most heads are like the one before on their connection."""
+        like = self._like
+        whole = None if like is None else like.read(data)
+        if whole is None and (whole := self._heads.read_request(data)) is not None:
+            self._like = whole[0].like
+        return whole
 
     def pause_writing(self) -> None:
         self.paused = True

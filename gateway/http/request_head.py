@@ -30,6 +30,7 @@ _NEW_EACH_TIME = (
     *(b"x-request-id", b"x-client-request-id", b"x-correlation-id"),
 )
 """Headers by which no head is like another."""
+_LENGTH = re.compile(rb"(?i)\r\ncontent-length: ?([0-9]{1,18})(?=\r\n)")
 _ABSOLUTE = re.compile(rb"([Hh][Tt][Tt][Pp][Ss]?://[^/?#]+)(?:[/?].*)?")
 END_OF_HEAD = b"\r\n\r\n"
 _LONGEST_LENGTH = 18
@@ -76,6 +77,43 @@ class HeadTemplate(msgspec.Struct, eq=False):
     """What the server found out about such requests."""
 
 
+class LikeHeads(msgspec.Struct, eq=False):
+    """What an agent's next head on its connection mostly is: the one before with another `Content-Length`."""
+
+    before: bytes
+    """The head up to the length."""
+    behind: bytes
+    """The rest of it, with the empty line."""
+    template: HeadTemplate
+    own: dict[bytes, bytes]
+    notes: Any = None
+    """What the server found out about such requests."""
+
+    @classmethod
+    def of(cls, template: HeadTemplate, own: dict[bytes, bytes], raw: bytes) -> LikeHeads | None:
+        """None where the next head may have to be looked at as a whole."""
+        found = _LENGTH.search(raw)
+        if found is None or template.chunked or not template.keep_alive:
+            return None
+        return cls(raw[: found.start(1)], raw[found.end(1) :] + b"\r\n", template, own)
+
+    def read(self, data: bytes) -> tuple[RequestHead, bytes] | None:
+        """As `HeadReader.read_request`. None also for a head that isn't like the one before."""
+        before, behind = self.before, self.behind
+        if not data.startswith(before):
+            return None
+        at = len(before)
+        end = data.find(b"\r", at, at + _LONGEST_LENGTH + 1)
+        length = data[at:end]
+        if end < 0 or not length.isdigit() or not data.startswith(behind, end):
+            return None
+        size = end + len(behind)
+        if len(data) - size != int(length):
+            return None
+        own = {**self.own, b"content-length": length}
+        return RequestHead(self.template, own, int(length), data[: size - 2], self), data[size:]
+
+
 class RequestHead(msgspec.Struct, frozen=True, gc=False):
     """A request's line and headers, which were found to be in order."""
 
@@ -88,6 +126,8 @@ class RequestHead(msgspec.Struct, frozen=True, gc=False):
     """The announced length of the body; 0 if none was announced."""
     raw: bytes
     """The request line and the headers as they came."""
+    like: LikeHeads | None = None
+    """What the next head may be like, if that was seen."""
 
     @property
     def headers(self) -> Headers:
@@ -115,6 +155,7 @@ class HeadReader:
 
     def __init__(self, limits: ReadLimits) -> None:
         self.limits = limits
+        self._largest_like = min(limits.header - _LONGEST_LENGTH, _LARGEST_TEMPLATE)
         self._templates: dict[tuple[bytes, ...], HeadTemplate] = {}
 
     def read(self, raw: bytes) -> RequestHead:
@@ -136,7 +177,14 @@ class HeadReader:
         values.reverse()
         own = dict(zip(template.own_names, values, strict=True))
         length = own.get(b"content-length")
-        return RequestHead(template, own, 0 if length is None else _read_length(length.strip(b" \t")), raw)
+        known = key in self._templates and len(raw) <= self._largest_like
+        return RequestHead(
+            template,
+            own,
+            0 if length is None else _read_length(length.strip(b" \t")),
+            raw,
+            LikeHeads.of(template, own, raw) if known else None,
+        )
 
     def read_request(self, data: bytes) -> tuple[RequestHead, bytes] | None:
         """The head and the body of the request that these bytes are; None unless they are just one, which

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import resource
 import socket
 from collections.abc import Callable, Iterable, Sequence
@@ -155,17 +154,6 @@ def stop(servers: Sequence[Server]) -> None:
             )
     for server in servers:
         server.stop()
-
-
-def tune_garbage_collection() -> None:
-    """Run the cycle collector seldom, and never on the objects that exist now. Call it when all is imported.
-
-    A request's objects are freed by reference counts when it is over. Sessions and their histories stay, but
-    have no cycles, and collecting them again and again took a tenth of a turn.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
 
 
 def allow_many_connections() -> None:

@@ -30,7 +30,7 @@ from crosswind.gateway.proxy.provider_ownership import ProviderOwnership
 from crosswind.gateway.proxy.relay import ResponseRelay
 from crosswind.gateway.proxy.request_builder import RequestBuilder
 from crosswind.gateway.proxy.response_sink import ResponseSink
-from crosswind.gateway.proxy.routes import HEALTH, MCP, TOOLS, Entry, IncomingCall, read_claim
+from crosswind.gateway.proxy.routes import HEALTH, MCP, TOOLS, Entry, IncomingCall, read_known_claim
 from crosswind.gateway.proxy.shared_calls import SharedCalls
 from crosswind.gateway.proxy.short_circuit import ShortCircuit
 from crosswind.gateway.proxy.tool_route import ToolRoutes
@@ -166,7 +166,7 @@ class Proxy:
     async def _turn(self, http: HttpRequest, entry: Entry, codec: Codec, logged: dict[str, Any]) -> int:
         """Read the body, find its session, and make the turn. `logged`: what its log lines say of it."""
         route, caller = entry.route, entry.caller or self._admit(http, entry)
-        claim = read_claim(http, route, caller, self.settings)
+        claim = read_known_claim(http, entry, caller, self.settings)
         if (raw := http.take_whole(self.settings.limits.body)) is not None:
             body = RequestBody(raw, raw)
         else:

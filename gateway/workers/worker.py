@@ -28,8 +28,9 @@ from crosswind.gateway.app import create_app
 from crosswind.gateway.clock import steady_us
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
+from crosswind.gateway.http.garbage import tune_garbage_collection
 from crosswind.gateway.http.memory_budget import use_one_heap
-from crosswind.gateway.http.server import Server, allow_many_connections, stop, tune_garbage_collection
+from crosswind.gateway.http.server import Server, allow_many_connections, stop
 from crosswind.gateway.peers.channel import Channel, Message
 from crosswind.gateway.peers.peers import Peers
 from crosswind.gateway.runtime import Gateway
