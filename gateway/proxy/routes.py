@@ -23,7 +23,7 @@ from crosswind.gateway.recorder.redaction import SHORTEST, holds_secret
 from crosswind.gateway.sessions.inference import SessionHints, read_hints
 from crosswind.gateway.sessions.session import SessionClaim
 from crosswind.gateway.trajectory.content import content_key
-from crosswind.gateway.upstreams.request import UpstreamRequest, write_lines
+from crosswind.gateway.upstreams.request import KnownLines, UpstreamRequest, write_lines
 from crosswind.gateway.upstreams.upstream import Upstream
 from crosswind.injectors.identity import digest
 
@@ -153,7 +153,7 @@ class Entry(msgspec.Struct, eq=False):
     """Whether the client asks for no noise."""
     upstreams: dict[str | None, Upstream] = {}
     """By the model that a request names."""
-    sent: dict[tuple[Upstream, bool, bool], tuple[str, bytes]] = {}
+    sent: dict[tuple[Upstream, bool, bool], KnownLines] = {}
     """Paths and headers for upstreams, by what is said of the bodies."""
 
     @classmethod
@@ -192,10 +192,10 @@ class IncomingCall(msgspec.Struct, frozen=True, eq=False):
         unchanged = body is given.body
         decoded = not unchanged and given.raw is not given.body
         known = self.entry.sent.get((self.upstream, plain, decoded))
-        path, lines = known or self._write_head(plain=plain, decoded=decoded)
-        return UpstreamRequest("POST", path, (), given.raw if unchanged else body, lines)
+        known = known or self._write_head(plain=plain, decoded=decoded)
+        return UpstreamRequest("POST", known.path, (), given.raw if unchanged else body, known)
 
-    def _write_head(self, *, plain: bool, decoded: bool) -> tuple[str, bytes]:
+    def _write_head(self, *, plain: bool, decoded: bool) -> KnownLines:
         upstream, http = self.upstream, self.http
         changes: dict[bytes, bytes | None] = {b"content-length": None}
         if decoded:
@@ -204,8 +204,8 @@ class IncomingCall(msgspec.Struct, frozen=True, eq=False):
             changes[b"accept-encoding"] = b"identity"
         path = upstream.path(str(self.entry.route.path), http.query.decode("latin-1"), self.caller)
         lines = write_lines(upstream.headers(http.headers, self.caller, changes))
-        self.entry.sent[upstream, plain, decoded] = path, lines
-        return path, lines
+        known = self.entry.sent[upstream, plain, decoded] = KnownLines(path, lines)
+        return known
 
     def hints(self, split: SplitBody) -> SessionHints:
         """The hints by which its session is inferred. A retry may come under the same idempotency key."""

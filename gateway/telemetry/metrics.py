@@ -112,12 +112,14 @@ class Metrics:
         self.events_withheld = self.counter(
             "crosswind_events_withheld", "Noise that was withheld", "operator"
         )
+        self._events_withheld_of = cache(self.events_withheld.labels)
         self.faults_withheld = self.counter(
             "crosswind_noise_withheld",
             "Noise on tools and texts that was withheld, by the reason and the tool's class",
             "reason",
             "tool_class",
         )
+        self._withheld_of = cache(self.faults_withheld.labels)
         self.operator_failures = self.counter(
             "crosswind_operator_failures",
             "What third parties' operators did wrong: raised, stalled, ended, contract",
@@ -257,11 +259,11 @@ class Metrics:
             if event.after is not None:
                 self._uncounted[self._events_of(event.operator)] += 1
             elif event.withheld:
-                self.events_withheld.labels(event.operator).inc()
+                self._uncounted[self._events_withheld_of(event.operator)] += 1
 
     def count_withheld(self, reason: Withheld, tool_class: str | None) -> None:
         """Count noise that was withheld; `tool_class` None: it was not about a tool."""
-        self.faults_withheld.labels(reason.value, tool_class or "none").inc()
+        self._uncounted[self._withheld_of(reason.value, tool_class or "none")] += 1
 
     def count_release(self, durable: Durable, seconds: float) -> None:
         """Count a turn that was released to the client."""

@@ -17,6 +17,16 @@ _BODILESS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 _LENGTH = b"\r\ncontent-length: "
 
 
+class KnownLines(msgspec.Struct, eq=False):
+    """The path and the headers of many requests of one method, which were written already."""
+
+    path: str
+    lines: bytes
+    address: Address | None = None
+    start: bytes = b""
+    """The head for this address up to the length of the body."""
+
+
 class UpstreamRequest(msgspec.Struct, frozen=True):
     """A request. `path` follows the base URL and includes the query; header names are in lower case."""
 
@@ -24,7 +34,7 @@ class UpstreamRequest(msgspec.Struct, frozen=True):
     path: str
     headers: Sequence[tuple[bytes, bytes]]
     body: Body
-    lines: bytes | None = None
+    known: KnownLines | None = None
     """What stands for `headers`, where they were written already."""
 
     @property
@@ -44,16 +54,22 @@ class UpstreamRequest(msgspec.Struct, frozen=True):
 
     def head(self, address: Address) -> bytes:
         """The bytes of the head. Raises ValueError if a header contains a line end."""
+        known = self.known
+        if known is None or not isinstance(self.body, bytes):
+            lines = write_lines(self.headers) if known is None else known.lines
+            framing = b"" if _LENGTH in lines else self._format_framing()
+            return b"%b%b\r\n\r\n" % (self._write_start(address, lines), framing)
+        if known.address is not address:
+            known.start, known.address = self._write_start(address, known.lines) + _LENGTH, address
+        return b"%b%d\r\n\r\n" % (known.start, len(self.body))
+
+    def _write_start(self, address: Address, lines: bytes) -> bytes:
         if "\r" in self.path or "\n" in self.path:
             raise ValueError("the path contains a line end; the request was not sent")
-        lines = write_lines(self.headers) if self.lines is None else self.lines
         target = address.path + self.path.encode("latin-1")
         if not target.startswith(b"/"):
             target = b"/" + target  # A base without a path, and nothing behind it.
-        head = b"%b %b HTTP/1.1\r\nHost: %b%b" % (self.method.encode(), target, address.host, lines)
-        if isinstance(self.body, bytes) and self.lines is not None:
-            return b"%b%b%d\r\n\r\n" % (head, _LENGTH, len(self.body))
-        return b"%b%b\r\n\r\n" % (head, b"" if _LENGTH in lines else self._format_framing())
+        return b"%b %b HTTP/1.1\r\nHost: %b%b" % (self.method.encode(), target, address.host, lines)
 
     def _format_framing(self) -> bytes:
         """The header that delimits the body, if the client sent none."""

@@ -53,6 +53,8 @@ class KnownHead(msgspec.Struct, frozen=True, gc=False):
     """The announced length of the body; -1: it comes in chunks."""
     size: int
     """The bytes of the head, with the empty line."""
+    like: LikeResponse | None = None
+    """The same response with other lengths."""
 
     @property
     def headers(self) -> Headers:
@@ -65,12 +67,59 @@ class KnownHead(msgspec.Struct, frozen=True, gc=False):
         """The answer's head for the client, without the length of the body; if it is `edited`, without its
         encoding.
         """
+        if self.like is not None and (written := self.like.written.get(edited)) is not None:
+            return written
         template = self.template
         known = template.formats.get(edited)
         if known is None:
             known = template.formats[edited] = _make_format(template, edited=edited)
         lines, used = known
-        return WrittenHeaders(lines % tuple([self.values[at].strip(b" \t") for at in used]), None)
+        written = WrittenHeaders(lines % tuple([self.values[at].strip(b" \t") for at in used]), None)
+        if self.like is not None:
+            self.like.written[edited] = written
+        return written
+
+
+class LikeResponse(msgspec.Struct, eq=False):
+    """What the next head on a connection mostly is within a second: the one before with another length."""
+
+    template: ResponseTemplate
+    values: list[bytes]
+    before: bytes
+    """The head up to the length of the body."""
+    behind: bytes
+    """The rest of it, with the empty line."""
+    written: dict[bool, WrittenHeaders] = {}
+    """What clients get of such a head, as it is and edited. The length isn't in it."""
+
+    @classmethod
+    def of(cls, known: KnownHead, data: bytes) -> LikeResponse | None:
+        """None where the length stands in the head more than once, or with spaces behind it."""
+        template, end = known.template, known.size
+        if template.length_at < 0:
+            return cls(template, [*known.values], data[:end], b"")
+        line = b":" + known.values[template.length_at] + b"\r\n"
+        at = data.find(line, 0, end) + len(line) - 2
+        if data.count(line, 0, end) != 1 or not data[at - 1 : at].isdigit():
+            return None
+        digits = len(known.values[template.length_at].lstrip(b" \t"))
+        return cls(template, [*known.values], data[: at - digits], data[at:end])
+
+    def recognise(self, data: bytes) -> KnownHead | None:
+        """As the function `recognise`. None also for a head that isn't like the one before."""
+        before, behind = self.before, self.behind
+        if not data.startswith(before):
+            return None
+        if not behind:
+            return KnownHead(self.template, self.values, -1, len(before), self)
+        at = len(before)
+        end = data.find(b"\r", at, at + _LONGEST_LENGTH + 1)
+        length = data[at:end]
+        if end < 0 or not length.isdigit() or not data.startswith(behind, end):
+            return None
+        values = self.values.copy()
+        values[self.template.length_at] = length
+        return KnownHead(self.template, values, int(length), end + len(behind), self)
 
 
 _templates: dict[tuple[bytes, ...], ResponseTemplate] = {}

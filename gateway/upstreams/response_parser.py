@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import httptools
 
 from crosswind.gateway.http.headers import CONTROL, Headers
-from crosswind.gateway.upstreams.response_head import KnownHead, learn, recognise
+from crosswind.gateway.upstreams.response_head import KnownHead, LikeResponse, learn, recognise
 
 _CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 """Stands for the head of a known response whose body comes in chunks."""
@@ -21,7 +21,17 @@ class ResponseParser(ABC):
     """The state of the response on a connection. `limit`: the largest head, in bytes."""
 
     __slots__ = (
-        *("_head_bytes", "_head_only", "_interim", "_left", "_limit", "_parser", "_part_count", "began"),
+        *(
+            "_head_bytes",
+            "_head_only",
+            "_interim",
+            "_left",
+            "_like",
+            "_limit",
+            "_parser",
+            "_part_count",
+            "began",
+        ),
         *("ended", "failure", "head", "headers", "keeps", "known", "on_body", "parts", "status"),
         "until_close",
     )
@@ -51,6 +61,7 @@ class ResponseParser(ABC):
         self._head_bytes = 0
         self._left = -1
         """Bytes to come of a body of known length; -1: the parser knows."""
+        self._like: LikeResponse | None = None
         self._part_count: int | None = None
         """The number of parts in the body, once it is complete."""
         self.on_body = self.parts.append
@@ -82,7 +93,7 @@ class ResponseParser(ABC):
         """Take bytes as they arrived."""
         if not self.began:
             self.began = True
-            known = None if self._head_only else recognise(data)
+            known = None if self._head_only else self._recognise(data)
             if known is None or known.size > self._limit:
                 return self._parse_first(data)
             template = known.template
@@ -101,6 +112,14 @@ class ResponseParser(ABC):
             self.ended = self._left == 0
         elif data:
             self._parse(data)
+
+    def _recognise(self, data: bytes) -> KnownHead | None:
+        """The head that these bytes begin with, if it is like the one before, or another that was learned."""
+        like = self._like
+        known = None if like is None else like.recognise(data)
+        if known is None and (known := recognise(data)) is not None:
+            self._like = LikeResponse.of(known, data)
+        return known
 
     def _parse_first(self, data: bytes) -> None:
         """Parse the beginning of a response, and learn its head if it is here. One response that ends its

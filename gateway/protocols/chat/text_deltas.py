@@ -138,16 +138,17 @@ class TextDeltas:
 
 def _decode(events: bytes, decoder: msgspec.json.Decoder[list[C]]) -> list[C] | None:
     """The data of events, decoded as one JSON array; None if they aren't one such value each, on one line."""
-    if not events.startswith(b"data: ") or b"\r" in events:
+    if not events.startswith(b"data: ") or not events.endswith(b"\n\n") or b"\r" in events:
         return None
-    array = events[6:-2].replace(b"\n\ndata: ", b",")
+    given = events[6:-2].split(b"\n\ndata: ")
+    array = b",".join(given)
+    if b"\n" in array:
+        return None
     try:
         found = decoder.decode(b"[%b]" % array)
     except UNREADABLE:
         return None
-    # There must be as many values as events: each separator of 8 bytes has become a comma.
-    alone = len(events) - 8 - len(array) == 7 * (len(found) - 1)
-    return found if alone and events.count(b"\n") == 2 * len(found) else None
+    return found if len(found) == len(given) else None
 
 
 def _find_last(values: Iterable[C | None]) -> C | None:
