@@ -24,6 +24,8 @@ from crosswind.injectors.engine.messages import perturb_instructions, perturb_me
 from crosswind.injectors.engine.resume import MessageNoise
 from crosswind.injectors.wording import Texts
 
+_NONE: frozenset[str] = frozenset()
+
 
 class Circumstances(msgspec.Struct, frozen=True, gc=False):
     """What a request's noise depends on besides its session. `enabled` is the kill switch."""
@@ -71,8 +73,8 @@ def prompt_of(session: LiveSession, codec: Codec, request: Request) -> Instructi
 def _find_served(session: LiveSession, request: Request) -> frozenset[str]:
     """The tools of a request that a tool leg serves."""
     labels = session.record.labels
-    if not any(label.startswith(LABEL) for label in labels):
-        return frozenset()
+    if not labels or not any(label.startswith(LABEL) for label in labels):
+        return _NONE
     conversation = request.conversation
     called = {item.call.name for item in conversation.items if isinstance(item, ToolResult)}
     return find_served(labels, called.union(tool.name for tool in conversation.tools))

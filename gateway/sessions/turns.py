@@ -20,7 +20,7 @@ _APART = 10**15
 """Indexes from here on are times in microseconds; no count of turns gets this high."""
 
 
-class TurnPosition(msgspec.Struct, frozen=True):
+class TurnPosition(msgspec.Struct, frozen=True, gc=False):
     """The position of a turn in its session."""
 
     index: int
@@ -42,7 +42,7 @@ class TurnRequest(msgspec.Struct):
     """The digest of its idempotency key."""
 
 
-class _Head(msgspec.Struct):
+class _Head(msgspec.Struct, gc=False):
     place: TurnPosition
     continued: bool = False
 

@@ -18,7 +18,8 @@ _IN_KEYS = re.compile(rb"(?<!\\)\\++(?:u00([2-7][0-9a-fA-F])|/)")
 
 def escapes_keys(segment: bytes) -> bool:
     """Whether escapes may stand for characters that keys have."""
-    return b"\\/" in segment or b"\\u00" in segment
+    # To look for one byte takes a tenth of the time, and most segments that are long have no backslash.
+    return b"\\" in segment and (b"\\/" in segment or b"\\u00" in segment)
 
 
 class Readable:
