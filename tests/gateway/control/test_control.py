@@ -233,8 +233,12 @@ async def test_metrics_count_turns_noise_and_failures(tmp_path: Path) -> None:
             'crosswind_events_withheld_total{operator="tool.timeout"} 1.0',
             "crosswind_recorder_queue_rows 0.0",
             "crosswind_sessions_live 1.0",
+            'crosswind_turn_seconds_bucket{le="+Inf"} 3.0',
+            "crosswind_turn_seconds_count 3.0",
         ):
             assert line in text
+        again = (await running.api("GET", "/metrics")).text
+        assert "crosswind_turn_seconds_count 3.0" in again
 
 
 async def test_the_typed_client_does_what_the_api_does(running: Running) -> None:
