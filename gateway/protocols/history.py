@@ -74,8 +74,8 @@ class History:
         self.steps: list[HistoryStep] = []
         self.segments: list[bytes] = []
         """The bytes of each step."""
-        self.text = bytearray()
-        """All these bytes: a body is compared with them at once."""
+        self.size = 0
+        """The bytes of the messages."""
         self.sent = SentHistory()
         self.spans: Sequence[tuple[int, int]] = ()
         """The spans of its messages in the body that was read last."""
@@ -160,7 +160,7 @@ class History:
         self.segments.append(step.raw)
         self._all_items += step.items
         self._ends.append(len(self._all_items))
-        self.text += step.raw
+        self.size += len(step.raw)
         for call in step.parsed.calls:
             if call.call_id:
                 self._calls.setdefault(call.call_id, []).append(call)

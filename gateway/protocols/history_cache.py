@@ -70,10 +70,10 @@ class HistoryCache:
 
     @property
     def size(self) -> int:
-        """The bytes of messages, half as much for their text; what histories share counts for each."""
+        """The bytes of the messages; what histories share counts for each."""
         size = 0 if self._frame is None else self._frame.size
         for history in self._kept:
-            size += 3 * len(history.text) // 2 + _SPAN_BYTES * len(history.spans)
+            size += history.size + _SPAN_BYTES * len(history.spans)
         return size
 
     def find_prefix(self, body: bytes) -> KnownPrefix | None:
@@ -126,11 +126,12 @@ class HistoryCache:
         best: History | None = None
         furthest, end = 0, start
         for history in reversed(self._kept):
-            segments, text = history.segments, history.text
-            if segments and (most is None or most >= len(segments)) and body.startswith(text, start):
-                shared, position = len(segments), start + len(text)
+            segments = history.segments if most is None else history.segments[:most]
+            known = b"".join(segments)
+            if segments and body.startswith(known, start):
+                shared, position = len(segments), start + len(known)
             else:
-                shared, position = _count_shared(segments[:most], body, start)
+                shared, position = _count_shared(segments, body, start)
             if shared > furthest:
                 best, furthest, end = history, shared, position
             if shared == most or shared == len(history.steps) > 0:
