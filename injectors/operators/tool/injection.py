@@ -115,7 +115,7 @@ def _find_texts(target: ToolResultTarget) -> Iterator[tuple[Frame, int]]:
         command = read_arguments(target).get("command")
         printed = not _PRINTING.isdisjoint(words_of(target.tool))
         printed |= isinstance(command, str) and _SHOWING.match(command) is None
-        if is_plain_text(value, text) and not printed and _is_of_others(text):
+        if is_plain_text(value, text) and not printed and _is_of_others(text, whole=True):
             yield whole, len(text.rstrip())
         return
     sent = list_leaves(target.arguments).values if is_container(parse_json(target.arguments)) else ()
@@ -127,5 +127,11 @@ def _find_texts(target: ToolResultTarget) -> Iterator[tuple[Frame, int]]:
             yield open_string(whole, leaf), len(leaf.value)
 
 
-def _is_of_others(text: str) -> bool:
-    return is_prose(text) and not _SAID.search(text)
+_WORDS = re.compile(r"(?:[^\W\d_]{1,20}[,;:]? ){4}[^\W\d_]{2,20}")
+"""Five words of a sentence: running text may have figures and marks besides."""
+
+
+def _is_of_others(text: str, *, whole: bool = False) -> bool:
+    """Whether a text is somebody's own words. A whole result may be code or a table that quotes some."""
+    worded = is_prose(text) or (not whole and _WORDS.search(text) is not None)
+    return worded and not _SAID.search(text)
