@@ -141,7 +141,9 @@ class Legs:
 
     def _lead(self, plan: Plan, session: str, leg_id: str) -> SessionLeg:
         warm(plan)
+        mask = EventMask([self._settings.key])
+        mask.warm()
         freeze_heap()
         leg = ToolLeg(plan, session, leg_id, may_repeat=self._settings.may_repeat)
         write: Callable[[Sequence[ToolEvent]], None] = self._file.add if self._file else lambda _: None
-        return SessionLeg(leg, EventMask([self._settings.key]), write, self._dry)
+        return SessionLeg(leg, mask, write, self._dry)

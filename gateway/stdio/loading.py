@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -54,12 +55,18 @@ def warm(plan: Plan) -> None:
         leg.finish(begun, ['{"warm": 1}'], 0)
 
 
+def _start_masking(*keys: str | None) -> EventMask:
+    mask = EventMask(keys)
+    threading.Thread(target=mask.warm, daemon=True).start()
+    return mask
+
+
 def _make_alone(wanted: Wanted, file: EventFile | None) -> LinkNoise:
     session = wanted.session or "session"
     plan = plan_alone(read_profile(wanted.profile or "off"), wanted.seed, session, wanted.read_only)
     warm(plan)
     leg = ToolLeg(plan, session, secrets.token_hex(6), may_repeat=wanted.may_repeat)
-    mask = EventMask()
+    mask = _start_masking()
 
     def record(events: Sequence[ToolEvent]) -> None:
         if file is not None:
@@ -84,7 +91,7 @@ def _make_attached(wanted: Wanted, file: EventFile | None, control_url: str, key
         leg.enabled = enabled and not spool.full
 
     spool = Spool(default_folder(), leg_id, control, joined.session, on_noise=set_noise)
-    mask = EventMask([key])
+    mask = _start_masking(key)
 
     def record(events: Sequence[ToolEvent]) -> None:
         masked = mask.mask(events)

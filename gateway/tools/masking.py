@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from crosswind.gateway.recorder.redaction import Redactor
-from crosswind.gateway.recorder.remains import Remains
 from crosswind.gateway.tools.events import ToolEvent
+
+if TYPE_CHECKING:
+    from crosswind.gateway.recorder.redaction import Redactor
 
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(_|$)", re.IGNORECASE)
 _encode = msgspec.json.Encoder().encode
@@ -39,8 +42,19 @@ class EventMask:
 
     def __init__(self, keys: Iterable[str | None] = (), environment: Mapping[str, str] = os.environ) -> None:
         named = [value for name, value in environment.items() if _SECRET_NAME.search(name)]
-        secrets = [*filter(None, keys), *named]
-        self._redactor = Redactor("redact", secrets).of_turn((), Remains())
+        self._secrets = [*filter(None, keys), *named]
+
+    @cached_property
+    def _redactor(self) -> Redactor:
+        # Clients wait for a relay's start, which needs neither this nor its rules.
+        from crosswind.gateway.recorder.redaction import Redactor
+        from crosswind.gateway.recorder.remains import Remains
+
+        return Redactor("redact", self._secrets).of_turn((), Remains())
+
+    def warm(self) -> None:
+        """Read the rules, before an event waits for them."""
+        self._redactor.mask_text("nothing secret")
 
     def mask(self, events: Sequence[ToolEvent]) -> list[ToolEvent]:
         return [mask_event(one, self._redactor) for one in events]

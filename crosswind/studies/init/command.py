@@ -36,6 +36,7 @@ Examples:
 def init(folder: Path, upstream: str, place: str | None, limit: int) -> None:
     """Write crosswind.yaml, tasks.jsonl and agent.py, and say how to go on. No file is overwritten."""
     from crosswind.gateway.trajectory.commands.store_option import open_named
+    from crosswind.studies.drop.sections import plural
     from crosswind.studies.init.files import EXAMPLE, make_files
     from crosswind.studies.init.recorded import read_material
 
@@ -59,7 +60,9 @@ def init(folder: Path, upstream: str, place: str | None, limit: int) -> None:
             (folder / name).write_text(text, "utf-8", errors="backslashreplace")
     except OSError as error:
         raise click.UsageError(f"{folder} can't be written: {error}") from None
-    click.echo(f"{len(material.tasks)} tasks, {len(material.tools)} tools in {folder}: {', '.join(files)}")
+    tasks, tools = len(material.tasks), len(material.tools)
+    written = f"{tasks} {plural(tasks, 'task')}, {tools} {plural(tools, 'tool')}"
+    click.echo(f"{written} in {folder}: {', '.join(files)}")
     if place is not None:
         click.echo(
             "What a session ended with is no proof that it was right: add `expect`, or give a checker."
