@@ -22,7 +22,7 @@ _LEADING = rf"""\b(?:
       | (?<!\ba\ )(?<!\bthe\ )(?<!\bmy\ )(?<!\bthis\ )(?<!\bthat\ )(?<!ing\ )tweet
       | (?:reply\ with|respond\ with|answer\ with|echo|jot\ down)
     )(?=[\s\S])"""
-_LEADS = re.compile(_LEADING, re.IGNORECASE | re.VERBOSE)
+LEADS = re.compile(_LEADING, re.IGNORECASE | re.VERBOSE)
 """Words behind which a text may stand that is to be passed on word for word."""
 _LEADS_IN_LOWER_CASE = re.compile(_LEADING, re.ASCII | re.VERBOSE)
 """The same for a text in ASCII in lower case: found eight times as fast."""
@@ -32,7 +32,7 @@ _STEMS = (
     *"response mail email letter announcement status greeting reminder review follow verbatim".split(),
     *("word for word", "say", "stat", "read", "respond with", "answer with", "echo", "jot down"),
 )
-"""One of these is in every match of `_LEADS`: most texts have none, and a search for them is much cheaper."""
+"""One of these is in every match of `LEADS`: most texts have none, and a search for them is much cheaper."""
 
 _SPOKEN_STEMS = frozenset({"say", "stat", "read"})
 _SPEAKING = ("that ", "which ", "to ", "should ", "must ", "just ", "simply ")
@@ -44,7 +44,7 @@ def find_leads(text: str) -> Iterator[re.Match[str]]:
     if text.isascii():
         text = text.lower()
         return _LEADS_IN_LOWER_CASE.finditer(text) if _may_lead(text) else iter(())
-    return _LEADS.finditer(text) if mentions(text, _STEMS) else iter(())
+    return LEADS.finditer(text) if mentions(text, _STEMS) else iter(())
 
 
 def _may_lead(text: str) -> bool:
