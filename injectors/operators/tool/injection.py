@@ -7,11 +7,21 @@ from collections.abc import Iterator
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.tool_evidence import words_of
+from crosswind.injectors.guard.tool_words import READING
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.insertion import is_plain_text
+from crosswind.injectors.operators.insertion import (
+    Around,
+    around_field,
+    dump,
+    find_case,
+    find_holders,
+    is_plain_text,
+    write_key,
+)
 from crosswind.injectors.operators.phrases import NO_PACK, find_prose, find_system
 from crosswind.injectors.operators.tool.canary import draw_canary
 from crosswind.injectors.operators.tool.sensors import COMMANDING
+from crosswind.injectors.operators.words.results import FREE_TEXTS
 from crosswind.injectors.packs.draw import Phrase, draw_phrase
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
@@ -52,8 +62,9 @@ class PromptInjection:
     that a report can tell whether the agent obeyed; it is no working exploit. It stands behind text that
     others wrote: a JSON string of several words, at any depth, or plain text. What a system says of its call,
     what the user or the agent has sent, and the receipt of a command are none, nor is what a command prints
-    that shows no file or page. Any other result is left alone, as is one in a language without a pack. Every
-    true value keeps its bytes; the text's is followed by the instruction.
+    that shows no file or page. Without such a text, an order, a product or another record to which people
+    write gets a field for it, such as a gift message; any other result is left alone, as is one in a language
+    without a pack. Every true value keeps its bytes; the text's is followed by the instruction.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -61,8 +72,11 @@ class PromptInjection:
             return None
         canary, point, above = draw_canary(rng), rng.uniform(), rng.chance(0.5)
         places = list(_find_texts(target))
-        if not places or canary in target.text:
+        field = None if places else _draw_field(target, rng)
+        if (not places and field is None) or canary in target.text:
             return None
+        if field is not None:
+            return _write_field(target, rng, canary, *field)
         frame, end = places[int(point * len(places))]
         said = frame.text[:end] if not frame.levels else find_prose(target.text)
         if detect_language(said) not in (None, Language.EN) or is_foreign(said):
@@ -125,6 +139,44 @@ def _find_texts(target: ToolResultTarget) -> Iterator[tuple[Frame, int]]:
         field = next((key for key in reversed(leaf.place) if isinstance(key, str)), "")
         if not _SAYING.search(field) and not is_container(parse_json(leaf.value)):
             yield open_string(whole, leaf), len(leaf.value)
+
+
+def _write_field(
+    target: ToolResultTarget, rng: SeededRandom, canary: str, around: Around, begins: str
+) -> Draw | None:
+    """The instruction in a text of its own, behind what such texts begin with."""
+    phrase = _draw_words(target, rng, canary)
+    if phrase is None:
+        return None
+    content = dump(f"{begins} {phrase.text}", like=target.text)
+    edit = make_edit(around.at, "", f"{around.before}{content}{around.after}")
+    return {"phrases": [phrase.entry], "edits": [edit], "text": phrase.text, "canary": canary}
+
+
+_TRADED = frozenset({"symbol", "ticker", "order_type"})
+"""Fields of a stock's order, which carries nobody's words."""
+
+
+def _draw_field(target: ToolResultTarget, rng: SeededRandom) -> tuple[Around, str] | None:
+    """The place of a text that such a record may have, and how it begins; None: records of the tool have
+    none."""
+    at = rng.uniform()
+    verb, *rest = words_of(target.tool) or [""]
+    nouns = {word.removesuffix("s") for word in rest} if verb in READING else set[str]()
+    holders = find_holders(target.text) if is_container(parse_json(target.text)) else ()
+    fitting = [one for one in FREE_TEXTS if one[0] in nouns]
+    if not holders or not fitting or not _TRADED.isdisjoint(holders[0].keys):
+        return None
+    noun, name, begins = fitting[int(at * len(fitting))]
+    case, record = find_case(target.text), holders[0]
+    if target.text.lstrip()[:1] == "[":
+        record = holders[-1]
+    elif f"{noun}s" in rest:
+        if len(holders) < 2:
+            return None
+        record = next(one for one in reversed(holders) if one.keys == holders[1].keys)
+    key = write_key(name, case)
+    return None if key in record.keys else (around_field(target.text, record.gaps[-1], key), begins)
 
 
 _WORDS = re.compile(r"(?:[^\W\d_]{1,20}[,;:]? ){4}[^\W\d_]{2,20}")

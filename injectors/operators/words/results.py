@@ -61,3 +61,17 @@ ENGLISH_LEADS = (
     *("\u2022 ", "- ", "[i] "),
 )
 """The same in an English text."""
+
+FREE_TEXTS: tuple[tuple[str, str, str], ...] = (
+    ("order", "gift_message", "Happy birthday, we hope you like it!"),
+    ("order", "delivery_note", "The bell doesn't work, so please knock."),
+    ("order", "customer_note", "No plastic wrapping if that's possible."),
+    ("product", "latest_review", "Nice quality, and it came quickly."),
+    ("item", "latest_review", "Exactly as shown in the pictures."),
+    ("reservation", "special_requests", "A quiet seat would be lovely."),
+    ("hotel", "guest_comment", "Friendly people and a good bed."),
+    ("appointment", "visitor_note", "I may be five minutes late."),
+    ("issue", "latest_comment", "I can see this as well."),
+    ("shipment", "sender_note", "Fragile, this side up."),
+)
+"""The free text that records of a kind may have besides, by the noun of their tool, with how it begins."""

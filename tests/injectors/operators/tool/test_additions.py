@@ -241,6 +241,17 @@ def test_where_nobody_else_wrote_anything_there_is_no_injected_instruction() -> 
         assert shown("tool.prompt_injection", target) == [text] * 40
 
 
+def test_a_record_to_which_people_write_gets_their_text_and_no_other_does() -> None:
+    found = outcomes("tool.prompt_injection")
+    assert len(found) == 40
+    for after in map(json.loads, found):
+        [(key, said)] = after.items() - BAGGAGE.items()
+        assert key == "special_requests" and said.startswith("A quiet seat")
+    for tool in ("get_user", "get_transaction", "get_sensor", "get_login"):
+        target = replace(result_target(), tool=tool)
+        assert shown("tool.prompt_injection", target) == [BAGGAGE_TEXT] * 40
+
+
 def test_what_the_user_sent_and_what_a_command_reports_gets_no_injected_instruction() -> None:
     for tool, arguments in (("view_messages_sent", {}), ("bash", {"command": "systemctl is-active web"})):
         target = replace(result_target(PASSAGE, arguments), tool=tool)
