@@ -46,7 +46,8 @@ _KNOWN = PLACES | frozenset(name for group in GROUPS for name in group if len(na
 _ADDRESSED = frozenset("ask assign call contact email invite message tell to".split())
 _CITY = re.compile(r"[A-Z][a-z]{3,}")
 _CITY_WORDS = frozenset("city destination town".split())
-_SERIES = frozenset("last next past previous first coming following".split())
+_SERIES = frozenset("last latest next past previous first coming following this top".split())
+"""Words that make one value with what follows: `the last 3 days`. So does `of`: `the week of May 5`."""
 LEADS = (SURE | AMBIGUOUS | GERUNDS.keys()) | frozenset(
     """
     about approximately around at exactly first last latest least like nearly need needs next only past
@@ -169,8 +170,10 @@ class SureValues:
                 sure = named and (person or before in _ADDRESSED)
             case ValueType.OPTION:
                 sure = not english or before != ""
-            case ValueType.DURATION:
+            case ValueType.DURATION | ValueType.TIME:
                 sure = before not in _SERIES
+            case ValueType.DATE:
+                sure = not english or before not in _SERIES | {"of"}
             case ValueType.NUMBER:
                 sure = _is_number_alone(self._text, one, english)
             case _:

@@ -302,6 +302,8 @@ def test_nothing_is_settled_that_wasnt_in_doubt_and_no_doubt_outlives_the_next_t
         ("I need it between 2 and 4 nights from now.", "between 2 and 4 nights"),
         ("Is it 3 or 4 nights?", "3 or 4 nights"),
         ("Wake me up at half past six, please.", "half past six"),
+        ("Book it for the week of May 5, please.", "week of May 5"),
+        ("Show me the past 3 days, please.", "past 3 days"),
         ("Search Yahoo! Finance for it.", "Yahoo! Finance"),
     ],
 )
