@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -21,7 +22,7 @@ from crosswind.gateway.trajectory.record import Arm, RewardState, Session, Sessi
 from crosswind.injectors.engine.dose import CALM, SessionDose
 from crosswind.trainer.rollouts.advantages import are_equal
 from crosswind.trainer.rollouts.failures import find_infrastructure_failure, leave_out_destroyed
-from crosswind.trainer.rollouts.sequences import find_unfit_round, sampling_versions
+from crosswind.trainer.rollouts.sequences import find_unfit_round, find_unusable_tokens, sampling_versions
 
 _NEUTRAL_SAMPLING: Mapping[str, tuple[object, ...]] = {
     "top_p": (None, 1),
@@ -64,6 +65,8 @@ class Admission:
     """Whether a rollout that the infrastructure failed is left out; else its reward counts."""
     any_version: bool = False
     """Whether tokens of every policy train, whichever it was: their log-probabilities are the behaviour's."""
+    vocabulary: int | None = None
+    """How many tokens the policy has; None: nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +192,8 @@ def _exclusion_reason(session: Session) -> str | None:
         return "void"
     if session.reward_state is not RewardState.GIVEN or session.reward is None:
         return f"reward_{session.reward_state}"
-    return None
+    finite = isinstance(session.reward, int | float) and isfinite(session.reward)
+    return None if finite else "reward_not_finite"
 
 
 def _list_turns(trajectory: Trajectory) -> tuple[Turn, ...]:
@@ -234,6 +238,8 @@ def _refusal_reason(turn: Turn, admission: Admission) -> str | None:
     if turn.prompt_ids is None or len(turn.completions) != 1:
         return "not_one_completion"
     if (reason := find_unfit_round(turn)) is not None:
+        return reason
+    if (reason := find_unusable_tokens(turn, admission.vocabulary)) is not None:
         return reason
     if (reason := _wrong_version(turn, admission)) is not None:
         return reason

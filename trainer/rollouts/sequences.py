@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 
 from crosswind.gateway.trajectory.content import unpack
 from crosswind.gateway.trajectory.fitness import Fitness
@@ -38,6 +39,22 @@ def find_unfit_round(turn: Turn) -> str | None:
             return entry.fitness
         if not entry.prompt_ids or len(entry.token_ids or ()) != 1:
             return "not_one_completion"
+    return None
+
+
+def find_unusable_tokens(turn: Turn, vocabulary: int | None) -> str | None:
+    """Why the token ids and log-probabilities of a fit turn can't be computed with; None where they can.
+    `vocabulary` is the number of tokens that the policy has.
+    """
+    for one in list_rounds(turn):
+        tokens, logprobs = one.completion.token_ids, one.completion.logprobs
+        if not one.prompt or not tokens:
+            return "empty_tokens"
+        if len(tokens) != len(logprobs) or not all(map(isfinite, logprobs)):
+            return "no_finite_logprobs"
+        known = (0, *one.prompt, *tokens)
+        if vocabulary is not None and (min(known) < 0 or max(known) >= vocabulary):
+            return "other_tokenizer"
     return None
 
 

@@ -26,6 +26,9 @@ _FIXES = {
     "other_sampling": "leave top_p, top_k, penalties and biases out of the rollouts' requests",
     "client_error": "agents hang up before answers end: raise their timeouts, have them read to the end",
     "upstream_error": "the engine failed them: its log says why, and new rollouts train",
+    "other_tokenizer": "the policy has no such token ids: a model with another tokenizer sampled them",
+    "no_finite_logprobs": "the engine gave some tokens no finite log-probability: its log may say why",
+    "reward_not_finite": "whoever posted them has to correct them: a reward is a finite number",
     "unknown_version": "they are of no version of this run: its --policy has to be what the engine served",
 }
 """What helps against the commonest reasons for which a group can't train."""

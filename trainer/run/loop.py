@@ -22,6 +22,7 @@ from crosswind.gateway.trajectory.record import TrainStep
 from crosswind.trainer.curriculum.driver import CurriculumDriver
 from crosswind.trainer.errors import RunFailed
 from crosswind.trainer.learning.learner import Learner, Measurement, UpdateResult
+from crosswind.trainer.learning.model import Policy
 from crosswind.trainer.rollouts.assembly import assemble_batch
 from crosswind.trainer.rollouts.batches import Sample
 from crosswind.trainer.rollouts.source import GroupSource, TakenGroups
@@ -75,7 +76,7 @@ def train(run: Run) -> RunState:
     while state.step < config.steps and not run.stop.is_set():
         # Groups, and the write-ahead row.
         number, waiting = state.step + 1, time.monotonic()
-        begun = _begin(run, source, state, number)
+        begun = _begin(run, source, state, number, learner.policy)
         if begun is None:
             break
         taken, planned = begun
@@ -130,12 +131,13 @@ def _advance(
 
 
 def _begin(
-    run: Run, source: GroupSource, state: RunState, number: int
+    run: Run, source: GroupSource, state: RunState, number: int, policy: Policy
 ) -> tuple[TakenGroups, TrainStep] | None:
     """The groups of a step and its write-ahead row: those of an interrupted step, else the groups that
     completed first. None where the run is told to stop meanwhile.
     """
-    config, admission, planned = run.config, run.admission(state), run.find_unfinished(number)
+    config, planned = run.config, run.find_unfinished(number)
+    admission = run.admission(state, policy)
     if planned is not None:
         taken = source.reload(planned, admission)
         if gone := [group.id for group in taken.groups if group.gone]:

@@ -33,6 +33,7 @@ from crosswind.policies.versions.version import (
 from crosswind.trainer.config.settings import SettingsError, TrainConfig
 from crosswind.trainer.grading.grader import Grader, Grading
 from crosswind.trainer.learning.learner import Learner
+from crosswind.trainer.learning.model import Policy
 from crosswind.trainer.learning.worker_group import WorkerGroup
 from crosswind.trainer.rewards.given import given
 from crosswind.trainer.rewards.reward import resolve_reward
@@ -123,12 +124,13 @@ class Run:
             return None
         return RunningMeans.from_json(self.config.running, state.running_means)
 
-    def admission(self, state: RunState) -> Admission:
+    def admission(self, state: RunState, policy: Policy) -> Admission:
         """What rollouts must meet to train on top of this state."""
         wrong = untrusted_versions(self.store.settings(VERSION))
         void = self.config.failed_rollouts == "void"
         settings = self.config.staleness, self.config.temperature
-        return Admission(state.ordinals, *settings, wrong, state.owns, void, self.recorded is not None)
+        offline = self.recorded is not None
+        return Admission(state.ordinals, *settings, wrong, state.owns, void, offline, policy.vocabulary)
 
     def compared_version(self, state: RunState) -> str:
         """The version whose recorded log-probabilities must be ours; "" offline, where names say nothing."""
@@ -230,7 +232,7 @@ def finish_interrupted(run: Run, learner: Learner, state: RunState) -> None:
     last = next((row for row in run.store.steps(run.name) if row.step == state.step), None)
     samples: list[Sample] = []
     if last is not None:
-        admission = replace(run.admission(state), staleness=state.older + len(state.versions))
+        admission = replace(run.admission(state, learner.policy), staleness=state.older + len(state.versions))
         groups = run.source(state).reload(last, admission).groups
         means = run.running_means(state)
         seed = last.seeds["mini_batches"]

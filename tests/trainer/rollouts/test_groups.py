@@ -28,9 +28,9 @@ from crosswind.trainer.rollouts.cursor import GroupCursor
 from crosswind.trainer.rollouts.groups import Admission, Group, Rollout, read_group
 from crosswind.trainer.rollouts.source import GroupSource, NoGroups, TakenGroups
 from tests.gateway.trajectory.rows import event
-from tests.trainer.practice import CLOCK, FIRST, session, turn
+from tests.trainer.practice import CLOCK, FIRST, chain, session, turn
 
-ADMISSION = Admission({FIRST: 0, "second": 1, "third": 2}, staleness=1, temperature=1.0)
+ADMISSION = Admission({FIRST: 0, "second": 1, "third": 2}, staleness=1, temperature=1.0, vocabulary=500)
 DEMO = configure("demo", {})
 
 
@@ -75,6 +75,12 @@ def read(store: SqliteStore, group: str = "g") -> Group:
         ({"completions": ()}, "not_one_completion"),
         ({"version": "never published"}, "unknown_version"),
         ({"version": FIRST}, "stale"),
+        ({"completions": (Completion(0, (7, 8), (-0.5,)),)}, "no_finite_logprobs"),
+        ({"completions": (Completion(0, (7,), (float("nan"),)),)}, "no_finite_logprobs"),
+        ({"completions": (Completion(0, (7, 500), (-0.5, -0.5)),)}, "other_tokenizer"),
+        ({"prompt_ids": chain([5, -6])}, "other_tokenizer"),
+        ({"prompt_ids": chain([])}, "empty_tokens"),
+        ({"completions": (Completion(0, (), ()),)}, "empty_tokens"),
         ({"sent": turn("x", 0, [1], Completion(0)).received}, None),
     ],
 )
@@ -86,6 +92,12 @@ def test_a_rollout_with_a_turn_that_cannot_train_is_refused_with_the_reason_and_
     group = read(store)
     assert [rollout.refused for rollout in group.rollouts] == [reason, None]
     assert group.rewards == [1.0, 0.0]
+
+
+def test_a_reward_that_is_no_finite_number_is_left_out_of_the_baseline(store: SqliteStore) -> None:
+    put(store, "g", [1.0, 0.0, float("inf")])
+    group = read(store)
+    assert (group.rewards, group.left_out) == ([1.0, 0.0], ("reward_not_finite",))
 
 
 def test_a_turn_of_another_temperature_is_refused(store: SqliteStore) -> None:

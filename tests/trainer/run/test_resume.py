@@ -253,7 +253,7 @@ def test_a_checkpoint_holds_the_newest_versions_and_knows_the_older_ones(
         False,
         False,
     ]
-    admission = run.admission(state)
+    admission = run.admission(state, model.load(first_policy))
     assert {one.refused for one in read_group("g0", store.group("g0"), admission).rollouts} == {"stale"}
     assert {one.refused for one in read_group("h1", store.group("h1"), admission).rollouts} == {"stale"}
     store.close()
