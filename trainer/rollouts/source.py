@@ -122,8 +122,7 @@ class GroupSource:
         `most` is more than `wanted`, others are taken for those with all rewards equal, up to `most` in all.
 
         None where `stop` was set before there were so many. Raises NoGroups after `wait_seconds` without a
-        new one. `ended`: nothing more comes into the store; fewer are given then, and None where there are
-        none.
+        new one. `ended`: nothing more comes into the store; fewer are given then, or none.
         """
         taken = TakenGroups()
         deadline = _deadline(wait_seconds)
@@ -148,14 +147,14 @@ class GroupSource:
             self._tell_backlog(ready)
             if taken.reasons.keys() - self._said:
                 self._said |= taken.reasons.keys()
-                self._say(f"of the groups that came, these can't train: {_describe_reasons(taken)}")
+                self._say(f"of the groups that came, these can't train: {describe_reasons(taken)}")
             if self._grading is not None:
                 taken.disagreements += self._grading.disagreements
                 self._grading.disagreements.clear()
             if taken.is_enough(wanted, most):
                 return taken
             if ended:
-                return taken if taken.groups else None
+                return taken
             if len(taken.groups) > before:
                 deadline = _deadline(wait_seconds)
             elif time.monotonic() > deadline:
@@ -199,7 +198,7 @@ class GroupSource:
         what = "session without a group" if self._alone else "group"
         said = f"no {what} completed for {wait_seconds:g} s ({len(taken.groups)} of {wanted} are there)"
         if taken.reasons:
-            return f"{said}; of those that came, these can't train: {_describe_reasons(taken)}"
+            return f"{said}; of those that came, these can't train: {describe_reasons(taken)}"
         if self._alone:
             return f"{said}: are sessions closed and rewarded, and without a group id?"
         return f"{said}: are rollouts running, with the group ids and group sizes of their sessions set?"
@@ -242,7 +241,8 @@ def _as_planned(trajectory: Trajectory, rewards: Mapping[str, float]) -> Traject
     return replace(trajectory, session=session)
 
 
-def _describe_reasons(taken: TakenGroups) -> str:
+def describe_reasons(taken: TakenGroups) -> str:
+    """Why groups were dropped, and what helps."""
     passed = ", ".join(f"{count} {reason}" for reason, count in taken.reasons.most_common())
     return "; ".join([passed, *(fix for reason, fix in _FIXES.items() if reason in taken.reasons)])
 

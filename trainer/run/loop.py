@@ -25,7 +25,7 @@ from crosswind.trainer.learning.learner import Learner, Measurement, UpdateResul
 from crosswind.trainer.learning.model import Policy
 from crosswind.trainer.rollouts.assembly import assemble_batch
 from crosswind.trainer.rollouts.batches import Sample
-from crosswind.trainer.rollouts.source import GroupSource, TakenGroups
+from crosswind.trainer.rollouts.source import GroupSource, NoGroups, TakenGroups, describe_reasons
 from crosswind.trainer.run import checkpoint
 from crosswind.trainer.run.checkpoint import RunState
 from crosswind.trainer.run.progress import (
@@ -154,8 +154,11 @@ def _begin(
         ended=run.recorded is not None,
     )
     if found is None:
-        if run.recorded is not None:
-            run.progress.note(f"the store has no further groups that train: step {number} isn't taken")
+        return None
+    if not found.groups:
+        if state.step == 0 and found.reasons:
+            raise NoGroups(f"--from: no group of the store can train: {describe_reasons(found)}")
+        run.progress.note(f"the store has no further groups that train: step {number} isn't taken")
         return None
     planned = run.plan_step(number, found.groups)
     run.store.plan_step(planned)
@@ -169,7 +172,6 @@ def _learn(run: Run, learner: Learner, state: RunState, taken: TakenGroups, plan
     means = run.running_means(state)
     seed = planned.seeds["mini_batches"]
     batch = assemble_batch(taken.groups, config, run.compared_version(state), seed, means)
-    _require_known_tokens(learner, batch.samples)
     before = learner.measure(batch)
     _compare_with_engine(run, state, before)
     if before.oversized:
@@ -231,18 +233,6 @@ def _declare(run: Run, driver: CurriculumDriver) -> None:
     trouble = driver.declare(run.sink)
     if trouble is not None:
         run.progress.note(f"the curriculum was not declared: {trouble}")
-
-
-def _require_known_tokens(learner: Learner, samples: Sequence[Sample]) -> None:
-    """Raises RunFailed for token ids that the policy doesn't have: of another tokenizer."""
-    sequences = (one for sample in samples for one in sample.sequences.sequences)
-    largest = max((max(one.token_ids) for one in sequences), default=0)
-    if largest >= (known := learner.policy.vocabulary):
-        raise RunFailed(
-            f"rollouts hold token id {largest}, and the policy has {known}: they were sampled by another "
-            "tokenizer; nothing was trained on them; name the --policy that they are of, or choose others "
-            "by --label"
-        )
 
 
 def _compare_with_engine(run: Run, state: RunState, before: Measurement) -> None:
