@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
+from crosswind.injectors.operators.user.values.shortened import list_titles, list_wider
 from crosswind.injectors.operators.user.values.things import PERSONS
 from crosswind.injectors.operators.user.values.vague_place import (
     Place,
@@ -13,12 +14,13 @@ from crosswind.injectors.operators.user.values.vague_place import (
     ends_clause,
     find_next_word,
     find_word_before,
+    leave_out,
 )
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.calendar import month_of
 from crosswind.injectors.values.coarse import is_whole, list_coarse_forms, read_count
-from crosswind.injectors.values.known_names import CITIES, COUNTRIES, GIVEN_NAMES, GROUPS, REGION_OF
+from crosswind.injectors.values.known_names import CITIES, COUNTRIES, GIVEN_NAMES, GROUPS
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
@@ -96,16 +98,9 @@ _ADVERB = re.compile(
     r"|most likely)\b"
 )
 _TOWARDS = re.compile(r"(?:at|around|towards) (?=the (?:end|middle) of )")
-_ADDRESS = re.compile(r"\d{1,5}[A-Za-z]? ([A-Z][\w'.-]*(?: [A-Z][\w'.-]*){0,3})")
 _CITIES = frozenset(city for cities in CITIES.values() for city in cities)
 _NO_PLACES = frozenset(name for group in GROUPS for name in group)
 _PLACE_NOUNS = _words("airport city country destination hotel place restaurant state station town location")
-_CALLED = {
-    **dict.fromkeys(("doc", "docx", "md", "odt", "pdf", "rtf"), ("document",)),
-    **dict.fromkeys(("csv", "xls", "xlsx"), ("sheet", "spreadsheet")),
-    **dict.fromkeys(("jpg", "jpeg", "png"), ("picture",)),
-}
-_LEAST_LETTERS = 3
 _MANY = ("some", "a bunch of")
 _MOST_FEW = 12
 """Numbers up to this are a few, or several."""
@@ -166,7 +161,7 @@ def _find_date(text: str, one: Mention, start: int, end: int, before: str) -> Pl
         before = find_word_before(text, start)
     if before == "on":
         start -= len("on ")
-        return _or_left_out(Place(start, end, join=_join_date), text)
+        return leave_out(Place(start, end, join=_join_date), text, _GO_ON)
     if before in _FROM:
         whole = [form for form in list_coarse_forms(one, Language.EN) if is_whole(form)]
         fits = all(_TOWARDS.match(form) for form in whole)
@@ -175,17 +170,6 @@ def _find_date(text: str, one: Mention, start: int, end: int, before: str) -> Pl
         return None  # The day of an hour: `at 6:45 tomorrow`.
     known = re.search(r"\d", one.text) is None or before.isalpha()
     return Place(start, end, join=_join_date) if known and before not in _NO_MOMENTS | _DETERMINERS else None
-
-
-def _or_left_out(place: Place, text: str) -> Place:
-    """The place of a phrase that the sentence doesn't need: it can go with the comma before it."""
-    start, after = place.start, find_next_word(text, place.end)
-    if text[:start][-2:] not in (", ",) and not text[:start][-2:-1].isalnum():
-        return place
-    comma = text[:start].endswith(", ")
-    if not ends_clause(text, place.end) and (comma or after not in _GO_ON):
-        return place
-    return place.or_dropped(Place(start - 1 - comma, place.end, dropped=""))
 
 
 def _fits_behind(entry: Entry) -> bool:
@@ -209,7 +193,7 @@ def _find_time(text: str, one: Mention, start: int, end: int, before: str) -> Pl
         return None
     if before == "at":
         start -= len("at ")
-        return _or_left_out(Place(start, end, join=_join_time), text)
+        return leave_out(Place(start, end, join=_join_time), text, _GO_ON)
     return Place(start, end, join=_join_time) if before and not is_small_word(before) else None
 
 
@@ -320,16 +304,8 @@ def _find_place(text: str, one: Mention, start: int, end: int, before: str) -> P
         return None
     thing = "address" if address else "city" if one.text in _CITIES else named[-1] if named else "place"
     thing = "country" if one.text in COUNTRIES else "place" if thing == "location" else thing
-    forms = () if region is not None else _list_wider(text, one.text)
+    forms = () if region is not None else list_wider(text, one.text)
     return Place(start, end, thing=thing, type=ValueType.PLACE, forms=forms, value=(start, end))
-
-
-def _list_wider(text: str, place: str) -> tuple[str, ...]:
-    """Where a place lies: the street of an address, the country of a city."""
-    if (street := _ADDRESS.fullmatch(place)) is not None:
-        return (street[1],)
-    wider = REGION_OF.get(place)
-    return () if wider is None or wider in text else (wider,)
 
 
 def _find_name(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
@@ -384,7 +360,7 @@ def _or_without(place: Place, text: str, before: str) -> Place:
     """The place of an option behind a preposition, which can be left out with it."""
     if before not in ("in", "with"):
         return place
-    whole = _or_left_out(Place(place.start - len(before) - 1, place.end), text)
+    whole = leave_out(Place(place.start - len(before) - 1, place.end), text, _GO_ON)
     return place if whole.dropped is None else place.or_dropped(whole)
 
 
@@ -399,18 +375,8 @@ def _find_file(text: str, one: Mention, start: int, end: int, before: str) -> Pl
         start -= len("the ")
     elif before in _DETERMINERS or not before:
         return None
-    forms = () if folder else tuple(_list_titles(one.text))
+    forms = () if folder else tuple(list_titles(one.text))
     return Place(start, end, _has_thing, thing="folder" if folder else "file", forms=forms)
-
-
-def _list_titles(name: str) -> Iterator[str]:
-    """What people call a file whose name is made of words: `the quarterly report file`."""
-    stem, _, kind = name.rpartition("/")[2].rpartition(".")
-    words = re.split(r"[_ -]", stem)
-    if stem and all(word.isascii() and word.isalpha() and len(word) >= _LEAST_LETTERS for word in words):
-        title = " ".join(words).lower()
-        yield f"the {title} file"
-        yield from (f"my {title} {noun}" for noun in _CALLED.get(kind, ()))
 
 
 def _find_email(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:

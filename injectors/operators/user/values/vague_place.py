@@ -79,3 +79,14 @@ def ends_clause(text: str, at: int) -> bool:
 def close_aside(phrase: str, text: str, end: int) -> str:
     """The phrase, with another comma where it has one and the sentence goes on."""
     return f"{phrase}," if re.search(r", ", phrase) and not ends_clause(text, end) else phrase
+
+
+def leave_out(place: Place, text: str, go_on: frozenset[str]) -> Place:
+    """The place of a phrase that the sentence doesn't need: it can go with the comma before it."""
+    start, after = place.start, find_next_word(text, place.end)
+    if text[:start][-2:] not in (", ",) and not text[:start][-2:-1].isalnum():
+        return place
+    comma = text[:start].endswith(", ")
+    if not ends_clause(text, place.end) and (comma or after not in go_on):
+        return place
+    return place.or_dropped(Place(start - 1 - comma, place.end, dropped=""))
