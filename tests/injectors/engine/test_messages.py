@@ -279,7 +279,8 @@ def test_a_rule_touches_only_what_holds_its_text_and_counts_only_that() -> None:
 
 def writing(more: str = "") -> list[Injection]:
     plan = plan_of(FAULTS + more)
-    messages = call("cancel_order", {"order_id": "#W1"}, '{"ok": true, "items": ["kettle", "lamp"]}', 0)
+    receipt = '{"ok": true, "items": ["kettle", "lamp"], "refund": 38.5}'
+    messages = call("cancel_order", {"order_id": "#W1"}, receipt, 0)
     return list(perturb_messages(plan, conversation(messages), {}).new[0].injections)
 
 
