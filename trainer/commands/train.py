@@ -168,6 +168,8 @@ def run(
         url = f"sqlite:///{out / 'train.db'}" if recorded is not None and _is_default("url") else url
         run_name = name or out.resolve().name
         kept = _open_store(stack, url, run_name, engine_url, out)
+        if groups is not None and _find_file(groups) == _find_file(kept) is not None:
+            refuse("--store: it is what --from reads, and that isn't written to; leave --store out")
         make_run, grader = _load_run(config), make_grader(stack, config)
         _train(
             make_run(
@@ -258,6 +260,11 @@ def _open_store(stack: ExitStack, url: str, name: str, engine_url: str | None, o
     if isinstance(file := getattr(store, "path", None), Path):
         lock_store(stack, file, name, engine_url, out)
     return store
+
+
+def _find_file(store: Store) -> Path | None:
+    file = getattr(store, "path", None)
+    return file.resolve() if isinstance(file, Path) else None
 
 
 def _load_run(config: TrainConfig) -> type[Run]:

@@ -62,6 +62,18 @@ def test_the_command_trains_offline_without_engine_or_gateway(
     assert hashlib.sha256(repr(store.counts()).encode()).hexdigest() == rows
 
 
+def test_the_store_that_is_read_is_not_written_to(
+    store: SqliteStore, first_policy: Path, tmp_path: Path
+) -> None:
+    given = ["run", "--policy", str(first_policy), "--out", str(tmp_path / "out"), "--from", str(store.path)]
+    done = CliRunner().invoke(command, [*given, "--store", f"sqlite:///{store.path}"])
+    assert (done.exit_code, done.output) == (
+        2,
+        "crosswind: --store: it is what --from reads, and that isn't written to; leave --store out\n",
+    )
+    assert not store.steps("out")
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
