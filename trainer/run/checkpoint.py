@@ -17,6 +17,7 @@ from typing import Any
 
 import orjson
 import torch
+from safetensors import SafetensorError
 
 from crosswind.policies.versions.version import sync
 from crosswind.trainer.errors import RunFailed
@@ -146,7 +147,13 @@ def restore(path: Path, policy: Policy, optimiser: torch.optim.Optimizer) -> Non
             f"{path}: has no {policy.weights_file}, which lora.rank asks for: set lora.rank as the run was "
             "begun with (0: all weights are trained), or name another --out"
         )
-    policy.restore(path / policy.weights_file)
+    try:
+        policy.restore(path / policy.weights_file)
+    except (OSError, KeyError, RuntimeError, SafetensorError) as error:
+        file = path / policy.weights_file
+        raise CheckpointError(
+            f"{file}: can't be used ({error}); delete {path} to go on from the one before"
+        ) from None
     try:
         stored = torch.load(path / OPTIMISER, weights_only=True)
         optimiser.load_state_dict(divide_state(stored["optimiser"], optimiser))

@@ -226,6 +226,9 @@ def test_old_checkpoints_go_and_a_damaged_one_is_named(
     state = orjson.loads((only / "state.json").read_bytes())
     assert state["versions"] == [FIRST, "run-00001", "run-00002", "run-00003"]
     assert (state["first"], state["older"]) == (FIRST, 0)
+    (only / "model.safetensors").write_bytes((only / "model.safetensors").read_bytes()[:99])
+    with pytest.raises(checkpoint.CheckpointError, match=r"step-000003/model\.safetensors: can't be used"):
+        train(run)
     (only / "state.json").write_text("{")
     with pytest.raises(checkpoint.CheckpointError, match=r"step-000003/state\.json: can't be used"):
         train(run)
