@@ -22,6 +22,9 @@ _encode = msgspec.json.Encoder().encode
 def mask_event(event: ToolEvent, redactor: Redactor) -> ToolEvent:
     """The event without secrets."""
     mask, raw = redactor.mask_text, _encode(event.draw)
+    # One search for all: what stands in a text without a secret isn't searched again.
+    redactor.forget_texts()
+    redactor.mask(_encode(event))
     # In this order: what noise left of a secret is known by the text before.
     before = mask(event.before)
     return msgspec.structs.replace(
