@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Literal
@@ -257,10 +258,16 @@ def make_connect_timeout_error(base: str, timeouts: Timeouts) -> UpstreamError:
 
 
 def make_unreachable_error(base: str, error: BaseException) -> UpstreamError:
-    problem = _get_first_line(error)
+    problem, fix = _get_first_line(error), "start it, or correct its address"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        problem = f"its certificate isn't trusted: {error.verify_message}"
+        fix = (
+            "where its authority is your own, start the gateway with SSL_CERT_FILE naming the authority's "
+            "certificate; otherwise renew the certificate, or correct the address"
+        )
     return UpstreamError(
         502,
-        f"the upstream {base} can't be reached: {problem}; start it, or correct its address",
+        f"the upstream {base} can't be reached: {problem}; {fix}",
         "upstream_unreachable",
         unprocessed=True,
     )

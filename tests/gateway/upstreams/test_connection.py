@@ -251,13 +251,18 @@ async def test_certificates_are_checked(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(address, "_tls_context", address._tls_context.__wrapped__)
     async with serve(reply_with(OK, OK), tls) as server:
         async with open_pool(server) as pool:
-            with pytest.raises(UpstreamError, match="certificate") as failed:
+            with pytest.raises(UpstreamError, match=r"certificate isn't trusted: .*SSL_CERT_FILE") as failed:
                 await fetch(pool, server)
             assert failed.value.code == "upstream_unreachable"
+            assert "start it" not in failed.value.message
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         async with open_pool(server) as pool:
             assert await fetch(pool, server) == (200, b"ok")
             assert await fetch(pool, server) == (200, b"ok")
+        server.url = server.url.replace("localhost", "127.0.0.1")
+        async with open_pool(server) as pool:
+            with pytest.raises(UpstreamError, match=r"certificate is not valid for '127\.0\.0\.1'.* address"):
+                await fetch(pool, server)
         assert len(server.heads) == 2
 
 
