@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,8 +14,11 @@ from crosswind.gateway.tools.events import ToolEvent
 
 if TYPE_CHECKING:
     from crosswind.gateway.recorder.redaction import Redactor
+    from crosswind.gateway.recorder.remains import Remains
 
-_SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(_|$)", re.IGNORECASE)
+_SECRET_NAME = re.compile(
+    r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL)S?(_|$)|(^|_)(PASS|PAT)$|_PWD$", re.IGNORECASE
+)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -40,24 +43,33 @@ def mask_event(event: ToolEvent, redactor: Redactor) -> ToolEvent:
 
 
 class EventMask:
-    """Masks what a relay or proxy outside the gateway writes: secrets by their shape, its own keys, and the
-    values of variables whose names tell of a secret, such as a server's token."""
+    """Masks what a relay or proxy outside the gateway writes of a session: secrets by their shape, its own
+    keys, and the values of variables whose names tell of a secret, such as a server's token."""
 
     def __init__(self, keys: Iterable[str | None] = (), environment: Mapping[str, str] = os.environ) -> None:
         named = [value for name, value in environment.items() if _SECRET_NAME.search(name)]
-        self._secrets = [*filter(None, keys), *named]
+        self._secrets = (*filter(None, keys), *named)
 
     @cached_property
-    def _redactor(self) -> Redactor:
-        # Clients wait for a relay's start, which needs neither this nor its rules.
-        from crosswind.gateway.recorder.redaction import Redactor
+    def _remains(self) -> Remains:
+        """The secrets that the session has shown."""
         from crosswind.gateway.recorder.remains import Remains
 
-        return Redactor("redact", self._secrets).of_turn((), Remains())
+        return Remains()
 
     def warm(self) -> None:
         """Read the rules, before an event waits for them."""
-        self._redactor.mask_text("nothing secret")
+        _make_redactor(self._secrets).mask_text("nothing secret")
 
     def mask(self, events: Sequence[ToolEvent]) -> list[ToolEvent]:
-        return [mask_event(one, self._redactor) for one in events]
+        redactor = _make_redactor(self._secrets).of_turn((), self._remains)
+        return [mask_event(one, redactor) for one in events]
+
+
+@cache
+def _make_redactor(secrets: tuple[str, ...]) -> Redactor:
+    """One for all sessions of a proxy, since it keeps megabytes of texts that were found clean."""
+    # Clients wait for a relay's start, which needs neither this nor its rules.
+    from crosswind.gateway.recorder.redaction import Redactor
+
+    return Redactor("redact", secrets)
