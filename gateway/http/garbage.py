@@ -21,7 +21,7 @@ def tune_garbage_collection() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(_YOUNG, 20, 50)
+    gc.set_threshold(_YOUNG)
     gc.callbacks.append(_Survivors(asyncio.get_running_loop()).note)
 
 

@@ -38,7 +38,8 @@ _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300
 
 class _Seconds:
     """A histogram of durations. They are added when it is read: the library takes two locks for each, and has
-    no call for many.
+    no call for many. A collector of our own would need none of its private attributes, but workers' metrics
+    are summed from the files that only its own histograms write.
     """
 
     def __init__(self, histogram: Histogram) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 from crosswind.testing.replies import plain
 from tests.gateway.dialogue import body, user
-from tests.gateway.servers import answer, gateway, upstream
+from tests.gateway.servers import answer, connection, gateway, upstream
 
 BODY = body(user("Where is order W17?"))
 
@@ -42,6 +44,32 @@ async def test_each_client_is_known_by_its_own_credential(tmp_path: Path) -> Non
         ]
     assert statuses == [200, 401, 200, 401]
     assert all("authorization" not in seen.headers for seen in app.requests)
+
+
+async def test_clients_that_share_a_connection_are_told_apart(tmp_path: Path) -> None:
+    """As behind a load balancer: requests of several clients, each with its session and key, come mixed."""
+
+    def request(client: str, turn: int, names: tuple[str, str]) -> bytes:
+        given = json.dumps(body(user(f"{client}'s question {turn}"))).encode()
+        named = {"session": f"X-Crosswind-Session: {client}", "key": f"Authorization: Bearer key-of-{client}"}
+        lines = (named[names[0]], f"Content-Length: {len(given)}", named[names[1]], "Host: x")
+        return "\r\n".join(("POST /v1/chat/completions HTTP/1.1", *lines, "", "")).encode() + given
+
+    orders = ("session", "key"), ("key", "session")
+    async with upstream() as app, gateway(tmp_path, app) as running, connection(running) as (reader, writer):
+        for turn in range(6):
+            for client in ("ann", "bob", "cy!"):
+                writer.write(request(client, turn, orders[turn // 2 % 2]))
+                length = re.search(rb"content-length: (\d+)", await reader.readuntil(b"\r\n\r\n"))
+                assert length is not None
+                await reader.readexactly(int(length[1]))
+                seen = app.requests[-1]
+                assert seen.headers["authorization"] == f"Bearer key-of-{client}"
+                assert seen.json["messages"][-1]["content"] == f"{client}'s question {turn}"
+        stored = {
+            one["id"]: len((await running.trajectory(one["id"]))["turns"]) for one in await running.sessions()
+        }
+    assert stored == {"ann": 6, "bob": 6, "cy!": 6}
 
 
 async def test_the_body_is_announced_by_its_own_length(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ buffer."""
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
@@ -120,6 +121,33 @@ async def test_a_commit_waits_no_longer_than_its_delay(path: Path, start: Start)
     recorder._commit_delay_s = WAIT_S
     assert await recorder.wait_durable(recorder.submit([rows.turn(index=3)])) is Durable.YES
     assert store.batches == [1, 2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"created_us": 2**63},
+        {"model": "m" * 200_000},
+        {"model": ["a list"]},
+        {"attempt": None},
+    ],
+    ids=["large number", "large row", "wrong type", "null"],
+)
+@pytest.mark.parametrize("place", [0, 3, 7, 8])
+async def test_a_bad_row_takes_no_other_of_its_statement_along(
+    path: Path, start: Start, bad: dict[str, Any], place: int
+) -> None:
+    store = HeldStore(path)
+    store._writer.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100_000)
+    recorder = start(store)
+    first = recorder.submit([rows.session()])
+    await asyncio.to_thread(store.writing.wait)
+    given = [rows.turn(**({"index": at} | (bad if at == place else {}))) for at in range(17)]
+    tickets = [recorder.submit([turn]) for turn in given]
+    store.go.set()
+    outcomes = [await recorder.wait_durable(ticket) for ticket in (first, *tickets)]
+    assert outcomes == [Durable.LOST if at == place + 1 else Durable.YES for at in range(18)]
+    assert store.turns("s") == [turn for at, turn in enumerate(given) if at != place]
 
 
 async def test_closing_ends_the_wait_for_others(path: Path, start: Start) -> None:

@@ -62,6 +62,34 @@ def test_a_group_is_read_in_as_many_statements_whatever_its_size(store: SqliteSt
     assert all(len(one.turns) == 2 and len(one.events) == 1 and one.items for one in found)
 
 
+def test_a_group_of_more_sessions_than_a_statement_takes_values(store: SqliteStore) -> None:
+    names = [f"s{index}" for index in range(33_000)]
+    store.write([rows.session(name, group_id="g") for name in names])
+    assert [one.session.id for one in store.group("g")] == names
+
+
+def test_a_group_is_read_in_one_state_while_others_delete_and_write(store: SqliteStore, path: Path) -> None:
+    for index in range(3):
+        store.write([*rows.rollout(f"s{index}", "g", index, 3, at=9), *rows.talk(f"s{index}", 3)[1:]])
+    states = [store.group("g")]
+    changes: list[Row] = [SessionDeleted("s1"), rows.turn("s2", index=9), SessionDeleted("s0")]
+    (reader,) = store._readers.idle
+    with closing(SqliteStore(path)) as other:
+
+        def change(statement: str) -> None:
+            """Write something before each statement of the reader."""
+            if changes and statement.startswith("SELECT"):
+                other.write([changes.pop(0)])
+                states.append(other.group("g"))
+
+        reader.set_trace_callback(change)
+        found = store.group("g")
+        reader.set_trace_callback(None)
+    assert not changes
+    assert found in states[:2], "what came after the first statement isn't seen"
+    assert store.group("g") == states[-1]
+
+
 def test_chains_known_to_one_store_can_be_written_to_another(store: SqliteStore, tmp_path: Path) -> None:
     sent = rows.turn(sent=View((None,), Chain(Chain(None, b"a"), b"b")))
     store.write([rows.session(), sent])
