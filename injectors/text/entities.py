@@ -17,10 +17,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple, overload
 
 from crosswind.injectors.conversation import ToolList, ToolSchema
-from crosswind.injectors.text import sentence_pieces
 from crosswind.injectors.text.commands import find_commands
 from crosswind.injectors.text.quotations import REMEMBERED, find_literals, find_plain_names
-from crosswind.injectors.text.sentence_pieces import LONGEST_PIECE, cut
+from crosswind.injectors.text.sentences import LONGEST_PIECE, REMEMBERED_PIECES, cut
 
 Span = tuple[int, int]
 
@@ -216,7 +215,7 @@ def _judge_piece(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-_judged_piece = lru_cache(sentence_pieces.REMEMBERED)(_judge_piece)
+_judged_piece = lru_cache(REMEMBERED_PIECES)(_judge_piece)
 
 
 class _Judged(NamedTuple):
@@ -355,7 +354,7 @@ def _numeral(token: str) -> str:
 
 _short_numeral = lru_cache(8192)(_numeral)
 _short_find_numbers = lru_cache(256)(_find_numbers)
-_short_piece_numbers = lru_cache(sentence_pieces.REMEMBERED)(_find_piece_numbers)
+_short_piece_numbers = lru_cache(REMEMBERED_PIECES)(_find_piece_numbers)
 
 
 def _is_entity(token: str, starts_sentence: bool) -> bool:

@@ -67,6 +67,41 @@ _short_split = lru_cache(64)(_split)
 """Cached: each rule that may act on a message asks for its sentences."""
 
 
+LONGEST_PIECE = 512
+"""Characters of the longest piece of which anything is remembered."""
+REMEMBERED_PIECES = 4096
+"""Pieces of which something is remembered."""
+
+_LONGEST_TEXT = 16_384
+
+_END = re.compile(r"[.!?:]\s")
+
+
+def cut(text: str) -> tuple[str, ...]:
+    """The text in pieces that can be looked at one by one, without the white space at which it is cut: one
+    character behind each end of a sentence.
+
+    Operators and the guard ask for the same things of a text again and again, each time after an operator
+    has changed a little of it. What is found in a piece is remembered: only pieces that changed are looked
+    at again.
+    """
+    return _short_cut(text) if len(text) <= _LONGEST_TEXT else _cut(text)
+
+
+def _cut(text: str) -> tuple[str, ...]:
+    pieces: list[str] = []
+    begin = 0
+    for match in _END.finditer(text):
+        end = match.end() - 1
+        pieces.append(text[begin:end])
+        begin = end + 1
+    pieces.append(text[begin:])
+    return tuple(pieces)
+
+
+_short_cut = lru_cache(64)(_cut)
+
+
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _SPACED = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SPACED_IN_ASCII = re.compile(r"[A-Za-z0-9]+(?:'[A-Za-z0-9]+)*")

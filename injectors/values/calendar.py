@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 MONTHS: dict[str, tuple[str, ...]] = {
     language: tuple(names.split())
     for language, names in {
@@ -41,25 +39,23 @@ NEAR_DAYS: dict[str, tuple[str, ...]] = {
 """Each list is of days that one may be said for another: rivals of one another."""
 
 
-def month_of(word: str) -> tuple[str, int] | None:
-    """The language and number (1 to 12) of a month's name or its English abbreviation; None for others."""
-    return _month_of(word) if len(word) <= _LONGEST else None
-
-
-_LONGEST = 16
-"""Characters of the longest word that may name a month, and a stop behind it."""
-
-
-@lru_cache(4096)
-def _month_of(word: str) -> tuple[str, int] | None:
-    bare = word.rstrip(".").lower()
+def _list_month_words() -> dict[str, tuple[str, int]]:
+    words: dict[str, tuple[str, int]] = {}
     for language, names in MONTHS.items():
         for number, name in enumerate(names, 1):
-            if bare == name.lower() or (
-                language == "en" and len(bare) >= 3 and bare == name[: len(bare)].lower()
-            ):
-                return language, number
-    return None
+            shortest = 3 if language == "en" else len(name)
+            for size in range(shortest, len(name) + 1):
+                words.setdefault(name[:size].lower(), (language, number))
+    return words
+
+
+MONTH_WORDS = _list_month_words()
+"""The language and number (1 to 12) of each month's name and English abbreviation, in lower case."""
+
+
+def month_of(word: str) -> tuple[str, int] | None:
+    """The language and number of a month's name or abbreviation, with or without a stop; None for others."""
+    return MONTH_WORDS.get(word.rstrip(".").lower())
 
 
 def find_cycle(word: str) -> tuple[str, ...] | None:

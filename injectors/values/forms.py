@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from crosswind.injectors.text.edits import any_of, compile_phrases
 from crosswind.injectors.text.languages import Language, detect_language
-from crosswind.injectors.values.calendar import MONTHS, NEAR_DAYS, WEEKDAYS, month_of
+from crosswind.injectors.values.calendar import MONTH_WORDS, MONTHS, NEAR_DAYS, WEEKDAYS
 from crosswind.injectors.values.known_names import CITIES
 from crosswind.injectors.values.numerals import list_numerals
 from crosswind.injectors.values.parameters import ValueType
@@ -221,7 +221,9 @@ def find_names(text: str) -> Iterator[tuple[int, int, ValueType]]:
         if (not several or german) and _begins_sentence(text, start):
             continue
         words = match[0].split(" ")
-        if not _NO_NAME.isdisjoint(words) or match[0].startswith(("I'", "I’")) or month_of(match[0]):
+        if not _NO_NAME.isdisjoint(words) or match[0].startswith(("I'", "I’")):
+            continue
+        if match[0].rstrip(".").lower() in MONTH_WORDS:
             continue
         if _last_word(text, start) in _BEFORE_PLACE:
             yield start, end, ValueType.PLACE

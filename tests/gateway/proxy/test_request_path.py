@@ -97,7 +97,7 @@ async def walk(running: Running) -> Walk:
     [
         pytest.param({"record": "none"}, 22, 58, id="neither noise nor a record"),
         pytest.param({}, 45, 150, id="clean"),
-        pytest.param({"noise": NOISE}, 72, 213, id="text noise"),
+        pytest.param({"noise": NOISE}, 71, 212, id="text noise"),
         pytest.param({"noise": profile(ABBREVIATED)}, 66, 259, id="renamed tools"),
     ],
 )
