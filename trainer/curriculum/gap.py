@@ -89,7 +89,7 @@ def begin(profile: str, noise_types: Iterable[str], highest_level: int, settings
     """The state before training: every type at the start level, ρ = 0 unless there is no warm-up."""
     if settings.start_level > highest_level:
         raise ValueError(
-            f"curriculum.start_level: profile {profile!r} has levels 1 to {highest_level}, "
+            f"curriculum.gap.start_level: profile {profile!r} has levels 1 to {highest_level}, "
             f"not {settings.start_level}: use one of these"
         )
     types = {name: TypeWindow(settings.start_level) for name in sorted(noise_types)}

@@ -193,7 +193,7 @@ def test_whatever_happens_rho_keeps_its_cap_levels_never_fall_and_the_state_surv
 
 def test_a_start_level_that_the_profile_lacks_is_refused() -> None:
     with pytest.raises(
-        ValueError, match=r"curriculum\.start_level: profile 'noisyagent' has levels 1 to 3, not 4"
+        ValueError, match=r"curriculum\.gap\.start_level: profile 'noisyagent' has levels 1 to 3, not 4"
     ):
         begin("noisyagent", TYPES, 3, GapSettings(start_level=4))
 
