@@ -129,8 +129,9 @@ _OWNED = (Turn, Shown, NameMap, Event, GeneratedText, DeliveredId, DestroyedAnsw
 """The kinds of rows that need their session's row."""
 _KINDS = frozenset(get_args(Row))
 _ROWS = 8
-"""How many rows a statement inserts at most: there is a prepared one for each number."""
+"""How many rows a statement inserts at most. SQLite prepares a statement for each number of them."""
 _VALUES = re.compile(r"VALUES (\((?:[^()]|\(\))*\))")
+"""The row of a statement, in which functions may be called without arguments."""
 
 
 class AlreadyStored(Exception):

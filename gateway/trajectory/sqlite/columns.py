@@ -88,8 +88,8 @@ class Table(Generic[T]):
 
     def decode(self, values: Sequence[Any], **left: Any) -> T:
         """Decode the values that `select` gives, in order; `left` gives the fields without a column."""
-        told = [text(value) if type(value) is bytes else value for value in values]
-        fields = dict(zip(self._names, told, strict=True))
+        readable = [text(value) if type(value) is bytes else value for value in values]
+        fields = dict(zip(self._names, readable, strict=True))
         for field, read in self._reads:
             fields[field] = read(fields[field])
         return self.kind(**fields, **left)
