@@ -53,7 +53,10 @@ class Watch:
             last = f"{row[-1]:.3f}" if row else "–"
             table.add_row(f"reward, {arm}", last, "", draw_line(list(row)))
         table.add_row(
-            *("groups", f"{figures['groups']}, {figures['filtered_groups']} flat"),
+            *(
+                "groups",
+                f"{figures['groups']}, {figures['filtered_groups']} even; {figures['flat_arms']} flat arms",
+            ),
             *("rollouts", f"{figures['trained_rollouts']} of {figures['rollouts']} trained"),
         )
         table.add_row(
