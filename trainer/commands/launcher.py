@@ -22,6 +22,8 @@ from types import FrameType
 
 import click
 
+from crosswind.trainer.errors import OutOfMemory
+
 LAUNCHER = "CROSSWIND_LAUNCHER"
 """Environment variable: the process that started a worker, which ends when that does."""
 RENDEZVOUS = "CROSSWIND_RENDEZVOUS"
@@ -36,14 +38,6 @@ GRACE_S = 5.0
 RESUME = "start the same command again, which takes the same step"
 
 
-class TooLarge(Exception):
-    """A worker's micro-batch of so many tokens didn't fit into its memory."""
-
-    def __init__(self, said: str, places: int) -> None:
-        super().__init__(said)
-        self.places = places
-
-
 def leave_note(said: str, places: int) -> None:
     """Tell the launcher, as a worker that ends with MEMORY."""
     note = Path(os.environ[RENDEZVOUS]).with_name(_NOTE)
@@ -56,7 +50,7 @@ def launch_within_memory(command: Sequence[str], count: int, deadline: float) ->
     """
     try:
         return launch(command, count, deadline)
-    except TooLarge as error:
+    except OutOfMemory as error:
         half = max(1, error.places // 2)
         click.echo(
             f"crosswind: {error}; all {count} workers start again after the last step, with "
@@ -66,14 +60,14 @@ def launch_within_memory(command: Sequence[str], count: int, deadline: float) ->
     again = [*(each for each in command if each != "--fresh"), "--set", f"optimiser.token_budget={half}"]
     try:
         return launch(again, count, deadline)
-    except TooLarge as error:
+    except OutOfMemory as error:
         click.echo(f"crosswind: {error}; it was halved once already", err=True)
         return 1
 
 
 def launch(command: Sequence[str], count: int, deadline: float) -> int:
     """Run a command in so many processes; gives the exit code. SIGTERM and SIGINT go to rank 0, which ends
-    after its step; a second one ends all at once. Raises TooLarge.
+    after its step; a second one ends all at once. Raises OutOfMemory.
     """
     with tempfile.TemporaryDirectory(prefix="crosswind-workers-") as folder:
         workers = [_start(command, rank, count, Path(folder)) for rank in range(count)]
@@ -96,7 +90,7 @@ def launch(command: Sequence[str], count: int, deadline: float) -> int:
                 signal.signal(number, handler)
         if MEMORY in codes.values() and not sent:
             places, _, said = (Path(folder) / _NOTE).read_text().partition(" ")
-            raise TooLarge(said, int(places))
+            raise OutOfMemory(said, int(places))
     if len(sent) > 1 or (sent and codes.get(0) == -sent[0]):  # The latter before it could note the signal.
         return 128 + sent[-1]
     return _report(workers, codes, deadline)

@@ -45,8 +45,8 @@ from crosswind.trainer.commands.workers import (
     end_out_of_memory,
     join_workers,
     owns_process,
+    run_follower,
     start_workers,
-    take_part,
     worker_options,
 )
 from crosswind.trainer.config.presets import PRESETS
@@ -153,7 +153,7 @@ def run(
     config = _configure(preset, settings | read_judge(settings.pop("judge"), settings.pop("rubric")))
     chosen = _read_labels(labels)
     if (place := WorkerPlace.read(workers)).rank > 0:
-        return take_part(place, config)
+        return run_follower(place, config)
     policy = _find_policy(policy)  # before anything is made: a store, locks, the folder
     if recorded is not None:
         _check_offline(config, engine_url, control_url)
@@ -165,11 +165,8 @@ def run(
         lock_folder(stack, out)
         deadline = StartDeadline(start_within, stop)
         groups = None if recorded is None else stack.enter_context(open_recorded(recorded))
-        url = f"sqlite:///{out / 'train.db'}" if recorded is not None and _is_default("url") else url
         run_name = name or out.resolve().name
-        kept = _open_store(stack, url, run_name, engine_url, out)
-        if groups is not None and _find_file(groups) == _find_file(kept) is not None:
-            refuse("--store: it is what --from reads, and that isn't written to; leave --store out")
+        kept = _open_store(stack, url, groups, run_name, engine_url, out)
         make_run, grader = _load_run(config), make_grader(stack, config)
         _train(
             make_run(
@@ -254,11 +251,17 @@ def _check_offline(config: TrainConfig, engine_url: str | None, control_url: str
         refuse("--from: nothing is written to that store, rewards neither; leave --reward or --judge out")
 
 
-def _open_store(stack: ExitStack, url: str, name: str, engine_url: str | None, out: Path) -> Store:
-    """The store, which no other run may use meanwhile."""
+def _open_store(
+    stack: ExitStack, url: str, recorded: Store | None, name: str, engine_url: str | None, out: Path
+) -> Store:
+    """The store of the run's own rows, which no other run may use meanwhile. It isn't the recorded one."""
+    if recorded is not None and _is_default("url"):
+        url = f"sqlite:///{out / 'train.db'}"
     store = open_trajectory_store(stack, url)
     if isinstance(file := getattr(store, "path", None), Path):
         lock_store(stack, file, name, engine_url, out)
+    if recorded is not None and _find_file(recorded) == _find_file(store) is not None:
+        refuse("--store: it is what --from reads, and that isn't written to; leave --store out")
     return store
 
 

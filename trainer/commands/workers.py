@@ -96,19 +96,19 @@ def start_workers(count: int, launcher: str, config: TrainConfig) -> NoReturn:
 def join_workers(stack: ExitStack, place: WorkerPlace, config: TrainConfig) -> WorkerGroup:
     """Join the other workers until the stack closes. A process ends with what started it."""
     try:  # not at the top: torch is an extra, and takes seconds to import
-        from crosswind.trainer.learning.worker_group import joined_group
+        from crosswind.trainer.learning.worker_group import join_group
     except ModuleNotFoundError as error:
         refuse(f"{error.name} isn't installed: install crosswind[train]")
     if place.size > 1 and owns_process():
         watch_launcher()
     try:
         rendezvous = os.environ.get(RENDEZVOUS)
-        return stack.enter_context(joined_group(config.device, config.worker_deadline, rendezvous))
+        return stack.enter_context(join_group(config.device, config.worker_deadline, rendezvous))
     except WorkerLost as error:
         end_lost(error)
 
 
-def take_part(place: WorkerPlace, config: TrainConfig) -> None:
+def run_follower(place: WorkerPlace, config: TrainConfig) -> None:
     """Be one of the workers that don't lead: they end when rank 0 does, and not by a signal."""
     if owns_process():
         for number in (signal.SIGTERM, signal.SIGINT):

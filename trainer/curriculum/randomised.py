@@ -12,7 +12,7 @@ from crosswind.trainer.curriculum.windows import TypeWindow
 from crosswind.trainer.rollouts.groups import Group
 
 
-class _Unsteered:
+class _ProfileSchedule:
     """A curriculum whose only memory is the version of what it declares."""
 
     rho: float
@@ -44,7 +44,7 @@ class _Unsteered:
 
 
 @schedule("randomised")
-class RandomisedSchedule(_Unsteered):
+class RandomisedSchedule(_ProfileSchedule):
     """ToolRL-DR (RobustBench-TC, §5): `group_share` of the tasks are perturbed, by one of the profile's types
     each, and all rollouts of such a task see the same (seed scope `group`). DR-Full: 1; DR-Mixed: 0.5.
     """
@@ -56,7 +56,7 @@ class RandomisedSchedule(_Unsteered):
 
 
 @schedule("coin")
-class CoinSchedule(_Unsteered):
+class CoinSchedule(_ProfileSchedule):
     """State augmentation ("Generalization Tax", §6): each trajectory is augmented with probability
     `coin.coverage`, for itself. ε, in characters, is the profile's.
     """

@@ -30,6 +30,7 @@ from crosswind.trainer.rollouts.sequences import RolloutSequences, TokenSequence
 
 Score = Callable[[MicroBatch, float], tuple[Tensor, Tensor]]
 """As `Policy.score`: log-probabilities of the sampled tokens at a temperature, and entropies."""
+_LESS_MEMORY = "lower optimiser.token_budget or max_sequence, or set checkpointing=true or lora.rank=8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class UpdateResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
+class _BatchMeasurement:
     """A micro-batch before the step: scored, with the sum of its entropies and its loss."""
 
     scored: ScoredBatch
@@ -135,7 +136,7 @@ class Learner:
         with self.policy.group.together(Call.MEASURE, material):
             before = Measurement()
             self._first = None
-            counted: list[_Measured] = []
+            counted: list[_BatchMeasurement] = []
             for mini_batch in material.mini_batches:
                 part, scale = self._pack(mini_batch.samples, before), mini_batch.scale
                 if before.mini_batches or (taken := self._take_first_pass(part, scale)) is None:
@@ -163,7 +164,7 @@ class Learner:
                 batches = micro_batches(samples, share, policy.device, policy.sharing)
         return group.share(batches)
 
-    def _sum_up(self, before: Measurement, counted: Sequence[_Measured]) -> None:
+    def _sum_up(self, before: Measurement, counted: Sequence[_BatchMeasurement]) -> None:
         """The figures of all workers' micro-batches."""
         group, scored = self.policy.group, [each.scored for each in counted]
         weights = [each.outcome.weights for each in counted if each.outcome.weights is not None]
@@ -184,7 +185,7 @@ class Learner:
 
     def _take_first_pass(
         self, part: Sequence[tuple[MicroBatch, bool]], scale: LossScale
-    ) -> list[_Measured] | None:
+    ) -> list[_BatchMeasurement] | None:
         """Measure micro-batches and leave their gradients, added up; None where memory doesn't do for it."""
         self.optimiser.zero_grad(set_to_none=True)
         try:
@@ -197,7 +198,7 @@ class Learner:
 
     def _measure(
         self, batch: MicroBatch, scale: LossScale, padding: bool, *, with_gradients: bool = False
-    ) -> _Measured:
+    ) -> _BatchMeasurement:
         reference = self._score(self.reference, batch)[0] if self.reference is not None else None
         with torch.set_grad_enabled(with_gradients):
             logprobs, entropy = self.policy.score(batch, self.config.temperature)
@@ -205,7 +206,7 @@ class Learner:
             outcome = self._lose(scored, logprobs, scale)
         if with_gradients:
             outcome = self._add_gradients(outcome, padding)
-        return _Measured(scored, float(entropy.sum()), outcome)
+        return _BatchMeasurement(scored, float(entropy.sum()), outcome)
 
     def update(self, before: Measurement, step: int) -> UpdateResult:
         """Take one optimiser step per mini-batch, `data_reuse` times over. `step` counts training steps from
@@ -257,8 +258,7 @@ class Learner:
             return halves, self._optimiser_step(halves, scale, learned)
         except torch.OutOfMemoryError:
             raise OutOfMemory(
-                f"a micro-batch of {largest} doesn't fit into memory, halved neither: lower "
-                "optimiser.token_budget or max_sequence, or set checkpointing=true or lora.rank=8",
+                f"a micro-batch of {largest} doesn't fit into memory, halved neither: {_LESS_MEMORY}",
                 _count_places(largest.batch),
             ) from None
 
@@ -266,8 +266,7 @@ class Learner:
         """Why a worker of several ends: the others are in the middle of an exchange with it."""
         rank = self.policy.group.rank
         return OutOfMemory(
-            f"worker {rank}: a micro-batch of {_describe(largest)} doesn't fit into memory: lower "
-            "optimiser.token_budget or max_sequence, or set checkpointing=true or lora.rank=8",
+            f"worker {rank}: a micro-batch of {_describe(largest)} doesn't fit into memory: {_LESS_MEMORY}",
             _count_places(largest),
         )
 

@@ -129,7 +129,7 @@ class WorkerGroup:
 
 
 @contextmanager
-def joined_group(device: str, deadline: float, rendezvous: str | None = None) -> Iterator[WorkerGroup]:
+def join_group(device: str, deadline: float, rendezvous: str | None = None) -> Iterator[WorkerGroup]:
     """The group that this process's environment says it belongs to, as torchrun sets it, or the launcher, or
     Ray; of this process alone where that says nothing. `rendezvous`: the file by which the processes of one
     machine find each other.

@@ -69,10 +69,12 @@ def micro_batches(
     A rollout that exceeds the budget alone is a batch of its own: GSPO's ratio needs all its tokens in one
     graph.
     """
-    planted = sorted(_plant(_by_beginning(samples), sharing, token_budget), key=lambda each: each.order)
-    packed: list[list[_Planted]] = []
+    forests = sorted(
+        _build_forests(_by_beginning(samples), sharing, token_budget), key=lambda each: each.order
+    )
+    packed: list[list[_RolloutForest]] = []
     rows = longest = 0
-    for each in planted:
+    for each in forests:
         rows, longest = rows + len(each.forest.trees), max(longest, each.forest.longest)
         # Long rows have no mask: it has as many elements as they have tokens, squared.
         masked = longest > LARGEST and bool(packed) and each.forest.branches != packed[-1][0].forest.branches
@@ -85,11 +87,11 @@ def micro_batches(
 
 def collate(samples: Sequence[Sample], device: str = "cpu", sharing: Sharing = ROWS) -> MicroBatch:
     """One micro-batch of these rollouts, in this order."""
-    return _to_tensors(_plant(samples, sharing), device, sharing)
+    return _to_tensors(_build_forests(samples, sharing), device, sharing)
 
 
 @dataclass(slots=True)
-class _Planted:
+class _RolloutForest:
     """Rollouts that share a forest, and where each one's sequences are in it."""
 
     forest: Forest
@@ -106,19 +108,21 @@ def _by_beginning(samples: Sequence[Sample]) -> list[Sample]:
     return sorted(samples, key=lambda sample: [one.token_ids for one in sample.sequences.sequences])
 
 
-def _plant(samples: Sequence[Sample], sharing: Sharing, token_budget: int | None = None) -> list[_Planted]:
-    planted: list[_Planted] = []
+def _build_forests(
+    samples: Sequence[Sample], sharing: Sharing, token_budget: int | None = None
+) -> list[_RolloutForest]:
+    forests: list[_RolloutForest] = []
     for sample in samples:
         sequences = [_inputs(one) for one in sample.sequences.sequences]
-        grown = planted[-1].forest.place(sequences, sharing) if planted else None
+        grown = forests[-1].forest.place(sequences, sharing) if forests else None
         if grown is None or (token_budget is not None and grown[0].places > token_budget):
-            planted.append(_Planted(Forest(), [], []))
-            grown = planted[-1].forest.place(sequences, sharing)
+            forests.append(_RolloutForest(Forest(), [], []))
+            grown = forests[-1].forest.place(sequences, sharing)
             assert grown is not None, "an empty forest takes every rollout"
-        planted[-1].forest = grown[0]
-        planted[-1].samples.append(sample)
-        planted[-1].places.append(grown[1])
-    return planted
+        forests[-1].forest = grown[0]
+        forests[-1].samples.append(sample)
+        forests[-1].places.append(grown[1])
+    return forests
 
 
 def _inputs(sequence: TokenSequence) -> Ids:
@@ -126,13 +130,13 @@ def _inputs(sequence: TokenSequence) -> Ids:
     return np.array(sequence.token_ids[: sequence.sampled[-1]], dtype=np.int64)
 
 
-def _to_tensors(planted: Sequence[_Planted], device: str, sharing: Sharing) -> MicroBatch:
-    trees = [tree for each in planted for tree in each.forest.trees]
-    samples = tuple(sample for each in planted for sample in each.samples)
+def _to_tensors(forests: Sequence[_RolloutForest], device: str, sharing: Sharing) -> MicroBatch:
+    trees = [tree for each in forests for tree in each.forest.trees]
+    samples = tuple(sample for each in forests for sample in each.samples)
     flat = [one for sample in samples for one in sample.sequences.sequences]
     rollout = [number for number, sample in enumerate(samples) for _ in range(sample.sequences.sampled)]
     layout = _Layout.of(trees)
-    places, place = np.unique(np.concatenate(_predictions(planted, layout)), return_inverse=True)
+    places, place = np.unique(np.concatenate(_predictions(forests, layout)), return_inverse=True)
     batch = MicroBatch(
         samples,
         sharing,
@@ -189,10 +193,10 @@ class _Layout:
         return torch.from_numpy(flat.reshape(self.rows, self.width))
 
 
-def _predictions(planted: Sequence[_Planted], layout: _Layout) -> list[Ids]:
+def _predictions(forests: Sequence[_RolloutForest], layout: _Layout) -> list[Ids]:
     """For each sequence, where in the flattened rows its sampled tokens are predicted."""
     found, first = [], 0
-    for each in planted:
+    for each in forests:
         for sample, places in zip(each.samples, each.places, strict=True):
             for one, (tree, path) in zip(sample.sequences.sequences, places, strict=True):
                 found.append(layout.starts[first + tree] + path[np.array(one.sampled) - 1])

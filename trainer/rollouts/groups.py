@@ -214,7 +214,7 @@ def _judge(trajectory: Trajectory, turns: tuple[Turn, ...], admission: Admission
     if refused is not None:
         # As plain text: reasons are keys of figures, and orjson writes no enums as keys.
         return Rollout(session, reward, turns, str(refused), dose=dose)
-    if refused is None and admission.any_version:
+    if admission.any_version:
         return Rollout(session, reward, turns, dose=dose)
     oldest = min(admission.versions[name] for turn in turns for name in sampling_versions(turn))
     age = max(admission.versions.values()) - oldest

@@ -102,11 +102,13 @@ class GroupSource:
         """By key, groups that wait for tool legs, with when to look again."""
         self._say = say
         self._tell = tell
-        self._told = (-1, 0)
+        self._last_backlog = (-1, 0)
+        """What `tell` was told last."""
         self._grading = grading
         self._graded: dict[str, int] = {}
         """By key, groups with when they were touched last before they were graded."""
-        self._said: set[str] = set()
+        self._known_reasons: set[str] = set()
+        """Of which `say` was told already."""
 
     def take(
         self,
@@ -145,15 +147,13 @@ class GroupSource:
                 self.cursor.deal_with(group)
                 self._admit(group.name, trajectories, admission, taken)
             self._tell_backlog(ready)
-            if taken.reasons.keys() - self._said:
-                self._said |= taken.reasons.keys()
+            if taken.reasons.keys() - self._known_reasons:
+                self._known_reasons |= taken.reasons.keys()
                 self._say(f"of the groups that came, these can't train: {describe_reasons(taken)}")
             if self._grading is not None:
                 taken.disagreements += self._grading.disagreements
                 self._grading.disagreements.clear()
-            if taken.is_enough(wanted, most):
-                return taken
-            if ended:
+            if ended or taken.is_enough(wanted, most):
                 return taken
             if len(taken.groups) > before:
                 deadline = _deadline(wait_seconds)
@@ -183,13 +183,13 @@ class GroupSource:
 
     def _tell_backlog(self, ready: Sequence[GroupProgress]) -> None:
         backlog = self.cursor.position, sum(one.key in self.cursor.waiting for one in ready)
-        if backlog != self._told:
-            self._told = backlog
+        if backlog != self._last_backlog:
+            self._last_backlog = backlog
             self._tell(*backlog)
 
     def _say_foreign(self) -> None:
-        if self._labels and _FOREIGN not in self._said:
-            self._said.add(_FOREIGN)
+        if self._labels and _FOREIGN not in self._known_reasons:
+            self._known_reasons.add(_FOREIGN)
             labels = ", ".join(f"{key}={value}" for key, value in self._labels.items())
             self._say(f"passed over: groups whose sessions don't carry {labels}, or are evaluations")
 

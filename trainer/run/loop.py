@@ -46,7 +46,7 @@ class EngineMismatch(RunFailed):
 
 
 @dataclass(frozen=True, slots=True)
-class _Learned:
+class _StepOutcome:
     """What a step's groups came to. `moved`: whether the weights are others than before."""
 
     samples: Sequence[Sample]
@@ -115,7 +115,7 @@ def _advance(
     state: RunState,
     source: GroupSource,
     driver: CurriculumDriver,
-    learned: _Learned,
+    learned: _StepOutcome,
     figures: Mapping[str, Any],
 ) -> RunState:
     """The state after a step with these figures."""
@@ -165,7 +165,9 @@ def _begin(
     return found, planned
 
 
-def _learn(run: Run, learner: Learner, state: RunState, taken: TakenGroups, planned: TrainStep) -> _Learned:
+def _learn(
+    run: Run, learner: Learner, state: RunState, taken: TakenGroups, planned: TrainStep
+) -> _StepOutcome:
     """Sequences and advantages, scored by the weights as they are; then the optimiser's steps on them."""
     config = run.config
     torch.manual_seed(planned.seeds["torch"])
@@ -203,7 +205,7 @@ def _learn(run: Run, learner: Learner, state: RunState, taken: TakenGroups, plan
     if means is not None:
         means.add([rollout for group in taken.groups for rollout in group.rollouts])
     kept = means.to_json() if means is not None else {}
-    return _Learned(batch.samples, bool(learned.optimiser_steps), figures, kept)
+    return _StepOutcome(batch.samples, bool(learned.optimiser_steps), figures, kept)
 
 
 def _finish(

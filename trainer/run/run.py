@@ -126,11 +126,16 @@ class Run:
 
     def admission(self, state: RunState, policy: Policy) -> Admission:
         """What rollouts must meet to train on top of this state."""
-        wrong = untrusted_versions(self.store.settings(VERSION))
-        void = self.config.failed_rollouts == "void"
-        settings = self.config.staleness, self.config.temperature
-        offline = self.recorded is not None
-        return Admission(state.ordinals, *settings, wrong, state.owns, void, offline, policy.vocabulary)
+        return Admission(
+            state.ordinals,
+            self.config.staleness,
+            self.config.temperature,
+            doubted=untrusted_versions(self.store.settings(VERSION)),
+            is_retired=state.owns,
+            void_failures=self.config.failed_rollouts == "void",
+            any_version=self.recorded is not None,
+            vocabulary=policy.vocabulary,
+        )
 
     def compared_version(self, state: RunState) -> str:
         """The version whose recorded log-probabilities must be ours; "" offline, where names say nothing."""

@@ -18,7 +18,7 @@ import torch
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.trainer.config.settings import TrainConfig
 from crosswind.trainer.learning import model
-from crosswind.trainer.learning.worker_group import joined_group
+from crosswind.trainer.learning.worker_group import join_group
 from crosswind.trainer.run.loop import train
 from crosswind.trainer.run.start import follow
 from tests.trainer.practice import make_run, settings
@@ -47,7 +47,7 @@ RUNS: dict[str, tuple[dict[str, Any], list[Stretch]]] = {
 def work(policy: Path, folder: Path, config: TrainConfig, rank: int) -> None:
     """Be one worker of a stretch."""
     rendezvous = str(folder / f"rendezvous-{config.steps}")
-    with joined_group("cpu", deadline=60.0, rendezvous=rendezvous) as group:
+    with join_group("cpu", deadline=60.0, rendezvous=rendezvous) as group:
         if rank:
             follow(group)
             return

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from crosswind.trainer.errors import WorkerLost
 from crosswind.trainer.learning.sharding import make_whole, shard
-from crosswind.trainer.learning.worker_group import Call, WorkerGroup, joined_group
+from crosswind.trainer.learning.worker_group import Call, WorkerGroup, join_group
 
 
 def fail_alone(_: Tensor) -> None:
@@ -24,7 +24,7 @@ def fail_alone(_: Tensor) -> None:
 
 def try_alone(name: str, folder: Path) -> str:
     """Which error rank 0 ends with, where rank 1 leaves once it was called."""
-    with joined_group("cpu", 60.0, str(folder / name)) as group:
+    with join_group("cpu", 60.0, str(folder / name)) as group:
         model = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 1))
         shard(model, group)
         loss = model(torch.ones(2, 8)).sum()
