@@ -11,7 +11,7 @@ import orjson
 from benchmarks.trainer.contestant import answer
 
 
-def main(policy: str, material: str, passes: str, budget: str = "") -> None:
+def main(policy: str, material: str, passes: str) -> None:
     """Take steps on the material, of so many passes."""
     import torch
 
@@ -34,8 +34,6 @@ def main(policy: str, material: str, passes: str, budget: str = "") -> None:
     batch = TrainingBatch([MiniBatch(tuple(samples), LossScale(len(rows), tokens))])
     changes: dict[str, Any] = {"optimiser.mini_batches": 1, "optimiser.data_reuse": int(passes)}
     changes |= {"loss.importance_cap": None}  # TRL, without an engine of its own, has no such weight
-    if budget:
-        changes["optimiser.token_budget"] = int(budget)
     learner = Learner(model.load(Path(policy)), configure("demo", changes))
 
     def step() -> dict[str, float]:
