@@ -22,6 +22,7 @@ from crosswind.injectors.targets import ToolResultTarget
 from crosswind.injectors.text.json_leaves import DEEPEST, MOST, is_asked_for
 from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.text.json_spans import Frame, Leaf, find_leaves, open_string
+from crosswind.injectors.text.tables import read_header, split_row
 from crosswind.injectors.values.calendar import find_cycle
 from crosswind.injectors.values.forms import LONGEST, find_forms
 from crosswind.injectors.values.parameters import ValueType, split_name
@@ -349,11 +350,6 @@ def _judge_figure(text: str, start: int, end: int) -> FactKind | None:
 
 
 _RULE = re.compile(r"[ \t|+:=-]*")
-_CELL = re.compile(r"[^\W\d_][\w .%()/°#-]{0,24}")
-COLUMNS = "  "
-"""Columns that stand apart: `docker ps`."""
-_DELIMITERS = ("|", "\t", ";", ",", COLUMNS)
-_APART = re.compile(r"\S+(?: \S+)*")
 
 
 def _in_tables(frame: Frame, text: str, taken: bytearray) -> Iterator[Fact]:
@@ -363,11 +359,11 @@ def _in_tables(frame: Frame, text: str, taken: bytearray) -> Iterator[Fact]:
     for line in text.split("\n"):
         start, at = at, at + len(line) + 1
         if not names or line.count(delimiter) + 1 < len(names):
-            delimiter, names = _read_header(line)
+            delimiter, names = read_header(line)
             continue
         if _RULE.fullmatch(line):
             continue
-        cells = _split(line, delimiter)
+        cells = split_row(line, delimiter)
         if len(cells) != len(names):
             names = []
             continue
@@ -379,29 +375,3 @@ def _in_tables(frame: Frame, text: str, taken: bytearray) -> Iterator[Fact]:
             if found is not None:
                 begin, end = start + first + found[1], start + first + found[2]
                 yield Fact(found[0], text[begin:end], frame, begin, end, name)
-
-
-def _read_header(line: str) -> tuple[str, list[str]]:
-    """The delimiter and the names of a line that may be a table's header."""
-    for delimiter in _DELIMITERS:
-        if delimiter in line:
-            names = [line[start:end] for start, end in _split(line, delimiter)]
-            least = 3 if delimiter in (",", COLUMNS) else 2
-            if len(names) >= least and all(map(_CELL.fullmatch, names)):
-                return delimiter, names
-    return "", []
-
-
-def _split(line: str, delimiter: str) -> list[tuple[int, int]]:
-    """The spans of a row's cells, without the space around them."""
-    if delimiter == COLUMNS:
-        return [match.span() for match in _APART.finditer(line)]
-    spans: list[tuple[int, int]] = []
-    at = 0
-    for part in line.split(delimiter):
-        bare = part.strip()
-        start = at + (len(part) - len(part.lstrip()) if bare else 0)
-        spans.append((start, start + len(bare)))
-        at += len(part) + 1
-    framed = delimiter == "|" and len(spans) > 2 and line.lstrip().startswith("|")
-    return spans[1:-1] if framed else spans

@@ -26,8 +26,8 @@ from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.packs.parts import Asked
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, UserTarget
-from crosswind.injectors.text.entities import OPENERS
 from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
+from crosswind.injectors.text.opening_words import OPENERS
 
 Position = Literal["before", "behind", "apart"]
 """In front of the message, behind it, or behind it as a paragraph."""
