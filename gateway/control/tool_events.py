@@ -21,6 +21,7 @@ from crosswind.gateway.sessions.inference import SessionHints
 from crosswind.gateway.sessions.session import LiveSession, SessionClaim
 from crosswind.gateway.sessions.tool_legs import label_tools
 from crosswind.gateway.tools.events import CALL, Outcome, ToolEvent, as_row
+from crosswind.gateway.tools.masking import mask_event
 from crosswind.gateway.trajectory.record import ENDED, LEG, OPEN, Event, SessionMarked
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
@@ -97,7 +98,7 @@ def router(gateway: Gateway) -> APIRouter:
         session = await _find(gateway, session_id, visitor, None)
         redactor = gateway.data.proxy.redactor
         operators = registry.operators().keys() | {rule.operator for rule in session.plan.rules} | {CALL}
-        rows = [_mask(as_row(_read(one, session_id, operators)), redactor) for one in body.events]
+        rows = [_mask(_read(one, session_id, operators), redactor) for one in body.events]
         known = {
             (one.attempt, one.ordinal)
             for one in await asyncio.to_thread(gateway.store.events, session_id)
@@ -162,18 +163,6 @@ def _check(event: ToolEvent, operators: Collection[str]) -> None:
         raise ValueError(f"draw.outcome of a call is none of {', '.join(Outcome)}")
 
 
-def _mask(row: Event, redactor: Redactor) -> Event:
-    mask = redactor.mask_text
-    raw = msgspec.json.encode(row.draw)
-    return replace(
-        row,
-        slot=redactor.mask_name(row.slot),
-        anchor=redactor.mask_name(row.anchor),
-        before=mask(row.before),
-        after=None if row.after is None else mask(row.after),
-        note=mask(row.note),
-        draw=row.draw
-        if redactor.mask(raw) is raw
-        else {"redacted": True, "link": redactor.mask_name(row.draw["link"])},
-        tool=None if row.tool is None else redactor.mask_name(row.tool),
-    )
+def _mask(event: ToolEvent, redactor: Redactor) -> Event:
+    """The event's row, without secrets: the relay that wrote it knows others than the gateway."""
+    return as_row(replace(mask_event(event, redactor), anchor=redactor.mask_name(event.anchor)))

@@ -22,6 +22,8 @@ CALL = "call"
 """Stands for the operator in an event that says what became of a call."""
 LONGEST_TEXT = 100_000
 """Characters of a text that an event keeps."""
+_LONGEST_SECRET = 8_192
+"""How many characters more it has until it is masked, so that no half of a secret is at its end."""
 
 
 class Outcome(StrEnum):
@@ -95,8 +97,8 @@ def of_injection(
         severity=decision.severity,
         draw=decision.draw,
         clean_hash=digest(normalise(one.before)),
-        before=_cut(one.before),
-        after=None if one.after is None else _cut(one.after),
+        before=one.before[: LONGEST_TEXT + _LONGEST_SECRET],
+        after=None if one.after is None else one.after[: LONGEST_TEXT + _LONGEST_SECRET],
         recovery=decision.recovery,
         version=decision.version,
     )
@@ -128,7 +130,3 @@ def as_row(event: ToolEvent) -> Event:
         created_us=event.at_us,
         version=event.version,
     )
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"

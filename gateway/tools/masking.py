@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from crosswind.gateway.tools.events import ToolEvent
+from crosswind.gateway.tools.events import LONGEST_TEXT, ToolEvent
 
 if TYPE_CHECKING:
     from crosswind.gateway.recorder.redaction import Redactor
@@ -27,19 +28,24 @@ def mask_event(event: ToolEvent, redactor: Redactor) -> ToolEvent:
     mask, raw = redactor.mask_text, _encode(event.draw)
     # One search for all: what stands in a text without a secret isn't searched again.
     redactor.forget_texts()
-    redactor.mask(_encode(event))
+    with suppress(UnicodeEncodeError):  # half a surrogate pair: its texts are searched one by one
+        redactor.mask(_encode(event))
     # In this order: what noise left of a secret is known by the text before.
-    before = mask(event.before)
+    before = _cut(mask(event.before))
     return msgspec.structs.replace(
         event,
         before=before,
-        after=None if event.after is None else mask(event.after),
+        after=None if event.after is None else _cut(mask(event.after)),
         draw=event.draw if redactor.mask(raw) is raw else {"redacted": True},
         note=mask(event.note),
         slot=redactor.mask_name(event.slot),
         tool=redactor.mask_name(event.tool),
         link=redactor.mask_name(event.link),
     )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
 
 
 class EventMask:
