@@ -29,7 +29,8 @@ TRIALS = 12
 """A message gets at most this many typos, each with probability severity / 2: 6 x severity on average."""
 
 WORDS = 12
-"""A message gets at most one typo for so many of its words, and one where it has fewer."""
+"""Words for each typo of a message at severity 0.5 and where a paper gives a number of typos; at severity 1
+half as many."""
 
 APART = 12
 """Characters between two typos: nobody mistypes words side by side."""
@@ -67,9 +68,9 @@ class Typos:
     keyboard, spaces, capitals, apostrophes and signs, misspellings, wrong conversions of input methods.
 
     Severity: the number of typos per message is binomial with mean 6 x severity (12 trials), with at most one
-    typo for each twelve words of the message. With `between` it is uniform between these two
-    (RobustBench-TC: 2 and 4), and severity is the share of messages; the limit by length holds, too. Where
-    fewer words may be mistyped, there are fewer typos. Protected entities, values, words of the tools' names,
+    typo for each six words of the message at severity 1, for each twelve at 0.5, and always one. With
+    `between` it is uniform between these two (RobustBench-TC: 2 and 4), with at most one for each twelve
+    words, and severity is the share of messages. Where fewer words may be mistyped, there are fewer typos. Protected entities, values, words of the tools' names,
     and all words that a call could need are never touched; where tools are declared, these are all but the
     words that put a request. The weights of the kinds follow published studies, which `slips.py` names.
     """
@@ -83,7 +84,8 @@ class Typos:
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
         # Everything is drawn in a fixed order, so that more severity means more of the same typos.
-        most = max(1, count_words(target.own) // WORDS)
+        share = 0.5 if self.between is not None else severity
+        most = max(1, int(count_words(target.own) * 2 * share / WORDS))
         count = min(most, self._draw_count(rng, severity))
         if count == 0:
             return None
