@@ -67,12 +67,13 @@ class Typos:
     """Typing errors as people make them: missed, doubled, swapped and neighbouring keys of the language's
     keyboard, spaces, capitals, apostrophes and signs, misspellings, wrong conversions of input methods.
 
-    Severity: the number of typos per message is binomial with mean 6 x severity (12 trials), with at most one
-    typo for each six words of the message at severity 1, for each twelve at 0.5, and always one. With
+    Severity: the number of typos per message is binomial with mean 6 x severity (12 trials), with at most
+    one typo for each six words of the message at severity 1, for each twelve at 0.5, and always one. With
     `between` it is uniform between these two (RobustBench-TC: 2 and 4), with at most one for each twelve
-    words, and severity is the share of messages. Where fewer words may be mistyped, there are fewer typos. Protected entities, values, words of the tools' names,
-    and all words that a call could need are never touched; where tools are declared, these are all but the
-    words that put a request. The weights of the kinds follow published studies, which `slips.py` names.
+    words, and severity is the share of messages. Where fewer words may be mistyped, there are fewer
+    typos. Protected entities, values, words of the tools' names, and all words that a call could need are
+    never touched; where tools are declared, these are all but the words that put a request. The weights
+    of the kinds follow published studies, which `slips.py` names.
     """
 
     between: tuple[Count, Count] | None = None
