@@ -106,6 +106,9 @@ def _read_line(process: subprocess.Popen[bytes], deadline_s: float, setting: str
         if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
             raise ValueError(f"no answer within {deadline_s:g} s ({setting})")
         if not (more := process.stdout.read1(1 << 16)):  # type: ignore[attr-defined]
+            # Its answers' pipe closes before it writes what broke it.
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, until - time.monotonic()))
             raise ValueError("the process has ended")
         line += more
         if len(line) > _LONGEST:

@@ -180,4 +180,6 @@ def _remark(clean: str, noisy: str) -> str:
     if not isinstance(before, dict) or not isinstance(after, dict):
         return GIVING_UP
     added = next((value for key, value in after.items() if key not in before), GIVING_UP)
-    return str(added[0] if isinstance(added, list) and added else added)
+    while isinstance(added, list | dict) and added:
+        added = next(iter(added.values() if isinstance(added, dict) else added))
+    return str(added)

@@ -12,7 +12,10 @@ NO_JSON: Any = object()
 _FAULT_FIELD = re.compile(
     r"error|fault$|exception$|traceback|incomplete|partial|stale|truncated|uncertain|omitted|degraded|timed_?out"
     r"|warnings?$|failures|missing|unresolved|unavailable|not_?loaded|skipped|terminated|limit_?exceeded"
-    r"|has_?(?:more|next)|more_?(?:results|available)|remaining|^_?next|next_?link|links$|paging|end_?cursor",
+    r"|(?:pending|failed|deferred|dropped|awaiting|lost|absent|without|hidden|collapsed|expandable|excluded|masked"
+    r"|lazy|silent|offline|unread|invalid|unselected)_?(?:fields|signals|sensors|readings|values)|not_?reporting|waiting_?for"
+    r"|unfetched|could_?not_?load|not_?(?:sampled|included|expanded)|no_?(?:data|answer)|left_?out|(?:summary|preview)_?only"
+    r"|rest_?available|more_?fields|has_?(?:more|next)|more_?(?:results|available)|remaining|^_?next|next_?link|links$|paging|end_?cursor",
     re.IGNORECASE,
 )
 _WHOLE_FIELD = re.compile(r"(?:is_?)?complete|exhaustive|(?:is_?)?last(?:_?page)?", re.IGNORECASE)

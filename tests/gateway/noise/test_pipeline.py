@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -268,7 +269,8 @@ def shown(body: dict[str, Any]) -> dict[str, str]:
         if message["role"] == "tool":
             out[message["tool_call_id"]] = message["content"]
         elif message["role"] == "user" and "Summary" not in message["content"]:
-            out[message["content"][:10]] = message["content"]
+            found = re.search(r"W\d\d", message["content"])
+            out[found[0] if found else message["content"][:10]] = message["content"]
     return out
 
 
