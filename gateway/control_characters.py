@@ -12,6 +12,8 @@ _CONTROL = re.compile(f"[{CONTROL_CHARACTERS}]")
 
 def has_control_characters(name: str) -> bool:
     """Whether a name has one. That of a header is read as UTF-8 if it can be: its bytes are no characters."""
+    if name.isascii():
+        return not name.isprintable()
     with suppress(ValueError):
         name = name.encode("latin-1").decode()
     return _CONTROL.search(name) is not None

@@ -12,7 +12,7 @@ from typing import Any
 
 from crosswind.gateway.errors import ConfigurationError, ServiceError
 from crosswind.gateway.protocols.answer import AnswerReader
-from crosswind.gateway.protocols.frame import Frame, RequestOptions
+from crosswind.gateway.protocols.frame import Frame, FrameCache, RequestOptions
 from crosswind.gateway.protocols.history import Mask
 from crosswind.gateway.protocols.history_cache import HistoryCache
 from crosswind.gateway.protocols.message_format import MessageFormat
@@ -58,6 +58,9 @@ class Codec(ABC):
     provider_errors: ProviderErrors | None = None
     """How its providers word their faults; None if faults of the model don't apply."""
 
+    def __init__(self) -> None:
+        self._frames = FrameCache()
+
     def split(
         self, body: bytes, reader: SessionReader | None = None, parameters: Mapping[str, str] = NO_PARAMETERS
     ) -> SplitBody | None:
@@ -66,7 +69,7 @@ class Codec(ABC):
         `parameters`: the named groups of `path`; a stored body comes without.
         """
         histories = None if reader is None else reader.histories
-        return SplitBody.of_messages(body, self.history_member, histories, parameters)
+        return SplitBody.of_messages(body, self.history_member, self._frames, histories, parameters)
 
     def read(self, split: SplitBody, reader: SessionReader, mask: Mask) -> Request:
         """Read what is new in a body since the session's last turn."""
@@ -135,7 +138,7 @@ class SessionReader:
             split=split,
             frame=frame,
             message_format=self._format,
-            steps=tuple(history.steps[:length]),
+            steps=tuple(history.steps if length == len(history.steps) else history.steps[:length]),
             chain=history.steps[length - 1].received if length else None,
             history=history,
             conversation=Conversation(history.items(length), options.tools),

@@ -20,6 +20,7 @@ _scanner = json.JSONDecoder(strict=False)
 _LEAD = re.compile(rb'[ \t\r\n]*,?[ \t\r\n]*("(?:[^"\\]|\\.)*")[ \t\r\n]*:[ \t\r\n]*', re.DOTALL)
 _GAP = re.compile(rb"[ \t\r\n]*,?[ \t\r\n]*")
 _SPACE = b" \t\r\n"
+_OPENING = ord("{")
 _KNOWN = b"{}"
 """Stands for the elements of an array that are already known."""
 
@@ -184,6 +185,11 @@ def element_spans(body: bytes, start: int, end: int) -> list[tuple[int, int]] | 
     except UNREADABLE:
         return _scan_elements(body, start, end)
     return locate(elements, body, start + 1)
+
+
+def all_objects(body: bytes, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether the values at these spans are objects."""
+    return not {body[start] for start, _ in spans} - {_OPENING}
 
 
 def locate(elements: Sequence[msgspec.Raw], body: bytes, at: int) -> list[tuple[int, int]]:

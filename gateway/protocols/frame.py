@@ -1,4 +1,6 @@
-"""A body around its messages. It repeats from turn to turn, so that what is read of it is read once."""
+"""A body around its messages. It repeats from turn to turn, and from session to session of an agent, so that
+what is read of it is read once.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from crosswind.gateway.protocols.document import Document, MemberSpan
-from crosswind.gateway.protocols.json_values import decode_or_none, text_or_none
+from crosswind.gateway.protocols.document import Document, MemberSpan, all_objects, locate
+from crosswind.gateway.protocols.json_values import UNREADABLE, decode_or_none, text_or_none
 from crosswind.gateway.trajectory.content import content_key
 from crosswind.injectors.conversation import ToolSchema
 
@@ -16,6 +18,10 @@ Edits = Mapping[str, bytes | None]
 """Members of a body with their new values; None removes one."""
 Pieces = tuple[bytes | None, ...]
 """The pieces of a body in order, with None in the place of its messages, if it has any."""
+LARGEST_FRAME = 1 << 20
+"""The most bytes around the messages that are kept."""
+_SHARED_FRAMES = 8
+_array = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class RequestOptions(msgspec.Struct, frozen=True, gc=False):
@@ -63,12 +69,31 @@ class Frame:
         self._raw: dict[str, bytes | None] = {}
         self._values: dict[str, Any] = {}
         self._pieces: Pieces = ()
-        self._edited: tuple[dict[str, bytes | None], Pieces, bytes] = ({}, (), b"")
+        self._edited: tuple[Edits, Pieces, bytes] = ({}, (), b"")
         self.key = content_key(self.text)
         """The key of the pieces."""
         self.model = text_or_none(self.value("model"))
         self.size = 5 * len(self.text)
         """Its bytes in memory."""
+
+    def find_messages(self, body: bytes, at: int) -> list[tuple[int, int]] | None:
+        """The spans of the objects behind the offset, if they and the tail are the rest of a body with this
+        head. `at`: where the first one's separator begins.
+        """
+        stop = len(body) - len(self.tail)
+        if stop < at or not body.endswith(self.tail):
+            return None
+        first = at == len(self.head)
+        if stop == at:
+            return None if first else []
+        try:
+            objects = _array.decode((b"[%b]" if first else b"[0%b]") % body[at:stop])
+        except UNREADABLE:
+            return None
+        spans = locate(objects if first else objects[1:], body, at)
+        # White space behind the last one belongs to another tail.
+        ends = bool(spans) and spans[-1][1] == stop
+        return spans if ends and all_objects(body, spans) else None
 
     def document(self, body: bytes) -> Document:
         """The whole body, which has this frame and an array of messages, as a document."""
@@ -128,19 +153,28 @@ class Frame:
 
     def with_edits(self, edits: Edits) -> Pieces:
         """The pieces with other values of some members."""
-        known, pieces, _ = self._edited
-        if not pieces or known != edits:
+        return self._edit(edits)[1]
+
+    def _edit(self, edits: Edits) -> tuple[Edits, Pieces, bytes]:
+        """The edits, the pieces with them, and these joined."""
+        edited = self._edited
+        if not edited[1] or edited[0] != edits:
             pieces = self._split(edits, self._member)
-            self._edited = dict(edits), pieces, b"".join([piece for piece in pieces if piece is not None])
-        return pieces
+            text = b"".join([piece for piece in pieces if piece is not None])
+            edited = self._edited = dict(edits), pieces, text
+        return edited
 
     def masked(self, edits: Edits, mask: Callable[[bytes], bytes]) -> Pieces:
         """The pieces with edits, for the store. They are masked one by one only where their text, the same
-        object from turn to turn, has something to hide.
+        objects from turn to turn, has something to hide.
         """
-        pieces = self.with_edits(edits) if edits else self.pieces
-        text = self._edited[2] if edits else self.text
-        if mask(text) is text:
+        if edits:
+            _, pieces, text = self._edit(edits)
+            clean = mask(text) is text
+        else:
+            pieces, head, tail = self.pieces, self.head, self.tail
+            clean = mask(head) is head and mask(tail) is tail
+        if clean:
             return pieces
         return tuple([None if piece is None else mask(piece) for piece in pieces])
 
@@ -167,6 +201,31 @@ class Frame:
             else:
                 text += value
         return (*pieces, bytes(text + document.closing))
+
+
+class FrameCache:
+    """The frames that a protocol met last, in all sessions. Those of an agent are equal, or at least end
+    alike, with the tools.
+    """
+
+    def __init__(self) -> None:
+        self._kept: tuple[Frame, ...] = ()
+
+    def add(self, frame: Frame) -> None:
+        if frame.size > LARGEST_FRAME:
+            return
+        for known in self._kept:
+            if known.tail == frame.tail:
+                frame.tail = known.tail  # one object, so that what is known of it needn't be found out again
+                break
+        self._kept = (frame, *self._kept[: _SHARED_FRAMES - 1])
+
+    def find(self, body: bytes) -> tuple[Frame, list[tuple[int, int]]] | None:
+        """The frame of a body and the spans of its messages, if the frame is known."""
+        for frame in self._kept:
+            if body.startswith(frame.head) and (spans := frame.find_messages(body, len(frame.head))):
+                return frame, spans
+        return None
 
 
 def _shift(members: Mapping[str, MemberSpan], body: bytes, at: int, by: int) -> Document:

@@ -101,15 +101,18 @@ class History:
             if mask(new) is new:
                 # If nothing is hidden in all of them, nothing is in any one: don't search each again.
                 mask = hide_nothing
-        for begin, end in spans:
-            self.extend(body[start:end], begin - start, mask)
+        for (begin, end), read in zip(spans, self._format.read_all(body, spans), strict=True):
+            self._add(body[start:end], begin - start, read, mask)
             start = end
 
     def extend(self, raw: bytes, lead: int, mask: Mask) -> HistoryStep:
         """Read one more message. One that can't be parsed has no items and is left alone."""
+        return self._add(raw, lead, self._format.read(raw[lead:]), mask)
+
+    def _add(self, raw: bytes, lead: int, read: ParsedMessage, mask: Mask) -> HistoryStep:
+        """Add a message, as it was parsed."""
         index = len(self.steps)
         before = self.steps[-1] if index else None
-        read = self._format.read(raw[lead:])
         if read.reference:
             # Its texts are not in this body, but results in this body may answer its calls.
             known = self._known_items.get(read.reference, UNPARSED)
@@ -161,12 +164,13 @@ class History:
         self._all_items += step.items
         self._ends.append(len(self._all_items))
         self.size += len(step.raw)
-        for call in step.parsed.calls:
+        read = step.parsed
+        for call in read.calls:
             if call.call_id:
                 self._calls.setdefault(call.call_id, []).append(call)
             else:
                 self._unnamed.append(call)
-        for call in step.parsed.written_calls:
+        for call in read.written_calls:
             if call.call_id:
                 self._calls.setdefault(call.call_id, []).append(call)
 

@@ -6,18 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from crosswind.gateway.protocols.document import locate
-from crosswind.gateway.protocols.frame import Frame
+from crosswind.gateway.protocols.frame import LARGEST_FRAME, Frame
 from crosswind.gateway.protocols.history import History, Mask
-from crosswind.gateway.protocols.json_values import UNREADABLE
 from crosswind.gateway.protocols.message_format import MessageFormat, ParsedMessage
 
 KEPT_HISTORIES = 8
-_LARGEST_FRAME = 1 << 20
-"""The most bytes around the messages that are kept."""
 _SPAN_BYTES = 120
-_OPENING = ord("{")
-_array = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class KnownPrefix(msgspec.Struct, frozen=True, gc=False):
@@ -37,25 +31,6 @@ class KnownPrefix(msgspec.Struct, frozen=True, gc=False):
     def spans(self) -> Sequence[tuple[int, int]]:
         """The spans of the known messages in the body."""
         return self.history.spans[: self.steps]
-
-    def find_spans(self, body: bytes) -> list[tuple[int, int]] | None:
-        """The spans of all messages of the body, if those behind the known ones are all that is new in it."""
-        at, stop = self.end, len(body) - len(self.frame.tail)
-        if stop < at or not body.endswith(self.frame.tail):
-            return None
-        known = self.history.spans[: self.steps]
-        if stop == at:
-            return [*known]
-        try:
-            _, *new = _array.decode(b"[0%b]" % body[at:stop])
-        except UNREADABLE:
-            return None
-        spans = locate(new, body, at)
-        for begin, _ in spans:
-            if body[begin] != _OPENING:
-                return None
-        # White space behind the last one belongs to another tail.
-        return [*known, *spans] if spans and spans[-1][1] == stop else None
 
 
 class HistoryCache:
@@ -113,7 +88,7 @@ class HistoryCache:
             self._kept.remove(history)
         self._kept.append(history)
         del self._kept[:-KEPT_HISTORIES]
-        if frame.size <= _LARGEST_FRAME:
+        if frame.size <= LARGEST_FRAME:
             self._frame = frame
         return history
 

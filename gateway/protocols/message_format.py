@@ -94,3 +94,7 @@ class MessageFormat(ABC):
             return self.parse(decode(raw))
         except ValueError:
             return UNPARSED
+
+    def read_all(self, body: bytes, spans: Sequence[tuple[int, int]]) -> list[ParsedMessage]:
+        """Parse the messages of a body that stand one after the other in an array."""
+        return [self.read(body[start:end]) for start, end in spans]

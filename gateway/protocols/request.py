@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from crosswind.gateway.protocols.document import Document
-from crosswind.gateway.protocols.frame import Frame
+from crosswind.gateway.protocols.document import Document, all_objects
+from crosswind.gateway.protocols.frame import Frame, FrameCache
 from crosswind.gateway.protocols.hidden_tools import HistoryEdits
 from crosswind.gateway.protocols.history import History, HistoryStep, Mask, SentHistory, hide_nothing
 from crosswind.gateway.protocols.history_cache import HistoryCache, KnownPrefix
@@ -75,25 +75,32 @@ class SplitBody(msgspec.Struct):
         cls,
         body: bytes,
         member: str,
+        frames: FrameCache,
         histories: HistoryCache | None = None,
         parameters: Mapping[str, str] = NO_PARAMETERS,
     ) -> SplitBody | None:
-        """Split a body whose history is an array of objects; None if it isn't. `histories`: those of the
-        likely sender, so that only what is new has to be split.
+        """Split a body whose history is an array of objects; None if it isn't. `frames`: those of the
+        protocol; `histories`: those of the likely sender, so that only what is new has to be split.
         """
         known = histories.find_prefix(body) if histories is not None else None
-        if known is not None and known.frame is not None and (spans := known.find_spans(body)) is not None:
+        if known is not None and (spans := known.frame.find_messages(body, known.end)) is not None:
+            spans = [*known.history.spans[: known.steps], *spans]
             return cls(body, known.frame, member, spans, parameters=parameters, known=known)
+        if known is None and (shared := frames.find(body)) is not None:
+            return cls(body, shared[0], member, shared[1], parameters=parameters)
         found = Document.parse_around(body, member, known.start, known.end) if known else None
         if known is None or found is None:
             known, document = None, Document.parse(body)
             elements = document.element_spans(member) if document else None
             found = None if document is None or elements is None else (document, elements)
-        if found is None or {body[start] for start, _ in found[1]} - {ord("{")}:
+        if found is None or not all_objects(body, found[1]):
             return None
         document, new = found
         spans = [*known.spans, *new] if known else new
-        return cls.of_document(document, member, spans, parameters=parameters, known=known)
+        split = cls.of_document(document, member, spans, parameters=parameters, known=known)
+        if spans:
+            frames.add(split.frame)
+        return split
 
     @property
     def document(self) -> Document:

@@ -93,7 +93,11 @@ def wake(submissions: Sequence[Submission]) -> None:
 
 def weigh(rows: Sequence[Row]) -> int:
     """Estimate the bytes of memory that only these rows hold."""
-    return _ROW_BYTES * len(rows) + sum([_weigh_turn(row) for row in rows if type(row) is Turn])
+    held = _ROW_BYTES * len(rows)
+    for row in rows:
+        if type(row) is Turn:
+            held += _weigh_turn(row)
+    return held
 
 
 def _weigh_turn(turn: Turn) -> int:
@@ -102,7 +106,9 @@ def _weigh_turn(turn: Turn) -> int:
         if view is not None:
             if view.frame is not frame:
                 frame = view.frame
-                held += sum(map(len, filter(None, frame)))
+                for piece in frame:
+                    if piece is not None:
+                        held += len(piece)
             if view.chain is not None:
                 held += len(view.chain.body)
     for completion in turn.completions:

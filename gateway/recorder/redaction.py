@@ -71,12 +71,13 @@ class Redactor:
                 masked = masked.replace(credential, MASK)
                 if remains is not None:
                     remains.add((credential,))
-        if self._known and escapes_keys(masked):
-            masked = self._mask_escaped(masked)
+        readable = Readable(masked) if self._known else None
+        if readable is not None and readable.escaped:
+            masked, readable = self._mask_escaped(masked), None
         if self.mode != "redact":
             return masked
         if masked not in self._clean:
-            masked = self._mask_shaped(masked)
+            masked = self._mask_shaped(masked, readable)
         if remains is not None and remains.secrets:
             masked = self._mask_remains(masked)
         if masked is segment and len(self._clear) < _MOST_CLEAR:
@@ -145,8 +146,8 @@ class Redactor:
             self._remains.add(text[begin:end] for begin, end in spans)
         return replace_spans(segment, readable.locate(spans))
 
-    def _mask_shaped(self, segment: bytes) -> bytes:
-        spans = load_rules().find(segment)
+    def _mask_shaped(self, segment: bytes, readable: Readable | None = None) -> bytes:
+        spans = load_rules().find_in(readable or Readable(segment))
         if not spans:
             self._clean.add(segment)
             return segment
@@ -180,7 +181,7 @@ def holds_secret(name: str) -> bool:
     raw = name.encode("utf-8", "surrogatepass")
     rules = load_rules()
     return len(raw) >= SHORTEST and any(
-        rules.find(part, named=False) for part in (raw, raw.translate(_APART))
+        rules.find(part, named=False) for part in {raw, raw.translate(_APART)}
     )
 
 

@@ -65,11 +65,11 @@ class SessionCache:
             self._bytes -= session.weighed
             session.weighed = session.size()
             self._bytes += session.weighed
-        while self._too_many() and (name := self._find_dispensable(session)) is not None:
+        limits = self.limits
+        while len(self._sessions) > limits.live_sessions or self._bytes > limits.live_bytes:
+            if (name := self._find_dispensable(session)) is None:
+                break
             self.remove(name)
-
-    def _too_many(self) -> bool:
-        return len(self._sessions) > self.limits.live_sessions or self._bytes > self.limits.live_bytes
 
     def _find_dispensable(self, but: LiveSession) -> str | None:
         passed: list[str] = []

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+import structlog
 from msgspec import structs
 
 from crosswind.gateway.clock import now_us
@@ -18,15 +19,17 @@ from crosswind.gateway.recorder.queue import Submission
 from crosswind.gateway.recorder.remains import Remains
 from crosswind.gateway.sessions.caps import apply_caps, may_be_noisy
 from crosswind.gateway.sessions.ledger import Ledger
-from crosswind.gateway.sessions.profiles import Profiles
+from crosswind.gateway.sessions.profiles import Profiles, UnreadableProfileError
 from crosswind.gateway.sessions.turns import TokenChains, TurnIndex
-from crosswind.gateway.trajectory.record import Arm, Row, Session, SessionState
+from crosswind.gateway.trajectory.record import Arm, Row, Session, SessionMarked, SessionState
 from crosswind.injectors.engine.faults import FaultMemory
 from crosswind.injectors.engine.noise_type import is_type_open
 from crosswind.injectors.engine.plan import Assignment, Plan, Seed, make_plan
 from crosswind.injectors.engine.resume import Walks
 from crosswind.injectors.profiles.load import Profile
 from crosswind.injectors.targets import Half, ToolClass
+
+_log = structlog.get_logger("crosswind.sessions")
 
 _SESSION_BYTES = 10_000
 """What a session takes besides its turns and histories."""
@@ -123,6 +126,12 @@ class LiveSession:
         """Change the record in memory. The caller writes the row."""
         self.record = structs.replace(self.record, **changes)
 
+    def put_in_doubt(self, why: str, confidence: float) -> None:
+        """Quarantine it, since its identity is uncertain. The first reason counts."""
+        if self.record.quarantine is None:
+            self.mark(quarantine=why, confidence=confidence)
+            self.pending.append(SessionMarked(self.record.id, quarantine=why, confidence=confidence))
+
 
 class SessionClaim(msgspec.Struct, frozen=True):
     """What a request says about its session."""
@@ -211,6 +220,16 @@ def make_session(profiles: Profiles, opening: Opening) -> LiveSession:
     plan = _make_plan(profile, opening, dose)
     choice = TypeChoice(profile, opening, dose) if plan.rules and is_type_open(profile, dose) else None
     return LiveSession(_with_plan(opening.record, plan), plan, type_choice=choice)
+
+
+def make_or_replace(profiles: Profiles, opening: Opening) -> LiveSession:
+    """Make a session; one whose stored profile can't be used is clean, and isn't trained on."""
+    try:
+        return make_session(profiles, opening)
+    except UnreadableProfileError as error:
+        _log.error("a session is opened without noise", session=opening.record.id, error=str(error))
+        record = structs.replace(opening.record, quarantine="its profile could not be read")
+        return make_session(profiles, structs.replace(opening, record=record, profile="off"))
 
 
 def settle_type(session: LiveSession, choice: TypeChoice, allowed: tuple[str, ...]) -> None:

@@ -19,29 +19,24 @@ from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.sessions.cache import SessionCache
 from crosswind.gateway.sessions.destroyed import Beginning
 from crosswind.gateway.sessions.drills import Drills
-from crosswind.gateway.sessions.errors import (
-    closed_session,
-    refuse,
-    store_down,
-    unknown_session,
-)
-from crosswind.gateway.sessions.inference import (
-    REPEATED,
-    Inference,
-    Inferred,
-    SessionHints,
-    make_unresolved,
-)
+from crosswind.gateway.sessions.errors import closed_session, refuse, store_down, unknown_session
+from crosswind.gateway.sessions.inference import REPEATED, Inference, Inferred, SessionHints, make_unresolved
 from crosswind.gateway.sessions.keys import SessionKeys
 from crosswind.gateway.sessions.ledger import Ledger
-from crosswind.gateway.sessions.profiles import Profiles, UnreadableProfileError
+from crosswind.gateway.sessions.profiles import Profiles
 from crosswind.gateway.sessions.restore import HistoryRestorer, ResponseLookup
-from crosswind.gateway.sessions.session import LiveSession, Opening, SessionClaim, make_session, make_stand_in
+from crosswind.gateway.sessions.session import (
+    LiveSession,
+    Opening,
+    SessionClaim,
+    make_or_replace,
+    make_stand_in,
+)
 from crosswind.gateway.sessions.sync import WorkerSync
 from crosswind.gateway.sessions.trainer_lag import TrainerLag
 from crosswind.gateway.sessions.turns import TurnIndex, TurnPosition, TurnRequest
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId
-from crosswind.gateway.trajectory.record import Session, SessionMarked, SessionStatus
+from crosswind.gateway.trajectory.record import Session, SessionStatus
 from crosswind.gateway.trajectory.store import Store, StoreError
 from crosswind.injectors import registry
 from crosswind.injectors.engine.plan import Plan
@@ -338,10 +333,10 @@ class Sessions:
         elif session.record.status is SessionStatus.CLOSED:
             raise closed_session(session.record.id)
         elif inferred.quarantine is not None:
-            _put_in_doubt(session, inferred.quarantine, inferred.confidence)
+            session.put_in_doubt(inferred.quarantine, inferred.confidence)
         if beginning is not None and beginning.depth >= session.plan.bounds.faults_per_session:
             beginning.spared = True
-            _put_in_doubt(session, REPEATED, 0.5)
+            session.put_in_doubt(REPEATED, 0.5)
         session.first_user_turn = hints.first_user_turn
         return Found(session, beginning)
 
@@ -394,7 +389,7 @@ class Sessions:
             await self._sync.refresh_profile(self._profiles, opening.profile)
         if (live := self._live.get(session_id)) is not None:
             return live  # opened by a request that came at the same moment
-        session = _make_or_replace(self._profiles, opening)
+        session = make_or_replace(self._profiles, opening)
         session.unwritten = True
         self.add(session)
         return session
@@ -402,21 +397,3 @@ class Sessions:
 
 def _is_over(session: LiveSession | None) -> bool:
     return session is None or session.record.status is SessionStatus.CLOSED
-
-
-def _put_in_doubt(session: LiveSession, why: str, confidence: float) -> None:
-    """Quarantine a session whose identity is uncertain. The first reason counts."""
-    if session.record.quarantine is None:
-        session.mark(quarantine=why, confidence=confidence)
-        marked = SessionMarked(session.record.id, quarantine=why, confidence=confidence)
-        session.pending.append(marked)
-
-
-def _make_or_replace(profiles: Profiles, opening: Opening) -> LiveSession:
-    """Make a session; one whose stored profile can't be used is clean, and isn't trained on."""
-    try:
-        return make_session(profiles, opening)
-    except UnreadableProfileError as error:
-        _log.error("a session is opened without noise", session=opening.record.id, error=str(error))
-        record = structs.replace(opening.record, quarantine="its profile could not be read")
-        return make_session(profiles, structs.replace(opening, record=record, profile="off"))

@@ -132,30 +132,7 @@ class Metrics:
         # Cached: looking up a child by its labels takes longer than counting.
         self._requests_of = cache(requests.labels)
         self._turns_of = cache(self.counter("crosswind_turns", "Turns recorded", "fitness").labels)
-        events = self.counter("crosswind_events", "Noise that was injected", "operator")
-        self._events_of = cache(events.labels)
-        self.events_withheld = self.counter(
-            "crosswind_events_withheld", "Noise that was withheld", "operator"
-        )
-        self._events_withheld_of = cache(self.events_withheld.labels)
-        self.faults_withheld = self.counter(
-            "crosswind_noise_withheld",
-            "Noise on tools and texts that was withheld, by the reason and the tool's class",
-            "reason",
-            "tool_class",
-        )
-        self._withheld_of = cache(self.faults_withheld.labels)
-        self.operator_failures = self.counter(
-            "crosswind_operator_failures",
-            "What third parties' operators did wrong: raised, stalled, ended, contract",
-            "operator",
-            "kind",
-        )
-        self.operators_off = self.gauge(
-            "crosswind_operators_off",
-            "Processes in which a third party's operator is switched off",
-            "operator",
-        )
+        self._make_noise_counters()
         self.not_durable = self.counter(
             "crosswind_turns_released_before_durable", "Turns released late or lost", "durable"
         )
@@ -182,6 +159,32 @@ class Metrics:
         """What is added to counters when they are read: each addition takes a lock."""
         self._clients = _ClientMetrics(self, connections)
         self._upstreams = _UpstreamMetrics(self, upstreams)
+
+    def _make_noise_counters(self) -> None:
+        events = self.counter("crosswind_events", "Noise that was injected", "operator")
+        self._events_of = cache(events.labels)
+        self.events_withheld = self.counter(
+            "crosswind_events_withheld", "Noise that was withheld", "operator"
+        )
+        self._events_withheld_of = cache(self.events_withheld.labels)
+        self.faults_withheld = self.counter(
+            "crosswind_noise_withheld",
+            "Noise on tools and texts that was withheld, by the reason and the tool's class",
+            "reason",
+            "tool_class",
+        )
+        self._withheld_of = cache(self.faults_withheld.labels)
+        self.operator_failures = self.counter(
+            "crosswind_operator_failures",
+            "What third parties' operators did wrong: raised, stalled, ended, contract",
+            "operator",
+            "kind",
+        )
+        self.operators_off = self.gauge(
+            "crosswind_operators_off",
+            "Processes in which a third party's operator is switched off",
+            "operator",
+        )
 
     def counter(self, name: str, about: str, *labels: str) -> Counter:
         return Counter(name, about, labels, registry=self.registry)

@@ -20,6 +20,8 @@ _FIRST_LINE = b"HTTP/1.1 200 "
 _END = b"\r\n\r\n"
 _LONGEST_LENGTH = 18
 _MOST = 256
+_STRANGERS = 64
+"""After so many in a row, only one in as many is remembered."""
 _LARGEST = 4096
 
 
@@ -37,6 +39,8 @@ class ResponseTemplate(msgspec.Struct, eq=False):
     streams: bool
     """The body is a stream of events."""
     encoding: str
+    strangers: int = 0
+    """How many responses in a row weren't like the one before on their connection, but for the length."""
     formats: dict[bool, tuple[bytes, tuple[int, ...]]] = {}
     """For an answer that is relayed as it is, and for one that is edited: the lines to write, and which of
     the values belong into them.
@@ -94,8 +98,13 @@ class LikeResponse(msgspec.Struct, eq=False):
 
     @classmethod
     def of(cls, known: KnownHead, data: bytes) -> LikeResponse | None:
-        """None where the length stands in the head more than once, or with spaces behind it."""
+        """None where the length stands in the head more than once, or with spaces behind it, and where each
+        response has a value of its own, as an id.
+        """
         template, end = known.template, known.size
+        template.strangers += 1
+        if template.strangers > _STRANGERS and template.strangers % _STRANGERS:
+            return None
         if template.length_at < 0:
             return cls(template, [*known.values], data[:end], b"")
         line = b":" + known.values[template.length_at] + b"\r\n"
@@ -110,6 +119,7 @@ class LikeResponse(msgspec.Struct, eq=False):
         before, behind = self.before, self.behind
         if not data.startswith(before):
             return None
+        self.template.strangers = 0
         if not behind:
             return KnownHead(self.template, self.values, -1, len(before), self)
         at = len(before)

@@ -60,6 +60,7 @@ class _Message(msgspec.Struct, gc=False):
 
 
 _decode = msgspec.json.Decoder(_Message).decode
+_decode_all = msgspec.json.Decoder(list[_Message]).decode
 
 
 class ChatMessages(MessageFormat):
@@ -72,6 +73,17 @@ class ChatMessages(MessageFormat):
             return _parse(_decode(raw))
         except UNREADABLE:
             return super().read(raw)
+
+    def read_all(self, body: bytes, spans: Sequence[tuple[int, int]]) -> list[ParsedMessage]:
+        if len(spans) > 1:
+            raw = body[spans[0][0] : spans[-1][1]]
+            try:
+                if not raw.isascii():
+                    raw.decode()
+                return [*map(_parse, _decode_all(b"[%b]" % raw))]
+            except UNREADABLE:
+                pass  # one by one: the others can be read
+        return super().read_all(body, spans)
 
     def parse(self, message: Any) -> ParsedMessage:
         if not isinstance(message, dict):

@@ -10,7 +10,7 @@ from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.sse import write_event
 from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.codec import Codec, SessionReader
-from crosswind.gateway.protocols.document import Document
+from crosswind.gateway.protocols.document import Document, all_objects
 from crosswind.gateway.protocols.hidden_tools import UNCHANGED
 from crosswind.gateway.protocols.history import History, Mask
 from crosswind.gateway.protocols.json_values import as_list, encode, text_or_none
@@ -106,8 +106,8 @@ def _item_spans(document: Document) -> list[tuple[int, int]] | None:
         return []
     if document.body[span.start : span.start + 1] == b'"':
         return [(span.start, span.end)]
-    split = SplitBody.of_messages(document.body, "input")
-    return None if split is None else split.spans
+    spans = document.element_spans("input")
+    return spans if spans is not None and all_objects(document.body, spans) else None
 
 
 def _previous_response(document: Document) -> str | None:

@@ -87,15 +87,17 @@ class SecretRules:
 
         With `named` false only by rules that know a secret by its own shape, and not by a name before it.
         """
-        readable = Readable(segment)
+        return self.find_in(Readable(segment), named=named)
+
+    def find_in(self, readable: Readable, *, named: bool = True) -> list[Span]:
+        """`find` for a segment that has been read."""
         text = readable.text
         found = _find_private_keys(text) if b"PRIVATE KEY" in text else []
         if runs := _find_runs(text):
             # Only a keyword in or before a run counts.
-            before, behind = _NEAR
-            near = _join([(max(0, begin - before), end + behind) for begin, end in runs])
-            if rules := self._beside.find(b"\0".join([text[begin:end] for begin, end in near]).lower()):
-                found += _apply(rules, text, _widen(runs, len(text)), named=named)
+            near = [text[begin:end] for begin, end in _widen(runs, _NEAR)]
+            if rules := self._beside.find(b"\0".join(near).lower()):
+                found += _apply(rules, text, _widen(runs, _CONTEXT), named=named)
         if named and (rules := self._find_anywhere(text.lower())):
             found += _apply(rules, text, [(0, len(text))], named=True)
         return readable.locate(_join(found)) if found else []
@@ -272,10 +274,17 @@ def _find_runs(text: bytes) -> list[Span]:
     return runs
 
 
-def _widen(runs: Sequence[Span], size: int) -> list[Span]:
-    """The places around runs, apart from each other."""
-    before, behind = _CONTEXT
-    return _join([(max(0, begin - before), min(size, end + behind)) for begin, end in runs])
+def _widen(runs: Sequence[Span], around: Span) -> list[Span]:
+    """The places around runs, in order and apart. The last may reach behind the text."""
+    before, behind = around
+    wide: list[Span] = []
+    last = -1
+    for begin, end in runs:
+        first, last_before, last = (begin - before if begin > before else 0), last, end + behind
+        if first <= last_before:
+            first = wide.pop()[0]
+        wide.append((first, last))
+    return wide
 
 
 def _find_private_keys(text: bytes) -> list[Span]:

@@ -11,7 +11,9 @@ _WHITE_SPACE = re.compile(rb"\\[nrt]")
 """Escapes of white space: two spaces stand for them, as many bytes, and one for any other backslash."""
 _BACKSLASHES = bytes.maketrans(b"\\", b" ")
 _LONGER = re.compile(rb"\\(?:[nrt/]|u00)")
-"""What most texts with backslashes lack: they escape quotes only."""
+"""What most texts with backslashes lack, but for white space: they escape quotes only."""
+_SLASH = re.compile(rb"/(?<=\\/)")
+"""An escaped slash. It begins with the byte to look for that texts with quotes have less often."""
 _IN_KEYS = re.compile(rb"(?<!\\)\\++(?:u00([2-7][0-9a-fA-F])|/)")
 """Escapes of characters that keys have: some JSON writers escape `+`, `/`, `=`, `&` and the like."""
 
@@ -19,25 +21,31 @@ _IN_KEYS = re.compile(rb"(?<!\\)\\++(?:u00([2-7][0-9a-fA-F])|/)")
 def escapes_keys(segment: bytes) -> bool:
     """Whether escapes may stand for characters that keys have."""
     # To look for one byte takes a tenth of the time, and most segments that are long have no backslash.
-    return b"\\" in segment and (b"\\/" in segment or b"\\u00" in segment)
+    return b"\\" in segment and (b"\\u00" in segment or _SLASH.search(segment) is not None)
 
 
 class Readable:
     """A segment as it reads, and where each part of it stood."""
 
-    __slots__ = ("_shifts", "text")
+    __slots__ = ("_shifts", "escaped", "text")
 
     def __init__(self, segment: bytes) -> None:
         self._shifts: list[tuple[int, int]] = []
         """(place in the text, place in the segment) behind each escape that got shorter."""
         self.text = segment
+        self.escaped = False
+        """Whether escapes may stand for characters that keys have."""
         if b"\\" not in segment:
             return
-        if _LONGER.search(segment):
-            if escapes_keys(segment) and _IN_KEYS.search(segment):  # alone it takes ten times as long
-                self.text = self._unescape(segment)
-            self.text = _WHITE_SPACE.sub(b"  ", self.text)
-        self.text = self.text.translate(_BACKSLASHES)
+        self.text = text = segment.replace(b'\\"', b' "')
+        if b"\\" not in text:
+            return
+        if _LONGER.search(text):
+            self.escaped = escapes_keys(text)
+            if self.escaped and _IN_KEYS.search(text):  # alone it takes ten times as long
+                text = self._unescape(text)
+            text = _WHITE_SPACE.sub(b"  ", text)
+        self.text = text.translate(_BACKSLASHES)
 
     def _unescape(self, segment: bytes) -> bytes:
         parts: list[bytes] = []

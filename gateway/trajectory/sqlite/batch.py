@@ -43,7 +43,7 @@ from crosswind.gateway.trajectory.sqlite.columns import (
     SESSION,
     SETTING,
 )
-from crosswind.gateway.trajectory.sqlite.deletion import delete_sessions, find_deleted
+from crosswind.gateway.trajectory.sqlite.deletion import delete_sessions, find_next_number
 from crosswind.gateway.trajectory.sqlite.known_sessions import KnownSessions
 from crosswind.gateway.trajectory.sqlite.turn_rows import encode_row, insert_turns, is_stored, load_known
 from crosswind.gateway.trajectory.store import RowRefused
@@ -55,7 +55,6 @@ Values = Sequence[Any]
 
 _STAMPED = {"arrival": "arrival()"}
 _SESSION = SESSION.insert("rewarded_us", "number", "arrival")
-_NEXT = "SELECT 1 + max(coalesce((SELECT max(number) FROM session), 0), (SELECT last FROM numbering))"
 _REWARDED = """
 UPDATE session SET
   reward_state = 'given',
@@ -128,8 +127,9 @@ _STATEMENTS: tuple[tuple[type, str, Callable[[Any, Numbers], Values]], ...] = (
 _OWNED = (Turn, Shown, NameMap, Event, GeneratedText, DeliveredId, DestroyedAnswer, Reward, Delivery)
 """The kinds of rows that need their session's row."""
 _KINDS = frozenset(get_args(Row))
-_ROWS = 8
-"""How many rows a statement inserts at most. SQLite prepares a statement for each number of them."""
+_ROWS = 16
+"""How many rows a statement inserts at most. SQLite prepares one for each number of them; few large ones
+seldom wait for other threads."""
 _VALUES = re.compile(r"VALUES (\((?:[^()]|\(\))*\))")
 """The row of a statement, in which functions may be called without arguments."""
 
@@ -187,11 +187,12 @@ class Batch:
             self._known.remember(session_id, content, self._state)
 
     def _open_sessions(self, connection: sqlite3.Connection, opened: Sequence[Session], arrival: int) -> None:
+        first = 0
         for start in range(0, len(opened), _ROWS):
-            deleted = find_deleted(connection, [one.id for one in opened[start : start + _ROWS]])
+            ids = [one.id for one in opened[start : start + _ROWS]]
+            first, deleted = find_next_number(connection, ids)
             if deleted is not None:
                 raise RowRefused(f"session {deleted!r} was deleted")
-        first = connection.execute(_NEXT).fetchone()[0]
         numbers = {session.id: first + at for at, session in enumerate(opened)}
         values: list[Values] = [[*row, arrival] for row in _encode(opened, _encode_session, numbers)]
         # Where one of them is there already, it has another number.

@@ -40,6 +40,7 @@ _IS_UNKNOWN = (
     "SELECT NOT EXISTS (SELECT 1 FROM session WHERE id = ?) "
     "AND NOT EXISTS (SELECT 1 FROM deleted_session WHERE digest = ?)"
 )
+_NEXT = "SELECT 1 + max(coalesce((SELECT max(number) FROM session), 0), (SELECT last FROM numbering))"
 _FORGET = """
 DELETE FROM deleted_session WHERE digest IN (SELECT digest FROM deleted_session WHERE arrival < ? LIMIT ?)"""
 
@@ -92,12 +93,15 @@ def sweep(connection: sqlite3.Connection, most: int) -> int:
     return done
 
 
-def find_deleted(connection: sqlite3.Connection, session_ids: Sequence[str]) -> str | None:
-    """The first of these ids whose session was deleted of late, if any. The ids themselves aren't kept."""
+def find_next_number(connection: sqlite3.Connection, session_ids: Sequence[str]) -> tuple[int, str | None]:
+    """The number that the next session gets, and one of these ids whose session was deleted of late, if any.
+    The ids themselves aren't kept.
+    """
     names = {_digest(one): one for one in session_ids}
-    query = f"SELECT digest FROM deleted_session WHERE digest IN ({', '.join('?' * len(names))})"
-    found = {digest for (digest,) in connection.execute(query, [*names])}
-    return next((name for digest, name in names.items() if digest in found), None)
+    listed = ", ".join("?" * len(names))
+    query = f"{_NEXT}, (SELECT digest FROM deleted_session WHERE digest IN ({listed}) LIMIT 1)"
+    number, deleted = connection.execute(query, [*names]).fetchone()
+    return number, names.get(deleted)
 
 
 def is_unknown(connection: sqlite3.Connection, session_id: str) -> bool:

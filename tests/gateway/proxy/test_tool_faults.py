@@ -7,6 +7,7 @@ import contextlib
 import json
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -160,19 +161,26 @@ NOTE = json.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params
 LONG, SHORT = stream(*[NOTE] * 9, RAW), stream(RAW)
 
 
-@pytest.mark.parametrize("kind", ["mcp", "tools"])
-@pytest.mark.parametrize("may_repeat", [[], ["*"]])
-async def test_a_stream_is_cut_only_where_the_call_may_be_repeated_and_the_next_call_passes(
-    tmp_path: Path, app: ScriptedProvider, kind: str, may_repeat: list[str]
-) -> None:
-    noise = "name: n\nrules: [{operator: transport.sse_cut, severity: 1.0, when: {}}]\n"
+async def call_twice(
+    tmp_path: Path, app: ScriptedProvider, kind: str, noise: str, may_repeat: list[str]
+) -> tuple[list[Any], list[Any]]:
+    """What a client saw of two calls, and the events of both."""
     async with raw_server(LONG) as url:
         shop = {"url": url, "may_repeat": may_repeat}
         api = {**shop, "rules": [{"tool": "get_order", "path": "/", "method": "POST"}]}
         tools = {"mcp": {"shop": shop}} if kind == "mcp" else {"apis": {"shop": api}}
         async with gateway(tmp_path, app, noise=noise, tools=tools) as running:
             seen = [await call_through(running, kind) for _ in range(2)]
-            events = await events_of(running, "s1")
+            return seen, await events_of(running, "s1")
+
+
+@pytest.mark.parametrize("kind", ["mcp", "tools"])
+@pytest.mark.parametrize("may_repeat", [[], ["*"]])
+async def test_a_stream_is_cut_only_where_the_call_may_be_repeated_and_the_next_call_passes(
+    tmp_path: Path, app: ScriptedProvider, kind: str, may_repeat: list[str]
+) -> None:
+    noise = "name: n\nrules: [{operator: transport.sse_cut, severity: 1.0, when: {}}]\n"
+    seen, events = await call_twice(tmp_path, app, kind, noise, may_repeat)
     whole = LONG.partition(b"\r\n\r\n")[2]
     assert seen[1] == (200, whole)
     ends = [one for one in events if one.operator == "call"]
@@ -195,13 +203,7 @@ async def test_a_fault_of_the_answer_ends_a_stream_after_the_call_was_carried_ou
     tmp_path: Path, app: ScriptedProvider, kind: str, operator: str
 ) -> None:
     noise = f"name: n\nrules: [{{operator: {operator}, severity: 1.0, when: {{}}}}]\n"
-    async with raw_server(LONG) as url:
-        shop = {"url": url, "may_repeat": ["*"]}
-        api = {**shop, "rules": [{"tool": "get_order", "path": "/", "method": "POST"}]}
-        tools = {"mcp": {"shop": shop}} if kind == "mcp" else {"apis": {"shop": api}}
-        async with gateway(tmp_path, app, noise=noise, tools=tools) as running:
-            seen = [await call_through(running, kind) for _ in range(2)]
-            events = await events_of(running, "s1")
+    seen, events = await call_twice(tmp_path, app, kind, noise, ["*"])
     whole = LONG.partition(b"\r\n\r\n")[2]
     assert seen[1] == (200, whole)
     assert seen[0][0] == "cut"
