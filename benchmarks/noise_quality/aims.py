@@ -18,7 +18,6 @@ FIXED = frozenset(
         *("schema.misleading_description_abbreviated", "schema.misleading_time"),
         *("schema.misleading_time_neutral", "schema.misleading_time_abbreviated"),
         *("schema.duplicate_description", "schema.duplicate_no_description", "schema.reorder"),
-        *("user.cost_cue", "user.speed_cue"),
     }
 )
 """RobustBench-TC fixes their texts or their form: neither detectability nor variety is theirs to choose."""

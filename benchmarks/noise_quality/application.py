@@ -66,7 +66,8 @@ def _offers(site: Site, sample: Sample) -> Iterator[Offer]:
             if item.site == site:
                 called = item.call.name if isinstance(item, ToolResult) else ""
                 gold = sample.gold.get(item.ref.message, ())
-                yield Offer(sample, item.ref.message, Place(item.text, gold, called, {}, count))
+                peers = tuple(tool.name for tool in conversation.tools)
+                yield Offer(sample, item.ref.message, Place(item.text, gold, called, {}, count, peers))
 
 
 def run_operator(operator: str, dose: str, site: Site, offers: Sequence[Offer], seed: int) -> list[Outcome]:

@@ -27,6 +27,11 @@ phrases does not look at it.
   `benchmarks/noise_quality/eligibility.py`, which know nothing of the operators.
   Changed since: `tool.prompt_injection` is judged on reads that hold running text which others wrote. Its
   earlier figures counted every result, most of which have no place for another's words.
+  `tool.context_pressure` is judged on JSON with an object and on what commands print: other systems' text is
+  left alone, since nothing can be added to it that says nothing. Its dose is about eight empty fields for an
+  object at severity 1.
+  `tool.misleading` is judged where something is certain to say: beside prices, rates, forecasts, orders,
+  bookings, deliveries and the like.
 - **Five phrases**: a decision list of at most five phrases of up to three words. **Regression**: a logistic
   regression on words and pairs of words. Both learn on one half of the conversations, and are tested on the
   other: recall at no more than 1 % of false positives.
