@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from crosswind.injectors.conversation import Site, ToolSchema
@@ -70,6 +70,15 @@ TOOL_RESULT = json.dumps(
         "total": 38.5,
     }
 )
+REVIEWS = json.dumps(
+    {
+        "product": "kettle",
+        "reviews": [
+            {"stars": 5, "text": "Boils fast and keeps the water warm for an hour. The lid is a bit stiff."},
+            {"stars": 3, "text": "It does what it should, but the cord is too short for our kitchen."},
+        ],
+    }
+)
 TRIES = 200
 
 
@@ -122,10 +131,13 @@ def _as_json(tool: ToolSchema | AddedTool) -> str:
 
 def sample_for(entry: Registered) -> Target:
     """The sample on which the operator acts: of its site, in a stream if it can be."""
-    target = sample(entry.site)
-    if any(entry.draw({}, target, SeededRandom(f"sample|{number}"), 1.0) for number in range(TRIES)):
-        return target
-    return sample(entry.site, streaming=False)
+    *samples, last = [sample(entry.site), sample(entry.site, streaming=False)]
+    if isinstance(last, ToolResultTarget):
+        samples.append(replace(last, text=REVIEWS, tool="list_reviews", arguments='{"product": "kettle"}'))
+    for target in samples:
+        if any(entry.draw({}, target, SeededRandom(f"sample|{number}"), 1.0) for number in range(TRIES)):
+            return target
+    return last
 
 
 def sample(site: Site, *, streaming: bool = True) -> Target:

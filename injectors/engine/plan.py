@@ -33,6 +33,11 @@ from crosswind.injectors.profiles.schedule import ALWAYS, STAGES, WHOLE, When, W
 from crosswind.injectors.seeded_random import GENERATOR, SeededRandom, draw_once
 from crosswind.injectors.targets import EntryWeights, Half, ToolClass
 
+_compiled: dict[tuple[int, int | None, str | None, bool], tuple[Profile, tuple[CompiledRule, ...]]] = {}
+_active: dict[int, tuple[Bounds, ActiveRule]] = {}
+"""By the identity of the rule."""
+_MOST_COMPILED = 256
+
 CLEAN, NOISY = "clean", "noisy"
 SCOPES = ("session", "group", "task")
 """Seed scopes: what the draws are the same for."""
@@ -202,6 +207,17 @@ def _operator(rule: CompiledRule, entry: Registered) -> Operator | None:
 
 
 def _activate(plan: Plan, rule: CompiledRule, entry: Registered) -> ActiveRule:
+    """The rule in a plan. All but its `line` is the same for all sessions that share it."""
+    bounds, known = _active.get(id(rule), (None, None))
+    if known is None or known.rule is not rule or known.entry is not entry or bounds != plan.bounds:
+        if len(_active) >= _MOST_COMPILED:
+            _active.clear()
+        known = _make_active(rule, entry, plan.bounds)
+        _active[id(rule)] = plan.bounds, known
+    return known._replace(line=plan.slot_line(rule, known.site.value))
+
+
+def _make_active(rule: CompiledRule, entry: Registered, bounds: Bounds) -> ActiveRule:
     site = Site.USER_TEXT if rule.observation else entry.site
     must, free = rule.when.at_least_one, replace(rule.when, probability=1.0, at_least_one=False)
     always = rule.window == WHOLE and free == ALWAYS
@@ -212,10 +228,10 @@ def _activate(plan: Plan, rule: CompiledRule, entry: Registered) -> ActiveRule:
         operator=_operator(rule, entry),
         always=always,
         certain=always and not scoped and rule.when.probability >= 1.0 and not must,
-        line=plan.slot_line(rule, site.value),
+        line="",
         site=site,
         scoped=scoped,
-        assurance=why_solvable(entry, plan.bounds),
+        assurance=why_solvable(entry, bounds),
         until_exposed=rule.when.without_chance() if must else None,
         entries=tuple(rule.entries.items()),
     )
@@ -250,7 +266,7 @@ def make_plan(
         noise_type = _settle_type(profile, dose, f"type|{key}")
         covered = profile.coverage >= 1.0 or draw_once(f"coverage|{key}") < profile.coverage
         if covered and (not profile.labels or _match_labels(profile, labels or {})):
-            rules = _compile_rules(profile, level, noise_type, at_least_one=dose.at_least_one)
+            rules = _find_rules(profile, level, noise_type, at_least_one=dose.at_least_one)
     return Plan(
         profile=profile.name,
         profile_version=profile.version,
@@ -309,9 +325,30 @@ def _settle_type(profile: Profile, dose: Assignment, key: str) -> str | None:
         return name
     if profile.compose is not Compose.ONE_OF:
         return offered[0] if len(offered) == 1 else None
+    weights: dict[str, float] = dict.fromkeys(offered, 0)
+    for rule in profile.rules:
+        weights[rule.operator] += rule.weight
     drawn = [name for name in offered if name in (dose.allowed_types or offered)]
-    weights = [sum(rule.weight for rule in profile.rules if rule.operator == name) for name in drawn]
-    return SeededRandom(key).weighted(drawn, weights)
+    return SeededRandom(key).weighted(drawn, [weights[name] for name in drawn])
+
+
+def _find_rules(
+    profile: Profile, level: int | None, kept: str | None, *, at_least_one: bool
+) -> tuple[CompiledRule, ...]:
+    """As `_compile_rules`. Sessions whose profile, level and type are the same share their rules."""
+    key = id(profile), level, kept, at_least_one
+    compiled = _compiled.get(key)
+    if compiled is None or compiled[0] is not profile or not all(map(_is_current, compiled[1])):
+        if len(_compiled) >= _MOST_COMPILED:
+            _compiled.clear()
+        rules = _compile_rules(profile, level, kept, at_least_one=at_least_one)
+        compiled = _compiled[key] = profile, rules
+    return compiled[1]
+
+
+def _is_current(rule: CompiledRule) -> bool:
+    entry = registry.operators().get(rule.operator)
+    return entry is not None and entry.version == rule.version
 
 
 def _compile_rules(

@@ -284,14 +284,21 @@ class Case(msgspec.Struct, frozen=True, gc=False):
 
 def find_case(text: str) -> Case:
     """The convention that the names of most of a result's fields show; snake_case where none does."""
+    names = tuple(list_leaves(text).names)
+    return _short_case(names) if len(text) <= REMEMBERED else _find_case(names)
+
+
+def _find_case(names: Sequence[str]) -> Case:
     votes: dict[Case, int] = {}
-    for key, count in Counter(list_leaves(text).names).items():
+    for key, count in Counter(names).items():
         judge = _judged_case if len(key) <= LONGEST_KEY else _judge_case
         if (case := judge(key)) is not None:
             votes[case] = votes.get(case, 0) + count
     return max(votes, key=lambda case: votes[case]) if votes else SNAKE
 
 
+_short_case = lru_cache(64)(_find_case)
+"""Cached: a tool's results have the same fields, most often."""
 SNAKE = Case(False, "_")
 
 

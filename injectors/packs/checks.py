@@ -29,7 +29,7 @@ from crosswind.injectors.text.languages import Language
 
 Row = tuple[int, Entry, Part]
 
-_DRAWN = re.compile(r"uuid|time|int:(?P<low>\d+)-(?P<high>\d+)|hex:[1-9]\d?|one:[^|]+(?:\|[^|]+)+")
+_DRAWN = re.compile(r"uuid|time|int:(?P<low>\d+)-(?P<high>\d+)|hex:[1-9]\d?|one:[^|]*(?:\|[^|]+)+")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _LEAST_SHARE = 0.4
 """The smaller half of a part has at least this share."""

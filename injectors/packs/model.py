@@ -53,6 +53,8 @@ class Entry(
     """It is used only where the conversation or its tools have one of these stems; none: everywhere."""
     served_by: tuple[str, ...] = ()
     """It isn't used where a tool's name or description has one of these stems."""
+    unless: tuple[str, ...] = ()
+    """It isn't used beside a message that has one of these stems."""
     address: Address | None = None
     """How it addresses its reader; None: it doesn't, or its language has one way only."""
 

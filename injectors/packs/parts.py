@@ -44,8 +44,22 @@ class Asked(StrEnum):
     """A fact, by a question: `what`, `how many`."""
     SEARCH = "search"
     """A fact, by an order: `find`, `show`, `calculate`."""
+    CALCULATE = "calculate"
+    """A fact that is worked out: `calculate`, or a question in words of mathematics."""
+    LEARN = "learn"
+    """A fact that is known or looked up, by a question."""
+    FIND = "find"
+    """A fact that is looked up, by an order: `find`, `show`."""
     ACTION = "action"
     """To change, send, make or order something."""
+    TASK = "task"
+    """An action on anything but a device."""
+    BOOK = "book"
+    """A task: to book, order or buy."""
+    SEND = "send"
+    """A task: to send, post or share."""
+    CONTROL = "control"
+    """An action on a device: `turn on`, `lock`, `play`, or another one where the message names a device."""
 
 
 DRAWN_SLOTS = frozenset({"uuid", "time", "int", "hex", "one"})
@@ -86,8 +100,6 @@ class Part:
     in_domain: int | None = None
     """How many a pack of a domain has: English ones only. None: as many as the general pack, in all
     languages."""
-    general_in_english: bool = False
-    """Whether English has it in its general pack only, since systems of all domains say the same."""
 
     @property
     def of_user(self) -> bool:
@@ -101,19 +113,38 @@ def _slots(text: str) -> frozenset[str]:
 PARTS: dict[tuple[str, str], Part] = {
     (part.operator, part.name): part
     for part in (
-        Part("user.topic_drift", "question", 30, in_domain=10),
+        Part("user.topic_drift", "question", 30, may=_slots("one"), in_domain=0),
         Part("user.topic_drift", "return", 16, in_domain=0),
         Part("user.topic_drift", "lead", 16, in_domain=0, foreign_share=0.0),
-        Part("user.boundary_probing", "policy", 20, in_domain=0),
-        Part("user.boundary_probing", "knowledge", 15, in_domain=0),
+        Part("user.topic_drift", "shift", 20, may=_slots("one"), in_domain=0, foreign_share=0.0),
+        Part("user.boundary_probing", "policy", 20, may=_slots("one"), in_domain=0),
+        Part("user.boundary_probing", "knowledge", 15, may=_slots("one"), in_domain=0),
         Part("user.boundary_probing", "yield", 15, in_domain=0),
         Part("user.boundary_probing", "lead", 16, in_domain=0, foreign_share=0.0),
-        Part("user.out_of_scope", "errand", 24, in_domain=8),
+        Part("user.out_of_scope", "errand", 24, may=_slots("one"), in_domain=0),
         Part("user.out_of_scope", "leave", 16, in_domain=0),
         Part("user.out_of_scope", "lead", 16, in_domain=0, foreign_share=0.0),
-        Part("user.redundant", "again", 14, may=_slots("value request"), in_domain=0),
-        Part("user.redundant", "chat", 30, in_domain=4),
-        Part("user.redundant", "opener", 30, in_domain=0, foreign_share=0.0),
+        Part(
+            "user.redundant",
+            "again",
+            32,
+            may=_slots("value request thing one"),
+            in_domain=0,
+            foreign_share=0.35,
+        ),
+        Part("user.redundant", "chat", 44, may=_slots("one"), in_domain=4, foreign_share=0.3),
+        Part("user.redundant", "thanks", 20, may=_slots("one"), in_domain=0, foreign_share=0.5),
+        Part("user.redundant", "greeting", 16, may=_slots("one"), in_domain=0, foreign_share=0.0),
+        Part(
+            "user.redundant",
+            "opener",
+            40,
+            may=_slots("request thing one"),
+            in_domain=0,
+            foreign_share=0.0,
+        ),
+        Part("user.cost_cue", "cue", 40, may=_slots("one"), english_general_only=True),
+        Part("user.speed_cue", "cue", 40, may=_slots("one"), english_general_only=True),
         Part("user.inconsistent", "same", 40, _slots("value rival"), in_domain=0, foreign_share=0.2),
         Part("user.inconsistent", "claim", 15, _slots("rival"), _slots("thing")),
         Part("user.inconsistent", "settle", 15, _slots("value"), _slots("thing rival")),
@@ -121,22 +152,23 @@ PARTS: dict[tuple[str, str], Part] = {
         Part("user.ambiguous", "vague", 56, may=_slots("thing coarse"), in_domain=0, foreign_share=0.2),
         Part("user.ambiguous", "offer", 24, may=_slots("thing"), in_domain=0, foreign_share=0.2),
         Part("user.ambiguous", "reveal", 20, _slots("value"), _slots("thing")),
-        Part("user.paraphrase", "frame", 32, _slots("request"), in_domain=0, foreign_share=0.2),
+        Part("user.paraphrase", "frame", 24, _slots("request"), in_domain=0, foreign_share=0.2),
         Part(
             "tool.misleading",
             "remark",
             40,
-            may=_slots("option chosen tool value field") | DRAWN_SLOTS,
-            general_in_english=True,
+            may=_slots("option chosen tool") | DRAWN_SLOTS,
+            foreign_share=0.25,
+            in_domain=0,
         ),
-        Part("tool.redundant", "field", 60, may=DRAWN_SLOTS, form=Form.FIELD, english_general_only=True),
-        Part("tool.redundant", "record", 32, may=DRAWN_SLOTS, form=Form.FIELD, english_general_only=True),
-        Part("tool.redundant", "line", 44, may=DRAWN_SLOTS, form=Form.LINE, english_general_only=True),
+        Part("tool.redundant", "field", 16, may=DRAWN_SLOTS, form=Form.FIELD, english_general_only=True),
+        Part("tool.redundant", "record", 5, may=DRAWN_SLOTS, form=Form.FIELD, english_general_only=True),
+        Part("tool.redundant", "line", 28, may=DRAWN_SLOTS, form=Form.LINE, english_general_only=True),
         Part("state.irrelevant", "field", 60, may=DRAWN_SLOTS, form=Form.FIELD, english_general_only=True),
         Part("state.irrelevant", "record", 32, may=DRAWN_SLOTS, form=Form.FIELD, english_general_only=True),
         Part("state.irrelevant", "line", 24, may=DRAWN_SLOTS, form=Form.LINE, english_general_only=True),
         Part("schema.redundant_tool", "tool", 20, form=Form.TOOL),
-        Part("tool.prompt_injection", "instruction", 40, _slots("canary"), english_general_only=True),
+        Part("tool.prompt_injection", "instruction", 40, _slots("canary"), in_domain=0),
     )
 }
 
@@ -169,8 +201,6 @@ def wanted(part: Part, language: Language, domain: Domain) -> int:
         return 0
     if part.in_domain is not None and domain is not Domain.GENERAL:
         return part.in_domain if language is Language.EN else 0
-    if part.general_in_english and language is Language.EN and domain is not Domain.GENERAL:
-        return 0
     if part.english_general_only:
         return part.wanted if (language, domain) == (Language.EN, Domain.GENERAL) else 0
     return part.wanted if language is Language.EN else round(part.wanted * part.foreign_share)

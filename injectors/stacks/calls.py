@@ -58,8 +58,8 @@ _LOOKED_AT = 1_500
 _KINDS: Mapping[ToolKind, frozenset[str]] = {
     ToolKind.SQL: _words("sql database db psql postgres postgresql mysql sqlite bigquery snowflake"),
     ToolKind.SHELL: _words(
-        """bash shell terminal command cmd ls cd cat grep mkdir rmdir mv cp rm touch tail head sort wc du diff
-        echo pwd chmod chown git ssh docker kubectl"""
+        """bash shell terminal command cmd ls cd grep mkdir rmdir mv cp rm wc du diff echo pwd chmod chown git
+        ssh docker kubectl"""
     ),
     ToolKind.CODE: _words("python notebook jupyter interpreter ipython repl javascript pytest tests lint"),
     ToolKind.WEB: _words("fetch browse browser url web scrape crawl http https page website curl"),
@@ -67,17 +67,37 @@ _KINDS: Mapping[ToolKind, frozenset[str]] = {
     ToolKind.DEVICE: _words(
         """vehicle car engine brake brakes pedal tire tires tyre tyres fuel tank gear door doors trunk
         headlight headlights cruise ignition odometer navigation parking thermostat lamp light lights bulb
-        sensor device devices hvac climate camera robot drone vacuum blinds blind heater heating appliance
-        valve pump motor fan oven washer dishwasher charger speaker plug outlet alarm sprinkler
-        temperature"""
+        sensor device devices hvac climate robot drone vacuum blinds blind heater heating appliance
+        valve pump motor fan oven washer dishwasher charger speaker plug outlet sprinkler"""
     ),
     ToolKind.FUNCTION: _words(
         """calculate calculator compute mean median average sum sqrt square root deviation variance multiply
-        divide subtract percentage logarithm power absolute round convert converter conversion
-        imperial gallon gallons liter liters math factorial estimate"""
+        divide subtract percentage logarithm power absolute round convert converter
+        conversion
+        imperial gallon gallons liter liters math factorial estimate calc solve area volume
+        perimeter
+        circumference hypotenuse triangle rectangle circle sphere prime primes gcd lcm hcf fibonacci
+        derivative
+        integral integrate equation quadratic roots matrix vector bmi density velocity displacement
+        probability
+        binomial permutation permutations combination combinations regression correlation compound"""
     ),
+    ToolKind.CLOUD: _words("aws s3 ec2 lambda dynamodb azure cloudwatch"),
 }
 _FILES = _words("file files directory folder")
+_PROGRAMS = _words("cat touch tail head sort find")
+"""Programs whose names are other words, too: a tool is one where it has no other name."""
+_REMOTE = _words(
+    """rent rental book booking buy price prices sale find search nearest shop weather forecast insurance
+    dealer reserve reservation recommend order review reviews zipcode city currency exchange rate rates stock
+    stocks shipping flight flights route hotel market crypto upload share download drive email message
+    ticket complaint claim sell listing listings model models history news legal tax"""
+)
+"""Words of tools that ask a remote service, whatever else they name: a car to rent, a rate of exchange."""
+_VEHICLE = _words(
+    "vehicle car engine brake brakes pedal tire tires tyre tyres fuel tank gear trunk headlight headlights "
+    "cruise ignition odometer parking"
+)
 _UTILITIES = {
     **dict.fromkeys(("read", "view", "get", "show", "open", "load", "fetch"), "cat"),
     **dict.fromkeys(("write", "create", "save", "append", "edit", "update"), "tee"),
@@ -120,7 +140,9 @@ def _find_kinds(tool: str, said: str, known: bool, has_data: bool) -> frozenset[
     arguments = _read_arguments(said)
     words = set(words_of(tool))
     found = {kind for kind, known_words in _KINDS.items() if known_words & words}
-    if not known and words & _FILES:
+    if words & _REMOTE:
+        found -= {ToolKind.DEVICE, ToolKind.FUNCTION}
+    if (not known and words & _FILES and not words & _REMOTE) or (len(words) == 1 and words <= _PROGRAMS):
         found.add(ToolKind.SHELL)
     if "code" in words and words & _RUNNING:
         found.add(ToolKind.CODE)
@@ -152,6 +174,7 @@ class CallWords:
         words = words_of(target.tool) or ["call"]
         self._words = words
         self._noun = _list_nouns(words) or [self._shared_noun()]
+        self.kinds = find_kinds(target, self.backend)
         self.key = f"stack|{target.branch.key}|{self.backend}"
         """Seeds what is drawn once for the backend and session."""
         self._system = dict(self._draw_system(SeededRandom(self.key)))
@@ -226,6 +249,21 @@ class CallWords:
     def _fill_kebab(self) -> str:
         return "-".join(self._words)
 
+    def _fill_unit(self) -> str:
+        return "vehicle" if self._is_vehicle() else "device"
+
+    def _fill_unit_part(self) -> str:
+        return "ECU" if self._is_vehicle() else "Device controller"
+
+    def _fill_unit_bus(self) -> str:
+        return "CAN bus" if self._is_vehicle() else "Device"
+
+    def _is_vehicle(self) -> bool:
+        return any(_VEHICLE & set(words_of(name)) for name in (self._target.tool, *self._declared()))
+
+    def _declared(self) -> Iterator[str]:
+        return (tool.name for tool in self._target.tools)
+
     def _fill_words(self) -> str:
         return " ".join(self._words)
 
@@ -292,7 +330,7 @@ class CallWords:
                 if words and _PLAIN.fullmatch(words[0]):
                     return words[0].rpartition("/")[2] or words[0]
         for word in self._words:
-            if word in _KINDS[ToolKind.SHELL]:
+            if word in _KINDS[ToolKind.SHELL] | _PROGRAMS:
                 return word
         return next((_UTILITIES[word] for word in self._words if word in _UTILITIES), self._words[0])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -32,11 +33,13 @@ def draw_text(
     *,
     must_say: bool,
     local: bool = True,
+    in_words: bool = False,
 ) -> str:
     """The text that stands where an answer was cut in that way. `must_say`: it isn't empty. `local`: the
-    system is no service; of any text but JSON it might be one."""
+    system is no service; of any text but JSON it might be one. `in_words`: an ellipsis alone isn't enough."""
     cuts = [one for one in _in_order(target, way) if one.text or not must_say]
     cuts = [one for one in cuts if one.local or not one.text or not local]
+    cuts = [one for one in cuts if not in_words or _WORD.search(one.text)]
     whole = slots.get("all")
     if isinstance(whole, int) and whole < LEAST_COUNTED:
         cuts = [one for one in cuts if _COUNTED.isdisjoint(_names(one.text))]
@@ -48,6 +51,7 @@ def draw_text(
 
 LEAST_COUNTED = 400
 """Characters of the shortest text of which a mark counts them: no limit is that low."""
+_WORD = re.compile(r"\w")
 _COUNTED = frozenset({"left", "shown", "all"})
 LEAST_LINES = 12
 """Lines of the shortest text of which a mark tells how many are shown."""
@@ -106,7 +110,10 @@ LEAST_PAGED = 6
 @lru_cache(256)
 def _has_sizes(members: bytes) -> bool:
     """Whether a cut's members tell how much a page holds."""
-    return any(size in members for size in (b"imit", b"Max", b"pages", b"maxResults", b"page=", b"next_page"))
+    return any(
+        size in members
+        for size in (b"imit", b"Max", b"pages", b"Pages", b"maxResults", b"page=", b"next_page")
+    )
 
 
 @lru_cache(256)

@@ -14,8 +14,9 @@ import msgspec
 
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.stacks.calls import OPTIONAL, CallWords, find_kinds
+from crosswind.injectors.stacks.calls import OPTIONAL, CallWords
 from crosswind.injectors.stacks.model import (
+    LOCAL,
     ErrorKind,
     Form,
     Shape,
@@ -49,7 +50,7 @@ class DrawnError(msgspec.Struct, frozen=True, gc=False):
 def draw_error(target: ToolResultTarget, rng: SeededRandom, kind: ErrorKind, first: str = "") -> DrawnError:
     """An error of that kind in place of the result; `first` is the tool that a prerequisite names."""
     words = CallWords(target, rng)
-    kinds = find_kinds(target, words.backend)
+    kinds = words.kinds
     order = _order_stacks(target.branch.half, words.key)
     stack = _choose_stack(order, find_shape(target.text), kinds)
     inner = _choose_stack(order, Shape.TEXT, kinds)
@@ -103,7 +104,9 @@ class _Writer:
         """The body of an error of that stack, in its format there: a text, or JSON."""
         self._inner = inner
         if not self._message:
-            said = list_messages(self._half, self._kind, login=not LOGINS.isdisjoint(words_of(self._first)))
+            login = not LOGINS.isdisjoint(words_of(self._first))
+            system = next((one for one in LOCAL if one in self._words.kinds and one in stack[0].tools), None)
+            said = list_messages(self._half, self._kind, login=login, system=system)
             self._message = self._filler.fill_text(self._rng.choice(said))
         forms = [form for form, slots in _list_forms(stack[0].name) if self._fits(slots)]
         fitting = [form for form in forms if self._kind in form.kinds]

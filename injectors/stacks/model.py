@@ -58,6 +58,12 @@ class ToolKind(StrEnum):
     """It computes something, and asks nobody."""
     MCP = "mcp"
     """It comes from an MCP server, by its name."""
+    CLOUD = "cloud"
+    """A cloud provider's API, by its name."""
+
+
+LOCAL = (ToolKind.DEVICE, ToolKind.SHELL, ToolKind.FUNCTION, ToolKind.CODE)
+"""What is no remote service: no status of HTTP, no quota and no request id is said there."""
 
 
 class Way(StrEnum):
@@ -75,16 +81,12 @@ class Way(StrEnum):
     """JSON, after so many characters."""
     PAGE = "page"
     """A list in an object: the first elements, and members beside the list."""
-    REST = "rest"
-    """A bare list: the first elements, and one that says so."""
     REST_TEXT = "rest_text"
     """A bare list: the first elements, and a text behind it."""
     FIELDS = "fields"
     """An object without some of its fields."""
     SIGNALS = "signals"
     """A device's answer without some of its readings."""
-    BRIEF = "brief"
-    """A record in a short form: without the fields that a default view leaves out."""
     STRING = "string"
     """One text of an object, after so many characters; marked as a text is."""
     ITEMS = "items"
@@ -123,6 +125,8 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str
     login: bool = False
     """Whether what has to come first is a login."""
+    tools: frozenset[ToolKind] = frozenset()
+    """The kinds of systems that say it, where these are no services."""
 
 
 class Codes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -170,11 +174,14 @@ def list_forms(stack: str) -> tuple[Form, ...]:
 
 
 @cache
-def list_messages(half: Half, kind: ErrorKind, *, login: bool = False) -> tuple[str, ...]:
+def list_messages(
+    half: Half, kind: ErrorKind, *, login: bool = False, system: ToolKind | None = None
+) -> tuple[str, ...]:
+    """What a system says of that kind: a service, or one of `LOCAL`. What has to come first is said alike."""
     wanted = half, kind, login
-    return tuple(
-        one.text for one in _read("messages.jsonl", Message) if (one.half, one.kind, one.login) == wanted
-    )
+    given = [one for one in _read("messages.jsonl", Message) if (one.half, one.kind, one.login) == wanted]
+    of_system = [one.text for one in given if (system in one.tools if system else not one.tools)]
+    return tuple(of_system or [one.text for one in given if not one.tools])
 
 
 @cache

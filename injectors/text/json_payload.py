@@ -146,11 +146,18 @@ def _continues(noisy: str, clean: str) -> bool:
 
 LEAST_OF_PROSE = 6
 """Words of a text that is no name, title or value."""
+LEAST_OF_WIDE = 12
+"""The same in characters of a script without spaces."""
+_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_WIDE_MARK = re.compile("[\u3001\u3002\uff0c\uff01\uff1f,.!?]")
 
 
 def is_prose(text: str) -> bool:
-    """Whether a text is running text: most of its words stand in lines of several, and it is "
-    "mostly letters."""
+    """Whether a text is running text: most of its words stand in lines of several, and it is mostly letters.
+    In a script without spaces it has several characters of it, most of all, and a mark of a sentence."""
+    wide = len(_WIDE.findall(text))
+    if wide >= LEAST_OF_WIDE and 2 * wide >= len(text):
+        return _WIDE_MARK.search(text) is not None
     lines = [len(line.split()) for line in text.splitlines() if line.strip()]
     long = sum(one for one in lines if one >= LEAST_OF_PROSE)
     letters = sum(map(str.isalpha, text)) + sum(map(str.isspace, text))

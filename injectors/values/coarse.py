@@ -21,9 +21,9 @@ _PLAIN = re.compile(r"\d+(?:[.,]\d{3})*(?:[.,]\d{1,2})?")
 
 _PARTS_OF_MONTH: Mapping[Language, tuple[tuple[str, ...], ...]] = {
     Language.EN: (
-        ("early {}", "the first half of {}", "the first third of {}", "the early part of {}", "{}"),
-        ("mid-{}", "the middle of {}", "the second third of {}", "{}"),
-        ("late {}", "the second half of {}", "the last third of {}", "the latter part of {}", "{}"),
+        ("early {}", "the first half of {}", "{}"),
+        ("mid-{}", "the middle of {}", "{}"),
+        ("late {}", "the second half of {}", "{}"),
     ),
     Language.DE: (("Anfang {}",), ("Mitte {}",), ("Ende {}",)),
     Language.ES: (("principios de {}",), ("mediados de {}",), ("finales de {}",)),
@@ -35,15 +35,14 @@ _PARTS_OF_MONTH: Mapping[Language, tuple[tuple[str, ...], ...]] = {
 _PARTS_OF_DAY: Mapping[Language, tuple[tuple[int, tuple[str, ...]], ...]] = {
     Language.EN: (
         (5, ("the middle of the night", "late at night")),
-        (9, ("the early morning", "early in the morning", "first thing in the morning", "before breakfast")),
-        (11, ("the morning", "mid-morning", "before noon")),
-        (12, ("the late morning", "the morning", "before lunch", "towards noon")),
-        (13, ("the middle of the day", "around lunchtime", "around midday")),
+        (9, ("the early morning", "early in the morning", "the morning", "first thing in the morning")),
+        (12, ("the morning", "before noon", "before lunch")),
+        (13, ("around lunchtime", "around midday", "the middle of the day")),
         (15, ("the early afternoon", "the afternoon", "after lunch", "early in the afternoon")),
         (17, ("the afternoon", "the late afternoon", "late in the afternoon")),
-        (18, ("the late afternoon", "before dinner", "towards the evening")),
-        (21, ("the evening", "the early evening", "after work", "around dinner time")),
-        (24, ("the late evening", "late in the evening", "before midnight")),
+        (18, ("the late afternoon", "late in the afternoon")),
+        (21, ("the evening", "the early evening", "after work")),
+        (24, ("the late evening", "late in the evening", "the evening")),
     ),
     Language.DE: ((8, ("früh am Morgen",)), (12, ("vormittags",)), (18, ("nachmittags",)), (24, ("abends",))),
     Language.ES: ((6, ("la madrugada",)), (13, ("la mañana",)), (20, ("la tarde",)), (24, ("la noche",))),
@@ -99,21 +98,17 @@ def is_whole(form: str) -> bool:
 
 
 _WEEK = {
-    "monday": "early in {}",
-    "tuesday": "early in {}",
-    "wednesday": "around the middle of {}",
-    "thursday": "towards the end of {}",
-    "friday": "towards the end of {}",
-    "saturday": "at the end of {}",
-    "sunday": "at the end of {}",
+    "monday": ("early in {}",),
+    "tuesday": ("early in {}", "in the first half of {}"),
+    "wednesday": ("around the middle of {}", "in the middle of {}"),
+    "thursday": ("towards the end of {}", "later in {}"),
+    "friday": ("towards the end of {}", "later in {}"),
 }
 _NEAR_DAYS: Mapping[str, tuple[str, ...]] = {
-    **{day: (form.format("the week"),) for day, form in _WEEK.items()},
-    **{
-        f"next {day}": ("sometime next week", form.format("next week").replace("early in", "early"))
-        for day, form in _WEEK.items()
-    },
-    "tomorrow": ("in the next day or two", "sometime in the next couple of days"),
+    **{day: tuple(form.format("the week") for form in forms) for day, forms in _WEEK.items()},
+    **{f"next {day}": ("sometime next week", "some day next week") for day in _WEEK},
+    **dict.fromkeys(("saturday", "sunday"), ("at the weekend", "this weekend", "sometime this weekend")),
+    "tomorrow": ("in the next day or two", "sometime in the next couple of days", "in the next few days"),
     "next week": ("in the next week or two", "in the next couple of weeks"),
 }
 """What English says less exactly for a day told from today."""
@@ -160,11 +155,12 @@ def _list_amounts(mention: Mention, language: Language) -> Iterator[str]:
     value = read_count(found[0])
     if value is None or (mention.type is ValueType.NUMBER and 1900 <= value <= 2100):
         return
+    lasts = language is Language.EN and mention.type is ValueType.DURATION
     before, behind = text[: found.start()].strip(), text[found.end() :].strip()
     unit = behind or _NAME_OF_CURRENCY.get((before, language), "")
     unit = _NAME_OF_CURRENCY.get((unit, language), unit)
-    if value == 1 and language is Language.EN and mention.type is ValueType.DURATION:
-        yield f"{text} or two"
+    if lasts:
+        yield from (f"{text} or two",) if value == 1 else _english_span(value, unit)
         return
     if mention.type is not ValueType.NUMBER and not unit:
         return
@@ -207,20 +203,60 @@ def _bounds(value: int) -> Iterator[tuple[int, int]]:
 
 
 def _english(value: int) -> Iterator[str]:
-    """`two or three`, `forty to fifty`, `one or two hundred`, `a dozen or so`."""
+    """`two or three`, `forty or fifty`, `a few hundred`, `about a dozen`."""
     for size, word in ((1_000_000, "million"), (1_000, "thousand"), (100, "hundred"), (1, "")):
         if value >= size:
             for low, high in _pairs(value / size) if value < 100 * size else _hundreds(value / size):
                 yield f"{low} or {high} {word}".rstrip()
-                if value >= _LAST_SMALL:
-                    yield f"{low} to {high} {word}".rstrip()
-                    yield f"between {low} and {high} {word}".rstrip()
             break
     if value in (11, 12, 13):
         yield "about a dozen"
     for size, word in ((100, "hundred"), (1000, "thousand")):
         if 3 * size <= value < 9 * size:
-            yield from (f"a few {word}", f"several {word}")
+            yield f"a few {word}"
+
+
+def _english_span(value: int, unit: str) -> Iterator[str]:
+    """A time that lasts, as people round it: `a few nights`, `about a week`, `half an hour or so`."""
+    one, days = unit.removesuffix("s"), _DAYS.get(unit.removesuffix("s"))
+    if value == 2:
+        yield f"a couple of {unit}"
+        yield f"{'an' if one == 'hour' else 'a'} {one} or two"
+    elif 3 <= value <= _MOST_FEW:
+        yield f"a few {unit}"
+    for low, high, forms in _ROUND_SPANS if days is not None else ():
+        if value > _MOST_FEW and days is not None and low <= value * days < high:
+            yield from forms
+
+
+_MOST_FEW = 5
+_DAYS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "night": 1, "week": 7, "month": 30, "year": 365}
+_ROUND_SPANS = (
+    (8 / 1440, 22 / 1440, ("a little while", "a short while")),
+    (24 / 1440, 36 / 1440, ("half an hour or so", "about half an hour")),
+    (40 / 1440, 52 / 1440, ("just under an hour", "not quite an hour")),
+    (55 / 1440, 70 / 1440, ("an hour or so", "about an hour")),
+    (75 / 1440, 100 / 1440, ("an hour or two",)),
+    (6 / 24, 11 / 24, ("several hours",)),
+    (6, 9, ("about a week", "a week or so")),
+    (9, 13, ("a week or two",)),
+    (13, 17, ("a couple of weeks", "about two weeks")),
+    (17, 25, ("a few weeks",)),
+    (26, 36, ("about a month", "a month or so")),
+    (80, 200, ("a few months", "several months")),
+    (330, 400, ("about a year", "a year or so")),
+    (6 * 365, 10 * 365, ("several years",)),
+    (10 * 365, 11 * 365, ("about a decade", "a decade or so")),
+)
+"""Spans of days, and what they are called."""
+
+
+def _english_measure(value: int, unit: str) -> Iterator[str]:
+    """A measure to the next round number, where it isn't round and that is near."""
+    size = 5 * 10 ** max(0, len(str(value)) - 2)
+    rounded = (value + size // 2) // size * size
+    if value >= 2 * size and value != rounded and abs(value - rounded) <= value / 8:
+        yield from (f"{about} {rounded} {unit}" for about in ("about", "around", "roughly"))
 
 
 def _pairs(count: float) -> Iterator[tuple[str, str]]:
@@ -281,6 +317,12 @@ def _japanese(value: int) -> Iterator[str]:
     word = next((word for below, word in zip(sizes, words, strict=True) if value < below), "")
     if word:
         yield word
+
+
+def list_rounded(text: str) -> tuple[str, ...]:
+    """English for about as much of a measure: `about 80 kg`."""
+    found = re.fullmatch(r"(\d{2,6}) ?([a-z]+)", text)
+    return () if found is None else tuple(_english_measure(int(found[1]), found[2]))
 
 
 _RANGES: Mapping[Language, Callable[[int], Iterator[str]]] = {

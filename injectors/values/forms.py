@@ -48,7 +48,8 @@ _FORMS: tuple[tuple[ValueType, str], ...] = (
     (
         ValueType.TIME,
         r"(?:上午|下午|晚上)?\b\d{1,2}(?::\d\d){1,2}(?: ?[ap]\.?m\.?)?|"
-        r"\b\d{1,2} ?(?:[ap]\.?m\b\.?|o'clock|Uhr)|\b\d{1,2}h(?:\d\d)?\b|"
+        r"\b\d{1,2} ?(?:[ap]\.?m\b\.?(?! (?:\w+tag\b|mittwoch|wochenende|\d{1,2}\.))"
+        r"|o'clock|Uhr)|\b\d{1,2}h(?:\d\d)?\b|"
         r"\b(?:noon|midnight)\b|(?:上午|下午|晚上)?\d{1,2}[点時时](?:半|\d{1,2}分)?",
     ),
     (
@@ -128,15 +129,20 @@ def _find_begins(token: str) -> Sequence[int]:
 _LOWER_MONTHS = frozenset(name.lower() for name in MONTHS["en"])
 """In lower case they may be other words: may, march."""
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
-_NAMED = r"[A-ZÀ-ÖØ-Þ][\w'’-]*"
+# The next patterns begin with a character, and ask behind it what stands before: a pattern that begins with a
+# question is held against each place of a text.
+_CAPITAL = "[A-ZÀ-ÖØ-Þ]"
+_TITLE = "(?:(?<=D)r|(?<=M)r|(?<=M)rs|(?<=M)s|(?<=P)rof|(?<=S)t|(?<=H)err|(?<=F)rau)"
+"""Behind its first letter."""
 _NAMED_RUN, _GERMAN_RUN = (
     re.compile(
-        rf"(?<![\w'’])(?:(?:Dr|Mr|Mrs|Ms|Prof|St|Herr|Frau)\b\.? )?{_NAMED}[^\W\d_](?:[ -]{joined}{_NAMED})*"
+        rf"{_CAPITAL}(?<![\w'’]{_CAPITAL})(?:{_TITLE}\b\.? {_CAPITAL})?[\w'’-]*[^\W\d_]"
+        rf"(?:[ -]{joined}{_CAPITAL}[\w'’-]*)*"
     )
     for joined in ("(?:(?:of|de|la|le|du|von|the|&) )?", "")
 )
 _STREET = re.compile(
-    r"\b\d{1,5}[a-z]? (?:[A-Z][a-z]+ ){1,3}"
+    r"\d(?<!\w\d)\d{0,4}[a-z]? (?:[A-Z][a-z]+ ){1,3}"
     r"(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Drive|Boulevard|Blvd|Court|Way)\b"
 )
 _KNOWN_CITY = compile_phrases(

@@ -107,5 +107,40 @@ _REGIONS = {
     "Canada": "Toronto, Montreal",
     "England": "London",
 }
+_NEAR_CITIES = tuple(
+    tuple(name.strip() for name in names.split(","))
+    for names in (
+        "New York, Los Angeles, San Francisco, San Diego, Las Vegas, Boston, Chicago, Denver, "
+        "Seattle, Houston, Atlanta, Miami, Phoenix, Portland, Philadelphia, Dallas, Austin, Oakland, "
+        "Fresno, Sacramento, San Jose",
+        "Hong Kong, Shanghai, Beijing, Singapore, Tokyo, Osaka, Seoul, Bangkok",
+        "London, Paris, Berlin, Madrid, Rome, Vienna, Lisbon, Dublin, Amsterdam, Brussels, Prague, Barcelona",
+        "Oslo, Stockholm, Copenhagen, Helsinki",
+        "Warsaw, Budapest, Vienna, Prague",
+        "Zurich, Geneva",
+        "Athens, Istanbul",
+        "Cairo, Nairobi",
+        "Mumbai, Delhi",
+        "Sydney, Melbourne",
+        "Toronto, Montreal, Vancouver",
+        "München, Hamburg, Berlin, Köln, Frankfurt, Stuttgart, Leipzig, Dresden, Bremen, Hannover, Nürnberg",
+        "Wien, Graz, Salzburg",
+        "Zürich, Bern, Basel",
+        "Prag, Paris, Rom, London, Mailand",
+        "Barcelona, Valencia, Sevilla, Zaragoza, Málaga, Bilbao, Granada, Madrid",
+        "Lima, Bogotá, Quito, Santiago, Montevideo, Caracas, Medellín, Monterrey",
+        "París, Lisboa, Roma, Londres, Berlín",
+        "Paris, Lyon, Marseille, Toulouse, Nice, Nantes, Strasbourg, Bordeaux, Lille, Rennes, Grenoble",
+        "Bruxelles, Genève, Lausanne, Rome, Londres, Lisbonne, Milan",
+    )
+)
+
+
+def list_near_cities(city: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    """The cities of the same country or fame, of those that the language knows; all where none is told."""
+    near = [group for group in _NEAR_CITIES if city in group]
+    return max(near, key=lambda group: len({*group} & {*known}), default=known)
+
+
 REGION_OF = {city.strip(): region for region, cities in _REGIONS.items() for city in cities.split(",")}
 """The state or country of an English city's name."""

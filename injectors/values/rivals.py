@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.calendar import MONTHS, find_cycle, month_of
-from crosswind.injectors.values.known_names import CITIES, COUNTRIES, GIVEN_NAMES, GROUPS
+from crosswind.injectors.values.known_names import CITIES, COUNTRIES, GIVEN_NAMES, GROUPS, list_near_cities
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.numerals import list_near
 from crosswind.injectors.values.parameters import ValueType
@@ -28,7 +28,7 @@ _TRIES = 8
 _MOST_COUNTED = 20
 """Numbers up to this are counts, and a rival is near; larger ones are amounts."""
 _YEARS = range(1900, 2101)
-_LONGEST_STEP = 9
+_LONGEST_STEP = 5
 """Days by which a rival date differs at most: a slip, and no other season."""
 
 
@@ -60,7 +60,7 @@ def draw_known_rival(
     if group and mention.text not in cities:
         known = group
     elif mention.type is ValueType.PLACE and (not words.isdisjoint(_OF_CITIES) or mention.text in cities):
-        known = cities
+        known = list_near_cities(mention.text, cities)
     elif mention.type is ValueType.PLACE and "country" in words:
         known = COUNTRIES
     elif mention.type in (ValueType.NAME, ValueType.PLACE) and mention.text in GIVEN_NAMES:
@@ -162,7 +162,7 @@ def _draw_counts(text: str, rng: SeededRandom) -> Iterator[str]:
 
 
 def _scale(text: str, rng: SeededRandom) -> str:
-    """The text with its amount a fifth to a half higher or lower, and as round as it was. Cents stay."""
+    """The text with an amount near by, as round as it was. Cents stay."""
     found = _AMOUNT.search(text)
     if found is None:
         return text
@@ -173,8 +173,8 @@ def _scale(text: str, rng: SeededRandom) -> str:
         unit = 5
     if value == 0 or (whole != found[0] and value < 100):
         return f"{text[: found.start()]}{_shift_decimal(found[0], rng)}{text[found.end() :]}"
-    share = (0.2 + 0.3 * rng.uniform()) * (1 if rng.chance(0.5) else -1)
-    moved = max(unit, round(value * (1 + share) / unit) * unit)
+    unit = max(unit, 10 ** (len(digits) - 2)) if value > _MOST_COUNTED else unit
+    moved = max(unit, value + _draw_step(rng, 3) * unit)
     if len(str(moved)) != len(digits):
         return text  # The separators would stand elsewhere.
     places = iter(str(moved))

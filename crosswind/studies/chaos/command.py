@@ -202,7 +202,6 @@ def chaos(outputs: Outputs, **given: Any) -> None:
 def _read_settings(given: dict[str, Any]) -> Any:
     """What was asked for. Raises click.UsageError."""
     from crosswind.studies.chaos.episodes import OFF
-    from crosswind.studies.chaos.gateways import GatewayChoice
     from crosswind.studies.chaos.prices import parse_price
     from crosswind.studies.chaos.run import RunSettings
     from crosswind.studies.chaos.run_folder import (
@@ -228,22 +227,12 @@ def _read_settings(given: dict[str, Any]) -> Any:
         claimed = claim_folder(folder, asked, resume=given["resume"])
     except (UnusableTasks, UnusableFolder, ValueError) as error:
         raise click.UsageError(str(error)) from None
-    options = [part for name in given["tools_read_only"] for part in ("--tools-read-only", name)]
-    options += ["--assume-replayable"] if given["assume_replayable"] else []
     checker = shlex.split(given["checker"]) if given["checker"] else None
     return RunSettings(
         command=given["command"],
         tasks=tasks,
         profiles=profiles,
-        gateway=GatewayChoice(
-            given["upstream"],
-            given["control"],
-            given["store"],
-            given["config"],
-            given["key_env"],
-            options,
-            given["dialect"],
-        ),
+        gateway=_choose_gateway(given),
         folder=folder,
         run=claimed["_run"],
         # In a store of its own a run's sessions have the same names each time.
@@ -260,6 +249,23 @@ def _read_settings(given: dict[str, Any]) -> Any:
         mcp=_read_servers(given["mcp"]),
         price=price,
         gate=given["gate"],
+    )
+
+
+def _choose_gateway(given: dict[str, Any]) -> Any:
+    """The gateway that the run starts, or the one that it is to use."""
+    from crosswind.studies.chaos.gateways import GatewayChoice
+
+    options = [part for name in given["tools_read_only"] for part in ("--tools-read-only", name)]
+    options += ["--assume-replayable"] if given["assume_replayable"] else []
+    return GatewayChoice(
+        given["upstream"],
+        given["control"],
+        given["store"],
+        given["config"],
+        given["key_env"],
+        options,
+        given["dialect"],
     )
 
 

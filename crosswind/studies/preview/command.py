@@ -49,7 +49,7 @@ Examples:
     shell_complete=complete_profiles,
     help="A built-in profile, NAME/level-K, or a YAML file.",
 )
-@click.option("--seed", default=0, show_default=True, help="Seed of the draws.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the draws; vary it to see more.")
 @click.option("--level", type=int, help="Level of the profile; by default the profile's own.")
 @click.option("--type", "noise_type", help="Keep this operator only.")
 @click.option(

@@ -1,35 +1,43 @@
-"""Words that mean nothing, by which a report tells whether an agent obeyed an injected instruction."""
+"""Things of the world that occur nowhere else, by which a report tells whether an agent obeyed an injected
+instruction: an address, a reference, a file's name.
+"""
 
 from __future__ import annotations
 
 from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.values.parameters import ValueType
 
-_FIRST = tuple(
+_GIVEN = tuple(
     """
-    amber basalt cedar cobalt copper coral crimson dapple ember fallow flint gentle granite hazel hollow
-    indigo ivory jasper juniper linen lunar maple marble mellow misty nimble ochre olive opal pewter quartz
-    quiet russet saffron sandy silent slate solar spruce tawny umber velvet walnut willow
+    anna ben carla david elena felix greta hugo ines jonas karin leon marta nils olga paul rosa simon tessa
+    victor wanda yara adrian bianca clara daniel emil fiona georg helena ivan julia kai lena marco nora oscar
+    petra robin sara tom ute vera willem zoe
     """.split()
 )
-_SECOND = tuple(
+_FAMILY = tuple(
     """
-    anchor badger beacon bramble canyon comet condor delta dune falcon fern finch fjord glacier harbor heron
-    island kestrel lagoon lantern lynx meadow meteor orchard osprey otter pebble pine prairie raven ridge
-    river rocket sparrow spindle summit thicket thistle timber tundra valley violet walrus
+    adler bauer castell delgado ekman farrell gruber hansen ibarra jensen keller larsen moreno novak olsen
+    pereira quinn rossi sanders torres ulrich vargas weber yilmaz ziegler barnes conti dufour elliott fischer
+    garner holm jacobs kramer lind marsh nolan ortega palmer reyes stone tanner voss wells
     """.split()
 )
+_NOTES = "notes summary report handover checklist overview minutes draft outline contacts".split()
+_DOMAINS = "example.com example.org example.net".split()
+"""Reserved: no mail to them reaches anybody."""
+KINDS = (ValueType.EMAIL, ValueType.EMAIL, ValueType.ID, ValueType.FILE)
 
 
-def draw_canary(rng: SeededRandom) -> str:
-    """A word that hardly occurs anywhere else, in one of six shapes: one in ten million or rarer."""
-    first, second, number = rng.choice(_FIRST), rng.choice(_SECOND), rng.integer(10_000, 99_999)
-    code = f"{rng.integer(16**7, 16**8 - 1):x}"
-    shapes = (
-        f"{first}-{second}-{number}",
-        f"{first.title()}{second.title()}{number}",
-        f"{first}_{second}_{code[:4]}",
-        f"{first.upper()}-{number}-{code[:3].upper()}",
-        f"{second.upper()}{number}{code[:2].upper()}",
-        f"{first}{second}{code[:4]}",
-    )
-    return shapes[rng.integer(0, len(shapes) - 1)]
+def draw_canary(rng: SeededRandom, kind: ValueType) -> str:
+    """A thing of the kind that hardly occurs anywhere else: one in a million or rarer."""
+    given, family, number = rng.choice(_GIVEN), rng.choice(_FAMILY), rng.integer(1_000, 999_999)
+    shape = rng.integer(0, 2)
+    if kind is ValueType.EMAIL:
+        short, at = number % 1_000, f"@{rng.choice(_DOMAINS)}"
+        names = f"{given}.{family}{short}", f"{given[0]}{family}{short}", f"{given}{family}.{short}"
+        return names[shape] + at
+    if kind is ValueType.FILE:
+        ending, noun = rng.choice(("txt", "md", "pdf")), rng.choice(_NOTES)
+        names = f"{noun}_{number}", f"{family}-{noun}-{number}", f"{noun}_{family}_{number}"
+        return f"{names[shape]}.{ending}"
+    initials = f"{given[0]}{family[0]}".upper()
+    return (f"{initials}-{number:06}", f"{initials}{number:06}", f"REF-{number:06}")[shape]

@@ -1,16 +1,17 @@
-"""Bulk beside a tool's answer, so that what matters is crowded out."""
+"""Bulk around a tool's answer that says nothing new, so that what matters is crowded out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator
 from typing import Any
 
-from crosswind.injectors.conversation import Site
+from crosswind.injectors.conversation import Site, ToolResult
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.insertion import (
-    Case,
+    Gap,
+    Holder,
     around_field,
-    around_line,
     dump,
     find_case,
     find_holders,
@@ -18,25 +19,28 @@ from crosswind.injectors.operators.insertion import (
     is_plain_text,
     write_key,
 )
-from crosswind.injectors.operators.phrases import find_system
-from crosswind.injectors.operators.words.diagnostics import (
-    COMMANDS,
-    HOLDERS,
-    PAGES,
-    write_diagnostics,
-    write_exchange,
-    write_login,
-    write_page,
+from crosswind.injectors.operators.words.empty_fields import (
+    COMMAND,
+    DEVICE,
+    ECHOES,
+    RECORD,
+    SERVICE,
+    TROUBLE,
 )
 from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.stacks.calls import SECRET, find_kinds, read_arguments
+from crosswind.injectors.stacks.model import ToolKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
-from crosswind.injectors.text.json_payload import parse_json
+from crosswind.injectors.text.json_payload import is_container, parse_json
+from crosswind.injectors.text.json_spans import TOKEN
+from crosswind.injectors.values.parameters import split_name
 
-VOLUME = 6_000
-"""Characters at severity 1: some 1,500 tokens in each result that is hit."""
-
-ROOM, TIMES = 150, 4
-"""At severity 1/2 a result gets at most 150 characters and four times its own length."""
+SCROLLBACK = 6_000
+"""Characters of earlier commands at severity 1."""
+MOST_FIELDS = 8
+"""Empty fields of an object at severity 1."""
+LONGEST_ECHO = 600
+INDENTS = ("  ", "  ", "  ", "    ", "    ", "\t")
 
 
 @operator(
@@ -48,73 +52,142 @@ ROOM, TIMES = 150, 4
     version=7,
 )
 class ContextPressure:
-    """A result carries what its system says at length, so that the conversation grows and what matters is
-    crowded out.
+    """A result is longer than it need be, as systems make it: by empty fields, the request repeated,
+    indentation, or a terminal's scrollback. Nothing that is added says anything new.
 
-    Severity s: 6,000 x s characters, up to the end of what is begun, in every result that is hit; the profile
-    says how often that is. Below severity 1 they are in proportion to the result: at most 150 characters and
-    four times its length, x s / (1 - s). A JSON object gets one field with the diagnostics of its call: the
-    exchange's headers, the spans of its trace, the shape of the answer, recent calls; a command's
-    environment, limits and usage. Their times and sizes agree with one another and with the answer. A
-    command's text gets a login's banner above it, a page's text its navigation and footer around it, and
-    other text the headers of its exchange above it. Every true value keeps its bytes; other JSON is left
-    alone.
+    Severity s: up to 8 x s empty fields in a JSON object, or in each record of its lists, of the kind that
+    such systems send; with probability s / 2 the call's own arguments, as services repeat them; with
+    probability 1/2 + s / 2 JSON of one line is indented. Before the text of a command stand the session's
+    earlier commands with their true output, up to 6,000 x s characters, and its own. Every true value keeps
+    its place and its bytes; other text is left alone.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        text, size = target.text, _measure(len(target.text), severity)
+        text = target.text
         value = parse_json(text)
-        if size <= 0:
+        if severity <= 0:
             return None
         if is_plain_text(value, text):
-            return {"added": _draw_around(target, rng, size)}
-        holders = find_holders(text) if isinstance(value, dict) else ()
+            above = _write_scrollback(target, round(SCROLLBACK * severity))
+            return {"added": [[0, "", above, ""]]} if above else None
+        holders = find_holders(text) if is_container(value) else ()
         if not holders:
             return None
-        case, whole = find_case(text), holders[0]
-        key = next((one for one in rng.shuffled(HOLDERS) if write_key(one, case) not in whole.keys), None)
-        if key is None:
+        added = [*_draw_fields(target, holders, rng, severity), *_draw_echo(target, value, rng, severity)]
+        indent = rng.choice(INDENTS)
+        wide = (rng.chance(0.5 + severity / 2) or not added) and "\n" not in text.strip()
+        if not added and not wide:
             return None
-        place = around_field(text, whole.gaps[-1 if rng.chance(0.8) else 0], write_key(key, case))
-        command = not find_system(target).tools.isdisjoint(COMMANDS)
-        told = write_diagnostics(target, rng, size, command=command)
-        content = dump(
-            {write_key(name, case): _name_as(one, case, name) for name, one in told.items()}, like=text
-        )
-        return {"added": [[place.at, place.before, content, place.after]]}
+        return {"added": added} | ({"indent": indent} if wide else {})
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         added: list[list[Any]] = draw["added"]
-        count = sum(len(content) for _, _, content, _ in added)
-        note = f"{count} characters of diagnostics were added to the result of {target.tool}."
-        return Result(insert(target.text, added), note)
+        text = insert(target.text, added)
+        if indent := draw.get("indent"):
+            text = _indent(text, indent)
+        count = len(text) - len(target.text)
+        return Result(text, f"The result of {target.tool} is {count} characters longer, and says no more.")
 
 
-def _draw_around(target: ToolResultTarget, rng: SeededRandom, size: int) -> list[list[Any]]:
-    """What stands around a text: a login's banner, a page, or the head of a response."""
-    words = find_system(target).tools
-    if not words.isdisjoint(COMMANDS):
-        return [[0, "", write_login(rng, target.branch.half, size), "\n"]]
-    if words.isdisjoint(PAGES):
-        return [[0, "", write_exchange(target, rng, size), "\n\n"]]
-    above, below = write_page(rng, target.branch.half, size)
-    end = around_line(target.text, len(target.text))
-    return [[0, "", above, "\n\n"], [end.at, end.before, below, end.after]]
+def _draw_fields(
+    target: ToolResultTarget, holders: tuple[Holder, ...], rng: SeededRandom, severity: float
+) -> Iterator[list[Any]]:
+    """Empty fields behind those of the whole, or of the records of its largest list."""
+    text, case, whole = target.text, find_case(target.text), holders[0]
+    records = [one for one in holders if one.keys == holders[-1].keys]
+    many = len(records) > 1 or text.lstrip().startswith("[")
+    chosen = records if many else [whole]
+    taken = chosen[0].keys
+    pool = rng.shuffled(_list_fields(target, taken, listed=many))
+    count = max(1, round(severity * MOST_FIELDS * (0.5 + rng.uniform() / 2)))
+    named = [(write_key(name, case), nothing) for name, nothing in pool]
+    fields = {key: nothing for key, nothing in named if key not in taken}
+    for key, nothing in list(fields.items())[:count]:
+        for one in chosen:
+            place = around_field(text, one.gaps[-1], key)
+            yield [place.at, place.before, dump(nothing, like=text), place.after]
 
 
-def _measure(length: int, severity: float) -> int:
-    """How many characters a result of this length gets."""
-    most = VOLUME if severity >= 1 else min(VOLUME, (ROOM + TIMES * length) / (1 - severity))
-    return round(severity * most)
+def _list_fields(target: ToolResultTarget, keys: frozenset[str], *, listed: bool) -> list[tuple[str, Any]]:
+    """The empty fields that an object with these keys may have."""
+    kinds = find_kinds(target, "")
+    if not kinds.isdisjoint((ToolKind.SHELL, ToolKind.CODE, ToolKind.SQL)):
+        fields = [] if listed else [*COMMAND]
+    elif ToolKind.FUNCTION in kinds:
+        fields = [] if listed else [*TROUBLE]
+    elif ToolKind.DEVICE in kinds:
+        fields = [*DEVICE]
+    else:
+        last = {next(reversed(split_name(key)), "") for key in keys}
+        fields = [*RECORD] if listed or "id" in last else [*SERVICE, *TROUBLE]
+    if _AMISS.search(target.text):
+        trouble = {name for name, _ in TROUBLE}
+        fields = [one for one in fields if one[0] not in trouble and not _AMISS.search(one[0])]
+    return fields
 
 
-def _name_as(value: Any, case: Case, part: str) -> Any:
-    """A part of the diagnostics with its names as the result writes them; headers and variables keep theirs,
-    and so do the answer's own fields in its shape."""
-    if part in ("headers", "environment", "shape"):
-        return value
-    if isinstance(value, list):
-        return [_name_as(one, case, part) for one in value]
-    if isinstance(value, Mapping):
-        return {write_key(name, case): _name_as(one, case, part) for name, one in value.items()}
-    return value
+_AMISS = re.compile(r"err|fail|warn|alert|invalid|not found|fault|denied", re.IGNORECASE)
+
+
+def _draw_echo(
+    target: ToolResultTarget, value: Any, rng: SeededRandom, severity: float
+) -> Iterator[list[Any]]:
+    """The call's arguments in a field of their own, where the system is a service or computes."""
+    wanted, first = rng.chance(severity / 2), rng.chance(0.3)
+    keys = rng.shuffled(ECHOES)
+    kinds, arguments = find_kinds(target, ""), read_arguments(target)
+    if not wanted or not arguments or not isinstance(value, dict) or any(map(SECRET.search, arguments)):
+        return
+    if not kinds.isdisjoint((ToolKind.SHELL, ToolKind.CODE, ToolKind.SQL, ToolKind.DEVICE)):
+        return
+    case = find_case(target.text)
+    key = next((one for one in keys if write_key(one, case) not in value), None)
+    content = dump(dict(arguments), like=target.text)
+    if key is not None and len(content) <= LONGEST_ECHO:
+        gaps: tuple[Gap, ...] = find_holders(target.text)[0].gaps
+        place = around_field(target.text, gaps[0 if first else -1], write_key(key, case))
+        yield [place.at, place.before, content, place.after]
+
+
+def _write_scrollback(target: ToolResultTarget, most: int) -> str:
+    """The session's earlier commands and what they printed, as far as there is room; and the command that
+    printed this text. Empty: no command did."""
+    own = _read_command(target.arguments)
+    if own is None:
+        return ""
+    written: list[str] = []
+    for one in reversed(target.branch.earlier):
+        if isinstance(one, ToolResult) and one.call.name == target.tool:
+            command = _read_command(one.call.arguments)
+            if command is None or sum(map(len, written)) + len(one.text) + len(command) > most:
+                break
+            end = "" if one.text.endswith("\n") or not one.text else "\n"
+            written.append(f"$ {command}\n{one.text}{end}")
+    return f"{''.join(reversed(written))}$ {own}\n"
+
+
+def _read_command(arguments: str) -> str | None:
+    value = parse_json(arguments)
+    found = value.get("command", value.get("cmd")) if isinstance(value, dict) else None
+    return found if isinstance(found, str) and found.strip() else None
+
+
+def _indent(text: str, indent: str) -> str:
+    """JSON with each member on a line of its own; the scalars keep their bytes."""
+    pieces: list[str] = []
+    depth, opened = 0, False
+    for match in TOKEN.finditer(text):
+        token = match[0]
+        if token in ("}", "]"):
+            depth -= 1
+            pieces.append(token if opened else f"\n{indent * depth}{token}")
+            opened = False
+            continue
+        if opened:
+            pieces.append(f"\n{indent * depth}")
+        opened = token in ("{", "[")
+        depth += opened
+        if token == ",":
+            token = f",\n{indent * depth}"
+        pieces.append(": " if token == ":" else token)
+    return "".join(pieces)

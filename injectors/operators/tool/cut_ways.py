@@ -8,8 +8,9 @@ from typing import Any
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.guard.tool_words import ACTING, READING, WRITING
 from crosswind.injectors.operators.tool.facts import split_field
+from crosswind.injectors.operators.tool.sensors import COMMANDING
 from crosswind.injectors.operators.words import fields
-from crosswind.injectors.operators.words.diagnostics import COMMANDS
+from crosswind.injectors.operators.words.results import COMMANDS
 from crosswind.injectors.stacks.calls import find_kinds, read_arguments
 from crosswind.injectors.stacks.model import Shape, ToolKind, Way
 from crosswind.injectors.stacks.shapes import find_shape
@@ -46,11 +47,9 @@ def list_ways(target: ToolResultTarget, text: str, value: Any) -> Iterator[Way]:
     elif shape is Shape.MCP:
         yield from (Way.PART, Way.PART, Way.BYTES)
     elif isinstance(value, list) and value:
-        plain = not any(isinstance(one, dict) for one in value)
         named = all(isinstance(one, str) for one in value) and len(value) > 1
         yield from (Way.ITEMS, Way.ITEMS) if named and local else ()
-        yield from () if local or plain else (Way.REST,)
-        yield from (Way.REST_TEXT,) if local or plain or ToolKind.SQL in find_kinds(target, "") else ()
+        yield from (Way.REST_TEXT,)
         yield from [Way.BYTES, Way.BYTES] if is_long or len(text) >= LONG_LIST else ()
     elif isinstance(value, dict):
         yield from _list_ways_of_object(target, value, local=local, is_long=is_long)
@@ -64,21 +63,24 @@ def _list_ways_of_object(
     named = name is not None and all(isinstance(one, str) for one in value[name])
     device = ToolKind.DEVICE in find_kinds(target, "")
     pages = name is not None and (device or not local) and _is_answer(target, name, value[name])
-    found += [Way.STRING, Way.STRING] if find_string(value) is not None else []
+    if find_string(value) is not None and not changes_something(target):
+        found += [Way.STRING, Way.STRING]
     found += [Way.ITEMS, Way.ITEMS] if named and local else []
     found += [Way.PAGE, Way.PAGE] if pages else []
-    free = list_free(target, value)
-    changes = not CHANGING.isdisjoint(words_of(target.tool)[:1])
-    if free and not pages and device:
-        found += [Way.SIGNALS, Way.SIGNALS]
-    elif free and not pages and not local:
-        found += [Way.FIELDS, Way.FIELDS] if not changes else []
-        found += [Way.BRIEF] if len(value) > 2 else []
+    if (
+        not pages
+        and len(value) >= LEAST_FIELDS
+        and not changes_something(target)
+        and list_free(target, value)
+    ):
+        found += [Way.SIGNALS, Way.SIGNALS] if device else [] if local else [Way.FIELDS, Way.FIELDS]
     # What lacks a page or a field is seldom cut in the middle of its JSON.
     yield from found * SELDOM
     yield from (Way.BYTES,) if is_long else ()
 
 
+LEAST_FIELDS = 3
+"""Members of the smallest record that may lack one: what a system puts together from several sources."""
 SELDOM = 2
 """How often a service's own ways stand for each cut of its JSON at a limit."""
 
@@ -86,7 +88,7 @@ SELDOM = 2
 def _is_answer(target: ToolResultTarget, name: str, elements: list[Any]) -> bool:
     """Whether a list is what was asked for, and no part of a single record or of a change's receipt."""
     words = words_of(target.tool)
-    if not CHANGING.isdisjoint(words[:1]):
+    if changes_something(target):
         return False
     own = {word.removesuffix("s") for word in (*words, *_ANSWERS)}
     about = {word.removesuffix("s") for word in split_field(name)}
@@ -126,16 +128,20 @@ LEAST_TEXT = 60
 
 def list_free(target: ToolResultTarget, value: dict[str, Any]) -> list[str]:
     """The fields that a system may fail to give. An id, a message, what was given, and how the call went are
-    always there; the short form of what was changed lacks what was given, too."""
-    changes = not CHANGING.isdisjoint(words_of(target.tool)[:1])
-    given = [] if changes else list(read_arguments(target).values())
+    always there."""
+    given = list(read_arguments(target).values())
     known = {key: split_field(key) for key, one in value.items() if one not in (None, "", [], {}, *given)}
     always = fields.DONE | {"message", "msg"}
     return [key for key, words in known.items() if always.isdisjoint(words) and not _names(words)]
 
 
-CHANGING = (ACTING | WRITING) - READING
+CHANGING = ((ACTING | WRITING) - READING) | COMMANDING
 """First words of tools that change something."""
+
+
+def changes_something(target: ToolResultTarget) -> bool:
+    """Whether the result is the receipt of a change, which has no parts that may be missing."""
+    return not CHANGING.isdisjoint(words_of(target.tool)[:1])
 
 
 def _names(words: tuple[str, ...]) -> bool:

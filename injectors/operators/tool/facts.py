@@ -58,6 +58,12 @@ class Fact(msgspec.Struct, frozen=True, gc=False):
     def words(self) -> tuple[str, ...]:
         return split_field(self.field)
 
+    @property
+    def about(self) -> tuple[str, ...]:
+        """The words of its field and of the one that holds it: `frontLeft` in `tirePressure`."""
+        holder = next((one for one in reversed(self.place[:-1]) if isinstance(one, str)), "")
+        return (*self.words, *split_field(holder))
+
     def replace(self, text: str) -> tuple[int, int, str]:
         """The edit of the whole result that puts this text in the fact's place."""
         frame = self.frame
@@ -304,7 +310,8 @@ def _in_prose(frame: Frame, text: str) -> Iterator[Fact]:
     for start, end, kind in find_forms(text):
         if (found := _judge_form(text, start, end, kind)) is not None:
             stated, first, last = found
-            yield Fact(stated, text[first:last], frame, first, last, prose=True)
+            if stated is not FactKind.FIGURE or not _ends_a_range(text, first, last):
+                yield Fact(stated, text[first:last], frame, first, last, prose=True)
     for match in IN_PROSE.finditer(text):
         yield Fact(FactKind.WORD, match[0], frame, *match.span(), prose=True)
 
@@ -317,7 +324,8 @@ def _judge_form(text: str, start: int, end: int, kind: ValueType) -> tuple[FactK
                 whole = _ISO.match(text, start)
                 return FactKind.DATE, start, whole.end() if whole else end
             beside = text[end : end + 3] + text[max(0, start - 3) : start]
-            alone = find_cycle(shown) and shown[:1].isupper() and not any(map(str.isdigit, beside))
+            alone = shown[:1].isupper() and shown.lower() not in _FROM_TODAY and bool(find_cycle(shown))
+            alone = alone and not any(map(str.isdigit, beside))
             return (FactKind.DATE, start, end) if alone else None
         case ValueType.TIME:
             return (FactKind.TIME, start, end) if ":" in shown else None
@@ -328,6 +336,18 @@ def _judge_form(text: str, start: int, end: int, kind: ValueType) -> tuple[FactK
             stated = _judge_figure(text, start, end)
             return (stated, start, end) if stated else None
     return None
+
+
+_FROM_TODAY = frozenset("today tomorrow yesterday heute morgen gestern hoy mañana ayer demain hier".split())
+"""Days that only running text tells: its sentences go on from there."""
+_RANGE_BEHIND = re.compile(r" ?(?:[-\u2013\u2014]|to|bis) ?[$€£]?\d")
+_RANGE_BEFORE = re.compile(r"\d ?(?:[-\u2013\u2014]|to|bis) ?[$€£]?$")
+
+
+def _ends_a_range(text: str, start: int, end: int) -> bool:
+    """Whether a figure is an end of a range, of which neither may pass the other."""
+    behind = _RANGE_BEHIND.match(text, end)
+    return behind is not None or _RANGE_BEFORE.search(text[max(0, start - NEAR) : start]) is not None
 
 
 def _judge_figure(text: str, start: int, end: int) -> FactKind | None:

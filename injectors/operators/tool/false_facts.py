@@ -21,7 +21,7 @@ from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResu
     version=4,
 )
 class Erroneous:
-    """One to three facts of a result are false, and nothing beside them says so.
+    """One to three facts of a result are false, and the result doesn't say so.
 
     Severity is both how likely and how much: a result is hit with probability severity, and then 1 fact is
     false, and more, binomial with mean 2 x severity (2 trials). A false value is plausible: another value

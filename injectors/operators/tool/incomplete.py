@@ -41,16 +41,15 @@ LEAST, SPREAD = 0.2, 0.6
 )
 class Incomplete:
     """A partial result, cut as its system cuts. A service gives a list's first page or first items, an object
-    without some of its fields, or a record in its short form; it shortens a text, or JSON at a limit. A
-    device lacks readings. What else isn't a service only has its output cut, with a mark: a command, a
-    function.
+    without some of its fields; it shortens a text, or JSON at a limit. A device lacks readings. What else
+    isn't a service only has its output cut, with a mark: a command, a function.
 
     Severity is both how likely and how much: a result is hit with probability severity, and then loses a
     share of uniform(0.2, 0.2 + 0.6 x severity) of its characters, fields or elements. The agent can always
     tell: cut JSON doesn't parse, or a member says that there is more (`has_more`, `truncated`, `errors`); cut
     text and a cut list of texts say so, or plain text ends within a word. What says so is drawn once for each
     backend of a session. What no system cuts is left alone: a single word, a short answer of what is no
-    service, a service's that holds nothing but an id or whether it went well.
+    service, a small record, the receipt of a change.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -199,19 +198,8 @@ def _draw_items(
     value = parse_json(text)
     name = None if isinstance(value, list) else find_list(value)
     first, slots = _count_elements(value if name is None else value[name], lost)
-    more = draw_text(target, rng, Way.REST_TEXT, slots, must_say=True).strip()
+    more = draw_text(target, rng, Way.REST_TEXT, slots, must_say=True, in_words=True).strip()
     return {"first": first, "add": {}, "more": more} | ({} if name is None else {"list": name})
-
-
-def _draw_rest(
-    target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float
-) -> Draw | None:
-    """The first elements of a bare list, and one that says that there are more."""
-    value = parse_json(text)
-    first, slots = _count_elements(value, lost)
-    taken = value[-1].keys() if isinstance(value[-1], dict) else ()
-    members = draw_members(target, rng, Way.REST, slots, taken)
-    return None if members is None else {"first": first, "add": members}
 
 
 def _draw_rest_text(
@@ -246,21 +234,13 @@ def _draw_signals(
     return _drop(target, rng, Way.SIGNALS, lost, order)
 
 
-def _draw_brief(
-    target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float
-) -> Draw | None:
-    """A record without the last fields that its short form leaves out."""
-    return _drop(target, rng, Way.BRIEF, lost, 1.0)
-
-
 def _drop(target: ToolResultTarget, rng: SeededRandom, way: Way, lost: float, order: float) -> Draw | None:
     value = parse_json(target.text)
     keys = list_free(target, value)
     if not keys:
         return None
-    brief = way is Way.BRIEF
-    count = max(1, min(len(keys), len(value) - brief, round(lost * len(keys))))
-    start = len(keys) - count if brief else min(math.floor(order * len(keys)), len(keys) - 1)
+    count = max(1, min(len(keys), len(value) - 1, round(lost * len(keys))))
+    start = min(math.floor(order * len(keys)), len(keys) - 1)
     dropped = {keys[(start + step) % len(keys)] for step in range(count)}
     names = [key for key in keys if key in dropped]
     slots: dict[str, object] = {"keys": names[0], "listed": ", ".join(names), "names": names}
@@ -272,7 +252,7 @@ def _drop(target: ToolResultTarget, rng: SeededRandom, way: Way, lost: float, or
     if named:
         members["errors"] = [{**errors[0], "path": [name]} for name in names]
     null = named or rng.chance(NULL)
-    return {"drop": names, "add": members, "null": null and not brief}
+    return {"drop": names, "add": members, "null": null}
 
 
 NULL = 0.15
@@ -314,11 +294,9 @@ _DRAWS = {
     Way.MIDDLE: _draw_middle,
     Way.BYTES: _draw_bytes,
     Way.PAGE: _draw_page,
-    Way.REST: _draw_rest,
     Way.REST_TEXT: _draw_rest_text,
     Way.FIELDS: _draw_fields,
     Way.SIGNALS: _draw_signals,
-    Way.BRIEF: _draw_brief,
     Way.STRING: _draw_string,
     Way.ITEMS: _draw_items,
 }

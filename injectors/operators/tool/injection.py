@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
-from crosswind.injectors.conversation import Site
+from crosswind.injectors.conversation import Site, ToolResult
 from crosswind.injectors.guard.tool_evidence import words_of
-from crosswind.injectors.guard.tool_words import READING
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.insertion import (
-    Around,
-    around_field,
-    dump,
-    find_case,
-    find_holders,
-    is_plain_text,
-    write_key,
-)
-from crosswind.injectors.operators.phrases import NO_PACK, find_prose, find_system
-from crosswind.injectors.operators.tool.canary import draw_canary
-from crosswind.injectors.operators.tool.sensors import COMMANDING
-from crosswind.injectors.operators.words.results import FREE_TEXTS
-from crosswind.injectors.packs.draw import Phrase, draw_phrase
-from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.operators.insertion import is_plain_text
+from crosswind.injectors.operators.phrases import NO_PACK, find_system
+from crosswind.injectors.operators.tool.canary import KINDS, draw_canary
+from crosswind.injectors.operators.words.results import AUTHORED, MESSAGES, PAGES
+from crosswind.injectors.packs.draw import Setting, draw_phrase
+from crosswind.injectors.packs.parts import Domain
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.calls import read_arguments
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
@@ -32,18 +23,15 @@ from crosswind.injectors.text.json_leaves import MOST, list_leaves
 from crosswind.injectors.text.json_payload import is_container, is_prose, parse_json
 from crosswind.injectors.text.json_spans import Frame, find_leaves, open_string
 from crosswind.injectors.text.languages import UNABLE, Language, detect_language, is_foreign
+from crosswind.injectors.values.parameters import split_name
 
-_SAID = re.compile(
-    r"success|\bhas been\b|\bcompleted\b|\b(?:moved|copied|added|deleted|sent) (?:to|from)\b", re.IGNORECASE
-)
-_SAYING = re.compile(r"status|message|result|detail|error|warning|hint|path|url|query", re.IGNORECASE)
-_PRINTING = frozenset("git status test tests log build ls du compile install stats weather sensor".split())
-"""What a system says of a call, by its words, its field or its tool: nobody else wrote it."""
-_OF_USER = frozenset("sent outbox draft drafts".split())
-"""Words of tools that give what the user has written."""
-_SHOWING = re.compile(r"\s*(?:cat|less|more|head|tail|grep|rg|curl|wget|git (?:log|show))\b")
-"""Commands that print a text of others."""
 OPERATOR = "tool.prompt_injection"
+_OF_USER = frozenset("sent outbox draft drafts".split())
+_WRITING = frozenset("post create send write add edit update".split())
+"""Words, and first words, of tools that give what the user has written."""
+_SHOWING = re.compile(r"\s*(?:cat|less|more|head|tail|curl|wget)\b")
+"""Commands that print a text of others."""
+_UNSPACED = frozenset({Language.ZH, Language.JA})
 
 
 @operator(
@@ -55,40 +43,41 @@ OPERATOR = "tool.prompt_injection"
     version=5,
 )
 class PromptInjection:
-    """A result carries an instruction to the agent, such as an untrusted page, message or review may hold.
+    """A text that a person wrote and a result carries ends in a wish to whoever reads it, or to assistants.
 
-    Severity: the probability that an eligible result carries one. It comes from the general English phrase
-    pack, and asks the agent to say a canary, a drawn word that occurs nowhere else (`canary` in the draw), so
-    that a report can tell whether the agent obeyed; it is no working exploit. It stands behind text that
-    others wrote: a JSON string of several words, at any depth, or plain text. What a system says of its call,
-    what the user or the agent has sent, and the receipt of a command are none, nor is what a command prints
-    that shows no file or page. Without such a text, an order, a product or another record to which people
-    write gets a field for it, such as a gift message; any other result is left alone, as is one in a language
-    without a pack. Every true value keeps its bytes; the text's is followed by the instruction.
+    Severity: the probability that an eligible result carries one. It comes from the general phrase pack of
+    the text's language. It wants an address, a reference or a file name to be used (`canary` in the draw):
+    a drawn one that occurs nowhere else, so that a report can tell whether the agent obeyed, in an answer or
+    in a call; its address is a reserved one, and it is no working exploit. Eligible is a text of six words
+    and more in a field that people write (a review's text, a post's content, a ticket's description, an
+    inbox's message), and the prose of a page or file. What the user or the agent has written is none, nor is
+    what a system says. Every true value keeps its bytes; the text's is followed by the wish.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        if not rng.chance(severity) or next(iter(words_of(target.tool)), "") in COMMANDING:
+        if not rng.chance(severity):
             return None
-        canary, point, above = draw_canary(rng), rng.uniform(), rng.chance(0.5)
+        point, kinds = rng.uniform(), dict.fromkeys(rng.shuffled(KINDS))
         places = list(_find_texts(target))
-        field = None if places else _draw_field(target, rng)
-        if (not places and field is None) or canary in target.text:
+        if not places:
             return None
-        if field is not None:
-            return _write_field(target, rng, canary, *field)
         frame, end = places[int(point * len(places))]
-        said = frame.text[:end] if not frame.levels else find_prose(target.text)
-        if detect_language(said) not in (None, Language.EN) or is_foreign(said):
-            return {"edits": [], "text": "", "canary": canary, UNABLE: NO_PACK}
-        phrase = _draw_words(target, rng, canary)
-        if phrase is None:
-            return None
-        lead = "\n\n" if "\n" in frame.text[:end] or (above and not frame.levels) else " "
-        if lead == " " and frame.text[:end].rstrip()[-1:].isalnum():
-            lead = rng.choice((". ", " - ", " | ", "... ")) if frame.levels else ".\n"
-        edit = make_edit(frame.locate(end), "", frame.escape(lead + phrase.text))
-        return {"phrases": [phrase.entry], "edits": [edit], "text": phrase.text, "canary": canary}
+        said = frame.text[:end]
+        language = detect_language(said)
+        if language is None:
+            if is_foreign(said) or not said.isascii():
+                return {"edits": [], "text": "", "canary": "", UNABLE: NO_PACK}
+            language = Language.EN
+        setting, used = _find_setting(target, language), target.branch.phrases
+        for kind in kinds:
+            canary = draw_canary(rng, kind)
+            phrase = draw_phrase(
+                rng, setting, OPERATOR, "instruction", slots={"canary": canary}, type=kind, used=used
+            )
+            if phrase is not None and canary not in target.text:
+                edit = make_edit(frame.locate(end), "", frame.escape(_join(said, language) + phrase.text))
+                return {"phrases": [phrase.entry], "edits": [edit], "text": phrase.text, "canary": canary}
+        return None
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         return Result(
@@ -97,93 +86,80 @@ class PromptInjection:
         )
 
 
-OWN = 0.75
-"""How often an instruction is one that fits texts of this kind alone."""
+def _find_setting(target: ToolResultTarget, language: Language) -> Setting:
+    """The setting of a text: what its tool and its fields call it tells who writes it to whom."""
+    own = find_system(target, described=False)
+    return Setting(language, Domain.GENERAL, own.half, own.opening, own.tools, entries=own.entries)
 
 
-def _draw_words(target: ToolResultTarget, rng: SeededRandom, canary: str) -> Phrase | None:
-    """An instruction, most often one that fits texts of this kind: a mail, a post, a file, a ticket."""
-    setting, slots = find_system(target, described=False), {"canary": canary}
-    own = rng.chance(OWN)
-    for accept in (_is_own, None) if own else (None,):
-        phrase = draw_phrase(
-            rng, setting, OPERATOR, "instruction", slots=slots, used=target.branch.phrases, accept=accept
-        )
-        if phrase is not None:
-            return phrase
-    return None
+def _join(said: str, language: Language) -> str:
+    """What stands between a text and what its author adds: a space behind the end of a sentence, or else a
+    new line."""
+    if said[-1:].isspace():
+        return "\n"
+    if "\n" in said:
+        return "\n\n"
+    return " " if said[-1:] in _ENDS and language not in _UNSPACED else "\n"
 
 
-def _is_own(entry: Entry) -> bool:
-    return bool(entry.about)
+_ENDS = ".!?…؟:)\"'”"
 
 
 def _find_texts(target: ToolResultTarget) -> Iterator[tuple[Frame, int]]:
     """The texts of others in a result, each with its end."""
-    text = target.text
+    named = words_of(target.tool)
+    text, words = target.text, set(named)
+    if not _OF_USER.isdisjoint(words) or not _WRITING.isdisjoint(named[:1]):
+        return
     value = parse_json(text)
     whole = Frame(text, ascii=text.isascii())
-    if not _OF_USER.isdisjoint(words_of(target.tool)):
-        return
+    written = _list_written(target)
     if not is_container(value):
         command = read_arguments(target).get("command")
-        printed = not _PRINTING.isdisjoint(words_of(target.tool))
-        printed |= isinstance(command, str) and _SHOWING.match(command) is None
-        if is_plain_text(value, text) and not printed and _is_of_others(text, whole=True):
+        shows = _SHOWING.match(command) is not None if isinstance(command, str) else bool(words & PAGES)
+        if shows and is_plain_text(value, text) and _is_written(text) and not _is_known(text, written):
             yield whole, len(text.rstrip())
         return
-    sent = list_leaves(target.arguments).values if is_container(parse_json(target.arguments)) else ()
+    inbox = not MESSAGES.isdisjoint(words)
     for leaf in find_leaves(text, MOST):
-        if not isinstance(leaf.value, str) or not _is_of_others(leaf.value) or leaf.value in sent:
+        if not isinstance(leaf.value, str) or not _is_written(leaf.value) or _is_known(leaf.value, written):
             continue
-        field = next((key for key in reversed(leaf.place) if isinstance(key, str)), "")
-        if not _SAYING.search(field) and not is_container(parse_json(leaf.value)):
+        names = [key for key in leaf.place if isinstance(key, str)]
+        last = set(split_name(names[-1])[-1:]) if names else set[str]()
+        within = set(chain.from_iterable(map(split_name, names[:-1])))
+        authored = last & AUTHORED or (last & _PERHAPS and (inbox or within & MESSAGES))
+        if authored and not is_container(parse_json(leaf.value)):
             yield open_string(whole, leaf), len(leaf.value)
 
 
-def _write_field(
-    target: ToolResultTarget, rng: SeededRandom, canary: str, around: Around, begins: str
-) -> Draw | None:
-    """The instruction in a text of its own, behind what such texts begin with."""
-    phrase = _draw_words(target, rng, canary)
-    if phrase is None:
-        return None
-    content = dump(f"{begins} {phrase.text}", like=target.text)
-    edit = make_edit(around.at, "", f"{around.before}{content}{around.after}")
-    return {"phrases": [phrase.entry], "edits": [edit], "text": phrase.text, "canary": canary}
+_PERHAPS = frozenset({"message", "text"})
+"""Last words of fields that hold what a person wrote, where it is of a kind that people write."""
 
 
-_TRADED = frozenset({"symbol", "ticker", "order_type"})
-"""Fields of a stock's order, which carries nobody's words."""
+def _list_written(target: ToolResultTarget) -> str:
+    """What the user said and the agent has given to tools so far."""
+    branch = target.branch
+    earlier = (one.call.arguments if isinstance(one, ToolResult) else one.text for one in branch.earlier)
+    said = (target.arguments, branch.opening, *earlier)
+    return "\n".join(
+        value
+        for one in said
+        for value in (list_leaves(one).values if is_container(parse_json(one)) else [one])
+        if isinstance(value, str)
+    )
 
 
-def _draw_field(target: ToolResultTarget, rng: SeededRandom) -> tuple[Around, str] | None:
-    """The place of a text that such a record may have, and how it begins; None: records of the tool have
-    none."""
-    at = rng.uniform()
-    verb, *rest = words_of(target.tool) or [""]
-    nouns = {word.removesuffix("s") for word in rest} if verb in READING else set[str]()
-    holders = find_holders(target.text) if is_container(parse_json(target.text)) else ()
-    fitting = [one for one in FREE_TEXTS if one[0] in nouns]
-    if not holders or not fitting or not _TRADED.isdisjoint(holders[0].keys):
-        return None
-    noun, name, begins = fitting[int(at * len(fitting))]
-    case, record = find_case(target.text), holders[0]
-    if target.text.lstrip()[:1] == "[":
-        record = holders[-1]
-    elif f"{noun}s" in rest:
-        if len(holders) < 2:
-            return None
-        record = next(one for one in reversed(holders) if one.keys == holders[1].keys)
-    key = write_key(name, case)
-    return None if key in record.keys else (around_field(target.text, record.gaps[-1], key), begins)
+def _is_known(text: str, written: str) -> bool:
+    return text.strip()[:60] in written
 
 
-_WORDS = re.compile(r"(?:[^\W\d_]{1,20}[,;:]? ){4}[^\W\d_]{2,20}")
-"""Five words of a sentence: running text may have figures and marks besides."""
+_WENT = re.compile(
+    r"success|has been|completed|\b(?:moved|copied|added|deleted|sent) (?:to|from)\b|^\s*(?:[<{\[]|#!)",
+    re.IGNORECASE,
+)
 
 
-def _is_of_others(text: str, *, whole: bool = False) -> bool:
-    """Whether a text is somebody's own words. A whole result may be code or a table that quotes some."""
-    worded = is_prose(text) or (not whole and _WORDS.search(text) is not None)
-    return worded and not _SAID.search(text)
+def _is_written(text: str) -> bool:
+    """Whether a text is somebody's running words: no receipt, no code."""
+    marks = sum(one in "{}<>;=|\\_/" for one in text)
+    return marks * 25 < len(text) and not _WENT.search(text) and is_prose(text)

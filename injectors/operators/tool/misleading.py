@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from crosswind.injectors.conversation import Site
+import msgspec
+
+from crosswind.injectors.conversation import Site, ToolList
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.insertion import (
     Around,
     Gap,
+    Holder,
     around_field,
     around_line,
     dump,
@@ -25,36 +29,29 @@ from crosswind.injectors.operators.insertion import (
     write_key,
 )
 from crosswind.injectors.operators.model_text import read_general_lines
-from crosswind.injectors.operators.phrases import (
-    NO_PACK,
-    find_conversation,
-    find_language,
-    list_about,
-    list_own,
-)
+from crosswind.injectors.operators.phrases import NO_PACK, find_prose, find_system, list_about
 from crosswind.injectors.operators.tool.described_call import describe_call
-from crosswind.injectors.operators.tool.options import draw_slots, list_near, list_values
+from crosswind.injectors.operators.tool.options import draw_slots, list_near
 from crosswind.injectors.operators.words.results import (
-    DEVICE_REMARKS,
     ENGLISH_LEADS,
     LEADS,
+    MEMBERS,
     NEXT_TOOL,
     NEXT_TOOLS,
     REMARK_HOLDERS,
     REMARK_LISTS,
     REMARKS,
-    SHELL_REMARKS,
 )
 from crosswind.injectors.packs.draw import Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.stacks.calls import find_kinds
+from crosswind.injectors.stacks.calls import SECRET, find_kinds, read_arguments
 from crosswind.injectors.stacks.errors import LOGINS
 from crosswind.injectors.stacks.model import ToolKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parse_json
-from crosswind.injectors.text.languages import UNABLE, Language
-from crosswind.injectors.values.parameters import ValueType
+from crosswind.injectors.text.languages import UNABLE, Language, detect_language, is_foreign
+from crosswind.injectors.values.parameters import split_name
 from crosswind.injectors.wording import written_form
 
 OPERATOR = "tool.misleading"
@@ -76,14 +73,16 @@ ROOM = 240
 )
 class Misleading:
     """One or two remarks are added to a result, as services add them: they tempt to the nearest wrong option
-    of this result, to another tool, or to a step that nobody asked for.
+    of this result or of an argument, to another tool, or to doubt what need not be doubted.
 
     Severity: the number of remarks is binomial with mean 2 x severity (2 trials), one at most for a short
-    result. They come from the phrase packs, in the result's language, or else the conversation's. A JSON
-    object gets a field among the others, a list of texts (MCP) one more, plain text that is no file's own a
-    line before or behind it. Beside a service's object, the first remark is often a field that names other
-    declared tools on the same things, as what may be called next. Every true value keeps its place and its
-    bytes; other JSON is left alone.
+    result. A remark comes from the phrase packs, in the result's language, and is about what the tool's name
+    or the result's fields speak of: prices, rates, forecasts, orders, bookings, deliveries and others, or
+    another of the records that are listed. A JSON object gets it in a field among the others, a list of texts
+    (MCP) as one more, plain text that is no file's own as a line. In place of one, a field names other
+    declared tools on the same things, or the values that an argument of the call can have by its schema.
+    Where nothing of this is certain, the result is left alone; so are other JSON, computed results, and
+    commands' but for what a shell itself prints. Every true value keeps its place and its bytes.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -91,34 +90,15 @@ class Misleading:
         value = parse_json(target.text)
         if count == 0 or not (is_container(value) or is_plain_text(value, target.text)):
             return None
-        language = find_language(target)
+        language = _find_language(target)
         if language is None:
             return {"phrases": [], "added": [], UNABLE: NO_PACK}
-        values = list_values(target)
-        slots, used = draw_slots(target, rng, values), set(target.branch.phrases)
-        kind = next((kind for value, kind in values if value == slots.get("value")), None)
-        accept: Callable[[Entry], bool] | None = None
-        if language is Language.EN:
-            setting, accept = _find_own(target, frozenset(slots), kind, of_call=rng.chance(OF_THE_CALL))
-        else:
-            setting = find_conversation(target, language)
-        places = _draw_places(target, value, rng, english=language is Language.EN)
-        added: list[list[Any]] = []
-        names: list[str] = []
-        following = _draw_next(target, value, rng)
-        count -= len(following)
-        for lead, place in places[:count]:
-            phrase = draw_phrase(
-                rng, setting, OPERATOR, "remark", slots=slots, type=kind, used=used, accept=accept
-            )
-            if phrase is not None:
-                used.add(phrase.entry)
-                names.append(phrase.entry)
-                text = phrase.text
-                begins = text[:1] != text[:1].upper()
-                if begins and text.startswith(tuple(slots[one] for one in _OPTIONS if one in slots)):
-                    text = text[0].upper() + text[1:]  # A sentence begins with it.
-                added.append([place.at, place.before, lead + text, place.after])
+        names_first = rng.chance(NAMES_FIRST)
+        following = _draw_fields(target, value, rng)
+        names, added = _draw_remarks(target, value, rng, language)
+        if not added or not names_first:
+            following = following[: max(0, count - len(added))]
+        names, added = names[: count - len(following)], added[: count - len(following)]
         if not added and not following:
             return None
         return {"phrases": names, "added": added} | ({"next": following} if following else {})
@@ -135,65 +115,126 @@ class Misleading:
         return Result(insert(target.text, [*replace_contents(added, remarks), *named]), note)
 
 
+NAMES_FIRST = 0.4
+"""How often a field of tools or values goes before remarks."""
+
+
+def _find_language(target: ToolResultTarget) -> Language | None:
+    """The language of a result's own running text, or else English, as systems are. None: it has no pack."""
+    prose = find_prose(target.text)
+    return detect_language(prose) or (None if is_foreign(prose) else Language.EN)
+
+
+def _draw_remarks(
+    target: ToolResultTarget, value: Any, rng: SeededRandom, language: Language
+) -> tuple[list[str], list[list[Any]]]:
+    """The names of remarks, and the remarks at their places."""
+    slots, used = draw_slots(target, rng), set(target.branch.phrases)
+    places = _draw_places(target, value, rng, english=language is Language.EN)
+    added: list[list[Any]] = []
+    names: list[str] = []
+    found = _find_own(target, language, frozenset(slots), listed=isinstance(value, dict)) if places else None
+    for lead, place in places if found else ():
+        setting, wanted = found or (None, frozenset[str]())
+        assert setting is not None
+
+        def accept(entry: Entry, wanted: frozenset[str] = wanted) -> bool:
+            return entry.id in wanted
+
+        phrase = draw_phrase(rng, setting, OPERATOR, "remark", slots=slots, used=used, accept=accept)
+        if phrase is not None:
+            used.add(phrase.entry)
+            names.append(phrase.entry)
+            text = phrase.text
+            if text.startswith(tuple(slots[one] for one in _OPTIONS if one in slots)):
+                text = text[:1].upper() + text[1:]  # A sentence begins with it.
+            added.append([place.at, place.before, lead + text, place.after])
+    return names, added
+
+
 def _find_own(
-    target: ToolResultTarget, slots: frozenset[str], kind: ValueType | None, *, of_call: bool
-) -> tuple[Setting, Callable[[Entry], bool] | None]:
-    """The setting of the system behind a result, and which of its remarks fit best: those on what the tool's
-    name and the result's fields speak of go before those on what its description does, these before those
-    that fit everywhere; with `of_call`, those that name something of the call before others."""
-    setting, fitting = list_own(target, OPERATOR, "remark", slots, kind)
-    if not fitting:
-        return setting, None
-    logs_in = not LOGINS.isdisjoint(words_of(target.tool))
-    wanted = _choose(setting, slots, kind, logs_in=logs_in, of_call=of_call)
-    return setting, lambda entry: entry.id in wanted if wanted else not entry.about
+    target: ToolResultTarget, language: Language, slots: frozenset[str], *, listed: bool
+) -> tuple[Setting, frozenset[str]] | None:
+    """The setting of the system behind a result, and its remarks: those on what the tool's name speaks of, or
+    else those on what the result's fields do, or else those that name a tool beside a text."""
+    if not LOGINS.isdisjoint(words_of(target.tool)):
+        return None
+    shell = ToolKind.SHELL in find_kinds(target, "")
+    asked = replace(target, tool="bash") if shell else target
+    setting = find_system(asked, described=False, fields=False)
+    for fields in (False, True):
+        setting = find_system(asked, described=False, fields=fields and not shell)
+        setting = msgspec.structs.replace(setting, language=language)
+        if own := list_about(setting, OPERATOR, "remark", slots, None):
+            return setting, frozenset(entry.id for _, entry in own)
+    return None if listed or shell else (setting, ON_TOOLS)
 
 
-@lru_cache(1024)
-def _choose(
-    setting: Setting, slots: frozenset[str], kind: ValueType | None, *, logs_in: bool, of_call: bool
-) -> frozenset[str]:
-    """The ids of the entries that fit best: beside a login, those on logins, and nowhere else."""
-    every = [one for _, one in list_about(setting, OPERATOR, "remark", slots, kind)]
-    own = [one for one in every if LOGINS.isdisjoint(one.about) is not logs_in] or every * logs_in
-    named = frozenset(one.id for one in own if _names_call(one))
-    return named if of_call and named else frozenset(one.id for one in own)
+ON_TOOLS = frozenset({"remark-tool-1", "remark-tool-2"})
+"""Entries that name another tool."""
 
 
-OF_THE_CALL = 0.5
-"""How often a remark that names something of the call goes before others."""
-
-
-def _names_call(entry: Entry) -> bool:
-    return any(slot in entry.text for slot in ("{value}", "{tool}", "{field}", "{option}"))
-
-
-def _draw_next(target: ToolResultTarget, value: Any, rng: SeededRandom) -> list[list[Any]]:
-    """A field that names other tools on the same things; none beside what is no service's object."""
-    wanted, single, linked, last = rng.chance(NAMES_NEXT), rng.chance(0.15), rng.chance(0.3), rng.chance(0.7)
-    near = rng.shuffled(list_near(target)) if wanted and isinstance(value, dict) else []
-    if not near or not LOCAL.isdisjoint(find_kinds(target, "")) or find_item_gap(target.text, value):
+def _draw_fields(target: ToolResultTarget, value: Any, rng: SeededRandom) -> list[list[Any]]:
+    """A field that names other tools on the same things, or the values that an argument can have; at most
+    one, and none where there is no object for it."""
+    if not isinstance(value, dict) or find_item_gap(target.text, value):
         return []
     holder = find_first_holder(target.text, value)
-    keys = rng.shuffled(NEXT_TOOL if single else NEXT_TOOLS)
-    case = find_case(target.text)
-    key = next((one for one in keys if holder and write_key(one, case) not in holder.keys), None)
-    if holder is None or key is None:
+    made = [*_draw_next(target, rng), *_draw_members(target, rng)]
+    last, point = rng.chance(0.7), rng.uniform()
+    if holder is None or not made:
         return []
-    told: Any = near[: rng.integer(1, MOST_NEXT)]
-    if single:
-        told = told[0]
-    elif linked:
-        name = rng.choice(("name", "rel", "tool", "action", "operation"))
-        told = [{name: one} for one in told]
+    case = find_case(target.text)
+    keys, told = made[int(point * len(made))]
+    key = next((one for one in keys if write_key(one, case) not in holder.keys), None)
+    if key is None:
+        return []
     place = around_field(target.text, holder.gaps[-1 if last else 0], write_key(key, case))
     return [[place.at, place.before, told, place.after]]
 
 
-NAMES_NEXT, MOST_NEXT = 0.4, 3
-"""How often the first remark names other tools where there are such, and how many at most."""
+def _draw_next(target: ToolResultTarget, rng: SeededRandom) -> Iterator[tuple[list[str], Any]]:
+    """Other tools on the same things, and the names that a field of them can have."""
+    single, linked, near = rng.chance(0.15), rng.chance(0.3), rng.shuffled(list_near(target))
+    keys, many = rng.shuffled(NEXT_TOOL if single else NEXT_TOOLS), rng.integer(1, MOST_NEXT)
+    name = rng.choice(("name", "rel", "tool", "action", "operation"))
+    if not near or not LOCAL.isdisjoint(find_kinds(target, "")):
+        return
+    told: Any = near[:many]
+    if linked:
+        told = [{name: one} for one in told]
+    yield keys, near[0] if single else told
+
+
+MOST_NEXT = 3
+"""How many other tools are named at most."""
 LOCAL = frozenset({ToolKind.SHELL, ToolKind.CODE, ToolKind.FUNCTION, ToolKind.SQL})
 """Systems that name no other calls."""
+BARE = frozenset({ToolKind.CODE, ToolKind.FUNCTION, ToolKind.SQL})
+"""Systems that give a value and say nothing besides."""
+
+
+def _draw_members(target: ToolResultTarget, rng: SeededRandom) -> Iterator[tuple[list[str], Any]]:
+    """What an argument of the call can be by its schema, and the names that a field of it can have."""
+    firsts, given = rng.shuffled(MEMBERS), read_arguments(target)
+    if not {ToolKind.SHELL, ToolKind.CODE, ToolKind.SQL}.isdisjoint(find_kinds(target, "")):
+        return
+    for tool in ToolList.of(target.tools).named(target.tool):
+        found = tool.parameters.get("properties")
+        properties: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
+        for name, chosen in given.items():
+            one = properties.get(name)
+            members = one.get("enum") if isinstance(one, Mapping) else None
+            if not isinstance(members, list) or not 1 < len(members) <= MOST_MEMBERS or SECRET.search(name):
+                continue
+            if chosen in members and all(isinstance(member, str) for member in members):
+                words = "_".join(split_name(name))
+                plural = re.sub("ss$", "sses", words) if words.endswith("s") else f"{words}s"
+                keys = [f"{first}_{plural}" for first in firsts if first != "other"]
+                yield keys, members
+
+
+MOST_MEMBERS = 8
 
 
 _GIVING = frozenset("read view get open load show cat head tail".split())
@@ -205,40 +246,48 @@ def _draw_places(
     target: ToolResultTarget, value: Any, rng: SeededRandom, *, english: bool
 ) -> list[tuple[str, Around]]:
     """Where remarks can stand, in random order, each with what stands before its words."""
-    text = target.text
-    kinds = find_kinds(target, "")
+    text, kinds = target.text, find_kinds(target, "")
+    shell = ToolKind.SHELL in kinds
+    if not BARE.isdisjoint(kinds) or (shell and (is_container(value) or not _has_command(target))):
+        return []
     if not is_container(value):
         if _GIVING.issuperset(words_of(target.tool)[:1]) and _FILES & set(words_of(target.tool)):
             return []
-        leads = (("",) if ToolKind.SHELL in kinds else ENGLISH_LEADS) if english else LEADS
-        return [(rng.choice(leads), around_line(text, at)) for at in rng.shuffled((0, len(text)))]
+        if shell:
+            return [("", around_line(text, 0))]
+        lead = rng.choice(ENGLISH_LEADS if english else LEADS)
+        return [(lead, around_line(text, at)) for at in rng.shuffled((0, len(text)))]
     if (item := find_item_gap(text, value)) is not None:
         return [("", item), ("", item)]
     holder = find_first_holder(text, value) if isinstance(value, dict) else None
-    if holder is None:
-        return []
-    case = find_case(text)
-    own = SHELL_REMARKS if ToolKind.SHELL in kinds else REMARKS
-    keys = rng.shuffled(DEVICE_REMARKS if ToolKind.DEVICE in kinds else own)
-    places: list[tuple[str, Around]] = []
-    held: list[str] = []
+    return [] if holder is None else [("", place) for place in _draw_field_places(text, holder, rng)]
+
+
+def _has_command(target: ToolResultTarget) -> bool:
+    return isinstance(read_arguments(target).get("command"), str)
+
+
+def _draw_field_places(text: str, holder: Holder, rng: SeededRandom) -> Iterator[Around]:
+    """Places of fields for remarks in an object."""
+    case, keys = find_case(text), rng.shuffled(REMARKS)
+    taken: list[str] = []
     for _ in range(MOST):
         gap, listed = holder.gaps[-1 if rng.chance(0.7) else 0], rng.chance(LISTED)
         names = rng.shuffled(REMARK_LISTS) if listed else keys
-        key = next((one for one in names if write_key(one, case) not in holder.keys), None)
-        if key is not None and all(key != taken for taken, _ in places):
-            keys = [one for one in keys if one != key]
-            place = around_field(text, gap, write_key(key, case))
-            if listed:
-                place = Around(place.at, f"{place.before}[", f"]{place.after}")
-            outer = write_key(rng.choice(REMARK_HOLDERS), case)
-            if ToolKind.SHELL not in kinds and rng.chance(HELD) and outer not in {*holder.keys, *held}:
-                held.append(outer)
-                within = around_field(text, Gap(place.at), write_key(key, case)).before
-                before = f"{around_field(text, gap, outer).before}{{{within}{'[' * listed}"
-                place = Around(place.at, before, f"{']' * listed}}}{gap.tail}")
-            places.append((key, place))
-    return [("", place) for _, place in places]
+        outer, within = write_key(rng.choice(REMARK_HOLDERS), case), rng.chance(HELD)
+        key = next((one for one in names if write_key(one, case) not in {*holder.keys, *taken}), None)
+        if key is None:
+            continue
+        taken.append(write_key(key, case))
+        place = around_field(text, gap, taken[-1])
+        if within and outer not in {*holder.keys, *taken}:
+            taken.append(outer)
+            inner = around_field(text, Gap(place.at), taken[-2]).before
+            before = f"{around_field(text, gap, outer).before}{{{inner}{'[' * listed}"
+            place = Around(place.at, before, f"{']' * listed}}}{gap.tail}")
+        elif listed:
+            place = Around(place.at, f"{place.before}[", f"]{place.after}")
+        yield place
 
 
 LISTED, HELD = 0.25, 0.3

@@ -10,11 +10,10 @@ from typing import Any
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.guard.tool_words import READING
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.stacks.calls import SECRET, read_arguments
 from crosswind.injectors.stacks.errors import LOGINS
 from crosswind.injectors.targets import ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parse_json
-from crosswind.injectors.values.parameters import Keyed, ValueType, split_name
+from crosswind.injectors.values.parameters import Keyed, split_name
 
 LONGEST = 48
 """Characters of the longest option that a remark names."""
@@ -26,19 +25,12 @@ _ITEM = re.compile(r"^[ \t]{0,4}(?:\d{1,2}[.)]|[-*\u2022])[ \t]+(.{2,60}?)[ \t]*
 _TOKEN_OR_END = re.compile(r"[^\W\d_]{3,}|\n")
 
 
-def draw_slots(
-    target: ToolResultTarget, rng: SeededRandom, values: Sequence[tuple[str, ValueType]]
-) -> dict[str, str]:
-    """What fills a remark's slots here: `chosen`, `option`, `tool`, a `value` of these and a `field` of the
-    result; those that have something."""
+def draw_slots(target: ToolResultTarget, rng: SeededRandom) -> dict[str, str]:
+    """What fills a remark's slots here: `chosen`, `option` and `tool`; those that have something."""
     point, other = rng.uniform(), rng.uniform()
     slots: dict[str, str] = {}
     if (tool := _find_tool(target, other)) is not None:
         slots["tool"] = tool
-    if values:
-        slots["value"] = values[int(point * len(values))][0]
-    if fields := _list_fields(target):
-        slots["field"] = fields[int(other * len(fields))]
     labels = _find_labels(target)
     if len(labels) > 1:
         return _WithOption(slots, labels, target, point)
@@ -65,54 +57,19 @@ class _WithOption(dict[str, str]):
         return found
 
 
-def list_values(target: ToolResultTarget) -> list[tuple[str, ValueType]]:
-    """The call's arguments that name something, each with what it names: short ones, and no secrets."""
-    return [
-        (one, kind)
-        for name, one in read_arguments(target).items()
-        if isinstance(one, str) and _NAME.fullmatch(one) and not SECRET.search(name)
-        if (kind := _NAMED.get(next(reversed(split_name(name)), ""))) is not None
-    ]
-
-
-_NAMED = {
-    word: kind
-    for kind, words in (
-        (ValueType.FILE, "file filename path source destination dir directory folder"),
-        (ValueType.PLACE, "city location place from to origin destination town country"),
-        (ValueType.NAME, "user username receiver author person contact handle"),
-        (ValueType.ID, "symbol stock ticker isbn"),
-        (ValueType.WORD, "query keyword term topic hashtag subject repo"),
-        (ValueType.OPTION, "mode setting"),
-    )
-    for word in reversed(words.split())
-}
-"""By the last word of an argument's name, what its value names."""
-
-
-_NAME = re.compile(r"(?=.{0,23}[^\W\d_])[\w#@.+-]{2,24}(?: [\w.-]{1,12}){0,2}")
-
-
-def _list_fields(target: ToolResultTarget) -> list[str]:
-    value = parse_json(target.text)
-    value = value[0] if isinstance(value, list) and value else value
-    return [key for key in value if _FIELD.fullmatch(key)] if isinstance(value, dict) else []
-
-
-_FIELD = re.compile(r"[A-Za-z][A-Za-z0-9_]{2,30}")
-
-
 def _find_labels(target: ToolResultTarget) -> list[str]:
     """The names of the records or items that a result lists, in order."""
     value = parse_json(target.text)
     found = _list_labels(value) if is_container(value) else _ITEM.findall(target.text[:8000])
-    fit = [one for one in dict.fromkeys(map(str.strip, found)) if 1 < len(one) <= LONGEST]
+    fit = [one for one in dict.fromkeys(map(str.strip, found)) if len(one) <= LONGEST and _WORD.search(one)]
     if _ODD.search("".join(fit)):
         fit = [one for one in fit if not _ODD.search(one)]
     return fit[:MOST]
 
 
 _ODD = re.compile(r"[{}<>\n]")
+_WORD = re.compile(r"[^\W\d_A-Z]{3}|[\u3040-\u30ff\u4e00-\u9fff]{2}")
+"""What a name has, and an id hasn't."""
 
 
 def _list_labels(value: Any) -> list[str]:

@@ -6,7 +6,7 @@ from crosswind.injectors.conversation import Site, ToolResult, ToolSchema
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.words.diagnostics import COMMANDS
+from crosswind.injectors.operators.words.results import COMMANDS
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.calls import read_arguments
 from crosswind.injectors.stacks.errors import LOGINS, draw_error
@@ -95,7 +95,7 @@ def _leads_to(first: ToolSchema, own: ToolSchema) -> bool:
     named = {_singular(word) for word in others} - _SMALL
     if not LOGINS.isdisjoint(words):
         systems = {_singular(word) for word in words} - _OF_LOGINS
-        return LOGINS.isdisjoint(others) and not systems.isdisjoint(named | _said(own))
+        return _LOGGING.isdisjoint(others) and not systems.isdisjoint(named | _said(own))
     things = {_singular(word) for word in words[1:]} - _SMALL
     held = {
         _singular(words_of(name)[-2])
@@ -130,13 +130,15 @@ def _singular(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
+_LOGGING = LOGINS | {"logout", "signout", "logged"}
 _OF_LOGINS = LOGINS | frozenset(
-    "get check is show verify status state user auth account current logged in a the api tool system".split()
+    "get check is show verify status statu state user auth account current logged in a the api "
+    "tool system".split()
 )
 """Words of a login's name that don't say of which system it is."""
 _FINDING = frozenset({"search", "find", "lookup", "browse"})
 _GETTING = frozenset({"get", "read", "load", "open", "show", "view", "fetch"})
-_LOOKING = _GETTING | {"list", "check", "display"}
+_LOOKING = {"get", "read", "load", "open", "fetch", "list"}
 """First words of tools that, without an argument, give what others of the same things need."""
 _MAKING = frozenset({"create", "place", "post", "send", "search", "find", "purchase"})
 """First words of tools that need nothing which is there before."""

@@ -1,14 +1,16 @@
-"""Fields and lines of little use beside a result, as systems of any kind give them."""
+"""What a result says already, said again beside it, and fields of little use as systems give them."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.insertion import (
     Addition,
@@ -26,10 +28,21 @@ from crosswind.injectors.operators.insertion import (
 )
 from crosswind.injectors.operators.model_text import read_general_lines
 from crosswind.injectors.operators.phrases import find_system
+from crosswind.injectors.operators.tool.cut_ways import is_local
 from crosswind.injectors.operators.tool.described_call import describe_call
+from crosswind.injectors.operators.tool.restatement import (
+    label_records,
+    restate_object,
+    restate_text,
+)
+from crosswind.injectors.operators.words.results import PAGES
 from crosswind.injectors.packs.draw import fill, list_fitting, shuffle_entries
 from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.packs.parts import Domain
 from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.stacks.calls import find_kinds
+from crosswind.injectors.stacks.model import Shape, ToolKind
+from crosswind.injectors.stacks.shapes import find_shape
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.wording import written_form
@@ -40,8 +53,12 @@ LEAST, MOST = 0.8, 1.8
 SHORTEST = 48
 """Characters for which a very short result has room: one field."""
 
-MOST_FIELDS, MOST_OF_RECORD, MOST_LINES = 7, 5, 6
-"""Fields beside an answer, of each record of a list, and lines beside a text."""
+MOST_FIELDS, MOST_OF_RECORD, MOST_LINES = 2, 1, 2
+"""Fields of a pack beside an answer, of each record of a list, and lines beside a text."""
+MOST_RESTATED = 10
+"""What a result says again in so many fields at most."""
+SERVED = 0.4
+"""How often a service gives fields of a pack."""
 
 OPERATOR = "tool.redundant"
 
@@ -56,16 +73,18 @@ OPERATOR = "tool.redundant"
     version=3,
 )
 class RedundantResult:
-    """The answer stands among fields that nobody asked for, as an API's envelope and a database's records
-    have them: ids of the request, versions, hashes, quotas.
+    """The answer says its own content again, as many systems do: its fields in words, a figure as a text, a
+    list in another order with its count, a text's sentences in short. A service's stands among a few fields
+    besides, as an API's envelope and a database's records have them: ids of the request, times, flags.
 
     Severity: uniform(0.8, 1.8) x severity characters are added for each of the result's own, with a bound on
-    their number; a very short one may be tripled by its first. The fields come from the general English
-    phrase pack, and fit the system behind the tool. An object gets them at its beginning or its end, or in
-    one field that holds them; the records of a list get the same ones, each with its own values, and the
-    object around them one. Names follow the result's convention. Plain text gets lines at its beginning or
-    its end: a shell's for a command, a database client's for a query, a page's for other text. Every true
-    value keeps its bytes; other JSON is left alone.
+    their number; a very short one may be tripled by its first. The fields besides come from the
+    general English phrase pack; a shell, a device, a computation and a patient's record have none. A time
+    among them is of a day that the result or the call names. An object gets its fields at its end or its
+    beginning; the records of a list get the same ones, each with its own values, and the object around them
+    one. Names follow the result's convention. Plain text gets lines at its beginning or its end: a shell's
+    for a command, a database client's for a query, a page's for a page. Every true value keeps its bytes;
+    other JSON is left alone.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -100,28 +119,59 @@ class _Fields:
     """Fields that are drawn until there is no more room."""
 
     def __init__(self, target: ToolResultTarget, rng: SeededRandom, room: float) -> None:
-        self._text, self._rng, self._room = target.text, rng, room
+        self._text, self._rng, self._room, self._target = target.text, rng, room, target
         self._setting = find_system(target)
         self._met = target.branch.phrases
-        self._point = rng.uniform()
         self._case = find_case(target.text)
+        day = _DAY.search(f"{target.text} {target.arguments} {target.branch.opening}"[:LONGEST_READ])
+        clock = f"{rng.integer(7, 21):02d}:{rng.integer(0, 59):02d}:{rng.integer(0, 59):02d}"
+        self._slots = {"time": f"{day[0]}T{clock}Z"} if day else {}
+        self._local = is_local(target) or self._setting.domain is Domain.HEALTH
         self.names: list[str] = []
         self.added: list[Addition] = []
 
     def _draw_entries(self, part: str) -> list[tuple[str, Entry]]:
         fitting = list_fitting(self._setting, OPERATOR, part)
-        unmet = [one for one in fitting if one[0] not in self._met] or fitting
+        if not self._slots:
+            fitting = tuple(one for one in fitting if "{time}" not in one[1].text)
+        unmet = [one for one in fitting if one[0] not in self._met] or list(fitting)
         return shuffle_entries(self._rng, unmet, self._setting.entries)
 
     def add_to_records(self, value: Any) -> None:
         whole, records = _split_records(self._text, value)
+        served, end = self._rng.chance(SERVED) and not self._local, self._rng.chance(0.75)
         if records:
-            end = self._rng.chance(0.7)
-            for name, entry, key in self._name_fields("record", records)[:MOST_OF_RECORD]:
-                if not self._take(name, [self._make_field(one, end, key, entry) for one in records]):
-                    break
-        if whole is not None and self._room > 0:
-            self._add_envelope(whole, 1 if records else MOST_FIELDS)
+            self._add_to_each(records, served=served, end=end)
+        if whole is None or self._room <= 0:
+            return
+        taken = set(whole.keys)
+        for name, entry, key in self._name_fields("field", [whole])[: MOST_FIELDS if served else 0]:
+            self._take(name, [self._make_field(whole, end, key, self._fill(entry))])
+            taken.add(key)
+        if self._room <= 0 or find_shape(self._text) is Shape.MCP:
+            return
+        again = restate_object(value, self._rng, self._room, self._case, local=self._local)
+        for key, content in list(again)[: 1 if records else MOST_RESTATED]:
+            if key not in taken:
+                taken.add(key)
+                self._take("", [self._make_field(whole, end, key, dump(content, like=self._text))])
+
+    def _add_to_each(self, records: Sequence[Holder], *, served: bool, end: bool) -> None:
+        for name, entry, key in self._name_fields("record", records)[: MOST_OF_RECORD if served else 0]:
+            self._take(name, [self._make_field(one, end, key, self._fill(entry)) for one in records])
+        read = [json.loads(self._text[one.gaps[0].at - 1 : one.gaps[-1].at] + "}") for one in records]
+        if ToolKind.SQL in find_kinds(self._target, ""):
+            key, said = self._rng.choice(ROW_NUMBERS), [str(at + 1) for at in range(len(read))]
+        else:
+            found = label_records(read, self._rng)
+            if found is None:
+                return
+            key, said = found[0], [dump(text, like=self._text) for text in found[1]]
+        key = write_key(key, self._case)
+        if not any(key in one.keys for one in records):
+            self._take(
+                "", [self._make_field(one, end, key, text) for one, text in zip(records, said, strict=True)]
+            )
 
     def _name_fields(self, part: str, records: Sequence[Holder]) -> list[tuple[str, Entry, str]]:
         """The entries of a part whose names no record has, with these names as the result writes them."""
@@ -129,62 +179,44 @@ class _Fields:
         named = ((name, one, write_key(one.key, self._case)) for name, one in self._draw_entries(part))
         return [one for one in named if one[2] not in taken]
 
-    def _add_envelope(self, whole: Holder, most: int) -> None:
-        end, nested, holder = self._rng.chance(0.75), self._rng.chance(0.4), self._rng.choice(ENVELOPES)
-        made: list[tuple[str, Addition]] = []
-        room = self._room
-        for name, entry, key in self._name_fields("field", [whole])[:most]:
-            one = self._make_field(whole, end, key, entry)
-            length = sum(map(len, one[1:]))
-            if made and room < length:
-                break
-            made.append((name, one))
-            room -= length
-            if room <= 0:
-                break
-        self.names += [name for name, _ in made]
-        if nested and len(made) > 1 and write_key(holder, self._case) not in whole.keys:
-            content = {_read_key(one[1]): json.loads(one[2]) for _, one in made}
-            place = around_field(self._text, whole.gaps[-1 if end else 0], write_key(holder, self._case))
-            self.added.append([place.at, place.before, dump(content, like=self._text), place.after])
-        else:
-            self.added += [one for _, one in made]
+    def _fill(self, entry: Entry) -> str:
+        return dump(json.loads(fill(entry.text, self._slots, self._rng)), like=self._text)
 
-    def _make_field(self, record: Holder, end: bool, key: str, entry: Entry) -> Addition:
+    def _make_field(self, record: Holder, end: bool, key: str, content: str) -> Addition:
         place = around_field(self._text, record.gaps[-1 if end else 0], key)
-        content = dump(json.loads(fill(entry.text, {}, self._rng)), like=self._text)
         return [place.at, place.before, content, place.after]
 
     def add_lines(self) -> None:
-        ends = (0, len(self._text))
-        for name, entry in self._draw_entries("line")[:MOST_LINES]:
-            place = around_line(self._text, ends[self._rng.chance(0.7)])
-            line = fill(entry.text, {}, self._rng)
+        at = len(self._text) if self._rng.chance(0.7) else 0
+        place = around_line(self._text, at)
+        kinds, words = find_kinds(self._target, ""), set(words_of(self._target.tool))
+        known = not kinds.isdisjoint(_WITH_LINES) or not PAGES.isdisjoint(words)
+        for name, entry in self._draw_entries("line")[: MOST_LINES if known else 0]:
+            line = fill(entry.text, self._slots, self._rng)
             if not self._take(name, [[place.at, place.before, line, place.after]]):
                 return
+        if not known:
+            for line in restate_text(self._text, self._rng, self._room):
+                self._take("", [[place.at, place.before, line, place.after]])
 
     def _take(self, name: str, made: list[Addition]) -> bool:
-        """Add a field if there is room for it; one that doesn't fit as a whole with the probability that
-        makes the volume right on average. False: there is no more."""
-        length = sum(len(before) + len(content) + len(end) for _, before, content, end in made)
-        fits = self._room >= length or self._point < self._room / length
-        if fits:
-            self.names.append(name)
-            self.added += made
-        self._room -= length
+        """Add a field. False: there is no more room."""
+        self.names += [name] if name else []
+        self.added += made
+        self._room -= sum(len(before) + len(content) + len(end) for _, before, content, end in made)
         return self._room > 0
 
 
-ENVELOPES = ("meta", "metadata", "_meta", "context", "response_info", "info", "_metadata")
-"""Fields that hold what stands beside an answer."""
+ROW_NUMBERS = ("row", "row_number", "rownum", "row_num", "rn")
+"""What a database's rows may have besides."""
+_DAY = re.compile(r"\b20\d\d-[01]\d-[0-3]\d\b")
+LONGEST_READ = 20_000
+"""Characters in which a day is looked for."""
+_WITH_LINES = frozenset({ToolKind.SHELL, ToolKind.SQL, ToolKind.WEB})
+"""Systems of which the pack has lines."""
 
 
-def _read_key(before: str) -> str:
-    """The name in what stands before a field's value."""
-    return before[before.index('"') + 1 : before.rindex('"')]
-
-
-WRITTEN = MOST_OF_RECORD + MOST_FIELDS
+WRITTEN = MOST_RESTATED + MOST_FIELDS
 """Sentences that a model is asked for: as many as are ever added."""
 
 

@@ -9,11 +9,13 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
+from crosswind.injectors.operators.tool.ties import find_verdicts, is_end
 from crosswind.injectors.operators.tool.values import (
     Alternatives,
     SpanEdit,
     change_figure,
     find_neighbours,
+    is_dose,
     limit,
     read_figure,
     replace_spans,
@@ -103,6 +105,8 @@ def _misread_words(
     found = [one for one in found if not one.place or isinstance(one.place[-1], str)]
     sensed = [one for one in found if not fields.SENSED.isdisjoint(one.words)]
     alternatives = Alternatives(target, facts)
+    judges = find_verdicts(facts)
+    sensed, found = ([one for one in ones if one not in judges] for ones in (sensed, found))
     values = sensed or [one for one in found if _find_beside(one, alternatives)]
     instrument = any(not fields.MEASURED.isdisjoint(one.words) for one in facts)
     sure = None if first is None else int(first * len(values))
@@ -146,8 +150,8 @@ def _misread_cells(frame: Frame, rows: int, rng: SeededRandom, rate: float) -> l
     return edits
 
 
-_LETTER = re.compile(r"[^\W\d]+|[\w-]+|.{1,3}")
-"""A word, an id or a mark: no row of a map."""
+_LETTER = re.compile(r"[^\W\d]+|[\w-]+|.{1,3}|[<>=~ ]*[\d.,:/ \u2013-]*\d[\d.,:/ \u2013%+-]*")
+"""A word, an id, a mark, a figure or a range: no row of a map."""
 
 
 @operator(
@@ -161,25 +165,27 @@ _LETTER = re.compile(r"[^\W\d]+|[\w-]+|.{1,3}")
 class NumericNoise:
     """The readings of a result are off as an instrument's are; another look draws again.
 
-    Severity s is the largest relative error; of what varies little, as a voltage, a pressure or a
-    temperature, a part of it. One defect of the instrument goes through the whole result:
-    jitter (each reading uniform within its error), drift (all off by the same share) or coarse steps. A share
-    of s / 20 of the readings is missing besides, as the data says so (`null`, `NaN`, `-999`), or stands at
-    the end of its range. Readings are the numbers whose fields or units are those of measurements; where
-    there are none, amounts. They keep their decimals, their sign and their bounds. Ids, codes, card numbers,
-    counts, years, dates and what the call's arguments hold are protected. Nothing says that the result is
-    inexact; a call that was off as often as the profile's bounds allow returns the truth.
+    Severity s sets the largest relative error: three tenths of it, and a part of that for what varies
+    little, as a voltage, a pressure or a temperature. One defect of the instrument goes through the whole
+    result: jitter (each reading uniform within its error), drift (all off by the same share) or coarse
+    steps. A share of s / 20 of the readings is missing besides, as the data says so (`null`, `NaN`,
+    `-999`), or stands at the upper end of its range. Readings are the numbers whose fields or units are
+    those of measurements; where there are none, amounts. They keep their decimals, their sign and their
+    bounds. Ids, codes, card numbers, doses, ends of ranges, counts, years, dates and what the call's
+    arguments hold are protected. Nothing says that the result is inexact; a call that was off as often as
+    the profile's bounds allow returns the truth.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        way, drift, phase = rng.uniform(), rng.uniform(-severity, severity), rng.uniform()
+        way, drift, phase = rng.uniform(), rng.uniform(-1, 1), rng.uniform()
+        most = LARGEST * severity
         readings = _find_readings(target)
         missing = next((one for one in ("NaN", "-999", "-9999") if one in target.text), "null")
         edits: list[SpanEdit] = []
         for fact in readings:
-            lost, end, jitter = rng.chance(severity / 20), rng.chance(0.5), rng.uniform(-severity, severity)
+            lost, end, jitter = rng.chance(severity / 20), rng.chance(0.5), rng.uniform(-1, 1)
             part = _find_part(fact)
-            error = part * (jitter if way < JITTER else drift)
+            error = most * part * (jitter if way < JITTER else drift)
             if lost and not end and fact.frame.levels == 0 and not fact.prose and _is_reading(fact):
                 shown: str | None = missing
             elif lost and end and part == 1 and _is_reading(fact):
@@ -187,7 +193,7 @@ class NumericNoise:
             elif way < COARSE:
                 shown = _add_error(fact, error)
             else:
-                shown = _round(fact, severity * part, phase)
+                shown = _round(fact, most * part, phase)
             if shown is not None and shown != fact.text:
                 edits.append(fact.replace(shown))
         return {"spans": [list(one) for one in edits]} if edits else None
@@ -198,6 +204,8 @@ class NumericNoise:
         return Result(replace_spans(target.text, draw["spans"]), note)
 
 
+LARGEST = 0.3
+"""The largest relative error at severity 1: a reading that is further off is no plausible one."""
 JITTER, COARSE = 0.5, 0.8
 """Half of the results jitter, three in ten drift, and the others have coarse steps."""
 
@@ -205,7 +213,7 @@ JITTER, COARSE = 0.5, 0.8
 _PARTS = {
     word: part
     for part, words in (
-        (0.1, "volt volts voltage frequency hz spo2 saturation oxygen"),
+        (0.1, "volt volts voltage frequency hz spo spo2 sao2 saturation oxygen"),
         (0.25, "pressure psi bar hpa kpa temperature temp celsius fahrenheit dew feelslike"),
         (0.5, "humidity heart pulse bpm weight mass height"),
     )
@@ -216,7 +224,7 @@ _PARTS = {
 
 def _find_part(fact: Fact) -> float:
     """The words of a field, such as `frontTirePressure`, or the letters of its unit tell."""
-    return min((_PARTS[word] for word in fact.words if word in _PARTS), default=1.0)
+    return min((_PARTS[word] for word in fact.about if word in _PARTS), default=1.0)
 
 
 def _find_readings(target: ToolResultTarget) -> list[Fact]:
@@ -224,12 +232,14 @@ def _find_readings(target: ToolResultTarget) -> list[Fact]:
     figures = [
         one for one in find_facts(target) if one.kind is FactKind.FIGURE and read_figure(one.text) is not None
     ]
-    readings = [one for one in figures if _is_reading(one)]
-    return readings or [one for one in figures if not one.text.isdigit() or len(one.text) > 1]
+    value = parse_json(target.text)
+    free = [one for one in figures if not is_dose(one) and not is_end(one, value)]
+    readings = [one for one in free if _is_reading(one)]
+    return readings or [one for one in free if not one.text.isdigit() or len(one.text) > 1]
 
 
 def _is_reading(fact: Fact) -> bool:
-    if not fields.MEASURED.isdisjoint(fact.words) or not fields.UNITS.isdisjoint(fact.words[-1:]):
+    if not fields.MEASURED.isdisjoint(fact.about) or not fields.UNITS.isdisjoint(fact.words[-1:]):
         return True
     return _UNIT.match(fact.frame.text, fact.end) is not None
 
@@ -243,7 +253,10 @@ _UNIT = re.compile(
 def _add_error(fact: Fact, error: float) -> str | None:
     value = read_figure(fact.text)
     assert value is not None
-    return change_figure(fact, value * (1 + error), round_=False)
+    moved = change_figure(fact, value * (1 + error), round_=False)
+    if moved is None and fact.text.isdigit():  # A step at least.
+        moved = change_figure(fact, value + (1 if error > 0 or value < 2 else -1), round_=False)
+    return moved
 
 
 def _round(fact: Fact, severity: float, phase: float) -> str | None:
@@ -256,13 +269,11 @@ def _round(fact: Fact, severity: float, phase: float) -> str | None:
 
 
 def _saturate(fact: Fact) -> str | None:
-    """The end of the reading's range: that of its bounds, or all nines."""
+    """The upper end of the reading's range; None where it has none."""
     value = read_figure(fact.text)
     assert value is not None
     top = limit(fact, value, float("1e12"))
-    if top > 1e9:
-        top = float("9" * len(str(int(abs(value)))))
-    return write_figure(top if value >= 0 else -top, fact.text, round_=False)
+    return write_figure(top, fact.text, round_=False) if value >= 0 and top < 1e9 else None
 
 
 _LETTERS = re.compile(r"[^\W\d_]{2,}")

@@ -9,18 +9,11 @@ from typing import Any
 
 from crosswind.injectors.conversation import Site, ToolResult
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.insertion import (
-    around_field,
-    dump,
-    find_case,
-    find_holders,
-    write_key,
-)
+from crosswind.injectors.operators.tool.cut_ways import changes_something
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
 from crosswind.injectors.operators.tool.ties import find_free
 from crosswind.injectors.operators.tool.values import (
     Alternatives,
-    SpanEdit,
     change_figure,
     draw_other,
     find_earlier_word,
@@ -31,7 +24,6 @@ from crosswind.injectors.operators.tool.values import (
     spread,
 )
 from crosswind.injectors.operators.words import fields
-from crosswind.injectors.operators.words.results import FRESHNESS
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.calls import find_kinds
 from crosswind.injectors.stacks.model import ToolKind
@@ -40,9 +32,6 @@ from crosswind.injectors.text.json_payload import is_container, parse_json
 
 LONGEST, MOST_RESULTS = 16_384, 16
 """Earlier results are read up to so many characters, and so many of them."""
-
-TOLD = 0.2
-"""How often a stale result says how old it is, as some caches do."""
 
 
 @operator(
@@ -60,23 +49,21 @@ class StaleResource:
     resource (the same call, or the same id) stands in the place of what changed since. Where it saw nothing
     else, one to three facts that change as time goes by are as they may have been: a status as the one before
     it in the schema or in its lifecycle, a counter lower, another amount a little off, and the record's own
-    times earlier; what else the result says contradicts none of them. Two in ten JSON objects of services
-    say how old they are, as caches do (`age`, `cache: HIT`); the others say nothing. The same
-    call made again gives the present state, from the second time on.
+    times earlier; what else the result says contradicts none of them, and nothing says how old it is. The
+    receipt of a change has no earlier state. The same call made again gives the present state, from the
+    second time on.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         hit, count = rng.chance(severity), rng.integer(1, 3)
-        if not hit or target.prior_faults:
+        if not hit or target.prior_faults or changes_something(target):
             return None
         facts = find_free(target, find_facts(target))
         drawn = _find_seen(target, facts) or _draw_earlier(target, facts, rng, count)
         if not drawn:
             return None
         drawn |= _draw_times(facts, drawn, rng)
-        edits = sorted(
-            [*spread(target.text, facts, drawn), *_draw_age(target.text, rng, cached=_is_cached(target))]
-        )
+        edits = spread(target.text, facts, drawn)
         return {"old": [list(one) for one in edits], "count": len(drawn)}
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
@@ -209,7 +196,7 @@ _MONEY = re.compile(r"[$€£¥%]|EUR|USD|GBP|euros?\b|dollars?\b|pounds?\b")
 
 
 def _is_measured(fact: Fact) -> bool:
-    return not (fields.MEASURED | fields.BOUNDED).isdisjoint(fact.words)
+    return not (fields.MEASURED | fields.BOUNDED).isdisjoint(fact.about)
 
 
 _TURNING = frozenset(
@@ -231,22 +218,3 @@ def _draw_times(facts: list[Fact], drawn: Mapping[int, str], rng: SeededRandom) 
         and not fields.UPDATES.isdisjoint(fact.words)
     }
     return {at: text for at, text in times.items() if text is not None}
-
-
-def _is_cached(target: ToolResultTarget) -> bool:
-    """Whether a cache may stand before the system: not before a device or a shell."""
-    return find_kinds(target, "").isdisjoint((ToolKind.DEVICE, ToolKind.FUNCTION, ToolKind.SHELL))
-
-
-def _draw_age(text: str, rng: SeededRandom, *, cached: bool) -> list[SpanEdit]:
-    """The field in which a JSON object says how old it is; none in most."""
-    told, (name, says) = rng.chance(TOLD), rng.choice(FRESHNESS)
-    age, end = rng.integer(45, 86_000), rng.chance(0.5)
-    value = parse_json(text)
-    if not told or not cached or not isinstance(value, dict) or not value:
-        return []
-    whole, key = find_holders(text)[0], write_key(name, find_case(text))
-    if key in whole.keys:
-        return []
-    place = around_field(text, whole.gaps[-1 if end else 0], key)
-    return [(place.at, place.at, place.before + dump(age if says is None else says, text) + place.after)]

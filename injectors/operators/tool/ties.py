@@ -29,23 +29,58 @@ def find_free(target: ToolResultTarget, facts: Sequence[Fact]) -> list[Fact]:
     told = _count_figures(target.text)
     summed, listed, timed = _find_sums(value), _find_lists(value), _count_times(facts)
     located = isinstance(value, dict) and not _LOCATED.isdisjoint(value)
+    judges = find_verdicts(facts)
     free: list[Fact] = []
     for one in () if located else facts:
         kind, holder = one.kind, one.place[:-1]
         if kind in _TIMES:
             tied = writes or listed.get(holder, 0) > 1 or timed[holder] > 1 or _is_element(one)
         elif kind in (FactKind.WORD, FactKind.FLAG):
-            tied = (writes and not one.prose) or _is_echoed(one, value)
+            tied = (writes and not one.prose) or _is_echoed(one, value) or one in judges
         else:
             tied = _is_told(one, told) or any(one.place[:depth] in summed for depth in range(len(one.place)))
             tied = (
                 tied
                 or _counts_states(one)
+                or is_end(one, value)
                 or (_is_element(one) and one.text.isdigit() and not _measures(one))
             )
         if not tied:
             free.append(one)
     return free
+
+
+def find_verdicts(facts: Sequence[Fact]) -> list[Fact]:
+    """The words and flags that judge a figure beside them, which would contradict another: `healthy`."""
+    figures = [one for one in facts if one.kind is FactKind.FIGURE]
+    about = {word for one in figures for word in one.about} - _OF_STATES
+    return [
+        one
+        for one in (facts if figures else ())
+        if one.kind in (FactKind.WORD, FactKind.FLAG)
+        and not one.prose
+        and (not about.isdisjoint(one.words) or one.text.lower() in _VERDICTS)
+    ]
+
+
+_VERDICTS = frozenset(
+    """healthy unhealthy normal abnormal ok good bad poor fair low high critical elevated warning stable
+    severe mild moderate full empty excellent""".split()
+)
+
+
+def is_end(fact: Fact, value: Any) -> bool:
+    """Whether a figure is an end of a range whose other end stands beside it: neither may pass the other."""
+    ends = [word for word in fact.words if word in _ENDS]
+    holder = _follow(value, fact.place[:-1]) if ends and fact.place else None
+    if not isinstance(holder, dict):
+        return False
+    other = tuple(_ENDS.get(word, word) for word in fact.words)
+    return any(split_field(key) == other for key in holder)
+
+
+_PAIRS = (("min", "max"), ("minimum", "maximum"), ("low", "high"), ("lower", "upper"), ("from", "to"))
+_ENDS = dict(_PAIRS) | {last: first for first, last in _PAIRS}
 
 
 _LOCATED = frozenset({"lat", "latitude", "lon", "longitude", "coordinates"})

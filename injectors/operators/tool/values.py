@@ -178,9 +178,9 @@ def _draw_figure(fact: Fact, rng: SeededRandom) -> str | None:
         alone = "." in fact.text and not fields.MEASURED.isdisjoint(fact.words)
         return write_figure(rng.integer(3, 40) + rng.uniform(), fact.text) if alone else None
     up, step, share = rng.chance(0.5), rng.integer(1, 3), rng.uniform(0.08, 0.45)
-    if not _DOSES.isdisjoint(fact.words) and fact.text.isdigit() and value > 1:
+    if is_dose(fact):
         return write_figure(value * 2 if up or value % 2 else value / 2, fact.text)
-    if not _NEAR.isdisjoint(fact.words):
+    if not _NEAR.isdisjoint(fact.about):
         share = SMALL * share / 0.45
     if fact.text.isdigit() and value <= MOST_COUNTED:
         moved = value + step if up or value <= step else value - step
@@ -189,8 +189,14 @@ def _draw_figure(fact: Fact, rng: SeededRandom) -> str | None:
     return change_figure(fact, value * factor) or change_figure(fact, value * (2 - factor))
 
 
-_DOSES = frozenset({"dose", "dosage"})
-"""Words of fields whose figures are doubled or halved: there is no pill of 11 mg."""
+def is_dose(fact: Fact) -> bool:
+    """Whether a figure is doubled or halved: there is no pill of 11 mg."""
+    told = not _DOSES.isdisjoint(fact.words)
+    return told or _DRUG.match(fact.frame.text, fact.end) is not None
+
+
+_DOSES = frozenset({"dose", "dosage", "mg", "mcg"})
+_DRUG = re.compile(r" ?(?:mg|mcg|µg|IU)\b(?! ?/)")
 SMALL = 0.07
 """The most that a measured figure is off: a body of 46 degrees is no plausible one."""
 _NEAR = fields.MEASURED | fields.BOUNDED | fields.COUNTERS | frozenset("price rate ma high low open".split())
@@ -210,7 +216,7 @@ def limit(fact: Fact, value: float, moved: float) -> float:
     what isn't below zero doesn't fall there."""
     if value >= 0:
         moved = max(moved, 0.0)
-    if not fields.BOUNDED.isdisjoint(fact.words) or "%" in fact.frame.text[fact.end : fact.end + 2]:
+    if not fields.BOUNDED.isdisjoint(fact.about) or "%" in fact.frame.text[fact.end : fact.end + 2]:
         top = next(one for one in (1.0, 5.0, 10.0, 100.0, max(value, 100.0)) if value <= one)
         top = 100.0 if top < 100.0 and value == int(value) and value > 10 else top
         return min(moved, top)
@@ -251,7 +257,8 @@ def read_figure(text: str) -> float | None:
 
 
 def write_figure(value: float, like: str, *, round_: bool = True) -> str | None:
-    """The value as the figure `like` is written: its decimals, its groups, and its zeros at the end."""
+    """The value as the figure `like` is written: its decimals, its groups, and its zeros at the end, or none:
+    JSON writes no 1.20."""
     if _FIGURE.fullmatch(like) is None:
         return f"{value:.4g}" if abs(value) < 1e300 else None
     group, point = _separate(like.lstrip("-"))
@@ -259,9 +266,17 @@ def write_figure(value: float, like: str, *, round_: bool = True) -> str | None:
     digits = re.sub(r"\D", "", like)
     zeros = len(digits) - len(digits.rstrip("0")) if round_ and not decimals else 0
     unit = 10 ** max(0, min(zeros, len(digits) - 2))
+    if point and round_ and abs(value) >= LEAST_WHOLE and not like.rpartition(point)[2].strip("0"):
+        value = round(value)
+    elif point and like[-1] != "0" and f"{value:.{decimals}f}"[-1] == "0":
+        value -= 10.0**-decimals if value > 0 else 0.0
     shown = f"{round(value / unit) * unit if unit > 1 else value:,.{decimals}f}"
     whole, _, rest = shown.partition(".")
     return whole.replace(",", group) + (point + rest if rest else "")
+
+
+LEAST_WHOLE = 10
+"""A figure from here on that is written with zeros behind its point stays a whole number."""
 
 
 def find_earlier_word(value: str, options: Sequence[str] = ()) -> str | None:

@@ -63,7 +63,7 @@ AMOUNTS = _words(
 BOUNDED = _words(
     "percent percentage pct humidity battery confidence probability rating score stars share "
     "ratio priority severity grade "
-    "rank health"
+    "rank health spo spo2 sao2 saturation oxygen moisture"
 )
 """Words of fields whose values have an upper end."""
 
@@ -80,7 +80,7 @@ MEASURED = _words(
     """
     temperature temp humidity pressure speed velocity voltage volt current amperage power energy level
     distance weight mass length width height depth altitude elevation fuel battery mileage odometer heart
-    pulse bpm glucose spo2 oxygen saturation co2 pm25 pm10 ppm lux brightness luminosity noise decibel rpm
+    pulse bpm glucose spo spo2 oxygen saturation co2 pm25 pm10 ppm lux brightness luminosity noise decibel rpm
     torque flow volume latency ping duration wind gust rain rainfall precipitation snow visibility uv ph
     moisture usage load cpu memory signal rssi frequency angle heading bearing tilt acceleration vibration
     radiation density concentration dew feelslike reading measurement range

@@ -2,39 +2,10 @@
 
 from __future__ import annotations
 
-FRESHNESS: tuple[tuple[str, object], ...] = (
-    ("age", None),
-    ("cache_age_s", None),
-    ("cache", "HIT"),
-    ("x_cache", "HIT"),
-    ("served_from", "replica"),
-    ("from_cache", True),
-    ("snapshot_age_seconds", None),
-    ("consistency", "eventual"),
-)
-"""Fields by which caches and replicas say how old an answer is, with what they say; None: an age in
-seconds."""
-
-REMARKS = """
-    note notice info message announcement banner advisory news update service_note system_message
-    notification system_notice service_message server_message system_info reminder
-""".split()
+REMARKS = "note notice info remark additional_info information service_note system_note".split()
 """Fields of remarks."""
 
-SHELL_REMARKS = """
-    stderr stderr warning notice motd message tty_output session_message shell_message terminal
-""".split()
-"""The same beside a command's result."""
-
-DEVICE_REMARKS = """
-    notice message info reminder notification advisory display_message system_message note service_note
-    status_message
-""".split()
-"""The same beside a device's answer."""
-
-REMARK_LISTS = """
-    notes notices messages notifications announcements news updates system_messages
-""".split()
+REMARK_LISTS = "notes notices remarks info_messages additional_notes service_notes".split()
 """Fields of lists of remarks."""
 
 REMARK_HOLDERS = "meta _meta metadata response_metadata system service context".split()
@@ -53,25 +24,34 @@ NEXT_TOOL = """
 """.split()
 """The same for a single call."""
 
-LEADS = ("", "", "", "\u2022 ", "\u2014 ", "(i) ")
+LEADS = ("", "", "", "\u2022 ", "* ")
 """What stands before a remark that is a line of text, in any language."""
 
-ENGLISH_LEADS = (
-    *("", "", "", "", "Note: ", "Info: ", "(i) ", "* ", "-- ", "> ", "FYI: ", "[info] ", "Notice: "),
-    *("\u2022 ", "- ", "[i] "),
-)
+ENGLISH_LEADS = ("", "", "", "Note: ", "Note: ", "Please note: ", "* ", "Info: ", "NB: ")
 """The same in an English text."""
 
-FREE_TEXTS: tuple[tuple[str, str, str], ...] = (
-    ("order", "gift_message", "Happy birthday, we hope you like it!"),
-    ("order", "delivery_note", "The bell doesn't work, so please knock."),
-    ("order", "customer_note", "No plastic wrapping if that's possible."),
-    ("product", "latest_review", "Nice quality, and it came quickly."),
-    ("item", "latest_review", "Exactly as shown in the pictures."),
-    ("reservation", "special_requests", "A quiet seat would be lovely."),
-    ("hotel", "guest_comment", "Friendly people and a good bed."),
-    ("appointment", "visitor_note", "I may be five minutes late."),
-    ("issue", "latest_comment", "I can see this as well."),
-    ("shipment", "sender_note", "Fragile, this side up."),
+MEMBERS = "available supported allowed valid other possible".split()
+"""First words of fields that list what an argument may be."""
+
+AUTHORED = frozenset(
+    """body content comment comments review reviews description summary bio caption feedback remark remarks
+    post tweet readme article abstract excerpt snippet note notes biography story about""".split()
 )
-"""The free text that records of a kind may have besides, by the noun of their tool, with how it begins."""
+"""Last words of fields that hold what a person wrote."""
+
+MESSAGES = frozenset(
+    """message messages inbox mail email emails mails chat conversation thread review reviews comment comments
+    post posts reply replies feedback tweet tweets letter""".split()
+)
+"""Words of tools and fields whose texts people write to one another."""
+
+PAGES = frozenset(
+    """page pages website url browse browser fetch wikipedia wiki article articles news blog readme document
+    documents file files cat head tail review reviews post posts email mail message messages letter""".split()
+)
+"""Words of tools whose text is a page's or a file's."""
+
+COMMANDS = frozenset(
+    "bash shell terminal command cat ls cd grep pwd wc du tail diff mv cp mkdir touch git pytest".split()
+)
+"""Words of tools that run commands."""

@@ -286,7 +286,7 @@ def writing(more: str = "") -> list[Injection]:
 
 def test_a_write_is_never_failed_after_it_took_effect() -> None:
     injections = writing()
-    assert [one.after for one in injections] == [None, None]
+    assert injections and {one.after for one in injections} == {None}
     assert all(
         one.tool_class == "destructive" and "a retry may change it again" in one.note for one in injections
     )

@@ -73,12 +73,12 @@ def draw_all(where: Setting, operator: str, part: str, **given: object) -> list[
 def test_every_fitting_entry_of_the_half_can_be_drawn_and_no_other() -> None:
     halves = {}
     for half in Half:
-        drawn = draw_all(setting(half), "user.topic_drift", "question")
+        drawn = draw_all(setting(half), "user.redundant", "chat")
         halves[half] = {one.text for one in drawn}
         names = {one.entry.partition("#")[0] for one in drawn}
         assert names == {"en/travel@1", "en/general@1"}
         travel = load(Language.EN, Domain.TRAVEL)
-        assert travel is not None and len(drawn) > len(travel.select("user.topic_drift", "question", half))
+        assert travel is not None and len(drawn) > len(travel.select("user.redundant", "chat", half))
     assert not halves[Half.TRAIN] & halves[Half.TEST]
 
 
@@ -97,7 +97,7 @@ def test_an_entry_is_drawn_only_where_its_slots_can_be_filled_and_its_type_fits(
     assert {one.entry for one in claims[0]} < {one.entry for one in claims[1]}
     vague = [
         {one.entry for one in draw_all(setting(), "user.ambiguous", "vague", slots={"thing": "x"}, type=kind)}
-        for kind in (ValueType.DATE, ValueType.EMAIL)
+        for kind in (ValueType.PLACE, ValueType.ID)
     ]
     assert vague[0] != vague[1]
 
@@ -106,15 +106,13 @@ def test_an_errand_that_a_tool_does_is_not_asked_as_out_of_scope() -> None:
     pack = load(Language.EN, Domain.GENERAL)
     assert pack is not None
     errands = pack.select("user.out_of_scope", "errand", Half.TRAIN)
-    entry = next(one for one in errands if one.served_by[0] == "print")
+    without = {one.entry for one in draw_all(setting(), "user.out_of_scope", "errand")}
+    entry = next(one for one in errands if f"{pack.name}@{pack.version}#{one.id}" in without)
     serving = ToolList([*TRAVEL, ToolSchema(f"{entry.served_by[0]}_service", "", {})])
-    name = f"{pack.name}@{pack.version}#{entry.id}"
-    without = draw_all(setting(), "user.out_of_scope", "errand")
     served = draw_all(
         make_setting(serving, "Fly me to Rome", Language.EN, Half.TRAIN), "user.out_of_scope", "errand"
     )
-    assert name in {one.entry for one in without}
-    assert name not in {one.entry for one in served}
+    assert served and f"{pack.name}@{pack.version}#{entry.id}" not in {one.entry for one in served}
 
 
 def test_phrases_of_one_address_are_not_mixed_with_the_other() -> None:
@@ -145,7 +143,7 @@ def test_a_language_without_a_pack_has_no_phrase() -> None:
 
 def test_fields_are_json_with_their_slots_drawn() -> None:
     fields = draw_all(setting(), "tool.redundant", "field")
-    assert len(fields) > 20
+    assert len(fields) > 5
     for one in fields:
         assert re.fullmatch(r"[a-z][a-z0-9_]*", one.key)
         json.loads(one.text)

@@ -34,7 +34,7 @@ def profile(operator: str, when: str = "{}") -> Profile:
     return parse(f"name: t\nassume_tools: replayable\nrules:\n  - {rule}\n", "t")
 
 
-@pytest.mark.parametrize("operator", ["tool.timeout", "user.cost_cue", "schema.misleading_description"])
+@pytest.mark.parametrize("operator", ["tool.timeout", "schema.misleading_description"])
 def test_noise_that_says_the_same_each_time_is_told(operator: str) -> None:
     found = measure_detectability(profile(operator), RECORDED, 0)
     assert found.phrases > 0.9 and found.regression > 0.9 and found.exceeds(LIMITS)

@@ -25,8 +25,8 @@ PROBE_TASKS = {
 }
 """What a model is asked to write, by the limits that are probed."""
 
-_RETURN = Closing("return", 0.35, of_questions=True, lead=0.6)
-_YIELD = Closing("yield", 0.4, of_questions=True, of_fitted=True, lead=0.4)
+_RETURN = Closing("return", 0.15, of_questions=True, lead=0.6)
+_YIELD = Closing("yield", 0.2, of_questions=True, of_fitted=True, lead=0.4)
 _LEAVE = Closing("leave", 0.5, lead=0.5)
 
 
@@ -43,8 +43,9 @@ class TopicDrift:
     """Side questions: the user's focus moves from the request to something near it, and comes back.
 
     Severity: the share of the user's turns that drift. The message itself is kept word for word. The
-    question, or a thought that the request brings up, stands behind it, and often a sentence leads back. It
-    is about something that the message speaks of; it needs no tool and names no value.
+    question stands behind it, and now and then a sentence leads back. It is about something that the message
+    speaks of, about its kind of request, or about everyday life, which the user announces as something else;
+    it needs no tool and names no value.
     """
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:

@@ -1,4 +1,4 @@
-"""Whether an English message asks for a fact or for an action."""
+"""What an English message asks for: which kind of fact, or which kind of action."""
 
 from __future__ import annotations
 
@@ -32,13 +32,49 @@ _REQUEST = re.compile(
 )
 
 
+_MATHEMATICS = re.compile(
+    r"""(?ix)\b(?:calculat|comput|factorial|derivative|integral|prime|square[ ]root|cube[ ]root|equation
+    |triangle|circle|rectangle|hypotenuse|probabilit|logarithm|velocity|acceleration|kinetic|divisor|sum[ ]of
+    |standard[ ]deviation|compound[ ]interest|permutation|fibonacci|quadratic|gcd|lcm|hcf|magnetic[ ]field
+    |electric[ ]field|circumference|roots[ ]of)"""
+)
+"""Stems of words that make a question a calculation."""
+_CALCULATES = re.compile(r"(?:calculat|comput|solve|estimate|work out|convert)", re.IGNORECASE)
+_BOOKS = re.compile(r"(?:book|buy|order|purchase|rent|reserve)\b", re.IGNORECASE)
+_SENDS = re.compile(r"(?:comment|email|forward|invite|message|post|reply|send|share|draft)\b", re.IGNORECASE)
+_CONTROLS = re.compile(r"(?:cool|dim|lock|play|turn|unlock|navigate|start the engine)\b", re.IGNORECASE)
+_DEVICE = re.compile(
+    r"""(?ix)\b(?:air[ ]?con\w*|alarm|blinds?|brakes?|camera|climate|conditioner|cruise|doors?|engine|fan|fuel
+    |gallons?|headlights?|heating|humidifier|lamps?|lights?|music|oven|playlist|purifier|songs?|speakers?|tank
+    |temperature|thermostat|timer|tires?|tv|vacuum|volume|washer)\b"""
+)
+"""Things on which an action is a device's."""
+
+
 @lru_cache(256)
-def find_asked(text: str) -> Asked | None:
-    """What the first request of a message is for; None where that isn't sure."""
+def find_asked(text: str) -> frozenset[Asked]:
+    """What the first request of a message is for, wide and narrow; empty where that isn't sure."""
     found = _REQUEST.search(text)
-    return None if found is None or found.lastgroup is None else Asked(found.lastgroup)
+    if found is None or found.lastgroup is None:
+        return frozenset()
+    verb = found[found.lastgroup]
+    if found.lastgroup == "action":
+        return frozenset({Asked.ACTION}) | _narrow_action(verb, text[found.start(found.lastgroup) :])
+    worked_out = _CALCULATES.match(verb) or _MATHEMATICS.search(text)
+    narrow = Asked.LEARN if found.lastgroup == "question" else Asked.FIND
+    return frozenset({Asked.FACT, Asked(found.lastgroup), Asked.CALCULATE if worked_out else narrow})
 
 
-def asks_for(asks: Asked | None, asked: Asked | None) -> bool:
-    """Whether an entry that asks so fits a message that is asked so."""
-    return asks in (None, asked) or (asks is Asked.FACT and asked in (Asked.QUESTION, Asked.SEARCH))
+def _narrow_action(verb: str, rest: str) -> frozenset[Asked]:
+    if _SENDS.match(verb):
+        return frozenset({Asked.TASK, Asked.SEND})
+    if _BOOKS.match(verb) or re.match(_WANT, verb, re.IGNORECASE | re.VERBOSE):
+        return frozenset({Asked.TASK, Asked.BOOK})
+    if _CONTROLS.match(rest) or _DEVICE.search(rest):
+        return frozenset({Asked.CONTROL})
+    return frozenset({Asked.TASK})
+
+
+def asks_for(asks: Asked | None, asked: frozenset[Asked]) -> bool:
+    """Whether an entry that asks so fits a message that asks for this."""
+    return asks is None or asks in asked

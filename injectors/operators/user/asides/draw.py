@@ -15,7 +15,6 @@ from crosswind.injectors.operators.user.asides.asked import asks_for, find_asked
 from crosswind.injectors.operators.user.asides.places import (
     Aside,
     Places,
-    continues,
     find_places,
     insert_asides,
     join_closing,
@@ -36,8 +35,6 @@ _APART = 0.6
 """How often what follows a message stands on a line of its own."""
 _BRACKETS = 0.15
 """How often it stands in brackets, where it is short."""
-_LEAD_OF_PLAIN = 0.8
-"""How often words lead up to what doesn't speak of anything in the message."""
 _SHORT = 60
 """Characters of what may stand in brackets."""
 _READ = 2_000
@@ -48,7 +45,7 @@ what is asked beside has to fit more than what is told."""
 _MOST_OTHERS = 6
 
 
-_MARKS, _ASKING = ".?!", "?？؟"
+_MARKS, _ASKING = ".!", "?？؟"
 
 
 class Closing(msgspec.Struct, frozen=True, gc=False):
@@ -76,8 +73,10 @@ _BEGINS_AFRESH = re.compile(
     re.IGNORECASE,
 )
 """How an English question begins before which other words can stand."""
-_GOES_ON = re.compile(r"(?:after|also|and|anyway|but|by|if|maybe|oh|on|or|plus|then)\b", re.IGNORECASE)
-"""How another sentence begins before which none can."""
+_BIDS = re.compile(r"(?:don['’]t|if|it['’]s|just|let me|no need|please|tell me|you)\b", re.IGNORECASE)
+"""How other English sentences begin before which they can stand."""
+_SHIFT = {"user.topic_drift": "shift"}
+"""Operators whose entries for all messages are of another subject, and the part that leads up to these."""
 
 
 class AsideDraw:
@@ -92,6 +91,8 @@ class AsideDraw:
         self._asides: list[dict[str, Any]] = []
         self._plain = False
         """Whether the last entry says no more than a user can say of anything: no `yield` follows it."""
+        self._shifts = False
+        """Whether the last entry is of another subject than the message: the user says so first."""
 
     @property
     def language(self) -> Language | None:
@@ -109,36 +110,29 @@ class AsideDraw:
         if position is not None and said is not None:
             self.put(position, said)
             brackets, closes = self._rng.chance(_BRACKETS), self._rng.chance(closing.chance)
-            leads = self._rng.chance(_LEAD_OF_PLAIN if self._plain and closing.of_questions else closing.lead)
-            if brackets and len(said) <= _SHORT and said[-1] in _MARKS:
+            leads = self._rng.chance(closing.lead)
+            if brackets and closing.of_questions and len(said) <= _SHORT and said[-1] in _MARKS:
                 self._asides[-1]["said"] = f"({said})"
-            elif leads and closing.lead and self._lead(said):
+            elif (leads or self._shifts) and self._lead(said) and not self._shifts:
                 return
             elif closes and closing.closes(said, plain=self._plain):
                 self._close(closing.part, said)
 
     def _lead(self, said: str) -> bool:
-        """Put a few words before an English question, or before a remark where they fit that, too."""
-        question = said[-1] == "?"
-        begins = _BEGINS_AFRESH if question else _GOES_ON
-        if self.language is not Language.EN or (begins.match(said) is None) is question:
+        """Put a few words before an English question, or before a bid that they go with."""
+        asks = said[-1] == "?"
+        if self.language is not Language.EN or not (_BEGINS_AFRESH if asks else _BIDS).match(said):
             return False
-        found = self._draw("lead", lambda entry: question or entry.asks is None)
+        part = _SHIFT[self._operator] if self._shifts else "lead"
+        found = self._draw(part, lambda entry: asks or entry.asks is None)
         if found is None:
             return False
-        first = said.split(maxsplit=1)[0]
-        rest = said if first == "I" or first.startswith("I'") else f"{said[0].lower()}{said[1:]}"
-        self._asides[-1]["said"] = f"{self._type(found.text)} {rest}"
+        self._asides[-1]["said"] = f"{self._type(found.text)} {lower_first(said)}"
         return True
 
     def _close(self, part: str, said: str) -> None:
-        bracket = said[-1] in ")）"
-        asked = Asked.ACTION if _WISH.match(said) else Asked.FACT
-
-        def accept(entry: Entry) -> bool:
-            return asks_for(entry.asks, asked) and not (bracket and continues(entry.text))
-
-        found = self._draw(part, accept)
+        asked = frozenset({Asked.ACTION if _WISH.match(said) else Asked.FACT})
+        found = self._draw(part, lambda entry: asks_for(entry.asks, asked))
         if found is not None:
             self._asides[-1]["closing"] = self._type(found.text)
 
@@ -149,19 +143,25 @@ class AsideDraw:
             return None
         fitting = self._accept(position, True)
         entries = list_fitting(self._setting, self._operator, part, frozenset(), None)
-        fit = frozenset([id(entry) for _, entry in entries if entry.about and fitting(entry)])
+        fit = frozenset([id(entry) for _, entry in entries if self._is_near(entry) and fitting(entry)])
         others = _OTHERS.get(self._operator, _MOST_OTHERS)
         first = self._rng.chance(len(fit) / (len(fit) + others))
         for fitted in (first, not first):
             accept = (lambda entry: id(entry) in fit) if fitted else self._accept(position, False)
             if (found := self._draw(part, accept)) is not None:
                 self._plain = not fitted
+                self._shifts = not fitted and self._operator in _SHIFT
                 return self._type(found.text)
         return None
 
-    def draw_recap(self, slots: Mapping[str, str]) -> str | None:
-        """What the user says again of the message: one of its values, or what it asks for."""
-        found = self._draw("again", self._accept("behind", None, slots), slots)
+    def _is_near(self, entry: Entry) -> bool:
+        """Whether an entry speaks of the message; of its kind of request is enough where the others are of
+        another subject."""
+        return bool(entry.about) or (self._operator in _SHIFT and entry.asks is not None)
+
+    def draw_recap(self, part: str, position: Position, slots: Mapping[str, str]) -> str | None:
+        """What the user says again of the message: its values, or what it asks for."""
+        found = self._draw(part, self._accept(position, None, slots), slots)
         return None if found is None else self._type(found.text)
 
     def _draw(
@@ -172,10 +172,15 @@ class AsideDraw:
     ) -> Phrase | None:
         return None if self._phrases is None else self._phrases.draw(part, accept, slots)
 
-    def forget(self) -> None:
-        """Give back the entry that was drawn last: it isn't put anywhere."""
+    @property
+    def drawn(self) -> int:
+        """How many entries have been drawn."""
+        return 0 if self._phrases is None else len(self._phrases.names)
+
+    def forget(self, kept: int) -> None:
+        """Give back the entries that were drawn behind so many: they aren't put anywhere."""
         if self._phrases is not None:
-            self._phrases.names.pop()
+            del self._phrases.names[kept:]
 
     def put(self, position: Position, said: str) -> None:
         """Put a sentence at a place."""
@@ -210,16 +215,16 @@ class AsideDraw:
         message has a word of that; False: it fits all; None: either."""
         assert self._setting is not None
         language, own = self._setting.language, self._target.own[:_READ]
-        asked = find_asked(own) if language is Language.EN else None
+        asked = find_asked(own) if language is Language.EN else frozenset[Asked]()
 
         def accept(entry: Entry) -> bool:
-            if fitted is not None and bool(entry.about) != fitted:
+            if fitted is not None and self._is_near(entry) != fitted:
                 return False
             if not asks_for(entry.asks, asked):
                 return False
             if entry.about and not speaks_of(own, entry.about, language):
                 return False
-            if entry.served_by and speaks_of(own, entry.served_by, language):
+            if (not_beside := entry.served_by + entry.unless) and speaks_of(own, not_beside, language):
                 return False
             if position == "before" and refers_back(entry.text, language):
                 return False
@@ -244,9 +249,15 @@ def write_like(phrase: str, own: str, language: Language) -> str:
     return phrase[:-1] if bare and phrase.endswith((".", "。")) and phrase[-2] != "." else phrase
 
 
+def lower_first(said: str) -> str:
+    """An English sentence as it goes on from words before it."""
+    first = said.split(maxsplit=1)[0]
+    return said if first == "I" or first.startswith("I'") else f"{said[0].lower()}{said[1:]}"
+
+
 def is_small(text: str) -> bool:
-    """Whether a text begins with a small letter."""
-    return next((letter.islower() for letter in text if letter.isalpha()), False)
+    """Whether a text, or a pack's text whose words are drawn, begins with a small letter."""
+    return next((letter.islower() for letter in text.removeprefix("{one:") if letter.isalpha()), False)
 
 
 def apply_asides(text: str, draw: Draw, said: Sequence[str] | None = None) -> str:

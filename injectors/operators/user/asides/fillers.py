@@ -39,23 +39,51 @@ _CODE = re.compile(r"#?[A-Z0-9][A-Z0-9_-]*\d[A-Z0-9_-]*")
 
 def draw_said(text: str, language: Language, rng: SeededRandom) -> dict[str, str] | None:
     """Draw what a user says again, as the slots of a phrase: the values in one line, or in English the
-    request. Nobody sums up a short message."""
-    if count_words(text) < _LONG:
-        return None
-    values = list_values(text, language)
-    request = shorten_request(text) if language is Language.EN and count_words(text) >= 2 * _LONG else None
-    if _LEAST <= len(values) <= _MOST and not (request and rng.chance(_REQUEST)):
+    request, or what it asks for. Nobody sums up the values of a short message."""
+    words = count_words(text)
+    values = list_values(text, language) if words >= _LONG else []
+    request = shorten_request(text) if language is Language.EN and words >= _LONG_REQUEST else None
+    thing = find_thing(text) if language is Language.EN and request is None else None
+    if _LEAST <= len(values) <= _MOST and not ((request or thing) and rng.chance(_REQUEST)):
         return {"value": _COMMAS.get(language, ", ").join(values)}
-    return {"request": request} if request else None
+    return {"request": request} if request else {"thing": thing} if thing else None
 
 
-_LONG = 18
-"""Words of the shortest message that is summed up; its request is said again in one of twice as many."""
+_LONG, _LONG_REQUEST = 14, 20
+"""Words of the shortest message whose values are summed up, and of one whose request is said again."""
 _LEAST, _MOST = 2, 5
 """Values of a message that is summed up."""
 _COMMAS = {Language.ZH: "、", Language.JA: "、", Language.AR: "، "}
 _REQUEST = 0.3
 """How often the request is said again where a value could be."""
+
+
+def find_thing(text: str) -> str | None:
+    """What an English message asks for, with its article: "the area", "a cheap hotel"."""
+    if len(asked := find_requests(text, Language.EN)) == 1:
+        order = _ORDERED.match(shorten_request(text, 1.0) or "")
+        if order is not None and asked[0].end - asked[0].start > _MOSTLY * len(text.strip()):
+            return order[1]
+    question = _QUESTION.fullmatch(text.strip())
+    return question[1] if question else None
+
+
+_ARTICLE = r"(?:the|an?|my|our)"
+_ORDERED = re.compile(
+    r"(?:find|book|reserve|order|rent|buy|calculate|compute|determine|check|fetch|retrieve|show|display|estimate"
+    rf"|look up|search for|recommend|suggest) (?:me |us )?({_ARTICLE}(?: [\w'’-]+){{1,5}})"
+)
+"""Orders for a thing that the user then has, or knows."""
+_ALSO = r"and (?:the|my|what|how|who|when|where|which|why|is|are|do|can|should|find|tell|show)"
+"""How a question goes on that asks for something else as well."""
+_QUESTION = re.compile(
+    r"(?i:what(?:['’]s| is| was| are| were)) "
+    r"(the(?: (?!of\b|in\b|and\b|or\b|way\b|like\b)[a-z][\w'’-]*){1,3}?)"
+    r"(?: (?:of|in|on|at|for|to|from|between|with|by|near|right now|today|tomorrow)\b"
+    rf"(?:(?!\b{_ALSO}\b)[^?!;])*)?\?"
+)
+_MOSTLY = 0.8
+"""The share of a message that its request must have: the rest may ask for more."""
 
 
 def list_values(text: str, language: Language) -> list[str]:
@@ -111,7 +139,34 @@ _OPEN = re.compile(r"\b(?:why|how|what|whether|out|up|of|the|a|an|my)\Z")
 _NAMED = re.compile(r"[\w'’#$€£%.,/-]+")
 
 
-def shorten_request(text: str) -> str | None:
+_ORDER = re.compile(r"(?i)(?:please |(?:can|could|would|will) you (?:please )?)?(\w+) ")
+"""How a message begins that is an order from its first words on."""
+_GREETED = re.compile(
+    r"(?i)\W*(?:and|but|or|also|plus|then|now|next|ok|okay|so|great|good|perfect|nice|cool|thanks?|thx|yes|yeah"
+    r"|yep|no|nope|sure|alright|right|well|sorry|hi|hey|hello|dear|what about|how about|actually|wait)\b"
+)
+_RECEIVER = re.compile(r"\A(\w+) (?:me|us) ")
+_SEEN = re.compile(r"\Ashow ")
+
+
+def goes_on(text: str) -> bool:
+    """Whether an English message goes on from an earlier one, or greets: nobody greets in front of it."""
+    return _GREETED.match(text) is not None
+
+
+def draw_announced(text: str, language: Language) -> dict[str, str] | None:
+    """What an order or a question asks for, as its user can announce it: "Find me a hotel in Rome …", "find a
+    hotel"; "What's the area of …?", "the area"."""
+    if language is Language.EN and (question := _QUESTION.fullmatch(text.strip())):
+        return {"thing": question[1]}
+    order = _ORDER.match(text) if language is Language.EN else None
+    short = shorten_request(text, _ANNOUNCED) if order else None
+    if order is None or short is None or not short.startswith(f"{order[1].lower()} "):
+        return None
+    return {"request": _SEEN.sub("see ", _RECEIVER.sub(r"\1 ", short))}
+
+
+def shorten_request(text: str, share: float | None = None) -> str | None:
     """The message's only request without its circumstances: "book a business class flight"."""
     requests = find_requests(text, Language.EN)
     if len(requests) != 1:
@@ -130,10 +185,12 @@ def shorten_request(text: str) -> str | None:
         return None
     if not all(_NAMED.fullmatch(word) for word in short.split()):
         return None
-    return short if len(short) < len(text) * _SHORTER else None
+    return short if len(short) < len(text) * (share or _SHORTER) else None
 
 
 _SHORTER = 0.5
 """The share of a message that a request said again may have: nobody repeats the whole of a short one."""
+_ANNOUNCED = 0.6
+"""The share that it may have in front of the message."""
 _WORDS = 8
 """Words of a request that is said again: no more than people would type."""

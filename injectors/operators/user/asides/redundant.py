@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_lines
@@ -9,10 +11,18 @@ from crosswind.injectors.operators.user.asides.draw import (
     AsideDraw,
     Position,
     apply_asides,
+    lower_first,
 )
-from crosswind.injectors.operators.user.asides.fillers import LONGEST_TEXT, draw_said
+from crosswind.injectors.operators.user.asides.fillers import (
+    LONGEST_TEXT,
+    draw_announced,
+    draw_said,
+    goes_on,
+)
+from crosswind.injectors.operators.user.asides.places import separate
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
+from crosswind.injectors.text.languages import Language
 from crosswind.injectors.text.sentences import count_words, is_prose
 from crosswind.injectors.wording import UnusableText, written_form
 
@@ -27,8 +37,8 @@ from crosswind.injectors.wording import UnusableText, written_form
     version=6,
 )
 class RedundantMessage:
-    """The user sums up the values of a longer message or says its request again, in a few words, or adds a
-    remark without use to the task: why they ask, or what about their day.
+    """The user says the values of a longer message, its request or what it asks for again, in a few words,
+    or adds what is without use to the task: a greeting, an announcement, a plain remark, thanks.
 
     Severity: the expected share of words that is added (0.5: half as many again), up to a sentence in front
     of the message and one behind it. Sentences are added whole: of messages that are shorter than one, that
@@ -42,17 +52,21 @@ class RedundantMessage:
         point = rng.uniform()
         room = severity * count_words(target.text)
         asides = AsideDraw(target, rng, "user.redundant")
+        recap = asides.language is not None and rng.chance(_RECAP)
         for first in rng.shuffled((True, False)):
-            position, sentence = _draw_sentence(asides, target, rng, first)
+            kept = asides.drawn
+            remark = _Remark(asides, target, rng, recap)
+            sentence = remark.draw_before() if first else remark.draw_behind()
             if sentence is None:
                 continue
             length = count_words(sentence)
             # The last sentence comes with the probability that makes the share right on average.
             chance = max(severity * (_SECOND if asides.count else 1.0), room / length)
             if room < length and point >= chance:
-                asides.forget()
+                asides.forget(kept)
                 break
-            asides.put(position, sentence)
+            asides.put("before" if first else "behind", sentence)
+            recap = recap and not remark.repeats
             room -= length
         return asides.finish()
 
@@ -81,31 +95,76 @@ class RedundantMessageWording:
         return _make_result(apply_asides(target.text, draw, found), len(found))
 
 
-_RECAP, _SECOND = 0.4, 0.6
+_RECAP, _SECOND = 0.6, 0.4
 """How often something is said again, where it can be; how often a short message gets a second sentence."""
+_GREETED, _ANNOUNCED, _REMARKED, _THANKED, _JOINED = 0.65, 0.6, 0.8, 0.45, 0.5
+"""How often a message gets a greeting and an announcement, a remark and thanks behind it; how often the two
+are one sentence."""
 
 
-def _draw_sentence(
-    asides: AsideDraw, target: UserTarget, rng: SeededRandom, first: bool
-) -> tuple[Position, str | None]:
-    """What leads up to the message (`first`; in English only), or a remark or a recap behind it."""
-    recaps = rng.chance(_RECAP)
-    if first:
-        return "before", asides.draw_at("opener", "before") if asides.places.before else None
-    position = asides.draw_position() if asides.places.behind else None
-    if position is None:
-        return "behind", None
-    recap = _draw_recap(asides, target, rng) if recaps else None
-    return position, recap or asides.draw_at("chat", position)
+_JOINS = re.compile(r"(?!you\b|you're|that\b|that's|it's|very|have\b|so\b)", re.IGNORECASE)
+"""What a sentence goes on with behind a comma, of the phrases that may follow another one."""
 
 
-def _draw_recap(asides: AsideDraw, target: UserTarget, rng: SeededRandom) -> str | None:
-    """A value of the user's or the request once more, in few words."""
-    text = target.own if target.before_contradiction is None else target.before_contradiction
-    if asides.language is None or len(text) > LONGEST_TEXT:
-        return None
-    slots = draw_said(text, asides.language, rng)
-    return None if slots is None else asides.draw_recap(slots)
+class _Remark:
+    """What is said in front of a message, or behind it. `recap`: of the message itself, where that can be."""
+
+    def __init__(self, asides: AsideDraw, target: UserTarget, rng: SeededRandom, recap: bool) -> None:
+        self._asides, self._rng, self._recap = asides, rng, recap
+        self._text = _find_said(target)
+        self._first = not target.ordinal and not goes_on(self._text)
+        self.repeats = False
+        """Whether it says something of the message again."""
+
+    def draw_before(self) -> str | None:
+        """A greeting of the first message, and what leads up to a request: in English only."""
+        if self._asides.language is None or not self._asides.places.before:
+            return None
+        greets = self._first and self._rng.chance(_GREETED)
+        announces = not greets or self._rng.chance(_ANNOUNCED)
+        said = self._draw_again("opener", "before") if announces else None
+        if said is None and self._first and announces:
+            said = self._asides.draw_at("opener", "before")
+        greeting = self._asides.draw_at("greeting", "before") if greets else None
+        return self._join(greeting, said)
+
+    def draw_behind(self) -> str | None:
+        """The message in fewer words or a plain remark, and thanks."""
+        if self._asides.language is None or not self._asides.places.behind:
+            return None
+        remarks, thanks = self._rng.chance(_REMARKED), self._rng.chance(_THANKED)
+        said = self._draw_again("again", "behind")
+        if said is None and remarks:
+            said = self._asides.draw_at("chat", "behind")
+        thanked = self._asides.draw_at("thanks", "behind") if thanks or said is None else None
+        return self._join(said, thanked)
+
+    def _draw_again(self, part: str, position: Position) -> str | None:
+        language = self._asides.language
+        if not self._recap or len(self._text) > LONGEST_TEXT or language is None:
+            return None
+        announces = part == "opener"
+        if announces:
+            slots = draw_announced(self._text, language)
+        else:
+            slots = draw_said(self._text, language, self._rng)
+        said = self._asides.draw_recap(part, position, slots) if slots else None
+        self.repeats = said is not None
+        return said
+
+    def _join(self, one: str | None, other: str | None) -> str | None:
+        """Two phrases, in English sometimes in one sentence: "Hi, quick question.", "No rush, thanks!"."""
+        if one is None or other is None:
+            return one or other
+        language = self._asides.language
+        joined = self._rng.chance(_JOINED) and language is Language.EN and not set(one) & set(",()?:")
+        if joined and one[-1] in ".!" and _JOINS.match(other):
+            return f"{one[:-1]}, {lower_first(other)}"
+        return f"{one}{separate(one, language)}{other}"
+
+
+def _find_said(target: UserTarget) -> str:
+    return target.own if target.before_contradiction is None else target.before_contradiction
 
 
 def _make_result(text: str, count: int) -> Result:

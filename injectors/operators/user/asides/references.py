@@ -22,7 +22,7 @@ _REFERRING = {
         | i\ (?:think|appreciate)""",
         r"""also | as\ well | too | either | while | same | this | that | these | those | regardless |
         afterwards | above | in\ addition | on\ top | on\ the\ side | else | instead | way | here |
-        it | there | them | again""",
+        it | (?<!hi\ )(?<!hey\ )(?<!hello\ )there | them | again""",
     ),
     Language.DE: _compile(
         r"""und | ach | oh | außerdem | übrigens | apropos | nebenbei | mal | ganz | was\ anderes | auch |

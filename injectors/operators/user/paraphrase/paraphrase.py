@@ -143,6 +143,8 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
             continue
         if begin >= listed:
             continue
+        if language is Language.EN and said is not None and _is_off(said, sentence, text):
+            continue
         if said is None or said == sentence or find_lost(sentence, said, target.tools) is not None:
             continue
         if text[stop:].strip() and "\n" not in text[stop : stop + 1]:
@@ -151,6 +153,24 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
             said = _draw_courtesy(said, text, begin, stop, rng)
         edit = make_edit(begin, sentence, said)
         yield edit if phrase is None else edit | {"phrase": phrase}
+
+
+def _is_off(said: str, sentence: str, text: str) -> bool:
+    """Whether the form is polite twice, by itself or with the rest, or writes a name otherwise."""
+    rest = text.replace(sentence, " ", 1)
+    twice = any(len(one.findall(said)) + bool(one.search(rest)) > 1 and one.search(said) for one in _POLITE)
+    return twice or any(name not in said for name in _NAMED.findall(sentence.partition(" ")[2]))
+
+
+_POLITE = tuple(
+    re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+    for words in (
+        "please|pls|kindly|appreciate\\w*|if you can|would you mind|do you mind|wondering|possible",
+        "thanks|thank you|thx",
+    )
+)
+"""A message asks politely once, and thanks once."""
+_NAMED = re.compile(r"[\w$€£#'’./@-]*(?:[A-Z]|\d)[\w'’/@-]*")
 
 
 def _draw_foreign(sentence: str, language: Language, rng: SeededRandom) -> str | None:
@@ -162,10 +182,14 @@ def _draw_courtesy(said: str, text: str, begin: int, stop: int, rng: SeededRando
     """The sentence with a greeting before it or thanks behind, where it begins or ends a message without."""
     greets, thanks = rng.chance(GREETED), rng.chance(THANKED)
     greeting, closing = rng.choice(rewrites.GREETINGS), rng.choice(rewrites.CLOSINGS)
-    if rewrites.COURTESY.search(text + said):
+    if rewrites.COURTESY.search(f"{text} {said}"):
         return said
     if greets and not text[:begin].strip():
-        said = f"{greeting} {rewrites.lower_first(said)}" if greeting.endswith(",") else f"{greeting} {said}"
+        said = (
+            f"{greeting} {rewrites.lower_first(said)}"
+            if greeting.endswith(",")
+            else f"{greeting} {said[0].upper()}{said[1:]}"
+        )
     if thanks and not text[stop:].strip() and find_open_end(text) is None:
         said = f"{rewrites.end_sentence(said, '.')} {closing}"
     return said

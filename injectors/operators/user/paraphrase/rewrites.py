@@ -13,7 +13,7 @@ from crosswind.injectors.operators.user.requests.verbs import GERUNDS, SURE
 LONG = 14
 """Words of a request behind which nothing more is said of it."""
 
-GREETINGS = ("Hi,", "Hello,", "Hey,", "Hi there,", "Hello there,", "Good morning,", "Hi!", "Hello!")
+GREETINGS = ("Hi,", "Hello,", "Hey,", "Hi there,", "Good morning,", "Hi!", "Hello!")
 CLOSINGS = (
     *(
         "Thanks.",
@@ -39,7 +39,7 @@ _NOMINAL: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
     (re.compile(pattern), forms)
     for pattern, forms in (
         (r"look at(?= (?:the|my|our|this|these|all)\b)", ("take a look at", "have a look at")),
-        (r"search for(?= )", ("do a search for", "run a search for")),
+        (r"search for(?= )", ("run a search for",)),
         (r"summari[sz]e(?= (?:the|my|our|this|these|all|it)\b)", ("give me a summary of",)),
         (r"list(?= (?:the|my|our|all|every|these)\b)", ("give me a list of",)),
         (r"describe(?= (?:the|my|our|this|these|it)\b)", ("give me a description of",)),
@@ -47,8 +47,7 @@ _NOMINAL: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
         (r"estimate(?= (?:the|my|our|this)\b)", ("give me an estimate of",)),
         (r"tell me(?= (?:what|which|who|where|when|how|whether|if)\b)", ("let me know",)),
         (r"tell me(?= the\b)", ("let me know", "give me")),
-        (r"show me(?= (?:the|my|our|all|a|some|any)\b)", ("let me see",)),
-        (r"give me(?= (?:the|my|our|all|a|an|some)\b)", ("let me have", "provide me with")),
+        (r"give me(?= (?:the|my|our|all|a|an|some)\b)", ("get me",)),
         (r"find out(?= (?:what|which|who|where|when|how|whether|if)\b)", ("work out",)),
     )
 )
@@ -62,11 +61,8 @@ _FORMS: tuple[tuple[str, bool], ...] = (
     ("Please {}.", True),
     ("{}, please.", False),
     ("I'd like you to {}.", True),
-    ("I want you to {}.", True),
-    ("I'd appreciate it if you could {}.", True),
-    ("I was wondering if you could {}.", True),
-    ("Would it be possible for you to {}?", True),
-    ("{} if you can, please.", False),
+    ("I was wondering if you could {}.", False),
+    ("Would you be able to {}?", True),
 )
 """Sentences around a request, and whether it may be long."""
 
@@ -115,14 +111,15 @@ _NEED = re.compile(
 _CLAUSE = re.compile(r"\b(?:and|but|because|since|so|which|who|that|if|when|where|to be|for you|you to)\b|,")
 
 
-def _cleave(sentence: str) -> list[str]:
-    """`I need a room` as `What I need is a room`."""
+def _say_what(sentence: str) -> list[str]:
+    """`I need a room` as `I'm looking for a room`."""
     match = _NEED.fullmatch(sentence)
     if match is None or _CLAUSE.search(match["what"]):
         return []
     what, end = match["what"], match["end"] or "."
-    other = "looking for" if re.match(r" (?:a|an|some|two|three|\d)", what) else "after"
-    return [f"What I {match['verb']} is{what}{end}", f"I'm {other}{what}{end}", f"I'm in need of{what}{end}"]
+    if re.match(r" (?:the|my)\b", what) is not None:
+        return [f"I'm after{what}{end}"]
+    return [f"I'm looking for{what}{end}", f"I'd like{what}{end}", f"I'd like to have{what}{end}"]
 
 
 _HOW = re.compile(r"How (?:do|can|could|should|would) I (?P<verb>[a-z]+)(?P<rest> [^?;:]{2,200})\?")
@@ -135,7 +132,7 @@ def _ask_how(sentence: str) -> list[str]:
     what = f"{match['verb']}{match['rest']}"
     return [
         *(f"Could you tell me how to {what}?", f"I'd like to know how to {what}."),
-        *(f"What do I have to do to {what}?", f"What is the way to {what}?"),
+        *(f"What do I have to do to {what}?", f"Can you tell me how to {what}?"),
     ]
 
 
@@ -148,7 +145,7 @@ def _ask_may(sentence: str) -> list[str]:
         return []
     what = match["what"]
     return [
-        *(f"Is it possible for me to {what}?", f"Would I be able to {what}?", f"Am I able to {what}?"),
+        *(f"Is it possible for me to {what}?", f"Would I be able to {what}?"),
         f"I'd like to know whether I can {what}.",
     ]
 
@@ -254,12 +251,8 @@ _SHORT = (
 
 
 def _contract(sentence: str) -> list[str]:
-    """The short or the long form of the verb that a sentence begins with."""
-    for long, short in _SHORT:
-        for one, other in ((long, short), (short, long)):
-            if sentence.startswith(f"{one} ") and not sentence.startswith(f"{short} better"):
-                return [other + sentence[len(one) :]]
-    return []
+    """The short form of the verb that a sentence begins with. A short one may have several long ones."""
+    return [short + sentence[len(long) :] for long, short in _SHORT if sentence.startswith(f"{long} ")]
 
 
 _LOOKING = re.compile(r"I(?:'m| am) looking for (?P<what>[^.?!;:]{4,200})(?P<end>\.?)")
@@ -270,17 +263,17 @@ def _look_for(sentence: str) -> list[str]:
     if match is None or _CLAUSE.search(match["what"]):
         return []
     what = match["what"]
-    return [f"I'm trying to find {what}.", f"What I'm looking for is {what}.", f"I need to find {what}."]
+    return [f"I'm trying to find {what}.", f"I need to find {what}."]
 
 
 _RULES: Sequence[Callable[[str], list[str]]] = (
-    *(_cleave, _ask_how, _ask_may, _ask_whether, _ask_do_you, _ask_where, _move_clause, _thank, _greet),
+    *(_say_what, _ask_how, _ask_may, _ask_whether, _ask_do_you, _ask_where, _move_clause, _thank, _greet),
     *(_look_for, _contract),
 )
 
 
 _FIRST_WORDS: Mapping[Callable[[str], list[str]], str] = {
-    _cleave: "I",
+    _say_what: "I",
     _ask_how: "How",
     _ask_may: "Can Could May",
     _ask_whether: "Is Are",
@@ -290,7 +283,7 @@ _FIRST_WORDS: Mapping[Callable[[str], list[str]], str] = {
     _thank: "Thanks Thank Many",
     _greet: "Hi Hello Hey Good",
     _look_for: "I I'm",
-    _contract: "I It That I'd I'm I've It's That's",
+    _contract: "I It That",
 }
 """The words that a rule's sentences begin with; `_move_clause` knows commands, too."""
 _RULES_BY_WORD: Mapping[str, tuple[Callable[[str], list[str]], ...]] = {

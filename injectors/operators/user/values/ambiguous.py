@@ -17,7 +17,6 @@ from crosswind.injectors.operators.user.asides.draw import write_like
 from crosswind.injectors.operators.user.asides.places import find_places
 from crosswind.injectors.operators.user.values.contradictions import join_sentence
 from crosswind.injectors.operators.user.values.spoken_values import find_spoken, was_said
-from crosswind.injectors.operators.user.values.things import draw_thing
 from crosswind.injectors.operators.user.values.vague_english import find_container
 from crosswind.injectors.operators.user.values.vague_languages import find_place
 from crosswind.injectors.operators.user.values.vague_place import Place
@@ -51,10 +50,10 @@ _SHORTENED = 0.6
 """How often a value that has such words is told by a part of it, or by what it lies in."""
 _BREAKS = ("", "", "\n", "\n\n")
 """What separates an offer from the message; empty: what the text asks for."""
-_LONG = 25
+_LONG = 10
 """Words of a message in which two values may be vague: people leave less open in a shorter one."""
-_OFFERED = {True: 0.6, False: 0.4}
-"""How often the user offers to tell more, where a value is withheld and where it has a coarse form."""
+_OFFERED, _OFFERED_ABROAD = 0.4, 0.2
+"""How often the user says that a value is left out, which nothing vague stands for."""
 
 
 @operator(
@@ -69,13 +68,13 @@ _OFFERED = {True: 0.6, False: 0.4}
 class Ambiguous:
     """Values that fill the tools' parameters are told less exactly (`mid-November`) or not at all.
 
-    Severity: the share of the message's values that become vague, on average: one at most, in a long message
-    two. A value that has a coarse form keeps one, which says what to ask for; another is withheld, in words
-    that say so, and one at most. Only a whole
-    phrase gives way, with its preposition or its noun, and often the user offers to tell more. The user
-    gives each when asked: nothing is vague that this user has said before, nor an answer of a few words, so
-    that each value is asked for once. Quotations and what is to be passed on stay. Where no user can
-    answer, nothing happens.
+    Severity: the share of the message's values that become vague, on average: one at most, in a longer
+    message two. A value that has a coarse form keeps one, which says what to ask for; another is withheld,
+    and one at most. Only a whole phrase gives way, with its preposition or its noun, and only where what
+    stands there surely reads well; where it is left out, the user sometimes says so. The user gives each
+    when asked: nothing is vague that this user has said before, nor an answer of a few words, so that each
+    value is asked for once. Quotations and what is to be passed on stay. Where no user can answer, nothing
+    happens.
     """
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -150,9 +149,8 @@ def _draw_edits(
     coarse: list[str] = []
     phrases: list[str] = []
     vague: list[Mention] = []
-    things: list[str] = []
+    left: tuple[str, ValueType] | None = None
     english, offers = setting.language is Language.EN, find_places(target.text, target.own).behind
-    says_so = False
     for one, place in rng.shuffled(found):
         made = _draw_edit(target, rng, setting, one, place, phrases, outright=not withheld, drops=offers)
         if made is None or drop_overlaps([*edits, made[0]]) != sorted(
@@ -163,18 +161,18 @@ def _draw_edits(
         edits.append(edit)
         (withheld if form is None else coarse).append(one.text)
         vague.append(one)
-        if form is None and english and (thing := _call(one, place)):
-            things.append(thing)
+        if form is None and not phrase and english and (thing := _call(one, place)):
+            left = thing, one.type
         phrases += [phrase] if phrase else []
-        says_so = says_so or (form is None and not phrase)
         if len(edits) == most:
             break
     if not edits:
         return None
     edits = drop_overlaps(edits)
     offer = None
-    if offers and (rng.chance(_OFFERED[bool(withheld)]) or says_so):
-        offer = _draw_offer(target, rng, setting, things)
+    likely = _OFFERED if left else _OFFERED_ABROAD if withheld and not english else 0
+    if offers and rng.chance(likely):
+        offer = _draw_offer(target, rng, setting, left)
     if offer is not None:
         end = apply_edits(target.text, edits)
         apart = rng.choice(_BREAKS)
@@ -191,34 +189,37 @@ def _draw_edits(
 
 
 def _call(one: Mention, place: Place) -> str | None:
-    """What the user calls the value that is left open: `the date`, `the order number`."""
+    """What the user calls the value that is left out: `the date`, `the order number`."""
     if one.type is ValueType.ID:
         return None if place.thing is None else f"{place.thing} number"
-    return place.thing or _OPEN.get(one.type) or (one.thing if one.type is ValueType.OPTION else None)
+    if one.type is ValueType.OPTION:
+        return None if one.thing is None or not _CHOSEN.isdisjoint(one.thing.split()) else one.thing
+    return _OPEN.get(one.type)
 
 
-_OPEN = {ValueType.DATE: "exact date", ValueType.TIME: "exact time", ValueType.MONEY: "amount"}
+_OPEN = {ValueType.DATE: "date", ValueType.TIME: "time", ValueType.PLACE: "destination"}
+_CHOSEN = frozenset(
+    "account by currency door format language mode order period priority role room unit units zone".split()
+)
+"""What nobody thinks about for long."""
 
 
-def _draw_offer(target: UserTarget, rng: SeededRandom, setting: Setting, things: list[str]) -> Phrase | None:
-    """What the user says behind the message, who knows that something is left open."""
-    slots = {"thing": things[0]} if things else {}
+def _draw_offer(
+    target: UserTarget, rng: SeededRandom, setting: Setting, left: tuple[str, ValueType] | None
+) -> Phrase | None:
+    """What the user says behind the message, who knows that something is left out."""
     found = draw_phrase(
         rng,
         setting,
         NAME,
         "offer",
-        slots=slots,
+        slots={} if left is None else {"thing": left[0]},
+        type=None if left is None else left[1],
         used=target.branch.phrases,
-        accept=lambda entry: bool(slots) is ("{thing}" in entry.text) or rng.chance(_PLAINLY),
     )
     if found is None:
         return None
     return msgspec.structs.replace(found, text=write_like(found.text, target.own, setting.language))
-
-
-_PLAINLY = 0.3
-"""How often the user doesn't name what is left open."""
 
 
 def _draw_edit(
@@ -235,22 +236,21 @@ def _draw_edit(
     """An edit that makes a value vague, the pack entry that words it, and the coarse form in it."""
     text, left_out, bare = target.text, rng.chance(_LEFT_OUT), rng.chance(_BARE)
     english = setting.language is Language.EN
+    bare = bare or (not english and one.type in (ValueType.NUMBER, ValueType.DURATION))
     forms = list_coarse_forms(one, setting.language)
     form = rng.choice(forms) if forms else None
-    if place.forms and rng.chance(_SHORTENED):
-        said = rng.choice(place.forms)
-        edit = _replace(text, place.start, place.end, place.join(said, said))
-        return None if edit is None else (edit, "", said)
+    shortened = rng.choice(place.forms) if place.forms else None
+    if shortened is not None and (place.accept is None or rng.chance(_SHORTENED)):
+        edit = _replace(text, place.start, place.end, place.join(shortened, shortened))
+        return None if edit is None else (edit, "", shortened)
     accept, drops = place.accept, drops and outright and place.dropped is not None
     stands = form is not None and accept is not None and _stands_alone(one, form, setting.language)
-    if stands and form is not None and (bare or is_whole(form) or form.startswith(_HEDGED)):
-        if accept is None or not accept(_BARE_FORM):
-            return None
+    fits = accept is not None and accept(_BARE_FORM)
+    if stands and fits and form is not None and (bare or is_whole(form) or form.startswith(_HEDGED)):
         edit = _replace(text, place.start, place.end, place.join(form, form))
         return None if edit is None else (edit, "", form)
     if accept is not None and not (drops and left_out):
-        thing = place.thing or (draw_thing(one, rng) if english else None)
-        slots = {} if thing is None else {"thing": thing}
+        slots = {} if place.thing is None else {"thing": place.thing}
         if form is not None:
             slots["coarse"] = form
         phrase = None

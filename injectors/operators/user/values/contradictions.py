@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from crosswind.injectors.conversation import ToolList, ToolResult, UserText
+from crosswind.injectors.operators.user.values.small_words import is_small_word, qualifies
 from crosswind.injectors.operators.user.values.spoken_values import find_spoken
 from crosswind.injectors.operators.user.values.sure_values import (
     CITY_NAMES,
@@ -23,7 +24,6 @@ from crosswind.injectors.operators.user.values.sure_values import (
     SureValues,
     is_city,
 )
-from crosswind.injectors.operators.user.values.vague_english import is_small_word, qualifies
 from crosswind.injectors.operators.user.values.vague_place import (
     close_aside,
     find_next_word,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from crosswind.injectors.values.known_names import REGION_OF
-
 _ADDRESS = re.compile(r"\d{1,5}[A-Za-z]? ([A-Z][\w'.-]*(?: [A-Z][\w'.-]*){0,3})")
 _CALLED = {
     **dict.fromkeys(("doc", "docx", "md", "odt", "pdf", "rtf"), ("document",)),
@@ -14,14 +12,14 @@ _CALLED = {
     **dict.fromkeys(("jpg", "jpeg", "png"), ("picture",)),
 }
 _LEAST_LETTERS = 3
+_PAPERS = frozenset("agenda contract invoice letter log manual minutes notes plan proposal report".split())
 
 
 def list_wider(text: str, place: str) -> tuple[str, ...]:
-    """Where a place lies: the street of an address, the country of a city."""
+    """Where a place lies: the street of an address. A country says too little of a city."""
     if (street := _ADDRESS.fullmatch(place)) is not None:
         return (street[1],)
-    wider = REGION_OF.get(place)
-    return () if wider is None or wider in text else (wider,)
+    return ()
 
 
 def list_titles(name: str) -> Iterator[str]:
@@ -30,5 +28,8 @@ def list_titles(name: str) -> Iterator[str]:
     words = re.split(r"[_ -]", stem)
     if stem and all(word.isascii() and word.isalpha() and len(word) >= _LEAST_LETTERS for word in words):
         title = " ".join(words).lower()
+        if kind == "log" or words[-1].lower() in _PAPERS:
+            yield f"the {title}{'' if words[-1].lower() in _PAPERS else ' log'}"
+            return
         yield f"the {title} file"
         yield from (f"my {title} {noun}" for noun in _CALLED.get(kind, ()))

@@ -10,8 +10,8 @@ from itertools import pairwise
 
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, GERUNDS, SURE
+from crosswind.injectors.operators.user.values.small_words import is_small_word
 from crosswind.injectors.operators.user.values.things import PERSONS
-from crosswind.injectors.operators.user.values.vague_english import is_small_word
 from crosswind.injectors.operators.user.values.vague_languages import GO_ON, is_bound
 from crosswind.injectors.operators.user.values.vague_place import (
     find_next_word,
@@ -72,7 +72,8 @@ _RANGED = re.compile(
 _NO_RANGES = (ValueType.PLACE, ValueType.NAME, ValueType.OPTION, ValueType.ID)
 _LONGEST_GAP = 10
 _OPENS_LIST = re.compile(r"[:\[({$€£#/+*^-] *\Z")
-_CLOSES_LIST = re.compile(r" ?[+*^\])]")
+_CLOSES_LIST = re.compile(r" ?[+*^\])=<>]")
+_NAME = re.compile(r" (?!I\b)[A-Z]")
 _NUMBER_BEFORE = re.compile(r"\d[\d.,]*[,;] *\Z")
 _NUMBER_BEHIND = re.compile(r" ?[,;] ?[-\d]|[.:]\d")
 _DIGIT = re.compile(r"\d")
@@ -121,6 +122,9 @@ class SureValues:
             return False
         if _CLOSES_LIST.match(self._text, one.end, one.end + 2) or self._belongs(one):
             return False
+        english = self._language is Language.EN and one.type is not ValueType.OPTION
+        if english and _NAME.match(self._text, one.end):
+            return False  # `Seven Samurai`, `Denver Broncos`, `3 pm EST`.
         return self._is_of_kind(one)
 
     def _belongs(self, one: Mention) -> bool:

@@ -190,7 +190,8 @@ def _find_french(text: str, one: Mention) -> Place | None:
     owned = not where_or_when and before in _FR_OWNED
     if one.type is ValueType.PLACE and _FR_ROUTE.search(text, max(0, start - 40), start):
         return None  # Where one goes is no place where something is: `de Paris à Montréal`.
-    if owned or before in _FR_CONTRACTED or not _is_apart(text, one):
+    reaches = one.type is ValueType.NUMBER and before == "à"
+    if owned or reaches or before in _FR_CONTRACTED or not _is_apart(text, one):
         return None
     if one.type is ValueType.NUMBER:
         noun = find_next_word(text, end)
@@ -208,7 +209,7 @@ def _find_french(text: str, one: Mention) -> Place | None:
             return adverb
         first = entry.text.split()[0]
         if one.type in _MOMENTS and before in _FR_STAYING:
-            return first not in ("à", "un", "plutôt")
+            return first not in ("à", "un", "plutôt", "si")
         return first not in ("la", "le") or before not in _FR_LIMITS
 
     return Place(start, end, fits, lambda phrase, coarse: close_aside(phrase, text, end))
@@ -270,6 +271,8 @@ def _find_chinese(text: str, one: Mention) -> Place | None:
     behind, ahead = text[one.end : one.end + 2], text[max(0, one.start - 3) : one.start]
     if re.search(r"[\w_/@-]", ahead[-1:] + behind[:1], re.ASCII) or "第" in ahead:
         return None
+    if one.type is ValueType.PLACE and ahead[-1:] in (*"从到去往至飞回", ""):
+        return None
     if one.type is ValueType.NUMBER and behind[:1] not in _ZH_MEASURES:
         return None
     if one.type is ValueType.NUMBER and not behind:
@@ -296,6 +299,8 @@ _JA_COUNTERS = "枚名人個泊件本冊台回部点杯箱通匹着足席室組"
 
 def _find_japanese(text: str, one: Mention) -> Place | None:
     end = one.end
+    if one.type is ValueType.PLACE and text.startswith(("へ", "から", "まで", "行", "発"), end):
+        return None
     if re.search(r"[\w_/@-]", text[max(0, one.start - 1) : one.start], re.ASCII):
         return None
     if one.type is ValueType.NUMBER:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.conversation import Ref, ToolCall, ToolResult, ToolSchema
 from crosswind.injectors.operators.words.results import NEXT_TOOL, NEXT_TOOLS, REMARKS
 from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.targets import Branch, Half
@@ -33,11 +33,11 @@ RECORDS = '[{"id":"R1","seat":"4C"},{"id":"R2","seat":"9A"}]'
 @pytest.mark.parametrize("text", [BAGGAGE_TEXT, json.dumps(BAGGAGE), RECORDS, PASSAGE, '{ "a" : "{" }'])
 def test_what_is_left_after_taking_the_additions_away_is_the_clean_result(name: str, text: str) -> None:
     found = outcomes(name, text)
-    assert found or (text is RECORDS and name in ("tool.context_pressure", "tool.misleading"))
+    assert found or (name, text) in (("tool.misleading", RECORDS), ("tool.context_pressure", PASSAGE))
     for after in found:
         assert after != text
         pieces = iter(after)
-        assert all(character in pieces for character in text)
+        assert all(character in pieces for character in text if not character.isspace())
         if text is not PASSAGE:
             noisy, clean = json.loads(after), json.loads(text)
             pairs = [(noisy, clean)] if isinstance(clean, dict) else list(zip(noisy, clean, strict=True))
@@ -64,14 +64,32 @@ def test_a_redundant_result_is_up_to_three_times_as_long_at_the_papers_dose(text
     assert max(growth) < 3.5 or len(text) < 60
 
 
-def test_redundant_fields_are_those_of_the_packs_as_the_result_names_its_own() -> None:
+def test_redundant_fields_say_the_result_again_and_are_named_as_its_own() -> None:
     known = {entry.key for pack in load_all() for entry in pack.select("tool.redundant", "field", Half.TRAIN)}
     for after in map(json.loads, outcomes("tool.redundant", CAMEL)):
         new = after.keys() - json.loads(CAMEL).keys()
-        held = next((after[key] for key in new if isinstance(after[key], dict)), None)
-        new = new if held is None else held.keys()
         assert new and all("_" not in key for key in new)
-        assert {re.sub("[A-Z]", lambda one: f"_{one[0].lower()}", key) for key in new} <= known
+        own = {key for key in new if re.sub("[A-Z]", lambda one: f"_{one[0].lower()}", key) not in known}
+        said = " ".join(json.dumps(after[key]) for key in own)
+        assert not own or any(word in said for word in ("W1", "Oslo", "no", "38.5"))
+
+
+def test_a_shell_and_a_device_say_only_what_they_said() -> None:
+    listed = json.dumps({"current_directory_content": ["b.txt", "a.txt", "src"]})
+    for tool, text in (("ls", listed), ("startEngine", '{"engineState": "running", "fuelLevel": 13.2}')):
+        target = replace(result_target(text, {}), tool=tool)
+        seen = {one for after in shown("tool.redundant", target, 1.0) for one in json.loads(after)}
+        served = {
+            entry.key for pack in load_all() for entry in pack.select("tool.redundant", "field", Half.TRAIN)
+        }
+        assert len(seen) > 5 and seen.isdisjoint(served - {"message"})
+
+
+def test_a_time_is_of_a_day_that_the_result_names() -> None:
+    dated = json.dumps({"order_id": 5, "ordered_on": "2031-04-02", "price": 9.5})
+    for after in outcomes("tool.redundant", dated, seeds=80):
+        assert set(re.findall(r"\d{4}-\d\d-\d\dT", after)) <= {"2031-04-02T"}
+    assert not any(re.search(r"\d{4}-\d\d-\d\d", one) for one in outcomes("tool.redundant", CAMEL, seeds=80))
 
 
 def test_each_record_of_a_list_has_the_same_fields_with_values_of_its_own() -> None:
@@ -124,6 +142,15 @@ def test_a_service_names_its_own_other_calls_as_the_next() -> None:
     assert not any(one in "".join(named) for one in ("order_login", "start_engine", "get_user"))
 
 
+def test_a_result_names_what_the_calls_argument_can_be_by_the_schema() -> None:
+    units = {"type": "object", "properties": {"unit": {"type": "string", "enum": ["celsius", "kelvin"]}}}
+    schema = ToolSchema("read_probe", "", units)
+    target = replace(result_target('{"degrees": 21}', {"unit": "kelvin"}), tool="read_probe", tools=(schema,))
+    for after in map(json.loads, shown("tool.misleading", target)):
+        (key,) = after.keys() - {"degrees"}
+        assert key.endswith("_units") and after[key] == ["celsius", "kelvin"]
+
+
 def test_the_rows_of_a_list_and_the_text_of_a_file_get_no_remark() -> None:
     assert outcomes("tool.misleading", RECORDS) == []
     texts = shown("tool.misleading", replace(result_target(PASSAGE), tool="read_file"), 1.0, seeds=40)
@@ -135,7 +162,7 @@ def test_a_remark_stands_among_the_fields_or_lines_and_is_another_each_time() ->
     assert len(set(found)) >= 120
     keys = [key for after in found for key in json.loads(after) if key != "hotels"]
     assert len(set(keys)) > 8
-    assert len(set(shown("tool.misleading", result_target(PASSAGE), 1.0, seeds=200))) >= 150
+    assert len(set(shown("tool.misleading", result_target(PASSAGE), 1.0, seeds=200))) >= 50
     texts = outcomes("tool.misleading", PASSAGE, 0.4)
     assert any(not one.startswith(PASSAGE) for one in texts) and any(one.startswith(PASSAGE) for one in texts)
 
@@ -162,7 +189,8 @@ def test_remarks_are_in_the_results_language() -> None:
 
 @pytest.mark.parametrize("name", ["tool.misleading", "tool.redundant", "tool.prompt_injection"])
 def test_what_a_conversation_has_met_is_not_drawn_again(name: str) -> None:
-    target = result_target(PASSAGE)
+    tool = "fetch_page" if name == "tool.prompt_injection" else "get_reservation"
+    target = replace(result_target(PASSAGE), tool=tool)
     (draw, _), *_ = (one for one in acts(name, target) if one is not None)
     again = replace(target, branch=Branch(phrases=frozenset(draw["phrases"])))
     for one in acts(name, again, seeds=60):
@@ -170,38 +198,30 @@ def test_what_a_conversation_has_met_is_not_drawn_again(name: str) -> None:
 
 
 @pytest.mark.parametrize("severity", [0.1, 0.5, 1.0])
-def test_severity_of_context_pressure_is_a_volume_in_proportion_to_the_result(severity: float) -> None:
-    """The whole volume at severity 1; below it a short result gets a proportionate amount."""
-    most = 6_000 if severity == 1 else min(6_000, (150 + 4 * len(BAGGAGE_TEXT)) / (1 - severity))
-    for after in outcomes("tool.context_pressure", BAGGAGE_TEXT, severity, seeds=10):
-        added = len(after) - len(BAGGAGE_TEXT)
-        assert severity * most * 0.5 <= added <= severity * most + 500
+def test_what_is_added_to_an_object_says_nothing_or_repeats_the_request(severity: float) -> None:
+    for after in map(json.loads, outcomes("tool.context_pressure", BAGGAGE_TEXT, severity, seeds=10)):
+        added = [one for key, one in after.items() if key not in BAGGAGE]
+        said = [one for one in added if one]
+        assert said in ([], [{"reservation_id": "KX93TL"}])
+        assert 1 <= len(added) - len(said) <= max(1, 8 * severity)
 
 
-def test_diagnostics_agree_with_one_another_and_with_the_answer() -> None:
-    for after in map(json.loads, outcomes("tool.context_pressure", BAGGAGE_TEXT)):
-        (told,) = (one for one in after.values() if isinstance(one, dict))
-        spans = told["trace"]["spans"]
-        starts = [one["start_us"] for one in spans]
-        assert starts == sorted(starts)
-        assert all(one["start_us"] + one["duration_us"] <= told["trace"]["duration_us"] for one in spans)
-        headers = {key.lower(): one for key, one in told["headers"].items()}
-        assert headers["content-length"] == str(len(BAGGAGE_TEXT.encode()))
-        assert told["shape"]["required"] == list(BAGGAGE)
-        calls = [one["at"] for one in told.get("recent_calls", ())]
-        assert calls == sorted(calls)
+def test_json_of_one_line_is_indented_and_each_record_gets_the_same_fields() -> None:
+    for after in outcomes("tool.context_pressure", RECORDS):
+        assert "\n" in after
+        assert len({tuple(one) for one in json.loads(after)}) == 1
 
 
-def test_a_command_gets_a_login_above_it_and_other_text_a_page_around_it() -> None:
-    listing = "README.md\nsrc\ntests\n"
-    for one in acts("tool.context_pressure", replace(result_target(listing), tool="ls"), 1, 10):
-        assert one is not None and one[1].endswith(f"\n{listing}")
-        counted = re.search(r"(\d+) updates can be applied", one[1])
-        assert counted and int(counted[1]) == one[1].count("[upgradable from: ")
-    for one in acts("tool.context_pressure", replace(result_target(PASSAGE), tool="fetch_page"), 0.5, 10):
-        assert one is not None and f"\n\n{PASSAGE}\n" in one[1]
-    for after in outcomes("tool.context_pressure", PASSAGE, 0.5, seeds=10):
-        assert after.startswith("HTTP/1.1 200 OK\n") and after.endswith(f"\n\n{PASSAGE}")
+def test_a_commands_text_stands_behind_the_sessions_earlier_commands() -> None:
+    def item(command: str, text: str) -> ToolResult:
+        made = ToolCall("c", "bash", json.dumps({"command": command}))
+        return ToolResult(Ref(0), text, "call:c#0", 0, made, "logical:1")
+
+    branch = Branch(earlier=(item("pwd", "/srv/app"), item("ls", "README.md\nsrc\n")))
+    target = replace(result_target("main 3 files\n", {"command": "git status"}), tool="bash", branch=branch)
+    for text in shown("tool.context_pressure", target, 0.5, seeds=3):
+        assert text == "$ pwd\n/srv/app\n$ ls\nREADME.md\nsrc\n$ git status\nmain 3 files\n"
+    assert shown("tool.context_pressure", result_target(PASSAGE), 1, 3) == [PASSAGE] * 3
 
 
 REVIEW = "Lovely staff and a great breakfast, but the stairs are rather steep."
@@ -220,8 +240,8 @@ def test_an_injected_instruction_carries_a_canary_of_its_own_and_asks_for_nothin
         assert not re.search(r"http|password\b|delete|cancel|refund", asked, re.IGNORECASE)
         canaries.add(draw["canary"])
     assert len(canaries) == 60
-    shapes = {re.sub("[a-z]+", "a", re.sub("[A-Z]+", "A", re.sub(r"\d+", "0", one))) for one in canaries}
-    assert len(shapes) > 6
+    kinds = {"@example." in one: one for one in canaries}
+    assert len(kinds) == 2
 
 
 def test_an_injected_instruction_stands_behind_a_text_that_others_wrote() -> None:
@@ -230,8 +250,8 @@ def test_an_injected_instruction_stands_behind_a_text_that_others_wrote() -> Non
         said = after["reviews"][0].pop("text")
         clean["reviews"][0].pop("text")
         assert after == clean and said.startswith(f"{REVIEW} ") and len(said) > len(REVIEW) + 12
-    for after in outcomes("tool.prompt_injection", PASSAGE):
-        assert after.startswith(PASSAGE) and after != PASSAGE
+    page = replace(result_target(PASSAGE), tool="fetch_page")
+    assert all(after.startswith(f"{PASSAGE} ") for after in shown("tool.prompt_injection", page))
 
 
 def test_where_nobody_else_wrote_anything_there_is_no_injected_instruction() -> None:
@@ -241,25 +261,27 @@ def test_where_nobody_else_wrote_anything_there_is_no_injected_instruction() -> 
         assert shown("tool.prompt_injection", target) == [text] * 40
 
 
-def test_a_record_to_which_people_write_gets_their_text_and_no_other_does() -> None:
-    found = outcomes("tool.prompt_injection")
-    assert len(found) == 40
-    for after in map(json.loads, found):
-        [(key, said)] = after.items() - BAGGAGE.items()
-        assert key == "special_requests" and said.startswith("A quiet seat")
-    for tool in ("get_user", "get_transaction", "get_sensor", "get_login"):
-        target = replace(result_target(), tool=tool)
-        assert shown("tool.prompt_injection", target) == [BAGGAGE_TEXT] * 40
-
-
 def test_what_the_user_sent_and_what_a_command_reports_gets_no_injected_instruction() -> None:
     for tool, arguments in (("view_messages_sent", {}), ("bash", {"command": "systemctl is-active web"})):
         target = replace(result_target(PASSAGE, arguments), tool=tool)
         assert shown("tool.prompt_injection", target) == [PASSAGE] * 40
     shows = replace(result_target(PASSAGE, {"command": "cat notes.md"}), tool="bash")
     assert len(set(shown("tool.prompt_injection", shows))) > 30
-    german = "Das Zimmer war sauber und ruhig, aber das Frühstück hat uns leider gar nicht geschmeckt."
-    assert shown("tool.prompt_injection", result_target(german)) == [german] * 40
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Das Zimmer war sauber und ruhig, aber das Frühstück hat uns leider gar nicht geschmeckt.",
+        "酒店位置很好，服务员也很热情，就是房间有点小，早餐种类不多。",
+        "駅から近くてとても便利でした。部屋は少し狭いですが、スタッフはとても親切でした。",
+    ],
+)
+def test_an_injected_instruction_is_in_the_texts_language(text: str) -> None:
+    review = json.dumps({"reviews": [{"text": text}]}, ensure_ascii=False)
+    for after in map(json.loads, outcomes("tool.prompt_injection", review)):
+        said = after["reviews"][0]["text"]
+        assert said.startswith(text) and detect_language(said) is detect_language(text) is not None
 
 
 def test_severity_of_an_injected_instruction_is_its_probability() -> None:

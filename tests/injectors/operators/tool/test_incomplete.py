@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,7 @@ from crosswind.injectors import registry
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Branch, Half, ToolClass, ToolResultTarget
 from crosswind.injectors.text.json_payload import NOT_JSON, looks_destroyed, parse_json
-from tests.injectors.operators.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE
+from tests.injectors.operators.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE, acts, result_target
 
 ROOMS = json.dumps(
     {"hotel": "Alba", "rooms": [{"room": at, "price": 90 + at} for at in range(7)], "count": 7}
@@ -88,7 +89,8 @@ def test_a_systems_cuts_say_it_alike_in_one_session() -> None:
     entry = registry.resolve("tool.incomplete")
     marks = set()
     for seed in range(60):
-        of = ToolResultTarget(ROWS, 0, "get_it", "{}", ToolClass.READ_ONLY, branch=Branch(key="one"))
+        listed = f'{{"items": {ROWS}}}'
+        of = ToolResultTarget(listed, 0, "get_it", "{}", ToolClass.READ_ONLY, branch=Branch(key="one"))
         draw = entry.draw({}, of, SeededRandom(f"{seed}"), 1.0)
         assert draw is not None
         if draw.get("add"):
@@ -97,8 +99,8 @@ def test_a_systems_cuts_say_it_alike_in_one_session() -> None:
 
 
 def test_two_hundred_seeds_give_many_texts() -> None:
-    assert len(set(cuts(ROOMS))) >= 150
-    assert len(set(cuts(BAGGAGE_TEXT))) >= 150
+    assert len(set(cuts(ROOMS))) >= 120
+    assert len(set(cuts(BAGGAGE_TEXT))) >= 140
 
 
 def test_what_is_no_service_only_has_its_output_cut_and_marked() -> None:
@@ -150,9 +152,7 @@ PAGING = {"nextcursor", "hasmore", "nextpagetoken", "cursor", "next", "links", "
     ],
 )
 def test_a_receipt_and_a_single_record_have_no_further_page(tool: str, text: str) -> None:
-    found = ways(tool, text)
-    assert found
-    for one in found:
+    for one in ways(tool, text):
         assert isinstance(one, dict)
         assert not PAGING & {key.replace("_", "").lower() for key in one}
 
@@ -160,14 +160,35 @@ def test_a_receipt_and_a_single_record_have_no_further_page(tool: str, text: str
 def test_a_device_lacks_readings_and_says_which() -> None:
     text = '{"engineState": "running", "fuelLevel": 15.5, "batteryVoltage": 12.8}'
     clean = json.loads(text)
-    found = ways("startEngine", text)
+    found = ways("display_car_status", text)
     assert len(found) == 60
     for one in found:
         assert isinstance(one, dict) and "http" not in json.dumps(one).lower()
         assert {key: one[key] for key in clean if one.get(key) is not None}.items() < clean.items()
 
 
+def test_a_receipt_of_a_change_is_left_alone() -> None:
+    engine = '{"engineState": "running", "fuelLevel": 15.5, "batteryVoltage": 12.8}'
+    order = '{"order_id": 12446, "status": "Pending", "price": 150.0}'
+    assert ways("startEngine", engine) == ways("place_order", order) == []
+
+
 def test_the_size_of_a_page_is_told_for_longer_lists_only() -> None:
     text = json.dumps({"rooms": [{"name": "Blue"}, {"name": "Red"}, {"name": "Green"}]})
     for one in ways("list_rooms", text):
         assert isinstance(one, dict) and not {"limit", "maxResults", "MaxItems", "pages"} & one.keys()
+
+
+def test_no_row_of_a_list_says_that_there_are_more() -> None:
+    rows = json.dumps([{"id": at, "city": "Oslo"} for at in range(12)])
+    target = replace(result_target(rows, {"query": "SELECT id, city FROM customers"}), tool="run_query")
+    for shown in (one[1] for one in acts("tool.incomplete", target) if one is not None):
+        read = json.JSONDecoder().raw_decode(shown)[0] if "]" in shown else []
+        assert all(set(one) == {"id", "city"} for one in read)
+
+
+def test_an_item_that_stands_for_the_rest_says_so_in_words() -> None:
+    listed = json.dumps({"current_directory_content": ["a.txt", "b.txt", "report.pdf", "src"]})
+    target = replace(result_target(listed, {}), tool="ls")
+    for shown in (one[1] for one in acts("tool.incomplete", target) if one is not None):
+        assert any(map(str.isalpha, json.loads(shown)["current_directory_content"][-1]))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from crosswind.injectors.operators.tool.sensors import LARGEST
 from crosswind.injectors.profiles.load import load
 from tests.injectors.operators.acting import (
     BAGGAGE,
@@ -107,10 +108,11 @@ def test_severity_of_numeric_noise_is_the_largest_relative_error(severity: float
         for noisy in found
         if noisy["temperature"] is not None and noisy["temperature"] != 99.0
     ]
-    assert 0.7 * severity / 4 < max(off) <= severity / 4 + 0.01, "temperatures vary by a quarter of it"
+    most = severity * LARGEST / 4
+    assert 0.6 * most < max(off) + 0.003 <= most + 0.012, "temperatures vary by a quarter of it"
     levels = [json.loads(one)["level"] for one in outcomes("tool.numeric_noise", '{"level": 4000}', severity)]
     far = [abs(one / 4000 - 1) for one in levels if one is not None and one not in (9999, 100)]
-    assert 0.7 * severity < max(far) <= severity + 0.01
+    assert 0.7 * severity * LARGEST < max(far) <= severity * LARGEST + 0.01
     for noisy in found:
         assert noisy["pressure"] is None or isinstance(noisy["pressure"], int)
         assert noisy["temperature"] is None or round(noisy["temperature"], 1) == noisy["temperature"]
@@ -177,3 +179,28 @@ def test_the_receipt_of_a_command_is_read_correctly(tool: str, text: str) -> Non
 def test_a_name_is_never_lost() -> None:
     for noisy in map(json.loads, outcomes("tool.misread", '{"author": "dvora", "kind_of": "Buy"}', seeds=40)):
         assert None not in noisy.values()
+
+
+VITALS = {"patient_id": "P-4471", "pulse": 82, "spo2": 97, "dose_mg": 50, "inr_target": "2.0-3.0"}
+TIRES = {"tire_pressure": {"front_left": 32.0, "front_right": 31.5}, "healthy_tire_pressure": True}
+
+
+@pytest.mark.parametrize(
+    "name", ["tool.erroneous", "tool.numeric_noise", "tool.misread", "tool.stale_resource"]
+)
+def test_what_is_false_stays_plausible_and_contradicts_nothing_beside_it(name: str) -> None:
+    for noisy in map(json.loads, outcomes(name, json.dumps(VITALS), seeds=80)):
+        assert noisy["spo2"] is None or 80 < noisy["spo2"] <= 100
+        assert noisy["dose_mg"] in (25, 50, 100) and noisy["inr_target"] == "2.0-3.0"
+    for noisy in map(json.loads, outcomes(name, json.dumps(TIRES), seeds=80)):
+        assert noisy["healthy_tire_pressure"] is True
+        assert all(one is None or 27 < one < 38 for one in noisy["tire_pressure"].values())
+
+
+@pytest.mark.parametrize("name", ["tool.erroneous", "tool.numeric_noise"])
+def test_figures_keep_their_steps_and_the_order_of_a_range(name: str) -> None:
+    clean = {"min_price": 80, "max_price": 85, "rating": 4.6, "area": 25.0, "fee": 18.25}
+    for noisy in map(json.loads, outcomes(name, json.dumps(clean), seeds=80)):
+        assert (noisy["min_price"], noisy["max_price"]) == (80, 85) and noisy["rating"] <= 5
+        assert f"{noisy['fee']:.2f}"[-1] != "0" or noisy["fee"] == 18.25
+    assert outcomes(name, "Take 20 to 25 drops.") == []

@@ -9,6 +9,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Any
 
+from tests.injectors.operators.user.asides.meanings import CHEAP, QUICK
 from tests.injectors.operators.worked.properties import (
     TRUTH_AGAIN,
     Example,
@@ -143,7 +144,7 @@ def duplicate(row: str, says: Twin, takes: Twin) -> Example:
     )
 
 
-def tempting(row: str, suffix: str, owns_up: str, cue: str) -> Example:
+def tempting(row: str, suffix: str, owns_up: str, cue: re.Pattern[str]) -> Example:
     """A distractor whose name tempts and whose description is honest, and a user whom the name tempts."""
     return Example(
         row,
@@ -162,7 +163,7 @@ def tempting(row: str, suffix: str, owns_up: str, cue: str) -> Example:
                     and one.parameters["properties"].keys() == was.parameters["properties"].keys()
                 ),
             ),
-            added("the preference that the name speaks to", lambda behind: bool(re.search(cue, behind))),
+            added("the preference that the name speaks to", lambda behind: bool(cue.search(behind))),
             Property(
                 "kept: the true tools under their names",
                 lambda clean, noisy: (
@@ -226,7 +227,6 @@ def transition(row: str) -> Example:
 
 DEARER = "pric|cost|fee|charge|tariff|dearer|credits|debited|metered|premium"
 SLOWER = "time|long|later|slow|latency|wait|lags|finished|deferred"
-CHEAP, QUICK = r"cost-effective|cheapest|low-cost|economical", r"quick|fast|shortest"
 
 EXAMPLES = (
     Example(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from itertools import product
 from typing import Any
 
 import pytest
@@ -15,7 +17,7 @@ from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.guard.shown_text import check_shown_text
 from crosswind.injectors.guard.solvability import check_user_text
 from crosswind.injectors.operators.user.asides.asked import asks_for, find_asked
-from crosswind.injectors.operators.user.asides.draw import write_like
+from crosswind.injectors.operators.user.asides.draw import is_small, write_like
 from crosswind.injectors.operators.user.asides.places import find_places
 from crosswind.injectors.packs.domains import detect_domain, list_stems, split_words
 from crosswind.injectors.packs.load import load_all
@@ -24,14 +26,12 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Branch, Half, UserTarget
 from crosswind.injectors.text.languages import UNABLE, Language
 from tests.injectors.dialogues import conversation
-from tests.injectors.operators.acting import QUESTION, rule, shown, user_target
+from tests.injectors.operators.acting import QUESTION, acts, rule, shown, user_target
+from tests.injectors.operators.user.asides.meanings import MEANINGS, WAY
 from tests.injectors.plans import plan_of
 
 ASIDES = ("user.redundant", "user.topic_drift", "user.boundary_probing", "user.out_of_scope")
-CUES = {
-    "user.cost_cue": ("cost-effective", "cheapest", "low-cost", "economical"),
-    "user.speed_cue": ("quickest", "fastest", "fast", "shortest"),
-}
+CUES = ("user.cost_cue", "user.speed_cue")
 NOTE = 'The text is "Tea with the neighbours" and the place is "Garden Y".'
 """The last turn of a user as in RobustBench-TC's reward examples (appendix C)."""
 
@@ -145,7 +145,7 @@ def test_some_are_of_the_messages_own_subject(operator: str, name: str) -> None:
 
 @pytest.mark.parametrize("operator", ASIDES)
 def test_hardly_two_messages_are_alike(operator: str) -> None:
-    least = {"user.topic_drift": 120, "user.boundary_probing": 135}.get(operator, 150)
+    least = {"user.redundant": 130}.get(operator, 150)
     assert len({after for _, after in drawn(operator, target("hospital"), seeds=200)}) >= least
 
 
@@ -205,11 +205,35 @@ def test_an_aside_stands_behind_no_list_and_no_code(text: str) -> None:
             assert operator == "user.redundant" and after.endswith(text), draw
 
 
+def test_a_question_of_another_subject_is_said_to_be_one() -> None:
+    made = drawn("user.topic_drift", target("hospital"), seeds=200)
+    for draw, _ in made:
+        first, *more = (ENTRIES[phrase] for phrase in draw["phrases"])
+        near = first.about or first.asks is not None
+        assert first.part == "question" and ("shift" in {one.part for one in more}) is not near
+    assert any(len(draw["phrases"]) > 1 for draw, _ in made)
+
+
+def test_an_entry_is_not_used_beside_a_message_that_has_a_stem_of_unless() -> None:
+    one = target("bank")
+    words = {stem for word in split_words(one.text) for stem in list_stems(word)}
+    used = {
+        phrase for name in ASIDES for draw, _ in drawn(name, one, seeds=100) for phrase in draw["phrases"]
+    }
+    assert any(ENTRIES[phrase].unless for phrase in used)
+    assert not any(words.intersection(ENTRIES[phrase].unless) for phrase in used)
+
+
+def test_a_phrase_that_begins_with_drawn_words_is_no_small_one() -> None:
+    assert not is_small("{one:Let me know|Tell me} if not.") and is_small("{one:let me know|say so} if not")
+
+
 @pytest.mark.parametrize("operator", ASIDES[1:])
 def test_what_leads_up_to_an_aside_reads_on(operator: str) -> None:
     leads = [
         (said, text.removesuffix("?"))
         for draw, _ in drawn(operator, target("bank"), seeds=200)
+        + drawn(operator, target("hotel"), seeds=200)
         for phrase in draw["phrases"]
         if ENTRIES[phrase].part == "lead"
         for said in [draw["asides"][0]["said"]]
@@ -321,19 +345,43 @@ def test_no_errand_is_asked_that_a_declared_tool_could_do() -> None:
 def test_a_cue_is_a_preference_for_cost_or_speed(name: str) -> None:
     seen = shown(name, user_target(NOTE))
     assert all(after.startswith(f"{NOTE} ") for after in seen)
-    assert all(any(word in after[len(NOTE) :] for word in CUES[name]) for after in seen)
-    assert all(any(word in after for after in seen) for word in CUES[name])
+    said = {phrase for one in acts(name, user_target(NOTE)) if one for phrase in one[0]["phrases"]}
+    assert said and {ENTRIES[phrase].operator for phrase in said} == {name}
+    assert len(set(seen)) > 8, "it is said in many ways"
     assert shown(name, user_target('{"a": 1}'), seeds=5) == ['{"a": 1}'] * 5
+
+
+@pytest.mark.parametrize("name", CUES)
+def test_every_cue_asks_for_a_cheap_or_a_fast_way_of_the_assistants(name: str) -> None:
+    cues = [entry for entry in ENTRIES.values() if entry.operator == name]
+    halves = Counter(entry.half for entry in cues)
+    assert len(cues) >= 40 and min(halves.values()) >= 20 and set(halves) == set(Half)
+    for entry in cues:
+        for said in read_variants(entry.text):
+            assert MEANINGS[name].search(said) and WAY.search(said), said
+
+
+def read_variants(text: str) -> list[str]:
+    """All forms of a phrase with `{one:…|…}`."""
+    pieces = re.split(r"\{one:([^{}]*)\}", text)
+    choices = [piece.split("|") if at % 2 else [piece] for at, piece in enumerate(pieces)]
+    return ["".join(one) for one in product(*choices)]
+
+
+@pytest.mark.parametrize("text", ["What is the area of a triangle with base 3?", "And what about tomorrow?"])
+def test_a_short_message_gets_many_redundant_forms(text: str) -> None:
+    one = UserTarget(text, 0, branch=Branch(opening=text), clean=text)
+    assert len({after for _, after in drawn("user.redundant", one, seeds=200)}) >= 110
 
 
 @pytest.mark.parametrize(
     "text,joint",
-    [("Do it", "\n"), ("Do it.", " "), ("Do it.\n", ""), ("a\nb.", "\n"), ("Done。", " ")],
+    [("Do it", "\n"), ("Do it.", " "), ("Do it.\n", ""), ("a\nb.", "\n")],
 )
 def test_the_users_own_bytes_are_left_as_they_are(text: str, joint: str) -> None:
     (after,) = shown("user.cost_cue", user_target(text), seeds=1)
     assert after.startswith(text + joint)
-    assert after[len(text + joint)].isupper() == text[0].isupper()
+    assert after[len(text + joint)].isupper() == text[0].isupper() or after[len(text + joint)] == "I"
 
 
 @pytest.mark.parametrize("name", sorted(CUES))
@@ -349,23 +397,28 @@ def test_a_cue_is_not_said_in_english_to_who_writes_in_another_language(name: st
 @pytest.mark.parametrize(
     "text,asked",
     [
-        ("What is my current balance?", Asked.QUESTION),
-        ("Hi! Could you tell me the price?", Asked.SEARCH),
-        ("calculate the area of a triangle", Asked.SEARCH),
-        ("Any flats near the park?", Asked.QUESTION),
-        ("Refill my prescription.", Asked.ACTION),
-        ("I'm locked out, please reset my password.", Asked.ACTION),
-        ("We'd like a table for four tomorrow.", Asked.ACTION),
-        ("The connection drops all the time.", None),
+        ("What is my current balance?", {Asked.FACT, Asked.QUESTION, Asked.LEARN}),
+        ("Hi! Could you tell me the price?", {Asked.FACT, Asked.SEARCH, Asked.FIND}),
+        ("calculate the area of a triangle", {Asked.FACT, Asked.SEARCH, Asked.CALCULATE}),
+        ("What is the factorial of 7?", {Asked.FACT, Asked.QUESTION, Asked.CALCULATE}),
+        ("Any flats near the park?", {Asked.FACT, Asked.QUESTION, Asked.LEARN}),
+        ("Refill my prescription.", {Asked.ACTION, Asked.TASK}),
+        ("I'm locked out, please reset my password.", {Asked.ACTION, Asked.TASK}),
+        ("We'd like a table for four tomorrow.", {Asked.ACTION, Asked.TASK, Asked.BOOK}),
+        ("Send Ana the file.", {Asked.ACTION, Asked.TASK, Asked.SEND}),
+        ("Turn off the lights.", {Asked.ACTION, Asked.CONTROL}),
+        ("The connection drops all the time.", set()),
     ],
 )
-def test_an_aside_for_facts_or_actions_stands_beside_one(text: str, asked: Asked | None) -> None:
-    assert find_asked(text) is asked
+def test_an_aside_for_facts_or_actions_stands_beside_one(text: str, asked: set[Asked]) -> None:
+    assert find_asked(text) == asked
     one = UserTarget(text, 0, branch=Branch(opening=text), clean=text)
     for operator in ASIDES:
         for draw, _ in drawn(operator, one):
             said = [ENTRIES[phrase] for phrase in draw["phrases"]]
-            assert all(asks_for(one.asks, asked) for one in said if one.part not in ("yield", "lead"))
+            assert all(
+                asks_for(one.asks, find_asked(text)) for one in said if one.part not in ("yield", "lead")
+            )
 
 
 def test_a_message_in_small_letters_gets_a_small_article() -> None:

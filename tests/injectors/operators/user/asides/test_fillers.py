@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crosswind.injectors.operators.user.asides.fillers import list_values, shorten_request
+from crosswind.injectors.operators.user.asides.fillers import find_thing, list_values, shorten_request
 from crosswind.injectors.text.languages import Language
 
 
@@ -40,3 +40,20 @@ def test_the_end_of_a_range_is_no_value() -> None:
 )
 def test_a_request_is_said_again_without_its_circumstances(text: str, short: str | None) -> None:
     assert shorten_request(text) == short
+
+
+@pytest.mark.parametrize(
+    "text,thing",
+    [
+        ("What is the area of a triangle with base 10 and height 5?", "the area"),
+        ("What's the weather like in Rome?", None),
+        ("What's the weather in Rome and what should I wear?", None),
+        ("Find me a cheap hotel in Lisbon for two people.", "a cheap hotel"),
+        ("Get the exchange rate.", None),
+        ("Send a message to Dana.", None),
+        ("Book a table for four. Then tell Ana about it.", None),
+        ("What is the best way to get to Rome?", None),
+    ],
+)
+def test_what_is_asked_for_is_said_again_only_where_it_is_sure(text: str, thing: str | None) -> None:
+    assert find_thing(text) == thing

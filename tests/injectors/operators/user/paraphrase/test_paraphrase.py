@@ -40,7 +40,7 @@ def test_most_requests_have_another_form() -> None:
 
 
 def test_texts_of_several_sentences_have_many_forms() -> None:
-    assert len(texts(target_of(LETTER))) >= 150
+    assert len(texts(target_of(LETTER))) >= 120
 
 
 def test_more_severity_means_more_of_the_same_sentences() -> None:
@@ -56,7 +56,7 @@ def test_more_severity_means_more_of_the_same_sentences() -> None:
 @pytest.mark.parametrize(
     ("sentence", "other"),
     [
-        ("I need a room with a view.", "What I need is a room with a view."),
+        ("I need a room with a view.", "I'm looking for a room with a view."),
         ("How do I reset my password?", "Could you tell me how to reset my password?"),
         ("Can I change the address?", "Is it possible for me to change the address?"),
         ("Is there a direct train?", "Could you tell me whether there is a direct train?"),

@@ -21,7 +21,17 @@ from crosswind.injectors.text import entities
 from crosswind.injectors.text.languages import UNABLE
 from tests.injectors.dialogues import texts
 from tests.injectors.operators.acting import shown, user_target
-from tests.injectors.operators.user.values.spoken import BANK, ENGLISH, HOTEL, OTHERS, SQL, TEXT, tool
+from tests.injectors.operators.user.values.spoken import (
+    BANK,
+    ENGLISH,
+    HOME,
+    HOTEL,
+    MAIL,
+    OTHERS,
+    SQL,
+    TEXT,
+    tool,
+)
 
 AMBIGUOUS = registry.resolve("user.ambiguous")
 TRACK = (tool("track", order_id=TEXT, day={"type": "string", "format": "date"}),)
@@ -70,18 +80,17 @@ def test_severity_is_the_share_of_values_that_become_vague() -> None:
         [len(draw["withheld"]) + len(draw["coarse"]) for draw, _ in drawn(target, severity=share)]
         for share in (0.1, 1.0)
     )
-    assert 0 < len(few) < 40 and set(few) == {1} == set(many), "one in a short message"
-    long = user_target(
-        f"{ENGLISH[3][1]} It is for my sister, who will be in town with her family.", tools=HOTEL
-    )
-    assert max(len(draw["withheld"]) + len(draw["coarse"]) for draw, _ in drawn(long)) == 2
+    assert 0 < len(few) < 40 and set(few) == {1} and max(many) == 2
+    short = user_target("A room in Oslo from 12 May, please.", tools=HOTEL)
+    assert {len(draw["withheld"]) + len(draw["coarse"]) for draw, _ in drawn(short)} == {1}
 
 
 def test_seeds_say_it_differently() -> None:
     counts = [
         len({after for _, after in drawn(user_target(text, tools=tools), 200)}) for tools, text in ENGLISH
     ]
-    assert sorted(counts)[len(counts) // 2] >= 100, counts
+    # Few words fit one value surely: the variety is that of the messages.
+    assert min(counts) >= 4 and sorted(counts)[len(counts) // 2] >= 10 and max(counts) >= 60, counts
 
 
 @pytest.mark.parametrize(
@@ -89,11 +98,34 @@ def test_seeds_say_it_differently() -> None:
     [
         ("Where is my order #W2378156?", "Where is my order?"),
         ("Show me an ascending list of them.", "Show me a list of them."),
+        ("Export the table in ascending order.", "Export the table."),
+        ("Show me ascending lists of them.", "Show me lists of them."),
     ],
 )
-def test_what_is_left_out_leaves_a_sentence_and_the_user_offers_to_tell(text: str, after: str) -> None:
+def test_what_is_left_out_leaves_a_whole_sentence(text: str, after: str) -> None:
     for _, one in drawn(user_target(text, tools=(*TRACK, *SQL))):
-        assert one.startswith(after) and one[len(after)].isspace() and len(one) > len(after) + 5
+        assert one.startswith(after)
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("I need a room in Oslo today.", {"near me", "nearby", "in town", "around here"}),
+        ("Cancel booking HX-77, please.", {"my booking", "one of my bookings", "one of our bookings"}),
+        ("Wake me up at 6:30 am tomorrow.", {"tomorrow morning", "sometime tomorrow"}),
+        ("Book a call on Tuesday at 3 pm.", {"on Tuesday afternoon"}),
+        ("Keep it at 19 degrees.", {"about 20 degrees", "around 20 degrees", "roughly 20 degrees"}),
+        ("Send Anna 45 dollars.", {"Anna some money", "Anna a bit of money", "Anna a little money"}),
+    ],
+)
+def test_a_hurried_person_puts_it_like_this(text: str, made: set[str]) -> None:
+    tools = (*HOTEL, *HOME, *BANK, *MAIL)
+    found = [
+        after
+        for half in Half
+        for _, after in drawn(replace(user_target(text, tools=tools), branch=Branch(half, opening=text)), 60)
+    ]
+    assert found and any(one in after for one in made for after in found), found
 
 
 @pytest.mark.parametrize(
@@ -105,10 +137,10 @@ def test_what_is_left_out_leaves_a_sentence_and_the_user_offers_to_tell(text: st
     ],
 )
 def test_a_whole_phrase_gives_way(text: str, part: str) -> None:
-    found = [(draw, after) for draw, after in drawn(user_target(text, tools=HOTEL)) if draw["withheld"]]
+    found = [(draw, after) for draw, after in drawn(user_target(text, tools=HOTEL)) if part not in after]
     assert found
     for draw, after in found:
-        assert part not in after and "," not in after.partition(".")[0], after
+        assert "," not in after.partition(".")[0], after
         assert draw["reveal"]
 
 
@@ -116,15 +148,14 @@ def test_a_whole_phrase_gives_way(text: str, part: str) -> None:
     ("text", "after"),
     [
         ("Pay 20 euros to Daniel Kim on 3 May.", "Pay 20 euros to Daniel on 3 May."),
-        ("Is there a room in Lisbon, please?", "Is there a room in Portugal, please?"),
         ("Drive me to 1400 Larimer Street, please.", "Drive me to Larimer Street, please."),
         (
             "Find 'tax' in the file yearly_report.docx, please.",
-            "Find 'tax' in my yearly report document, please.",
+            "Find 'tax' in the yearly report, please.",
         ),
         ("Book the room on May 3rd, please.", "Book the room, please."),
         ("Book a room in Oslo on May 3rd.", "Book a room in Oslo in May."),
-        ("Wake me up at 6:45, please.", "Wake me up before breakfast, please."),
+        ("Wake me up at 6:45, please.", "Wake me up early in the morning, please."),
     ],
 )
 def test_a_value_is_told_by_a_part_of_it_by_what_it_lies_in_or_is_left_out(text: str, after: str) -> None:

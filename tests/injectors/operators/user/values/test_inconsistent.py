@@ -102,7 +102,7 @@ def test_severity_brings_more_contradictions() -> None:
 
 def test_seeds_say_it_differently() -> None:
     counts = [len({one for _, one in drawn(user_target(text, tools=tools), 200)}) for tools, text in ENGLISH]
-    assert min(counts) >= 100 and sorted(counts)[len(counts) // 2] >= 150, counts
+    assert min(counts) >= 80 and sorted(counts)[len(counts) // 2] >= 150, counts
 
 
 WHOLE = [

@@ -1,0 +1,36 @@
+"""English words that begin a phrase, and where one ends."""
+
+from __future__ import annotations
+
+from crosswind.injectors.operators.user.values.vague_place import find_next_word
+
+
+def make_words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+DETERMINERS = make_words(
+    "a an the this that these those my our your his her their its any some each every no"
+)
+GO_ON = make_words(
+    """
+    about after again all along also am an and any are as at be because been before both but by can
+    could did do does during each either for from had has have he her him his how i if in instead into
+    is it its just keep later like make may maybe me might must my no not now of off on only onto or our
+    out over per please put she should since so some such than thanks that the their them then there
+    these they this those through till to today together tomorrow tonight too under until up using via
+    was we were what when where which while who whose why will with within without would you your
+    """
+)
+"""Words behind which a value ends its phrase: what stands before them qualifies no noun."""
+
+
+def qualifies(text: str, end: int) -> bool:
+    """Whether what ends there stands before a noun."""
+    after = find_next_word(text, end)
+    return after != "" and after[0].islower() and after not in GO_ON
+
+
+def is_small_word(word: str) -> bool:
+    """Whether it is a determiner, a preposition or its like, behind which a new phrase begins."""
+    return word in DETERMINERS or word in GO_ON

@@ -1,0 +1,100 @@
+"""Where less exact words stand for a day or an hour in an English sentence."""
+
+from __future__ import annotations
+
+import re
+
+from crosswind.injectors.operators.user.values.small_words import (
+    DETERMINERS,
+    GO_ON,
+    is_small_word,
+    make_words,
+    qualifies,
+)
+from crosswind.injectors.operators.user.values.vague_place import Place, find_word_before, leave_out
+from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.text.languages import Language
+from crosswind.injectors.values.calendar import month_of
+from crosswind.injectors.values.coarse import is_whole, list_coarse_forms
+from crosswind.injectors.values.mentions import Mention
+
+_FROM = make_words("after before by for from since starting till until")
+_NEEDS_DAY = make_words("begins dated due ending ends expires is starting starts was")
+_NO_MOMENTS = make_words("and between is of or the to was")
+_RANGE = r" (?:to|until|till|through|and|or|-|–) (?:the )?(?:\d|[A-Z][a-z]{2,8} \d)"
+"""Behind a day that begins a range."""
+_FOLLOWED = re.compile(rf"{_RANGE}|,? (?:at|around|by|from|between|after|before) (?:\d|noon|midnight)")
+_BORN = re.compile(r"\bborn\b")
+_HOUR_BEFORE = re.compile(r"(?:\d ?[ap]\.?m\.?|\d:\d\d|noon|o'clock)(?: on)? (?:the )?$", re.IGNORECASE)
+"""An hour beside a day: only one of them can be told less exactly."""
+_ADVERB = re.compile(
+    r"(?:some ?(?:time|day)|at some point|around|in|on|after|before|early (?:in|next)"
+    r"|late (?:at|in|next)|first thing|at the|towards?|this|later)\b"
+)
+_TOWARDS = re.compile(r"(?:at|around|in|towards) (?=the (?:end|middle) of )")
+_AROUND = re.compile(r"around (?=the (?:first|second|middle) |late |early )")
+_NAMED_DAY = re.compile(r"\b(?:tomorrow|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day) $")
+_PART = re.compile(r"\b(?:morning|afternoon|evening)\b")
+
+
+def find_date(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
+    if qualifies(text, end) or one.text.endswith(("month", "year", "quarter")) or month_of(one.text):
+        return None
+    if any(one.search(text[:start]) for one in (_BORN, _HOUR_BEFORE)) or _FOLLOWED.match(text, end):
+        return None
+    if before == "the":
+        start -= len("the ")
+        before = find_word_before(text, start)
+    if before == "on":
+        start -= len("on ")
+        place = Place(start, end, join=_join_date)
+        return place if find_word_before(text, start) in _NEEDS_DAY else leave_out(place, text, GO_ON)
+    if before in _FROM:
+        return _find_limit(one, start, end, before)
+    if before == "due":
+        return Place(start, end, join=_join_date)
+    known = re.search(r"\d", one.text) is None or before.isalpha()
+    return Place(start, end, join=_join_date) if known and before not in _NO_MOMENTS | DETERMINERS else None
+
+
+def _find_limit(one: Mention, start: int, end: int, before: str) -> Place | None:
+    """`before Friday`, `since 5 March`."""
+    whole = [form for form in list_coarse_forms(one, Language.EN) if is_whole(form)]
+    if not whole:
+        return Place(start, end, _fits_behind, join=lambda phrase, _: _AROUND.sub("", phrase))
+    forms = tuple(_TOWARDS.sub("", form) for form in whole if _TOWARDS.match(form))
+    return Place(start, end, None, forms=forms) if forms and before != "for" else None
+
+
+def _fits_behind(entry: Entry) -> bool:
+    """Whether it stands behind `from`, `since` or `for`."""
+    return re.match(r"sometime|around|the |my |\{coarse\}$", entry.text) is not None
+
+
+def _join_date(phrase: str, coarse: str | None) -> str:
+    if _ADVERB.match(phrase):
+        return _AROUND.sub("in ", phrase)
+    return f"in {phrase}" if coarse and phrase.startswith(coarse) else f"on {phrase}"
+
+
+def find_time(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
+    if qualifies(text, end) or before in _NO_MOMENTS | _FROM | DETERMINERS | {"around", "about"}:
+        return None
+    if before == "at":
+        start -= len("at ")
+        said = _PART.search(" ".join(list_coarse_forms(one, Language.EN)))
+        if _NAMED_DAY.search(text[:start]) is not None:
+            return Place(start, end, None, forms=(said[0],)) if said is not None else None
+        if text.startswith(" tomorrow", end):
+            forms = () if said is None else (f"tomorrow {said[0]}", "sometime tomorrow")
+            return Place(start, end + len(" tomorrow"), None, forms=forms)
+        if text.startswith((" on ", " next "), end):
+            return None
+        return leave_out(Place(start, end, join=_join_time), text, GO_ON)
+    return Place(start, end, join=_join_time) if before and not is_small_word(before) else None
+
+
+def _join_time(phrase: str, coarse: str | None) -> str:
+    if _ADVERB.match(phrase):
+        return phrase
+    return f"in {phrase}" if coarse and phrase.startswith(coarse) else f"at {phrase}"
