@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.calendar import MONTHS, month_of
+from crosswind.injectors.values.english_amounts import list_amounts, list_spans
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.numerals import read_numeral, spell
 from crosswind.injectors.values.parameters import ValueType
@@ -36,10 +37,10 @@ _PARTS_OF_DAY: Mapping[Language, tuple[tuple[int, tuple[str, ...]], ...]] = {
     Language.EN: (
         (5, ("the middle of the night", "late at night")),
         (9, ("the early morning", "early in the morning", "the morning", "first thing in the morning")),
-        (12, ("the morning", "before noon", "before lunch")),
+        (12, ("the morning", "before noon", "before lunch", "late in the morning", "the late morning")),
         (13, ("around lunchtime", "around midday", "the middle of the day")),
         (15, ("the early afternoon", "the afternoon", "after lunch", "early in the afternoon")),
-        (17, ("the afternoon", "the late afternoon", "late in the afternoon")),
+        (17, ("the afternoon", "the late afternoon", "late in the afternoon", "after lunch")),
         (18, ("the late afternoon", "late in the afternoon")),
         (21, ("the evening", "the early evening", "after work")),
         (24, ("the late evening", "late in the evening", "the evening")),
@@ -90,26 +91,55 @@ def _list_dates(text: str, language: Language) -> Iterator[str]:
         names = MONTHS.get(language)
         month = names[number - 1] if names else f"{number}月"
         yield from (form.format(month) for form in _PARTS_OF_MONTH[language][min((day - 1) // 10, 2)])
+        for first, last, form in _ENGLISH_WEEKS if language is Language.EN else ():
+            if first <= day <= last:
+                yield form.format(month)
+
+
+_ENGLISH_WEEKS = (
+    (1, 6, "the first few days of {}"),
+    (2, 7, "the first week of {}"),
+    (8, 14, "the second week of {}"),
+    (15, 21, "the third week of {}"),
+    (26, 31, "the last week of {}"),
+    (27, 31, "the last few days of {}"),
+)
 
 
 def is_whole(form: str) -> bool:
     """Whether the form needs neither a preposition nor a hedge: `towards the end of the week`."""
-    return form in _WHOLE
+    return form in _WHOLE or form.startswith("around ")
 
 
 _WEEK = {
-    "monday": ("early in {}",),
-    "tuesday": ("early in {}", "in the first half of {}"),
-    "wednesday": ("around the middle of {}", "in the middle of {}"),
-    "thursday": ("towards the end of {}", "later in {}"),
-    "friday": ("towards the end of {}", "later in {}"),
+    "monday": ("early in {}", "at the start of {}", "in the first few days of {}"),
+    "tuesday": ("early in {}", "in the first half of {}", "in the first few days of {}"),
+    "wednesday": ("around the middle of {}", "in the middle of {}", "halfway through {}"),
+    "thursday": ("towards the end of {}", "later in {}", "in the second half of {}"),
+    "friday": ("towards the end of {}", "later in {}", "at the end of {}"),
 }
 _NEAR_DAYS: Mapping[str, tuple[str, ...]] = {
-    **{day: tuple(form.format("the week") for form in forms) for day, forms in _WEEK.items()},
-    **{f"next {day}": ("sometime next week", "some day next week") for day in _WEEK},
-    **dict.fromkeys(("saturday", "sunday"), ("at the weekend", "this weekend", "sometime this weekend")),
-    "tomorrow": ("in the next day or two", "sometime in the next couple of days", "in the next few days"),
-    "next week": ("in the next week or two", "in the next couple of weeks"),
+    **{
+        day: (*(form.format("the week") for form in forms), "sometime this week", "one day this week")
+        for day, forms in _WEEK.items()
+    },
+    **{
+        f"next {day}": (
+            *(form.format("next week") for form in forms),
+            *("sometime next week", "some day next week", "one day next week"),
+        )
+        for day, forms in _WEEK.items()
+    },
+    **dict.fromkeys(
+        ("saturday", "sunday"),
+        ("at the weekend", "this weekend", "sometime this weekend", "over the weekend", "on the weekend"),
+    ),
+    "tomorrow": (
+        *("in the next day or two", "sometime in the next couple of days", "in the next few days"),
+        *("within the next couple of days", "one of these days", "sometime soon"),
+    ),
+    "next week": ("in the next week or two", "in the next couple of weeks", "sometime soon"),
+    "next month": ("in the next month or two", "in the next few weeks", "in the coming weeks"),
 }
 """What English says less exactly for a day told from today."""
 _MOMENTS = frozenset(
@@ -137,9 +167,12 @@ def _list_times(text: str, language: Language) -> tuple[str, ...]:
     if found is None:
         return ()
     hour = int(found[0])
+    sharp = language is Language.EN and hour > 0 and re.search(r"[:.h][0-5]\d", text) is None
+    told = (f"around {spell((hour - 1) % 12 + 1, language)}",) if sharp else ()
     if re.search(r"p\.?m|下午|晚上|午後|مساء", text, re.IGNORECASE) and hour < 12:
         hour += 12
-    return next((forms for below, forms in _PARTS_OF_DAY[language] if hour < below), ())
+    parts = next((forms for below, forms in _PARTS_OF_DAY[language] if hour < below), ())
+    return (*parts, *told)
 
 
 def _list_amounts(mention: Mention, language: Language) -> Iterator[str]:
@@ -160,7 +193,7 @@ def _list_amounts(mention: Mention, language: Language) -> Iterator[str]:
     unit = behind or _NAME_OF_CURRENCY.get((before, language), "")
     unit = _NAME_OF_CURRENCY.get((unit, language), unit)
     if lasts:
-        yield from (f"{text} or two",) if value == 1 else _english_span(value, unit)
+        yield from (f"{text} or two",) if value == 1 else list_spans(value, unit)
         return
     if mention.type is not ValueType.NUMBER and not unit:
         return
@@ -202,84 +235,6 @@ def _bounds(value: int) -> Iterator[tuple[int, int]]:
         yield low - unit, low
 
 
-def _english(value: int) -> Iterator[str]:
-    """`two or three`, `forty or fifty`, `a few hundred`, `about a dozen`."""
-    for size, word in ((1_000_000, "million"), (1_000, "thousand"), (100, "hundred"), (1, "")):
-        if value >= size:
-            for low, high in _pairs(value / size) if value < 100 * size else _hundreds(value / size):
-                yield f"{low} or {high} {word}".rstrip()
-            break
-    if value in (11, 12, 13):
-        yield "about a dozen"
-    for size, word in ((100, "hundred"), (1000, "thousand")):
-        if 3 * size <= value < 9 * size:
-            yield f"a few {word}"
-
-
-def _english_span(value: int, unit: str) -> Iterator[str]:
-    """A time that lasts, as people round it: `a few nights`, `about a week`, `half an hour or so`."""
-    one, days = unit.removesuffix("s"), _DAYS.get(unit.removesuffix("s"))
-    if value == 2:
-        yield f"a couple of {unit}"
-        yield f"{'an' if one == 'hour' else 'a'} {one} or two"
-    elif 3 <= value <= _MOST_FEW:
-        yield f"a few {unit}"
-    for low, high, forms in _ROUND_SPANS if days is not None else ():
-        if value > _MOST_FEW and days is not None and low <= value * days < high:
-            yield from forms
-
-
-_MOST_FEW = 5
-_DAYS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "night": 1, "week": 7, "month": 30, "year": 365}
-_ROUND_SPANS = (
-    (8 / 1440, 22 / 1440, ("a little while", "a short while")),
-    (24 / 1440, 36 / 1440, ("half an hour or so", "about half an hour")),
-    (40 / 1440, 52 / 1440, ("just under an hour", "not quite an hour")),
-    (55 / 1440, 70 / 1440, ("an hour or so", "about an hour")),
-    (75 / 1440, 100 / 1440, ("an hour or two",)),
-    (6 / 24, 11 / 24, ("several hours",)),
-    (6, 9, ("about a week", "a week or so")),
-    (9, 13, ("a week or two",)),
-    (13, 17, ("a couple of weeks", "about two weeks")),
-    (17, 25, ("a few weeks",)),
-    (26, 36, ("about a month", "a month or so")),
-    (80, 200, ("a few months", "several months")),
-    (330, 400, ("about a year", "a year or so")),
-    (6 * 365, 10 * 365, ("several years",)),
-    (10 * 365, 11 * 365, ("about a decade", "a decade or so")),
-)
-"""Spans of days, and what they are called."""
-
-
-def _english_measure(value: int, unit: str) -> Iterator[str]:
-    """A measure to the next round number, where it isn't round and that is near."""
-    size = 5 * 10 ** max(0, len(str(value)) - 2)
-    rounded = (value + size // 2) // size * size
-    if value >= 2 * size and value != rounded and abs(value - rounded) <= value / 8:
-        yield from (f"{about} {rounded} {unit}" for about in ("about", "around", "roughly"))
-
-
-def _pairs(count: float) -> Iterator[tuple[str, str]]:
-    """Two numbers in words, next to each other: one on either side of the count, or the count and one."""
-    step = 1 if count < _LAST_SMALL else 5 if count < 20 else 10
-    low = int(count // step) * step
-    if low >= 100 or count <= 1:
-        return
-    if low == count and low > step:
-        yield spell(low - step, Language.EN), spell(low, Language.EN)
-    if low != _LAST_SMALL:
-        yield spell(low, Language.EN), spell(low + step, Language.EN)
-
-
-def _hundreds(count: float) -> Iterator[tuple[str, str]]:
-    """Two words for how many hundreds: `three`, `four hundred`."""
-    return ((low, f"{high} hundred") for low, high in _pairs(count / 100))
-
-
-_LAST_SMALL = 12
-"""The last number that is told beside its neighbour; behind it come fifteen and twenty."""
-
-
 def _german(value: int) -> Iterator[str]:
     for low, high in _bounds(value):
         yield _span(low, high, Language.DE, " bis ", "{}- bis {}{}")
@@ -319,14 +274,8 @@ def _japanese(value: int) -> Iterator[str]:
         yield word
 
 
-def list_rounded(text: str) -> tuple[str, ...]:
-    """English for about as much of a measure: `about 80 kg`."""
-    found = re.fullmatch(r"(\d{2,6}) ?([a-z]+)", text)
-    return () if found is None else tuple(_english_measure(int(found[1]), found[2]))
-
-
 _RANGES: Mapping[Language, Callable[[int], Iterator[str]]] = {
-    Language.EN: _english,
+    Language.EN: list_amounts,
     Language.DE: _german,
     Language.ES: _spanish,
     Language.FR: _french,
@@ -350,7 +299,6 @@ def _of_scale(low: int, high: int, word: str, language: Language) -> Sequence[st
 
 
 _SCALES: Mapping[Language, tuple[tuple[int, str], ...]] = {
-    Language.EN: ((1_000_000, "million"), (1_000, "thousand"), (100, "hundred")),
     Language.DE: ((1_000, "tausend"), (100, "hundert")),
 }
 _NAME_OF_CURRENCY = {

@@ -75,16 +75,16 @@ _REGIONS = {
     "Massachusetts": "Boston",
     "Illinois": "Chicago",
     "Colorado": "Denver",
-    "Texas": "Houston",
-    "Florida": "Miami",
+    "Texas": "Houston, Dallas, Austin, San Antonio",
+    "Florida": "Miami, Orlando, Tampa",
     "Arizona": "Phoenix",
     "Oregon": "Portland",
     "Pennsylvania": "Philadelphia",
     "China": "Shanghai, Beijing",
-    "France": "Paris",
-    "Germany": "Berlin",
-    "Spain": "Madrid",
-    "Italy": "Rome",
+    "France": "Paris, Lyon, Marseille, Nice",
+    "Germany": "Berlin, Munich, Hamburg, Frankfurt, Cologne",
+    "Spain": "Madrid, Barcelona, Seville, Valencia",
+    "Italy": "Rome, Milan, Venice, Florence, Naples",
     "Austria": "Vienna",
     "Portugal": "Lisbon",
     "Ireland": "Dublin",
@@ -100,12 +100,23 @@ _REGIONS = {
     "Turkey": "Istanbul",
     "Egypt": "Cairo",
     "Kenya": "Nairobi",
-    "India": "Mumbai, Delhi",
+    "India": "Mumbai, Delhi, Bangalore",
     "Thailand": "Bangkok",
-    "Japan": "Tokyo, Osaka",
+    "Japan": "Tokyo, Osaka, Kyoto",
     "Australia": "Sydney, Melbourne",
-    "Canada": "Toronto, Montreal",
-    "England": "London",
+    "Canada": "Toronto, Montreal, Vancouver",
+    "England": "London, Manchester, Liverpool, Bristol, Leeds",
+    "Scotland": "Edinburgh, Glasgow",
+    "Washington State": "Seattle",
+    "Georgia": "Atlanta",
+    "Michigan": "Detroit",
+    "Tennessee": "Nashville, Memphis",
+    "Louisiana": "New Orleans",
+    "Hawaii": "Honolulu",
+    "the Czech Republic": "Prague",
+    "Russia": "Moscow",
+    "South Korea": "Seoul",
+    "the Emirates": "Dubai, Abu Dhabi",
 }
 _NEAR_CITIES = tuple(
     tuple(name.strip() for name in names.split(","))
@@ -144,3 +155,16 @@ def list_near_cities(city: str, known: tuple[str, ...]) -> tuple[str, ...]:
 
 REGION_OF = {city.strip(): region for region, cities in _REGIONS.items() for city in cities.split(",")}
 """The state or country of an English city's name."""
+_AREAS = {
+    "the East Coast": "Boston, New York, New York City, Philadelphia, Miami, Baltimore",
+    "the West Coast": "Los Angeles, San Francisco, San Diego, Seattle, Portland, California, Oregon",
+    "the Midwest": "Chicago, Detroit, Kansas, Iowa, Ohio, Illinois, Michigan",
+    "the South": "Texas, Georgia, Alabama, Louisiana, Atlanta",
+    "Europe": "Germany, France, Spain, Italy, Portugal, Austria, Poland, Sweden, Norway, Denmark",
+    "South America": "Brazil, Argentina, Chile, Peru",
+    "North America": "Mexico, Canada",
+    "Asia": "Japan, India, China, Hong Kong, Singapore",
+    "Africa": "Egypt, Kenya",
+}
+AREA_OF = {place.strip(): area for area, places in _AREAS.items() for place in places.split(",")}
+"""Where in its country or in the world an English place lies."""

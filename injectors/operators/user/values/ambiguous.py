@@ -17,9 +17,9 @@ from crosswind.injectors.operators.user.asides.draw import write_like
 from crosswind.injectors.operators.user.asides.places import find_places
 from crosswind.injectors.operators.user.values.contradictions import join_sentence
 from crosswind.injectors.operators.user.values.spoken_values import find_spoken, was_said
-from crosswind.injectors.operators.user.values.vague_english import find_container
 from crosswind.injectors.operators.user.values.vague_languages import find_place
 from crosswind.injectors.operators.user.values.vague_place import Place
+from crosswind.injectors.operators.user.values.vague_things import find_container
 from crosswind.injectors.packs.draw import Phrase, Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
@@ -40,7 +40,7 @@ LEAST_WORDS = 5
 NAME = "user.ambiguous"
 NOBODY = "nobody could be asked for what the user would leave open"
 _ONE_OF_ITS_KIND = (ValueType.ID, ValueType.EMAIL, ValueType.FILE)
-_LEFT_OUT = 0.6
+_LEFT_OUT = 0.45
 """How often a value that can be left out with its preposition is."""
 _HEDGED = ("a few", "several", "a couple", "about", "between")
 """What a coarse form begins with that needs no other hedge."""
@@ -50,9 +50,11 @@ _SHORTENED = 0.6
 """How often a value that has such words is told by a part of it, or by what it lies in."""
 _BREAKS = ("", "", "\n", "\n\n")
 """What separates an offer from the message; empty: what the text asks for."""
-_LONG = 10
+_LONG = 9
 """Words of a message in which two values may be vague: people leave less open in a shorter one."""
-_OFFERED, _OFFERED_ABROAD = 0.4, 0.2
+_SECOND = 0.6
+"""How often a second one is, in a longer message."""
+_OFFERED, _OFFERED_ABROAD = 0.2, 0.2
 """How often the user says that a value is left out, which nothing vague stands for."""
 
 
@@ -95,11 +97,16 @@ class Ambiguous:
         if not target.user_can_answer:
             return {"edits": [], "withheld": [], UNABLE: NOBODY}
         share = severity * len(spoken or found)
-        most = min(int(share) + rng.chance(share % 1), 2 if count_words(target.text) >= _LONG else 1)
+        most = min(int(share) + rng.chance(share % 1), _draw_most(target.text, rng))
         return _draw_edits(target, rng, setting, found, most) if most else None
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         return Result(apply_edits(target.text, draw["edits"]), _describe(draw))
+
+
+def _draw_most(text: str, rng: SeededRandom) -> int:
+    """How many values may be vague."""
+    return 2 if count_words(text) >= _LONG and rng.chance(_SECOND) else 1
 
 
 def _is_answer(text: str, spoken: list[Mention]) -> bool:
@@ -122,7 +129,9 @@ def _find_places(text: str, spoken: list[Mention], language: Language) -> Iterat
         if (place := find_place(text, one, language)) is not None:
             if place.value is not None:
                 start, end = place.value
-                one = msgspec.structs.replace(one, start=start, end=end, text=text[start:end])  # noqa: PLW2901
+                said = text[start:end]
+                thing = None if " and " in said else one.thing
+                one = msgspec.structs.replace(one, start=start, end=end, text=said, thing=thing)  # noqa: PLW2901
             yield one, place
 
 
@@ -190,18 +199,7 @@ def _draw_edits(
 
 def _call(one: Mention, place: Place) -> str | None:
     """What the user calls the value that is left out: `the date`, `the order number`."""
-    if one.type is ValueType.ID:
-        return None if place.thing is None else f"{place.thing} number"
-    if one.type is ValueType.OPTION:
-        return None if one.thing is None or not _CHOSEN.isdisjoint(one.thing.split()) else one.thing
-    return _OPEN.get(one.type)
-
-
-_OPEN = {ValueType.DATE: "date", ValueType.TIME: "time", ValueType.PLACE: "destination"}
-_CHOSEN = frozenset(
-    "account by currency door format language mode order period priority role room unit units zone".split()
-)
-"""What nobody thinks about for long."""
+    return f"{place.thing} number" if one.type is ValueType.ID and place.thing is not None else None
 
 
 def _draw_offer(
@@ -240,10 +238,12 @@ def _draw_edit(
     forms = list_coarse_forms(one, setting.language)
     form = rng.choice(forms) if forms else None
     shortened = rng.choice(place.forms) if place.forms else None
-    if shortened is not None and (place.accept is None or rng.chance(_SHORTENED)):
-        edit = _replace(text, place.start, place.end, place.join(shortened, shortened))
-        return None if edit is None else (edit, "", shortened)
     accept, drops = place.accept, drops and outright and place.dropped is not None
+    if place.withholds and not outright:
+        return None
+    if shortened is not None and not (drops and left_out) and (accept is None or rng.chance(_SHORTENED)):
+        edit = _replace(text, place.start, place.end, place.join(shortened, shortened))
+        return None if edit is None else (edit, "", None if place.withholds else shortened)
     stands = form is not None and accept is not None and _stands_alone(one, form, setting.language)
     fits = accept is not None and accept(_BARE_FORM)
     if stands and fits and form is not None and (bare or is_whole(form) or form.startswith(_HEDGED)):

@@ -7,7 +7,7 @@ import re
 from crosswind.injectors.operators.user.values.shortened import list_wider
 from crosswind.injectors.operators.user.values.small_words import GO_ON, make_words, qualifies
 from crosswind.injectors.operators.user.values.vague_place import Place, find_word_before, leave_out
-from crosswind.injectors.values.known_names import CITIES, COUNTRIES, GROUPS
+from crosswind.injectors.values.known_names import AREA_OF, CITIES, COUNTRIES, GROUPS, REGION_OF
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
@@ -22,7 +22,7 @@ NAME_GOES_ON = re.compile(r" (?:(?:of|and|&) )?[A-Z\d]")
 
 def is_known(name: str) -> bool:
     """Whether it is the name of a city or a country that the packs know."""
-    return name in CITY_NAMES or name in COUNTRIES
+    return name in CITY_NAMES or name in COUNTRIES or name in REGION_OF or name in AREA_OF
 
 
 def find_city(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
@@ -47,12 +47,7 @@ def _find_town(text: str, one: Mention, end: int, before: str) -> Place | None:
     start, head = one.start, one.start - len(before) - 1
     lead = find_word_before(text, head)
     named = not _PLACE_NOUNS.isdisjoint((one.thing or "").split())
-    if (
-        before not in _WAYS
-        or not (is_known(one.text) or (named and before == "in"))
-        or lead in _STAYS
-        or one.text in COUNTRIES
-    ):
+    if before not in _WAYS or not (is_known(one.text) or (named and before == "in")) or lead in _STAYS:
         return None
     if before in ("of", "for") and not (one.text in CITY_NAMES and lead and lead not in _OF_NAME):
         return None
@@ -60,10 +55,31 @@ def _find_town(text: str, one: Mention, end: int, before: str) -> Place | None:
         return None
     if before == "from" and not (_TRIPS.search(text[:head]) or _FAR.search(text[:head])):
         return None
+    venue = re.search(r"[A-Z][\w'’]* $", text[:head]) is not None and before == "in"
+    forms = () if venue else tuple(area for area in _list_areas(one.text, before) if not _is_told(text, area))
+    if one.text in COUNTRIES or (one.text in AREA_OF and one.text not in CITY_NAMES):
+        return Place(head, end, None, thing="country", forms=forms, value=(start, end)) if forms else None
     ways = _WAYS[before]
     fits = None if before == "to" else lambda entry: ways.match(entry.text) is not None
-    place = Place(head, end, fits, thing="city", type=ValueType.PLACE, value=(start, end))
-    return leave_out(place, text, GO_ON) if before == "to" else place
+    place = Place(head, end, fits, thing="city", type=ValueType.PLACE, forms=forms, value=(start, end))
+    return leave_out(place, text, GO_ON) if before in ("to", "in") else place
+
+
+def _list_areas(name: str, before: str) -> tuple[str, ...]:
+    """Where it lies: `somewhere in Italy`, `on the East Coast`."""
+    region, area = REGION_OF.get(name), AREA_OF.get(name)
+    way = {"in": "in", "near": "in", "at": "in"}.get(before, before)
+    if way not in ("in", "from", "to"):
+        return ()
+    lead = "" if way == "in" else f"{way} "
+    forms = (f"{way} {region}", f"{lead}somewhere in {region}") if region is not None else ()
+    if area is not None and area.endswith("Coast"):
+        return (*forms, f"{way if way != 'in' else 'on'} {area}", f"{lead}somewhere on {area}")
+    return (*forms, f"{way} {area}", f"{lead}somewhere in {area}") if area is not None else forms
+
+
+def _is_told(text: str, form: str) -> bool:
+    return form.rpartition(" ")[2] in text
 
 
 _WAYS = {

@@ -28,11 +28,11 @@ _BORN = re.compile(r"\bborn\b")
 _HOUR_BEFORE = re.compile(r"(?:\d ?[ap]\.?m\.?|\d:\d\d|noon|o'clock)(?: on)? (?:the )?$", re.IGNORECASE)
 """An hour beside a day: only one of them can be told less exactly."""
 _ADVERB = re.compile(
-    r"(?:some ?(?:time|day)|at some point|around|in|on|after|before|early (?:in|next)"
+    r"(?:some ?(?:time|day)|one |at some |halfway |within |over |around|in|on|after|before|early (?:in|next)"
     r"|late (?:at|in|next)|first thing|at the|towards?|this|later)\b"
 )
 _TOWARDS = re.compile(r"(?:at|around|in|towards) (?=the (?:end|middle) of )")
-_AROUND = re.compile(r"around (?=the (?:first|second|middle) |late |early )")
+_AROUND = re.compile(r"around (?=the (?:first|second|third|last|middle) |late |early )")
 _NAMED_DAY = re.compile(r"\b(?:tomorrow|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day) $")
 _PART = re.compile(r"\b(?:morning|afternoon|evening)\b")
 
@@ -60,10 +60,15 @@ def find_date(text: str, one: Mention, start: int, end: int, before: str) -> Pla
 def _find_limit(one: Mention, start: int, end: int, before: str) -> Place | None:
     """`before Friday`, `since 5 March`."""
     whole = [form for form in list_coarse_forms(one, Language.EN) if is_whole(form)]
+    if before == "for":
+        forms = (
+            tuple(form for form in whole if form.startswith(("some", "one day", "this "))) if whole else ()
+        )
+        return Place(start, end, None, forms=forms) if forms else None
     if not whole:
         return Place(start, end, _fits_behind, join=lambda phrase, _: _AROUND.sub("", phrase))
     forms = tuple(_TOWARDS.sub("", form) for form in whole if _TOWARDS.match(form))
-    return Place(start, end, None, forms=forms) if forms and before != "for" else None
+    return Place(start, end, None, forms=forms) if forms else None
 
 
 def _fits_behind(entry: Entry) -> bool:

@@ -42,6 +42,8 @@ class Place:
     """What the value surely is; None: the mention's type."""
     forms: tuple[str, ...] = ()
     """Less exact words for this very value, which need no hedge: `Anna`, `Larimer Street`."""
+    withholds: bool = False
+    """Whether those tell nothing of the value: `my order`."""
     value: tuple[int, int] | None = None
     """What isn't told any more, where it is more than the mention: `San Diego, California`."""
 

@@ -1,0 +1,127 @@
+"""Phrases of an English sentence that it doesn't need: with them goes the value, and the rest stays whole."""
+
+from __future__ import annotations
+
+import re
+
+from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
+from crosswind.injectors.operators.user.values.small_words import is_small_word, make_words
+from crosswind.injectors.operators.user.values.vague_place import (
+    Place,
+    ends_clause,
+    find_next_word,
+    find_word_before,
+)
+from crosswind.injectors.values.mentions import Mention
+from crosswind.injectors.values.parameters import ValueType
+
+UNITS = make_words(
+    """
+    bar celsius cm cups degrees dollars euros fahrenheit feet ft g gallons gb grams hp inches kg km kmh
+    kph lbs liters litres m meters metres miles mm mph ounces oz percent points pounds psi steps units watts
+    seconds
+    """
+)
+"""What is measured rather than counted."""
+_NAMED = re.compile(
+    r"(?P<before> )(?P<prep>with|at|using|given|having) "
+    r"(?P<what>(?:(?:a|an|the) )?(?:[a-z-]+ ){0,2}?(?P<noun>[a-z]+) )(?:of |equal to )?[$€£]?$"
+)
+"""`with a radius of`, before the value."""
+_DIRECT = {
+    ValueType.DURATION: make_words("for over within"),
+    ValueType.NUMBER: make_words("for"),
+    ValueType.MONEY: make_words("at for"),
+    ValueType.NAME: make_words("at by for from in on with"),
+    ValueType.PLACE: make_words("at from in near"),
+    ValueType.OPTION: make_words("as in into with"),
+    ValueType.DATE: make_words("on"),
+}
+_WORDS = (ValueType.NAME, ValueType.PLACE, ValueType.OPTION, ValueType.DATE)
+_PLAIN = re.compile(
+    r" (?:(?:big|large|new|small|more) )?(?P<noun>[a-z]+(?<![su])s|people)\b"
+    r"(?! (?:old|each|per|away|ago|of)\b)"
+)
+_PERCENT = re.compile(r"%?(?: (?:annual |yearly )?(?:interest|growth))?(?: (?:per year|per annum|a year))?")
+_AND = re.compile(
+    r",? and (?:(?:a|an|the) )?(?:[a-z-]+ ){1,3}(?:of )?\d+(?:[.,]\d+)*%?"
+    r"(?: ?(?:%UNITS))?(?=[\s.,?!]|$)".replace("%UNITS", "|".join(sorted(UNITS)))
+)
+_DETERMINED = re.compile(
+    r"\b(?:an?|the|my|our|this|that|some|any|another|one|two|three|four|five|all|of|\d+)(?: [\w'-]+)?"
+    r"(?: [\w'-]+)? $",
+    re.IGNORECASE,
+)
+_STRICTLY = re.compile(
+    r"\b(?:an?|the|my|our|this|that|these|some|any|two|three|four|five|all|of|\d+) $", re.IGNORECASE
+)
+_GOES_ON = make_words("for from if in on please starting using when")
+_LOOSE_ENDS = ("s", "ing")
+_NO_HEADS = ("ed", "en", "ly")
+_LEAST_WORDS = 3
+
+
+def find_adjunct(text: str, one: Mention) -> Place | None:
+    """The phrase that says the value, where the sentence is whole without it: `for 3 nights`, `with base 10
+    and height 5`."""
+    found = _NAMED.search(text, max(0, one.start - 60), one.start)
+    called = (one.thing or "").split()
+    if found is not None and found["noun"] in called and found["prep"] != "at":
+        begin, first = found.start("prep"), found.start("noun")
+    elif found is not None and found["noun"] in called and one.type is ValueType.NUMBER:
+        begin, first = found.start("prep"), one.start
+    elif (prep := _find_preposition(text, one)) is not None:
+        found, begin, first = None, prep, one.start
+    else:
+        return None
+    stop = _find_stop(text, one, named=found is not None)
+    if stop is None or not is_needless(text, begin, stop):
+        return None
+    start, end = one.start, one.end
+    if found is not None and (more := _AND.match(text, stop)) is not None:
+        start, stop = first, more.end()
+        end = stop
+    if not (ends_clause(text, stop) or find_next_word(text, stop) in _GOES_ON):
+        return None
+    return Place(begin - 1, stop, dropped="", value=(start, end))
+
+
+def _find_preposition(text: str, one: Mention) -> int | None:
+    """Where the preposition of the value stands, with or without an article between."""
+    start = one.start
+    before = find_word_before(text, start)
+    if before in ("the", "my") and one.type in _WORDS:
+        start -= len(before) + 1
+        before = find_word_before(text, start)
+    return start - len(before) - 1 if before in _DIRECT.get(one.type, ()) else None
+
+
+def _find_stop(text: str, one: Mention, *, named: bool) -> int | None:
+    """Where the phrase ends: with its unit, or with what is counted."""
+    after = find_next_word(text, one.end)
+    if one.type in _WORDS:
+        return one.end
+    if one.text.endswith("%") or text[one.end : one.end + 1] == "%":
+        found = _PERCENT.match(text, one.end)
+        return one.end if found is None else found.end()
+    if after in UNITS:
+        return one.end + 1 + len(after)
+    counted = _PLAIN.match(text, one.end)
+    if one.type is ValueType.NUMBER and not named:
+        return None if counted is None else counted.end()
+    return one.end
+
+
+def is_needless(text: str, begin: int, stop: int) -> bool:
+    """Whether what stands before the phrase is a noun that has its verb, by what leads up to it."""
+    head = find_word_before(text, begin)
+    at = begin - len(head) - 1
+    if not head or text[at - 1 : at] not in (" ", "") or is_small_word(head) or len(text[:at].split()) < 2:
+        return False
+    written = text[at : at + 1]
+    if written.isupper() or written.isdigit():
+        return at > 0 and text[at - 2 : at - 1] not in (".", "!", "?")
+    ahead = text[max(0, at - 40) : at]
+    if (head.endswith(_LOOSE_ENDS) and not head.endswith("ss")) or head in SURE | AMBIGUOUS:
+        return _STRICTLY.search(ahead) is not None
+    return not head.endswith(_NO_HEADS) and _DETERMINED.search(ahead) is not None

@@ -1,0 +1,191 @@
+"""Where less exact words stand for a thing or a person: an id, a file, a name, an address of mail."""
+
+from __future__ import annotations
+
+import re
+
+from crosswind.injectors.operators.user.values.shortened import list_titles
+from crosswind.injectors.operators.user.values.small_words import DETERMINERS, make_words, qualifies
+from crosswind.injectors.operators.user.values.things import PERSONS
+from crosswind.injectors.operators.user.values.vague_cities import NAME_GOES_ON
+from crosswind.injectors.operators.user.values.vague_place import (
+    Place,
+    find_next_word,
+    find_word_before,
+)
+from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.values.known_names import GIVEN_NAMES
+from crosswind.injectors.values.mentions import Mention
+from crosswind.injectors.values.parameters import ValueType
+
+_MAKERS = make_words("artist author owner player")
+"""Persons who are asked for by name."""
+_BEFORE_PERSON = make_words(
+    "ask assign call contact email for inform invite message notify pay phone ping remind tell text to with"
+)
+_TITLES = ("Dr", "Mr", "Mrs", "Ms", "Prof")
+_ID_NOUNS = make_words(
+    """
+    account appointment booking card case claim contract customer delivery device employee flight friend
+    invoice item job meeting order package parcel patient payment policy product project reservation
+    post session shipment subscription task ticket transaction tweet user vehicle
+    """
+)
+_SHORT_IDS = make_words("issue order post ticket tweet user")
+_LONG_NUMBER = 4
+"""Digits from which a number behind a noun is its id."""
+
+
+def find_container(text: str, start: int, end: int) -> Place | None:
+    """The place of a name before `folder`, `file` or their like, which is enough without it."""
+    plain = find_next_word(text, end)
+    before, several = find_word_before(text, start), _CONTAINERS.get(plain)
+    if several is None or before not in ("the", "my", "our"):
+        return None
+    owners = dict.fromkeys((before, "my", "those"))
+    forms = (*(f"one of {owner} {several}" for owner in owners), f"that {plain} of mine")
+    return Place(start - len(before) - 1, end + 1 + len(plain), None, forms=forms, withholds=True)
+
+
+_CONTAINERS = {
+    "directory": "directories",
+    "file": "files",
+    "folder": "folders",
+    "repo": "repos",
+    "repository": "repositories",
+    "table": "tables",
+}
+
+
+def find_id(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
+    """`order W1` becomes `one of my orders`, and `my order W1`, `my order`."""
+    head = start
+    if before in ("number", "id", "no", "reference") and text[head - 1 :][:1] == " ":
+        head -= len(before) + 1
+        before = find_word_before(text, head)
+    if before not in _ID_NOUNS or qualifies(text, end):
+        return None
+    noun = head - len(before) - 1
+    ahead = find_word_before(text, noun)
+    if ahead in ("my", "our"):
+        return Place(head - 1, end, dropped="")
+    if ahead in ("the", "this", "that"):
+        noun -= len(ahead) + 1
+        ahead = find_word_before(text, noun)
+    elif ahead in DETERMINERS or not (ahead == "" or text[noun - 1].isspace()):
+        return None
+    if ahead in ("book", "buy", "order", "reserve"):
+        return None
+    single = ahead in ("is", "are", "was", "s", "for", "with") or noun == 0 or before == "flight"
+    if before not in _OWN_NOUNS:
+        forms: tuple[str, ...] = (
+            () if single else (f"one of the {before}s", f"one of our {before}s", f"one of those {before}s")
+        )
+    else:
+        forms = (f"my {before}", f"that {before} of mine", *_MADE.get(before, ()))
+        forms = forms if single else (*forms, f"one of my {before}s")
+    return Place(noun, end, None, thing=before, forms=forms, withholds=True) if forms else None
+
+
+_MADE = {
+    **{
+        noun: (f"the {noun} I made", f"that {noun} I made")
+        for noun in ("booking", "reservation", "appointment")
+    },
+    "order": ("the order I placed", "that order I placed", "the order I made"),
+    "parcel": ("the parcel I'm waiting for",),
+    "package": ("the package I'm waiting for",),
+    "claim": ("the claim I filed",),
+    "flight": ("the flight I'm on",),
+}
+"""How users tell of theirs what they have done with it."""
+
+
+def is_numbered(text: str, one: Mention, before: str) -> bool:
+    """Whether a number is the id of the noun before it: `ticket 88`, `ticket number 4417`."""
+    if not one.text.isdecimal():
+        return False
+    if before in ("number", "no", "id"):
+        before = find_word_before(text, one.start - len(before) - 1)
+    return before in _ID_NOUNS and (len(one.text) >= _LONG_NUMBER or before in _SHORT_IDS)
+
+
+_OWN_NOUNS = make_words(
+    """
+    account appointment booking card case claim flight invoice order package parcel reservation
+    subscription ticket
+    """
+)
+"""What a user calls theirs, of which an id is told."""
+
+
+def find_name(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
+    """`Anna Lopez` becomes `Anna`, or `a friend`; a doctor, one of them."""
+    called = set((one.thing or "").split())
+    sure = one.text.startswith(_TITLES) or before == "pay" or not PERSONS.isdisjoint(called)
+    ends = not (qualifies(text, end) or NAME_GOES_ON.match(text, end)) and text[start - 2].islower()
+    if not (ends and is_person(one)) or before not in (
+        _BEFORE_PERSON if not sure else _BEFORE_PERSON | {"see"}
+    ):
+        return None
+    if one.text.startswith("Dr"):
+        return Place(start, end, None, forms=_DOCTORS, withholds=True)
+    if not _MAKERS.isdisjoint(called) or one.text.startswith(_TITLES):
+        return None
+    first, _, last = one.text.partition(" ")
+    work = _WORK.search(text) is not None
+    forms: tuple[str, ...] = (first,) if last and first in GIVEN_NAMES else ()
+    return Place(
+        start,
+        end,
+        lambda entry: not (_has_coarse(entry) or (work and "friend" in entry.text)),
+        type=ValueType.NAME,
+        forms=forms,
+    )
+
+
+_DOCTORS = ("a doctor", "one of the doctors", "my doctor", "one of your doctors", "a doctor I've seen before")
+_WORK = re.compile(r"\b(?:assign|bug|commit|issue|meeting|project|report|review|team|ticket)", re.IGNORECASE)
+"""What nobody does with a friend."""
+
+
+def find_file(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
+    folder = re.search(r"\.\w{1,8}$", one.text) is None
+    if "://" in one.text or qualifies(text, end):
+        return None
+    if before in ("file", "folder", "directory"):
+        start -= len(before) + 1
+        before = find_word_before(text, start)
+    if before == "the":
+        start -= len("the ")
+    elif before in DETERMINERS or not before:
+        return None
+    forms: tuple[str, ...] = () if folder else tuple(list_titles(one.text))
+    noun = "folder" if folder else "file"
+    if not forms:
+        forms = (f"one of my {noun}s", f"one of those {noun}s", f"a {noun} of mine", f"that {noun} of mine")
+        return Place(start, end, None, thing=noun, forms=forms, withholds=True)
+    return Place(start, end, _has_thing, thing=noun, forms=forms)
+
+
+def find_email(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
+    """`sarah@acme.com` becomes `Sarah`, or `a colleague`."""
+    if before not in ("to", "email", "invite", "message", "with") or qualifies(text, end):
+        return None
+    first = re.split(r"[.@_\d]", one.text)[0].title()
+    forms = (first,) if first in GIVEN_NAMES else ()
+    return Place(start, end, lambda entry: "friend" not in entry.text, type=ValueType.NAME, forms=forms)
+
+
+def is_person(one: Mention) -> bool:
+    titled = re.match(r"(?:Dr|Mr|Mrs|Ms|Prof)\b", one.text) is not None
+    named = " " in one.text and not PERSONS.isdisjoint((one.thing or "").split())
+    return titled or one.text.partition(" ")[0] in GIVEN_NAMES or (one.type is ValueType.NAME and named)
+
+
+def _has_thing(entry: Entry) -> bool:
+    return "{thing}" in entry.text
+
+
+def _has_coarse(entry: Entry) -> bool:
+    return "{coarse}" in entry.text
