@@ -100,7 +100,7 @@ def check_slots(rows: Sequence[Row], _: Language) -> Iterator[Problem]:
                 yield Problem(line, f"slot {{{slot}}} can't be filled in {part.operator}/{part.name}")
         if lost := part.needs - set(entry.slots):
             yield Problem(line, f"text {entry.text!r}: {part.name} needs {{{'}, {'.join(sorted(lost))}}}")
-        if part.name == "same" and not entry.text.rstrip(")）").endswith("{value}"):
+        if part.name == "same" and not entry.text.rstrip(".!?)。！？）؟").endswith("{value}"):
             yield Problem(line, f"text {entry.text!r}: end it with {{value}}, which the user says last")
 
 

@@ -121,11 +121,22 @@ _REGIONS = {
 _NEAR_CITIES = tuple(
     tuple(name.strip() for name in names.split(","))
     for names in (
-        "New York, Los Angeles, San Francisco, San Diego, Las Vegas, Boston, Chicago, Denver, "
-        "Seattle, Houston, Atlanta, Miami, Phoenix, Portland, Philadelphia, Dallas, Austin, Oakland, "
-        "Fresno, Sacramento, San Jose",
-        "Hong Kong, Shanghai, Beijing, Singapore, Tokyo, Osaka, Seoul, Bangkok",
-        "London, Paris, Berlin, Madrid, Rome, Vienna, Lisbon, Dublin, Amsterdam, Brussels, Prague, Barcelona",
+        "New York, Boston, Philadelphia",
+        "New York, Chicago, Boston",
+        "Los Angeles, San Francisco, San Diego, Oakland, Sacramento, San Jose, Fresno",
+        "Seattle, Portland",
+        "Houston, Dallas, Austin",
+        "Denver, Phoenix, Las Vegas",
+        "Atlanta, Miami",
+        "Hong Kong, Shanghai, Singapore",
+        "Shanghai, Beijing",
+        "Tokyo, Osaka, Seoul",
+        "Bangkok, Singapore",
+        "London, Paris",
+        "London, Dublin",
+        "Rome, Madrid, Lisbon, Barcelona",
+        "Berlin, Vienna, Prague",
+        "Amsterdam, Brussels",
         "Oslo, Stockholm, Copenhagen, Helsinki",
         "Warsaw, Budapest, Vienna, Prague",
         "Zurich, Geneva",
@@ -149,8 +160,32 @@ _NEAR_CITIES = tuple(
 
 def list_near_cities(city: str, known: tuple[str, ...]) -> tuple[str, ...]:
     """The cities of the same country or fame, of those that the language knows; all where none is told."""
-    near = [group for group in _NEAR_CITIES if city in group]
-    return max(near, key=lambda group: len({*group} & {*known}), default=known)
+    near = [group for group in _NEAR_CITIES if city in group and {city} < {*group} & {*known}]
+    return tuple(dict.fromkeys(name for group in near for name in group)) or known
+
+
+_NEAR_COUNTRIES = tuple(
+    frozenset(names.split())
+    for names in (
+        "Germany Austria Poland",
+        "France Spain Italy Portugal",
+        "Sweden Norway Denmark",
+        "Brazil Mexico",
+        "Japan China India",
+        "Egypt Kenya Turkey",
+        "Canada Australia",
+    )
+)
+
+
+def list_near_countries(country: str) -> tuple[str, ...]:
+    """The countries that somebody may name by mistake for this one."""
+    return tuple(one for one in COUNTRIES if any({one, country} <= near for near in _NEAR_COUNTRIES))
+
+
+def list_near_names(name: str) -> tuple[str, ...]:
+    """The first names that begin like this one."""
+    return tuple(one for one in GIVEN_NAMES if one[0] == name[0] and one != name)
 
 
 REGION_OF = {city.strip(): region for region, cities in _REGIONS.items() for city in cities.split(",")}

@@ -13,7 +13,15 @@ from datetime import date, timedelta
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.calendar import MONTHS, find_cycle, month_of
-from crosswind.injectors.values.known_names import CITIES, COUNTRIES, GIVEN_NAMES, GROUPS, list_near_cities
+from crosswind.injectors.values.known_names import (
+    CITIES,
+    COUNTRIES,
+    GIVEN_NAMES,
+    GROUPS,
+    list_near_cities,
+    list_near_countries,
+    list_near_names,
+)
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.numerals import list_near
 from crosswind.injectors.values.parameters import ValueType
@@ -58,13 +66,13 @@ def draw_known_rival(
     if re.search(r"\d", mention.text) is not None:
         return None  # An address: no city is one of its kind.
     if group and mention.text not in cities:
-        known = group
+        known = list_near_countries(mention.text) if group is COUNTRIES else group
     elif mention.type is ValueType.PLACE and (not words.isdisjoint(_OF_CITIES) or mention.text in cities):
         known = list_near_cities(mention.text, cities)
     elif mention.type is ValueType.PLACE and "country" in words:
         known = COUNTRIES
     elif mention.type in (ValueType.NAME, ValueType.PLACE) and mention.text in GIVEN_NAMES:
-        known = GIVEN_NAMES
+        known = list_near_names(mention.text)
     return draw_rival(mention, rng, known, taken) if known else None
 
 
@@ -135,9 +143,9 @@ def _is_half_day(text: str) -> bool:
 
 
 def _shift(number: re.Pattern[str], text: str, rng: SeededRandom, high: int, *, low: int) -> str:
-    """The text with its first number moved by up to three; unchanged where that leads out of the bounds."""
+    """The text with its first number moved by up to two; unchanged where that leads out of the bounds."""
     found = number.search(text)
-    moved = int(found[0]) + _draw_step(rng, 3) if found else 0
+    moved = int(found[0]) + _draw_step(rng, 2) if found else 0
     if found is None or not low <= moved <= high:
         return text
     width = len(found[0]) if found[0][0] == "0" else 1
@@ -174,7 +182,7 @@ def _scale(text: str, rng: SeededRandom) -> str:
     if value == 0 or (whole != found[0] and value < 100):
         return f"{text[: found.start()]}{_shift_decimal(found[0], rng)}{text[found.end() :]}"
     unit = max(unit, 10 ** (len(digits) - 2)) if value > _MOST_COUNTED else unit
-    moved = max(unit, value + _draw_step(rng, 3) * unit)
+    moved = max(unit, value + _draw_step(rng, 2) * unit)
     if len(str(moved)) != len(digits):
         return text  # The separators would stand elsewhere.
     places = iter(str(moved))
@@ -207,4 +215,6 @@ def _write_like(word: str, like: str) -> str:
         word = word.replace("_", " ")
     if like.islower():
         return word.lower()
+    if like.istitle() and word.islower():
+        return word.title() if " " not in word else word[0].upper() + word[1:]
     return word.upper() if like.isupper() and len(like) > 1 else word

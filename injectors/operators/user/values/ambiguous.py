@@ -130,7 +130,7 @@ def _find_places(text: str, spoken: list[Mention], language: Language) -> Iterat
             if place.value is not None:
                 start, end = place.value
                 said = text[start:end]
-                thing = None if " and " in said else one.thing
+                thing = None if (one.thing or " ").rpartition(" ")[2] in said.split() else one.thing
                 one = msgspec.structs.replace(one, start=start, end=end, text=said, thing=thing)  # noqa: PLW2901
             yield one, place
 

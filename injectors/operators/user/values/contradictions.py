@@ -37,7 +37,7 @@ from crosswind.injectors.text.entities import find_whole
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.text.quotations import find_open_end
 from crosswind.injectors.values.calendar import month_of
-from crosswind.injectors.values.known_names import COUNTRIES, GIVEN_NAMES
+from crosswind.injectors.values.known_names import COUNTRIES, GIVEN_NAMES, list_near_names
 from crosswind.injectors.values.mentions import Mention, find_mentions
 from crosswind.injectors.values.parameters import ValueType, type_of_name
 from crosswind.injectors.values.rivals import draw_known_rival, draw_rival
@@ -87,10 +87,15 @@ class Contradiction:
     """Whether more that belongs to it stands behind the value: a phrase in its place ends in it."""
     text: str
 
-    def edit(self, position: Position, phrase: str, language: Language) -> dict[str, Any]:
+    def edit(
+        self, position: Position, phrase: str, language: Language, *, apart: bool = False
+    ) -> dict[str, Any]:
         text = self.text
         if position is Position.END:
-            return make_edit(len(text), "", join_sentence(text, phrase, language))
+            said = (
+                f"\n{phrase}" if apart and not text[-1:].isspace() else join_sentence(text, phrase, language)
+            )
+            return make_edit(len(text), "", said)
         whole = phrase.endswith((self.told, ")", "）")) or language in (*JOINED, Language.AR)
         told = phrase if whole else close_aside(phrase, text, self.end)
         return make_edit(self.start, text[self.start : self.end], told)
@@ -138,7 +143,7 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
         inside = _may_stand_inside(text, one, start, end, rival, setting.language)
         apart = not splits(target.protected, start) and not splits(target.protected, end)
         named = _name_both(text, one, rival, setting.language)
-        if inside and apart and not _is_behind(one, spoken):
+        if inside and apart and not (_is_behind(one, spoken) or values.are_searched):
             positions.append(Position.PLACE)
         if closed and named is not None:
             positions.append(Position.END)
@@ -179,8 +184,8 @@ def _draw_rival(
         return _slip(one.text, rng)
     given, _, family = one.text.partition(" ")
     if one.type is ValueType.NAME and family and given in GIVEN_NAMES:
-        other = rng.choice(GIVEN_NAMES)
-        return f"{other} {family}" if other not in {given, *taken} else None
+        others = [name for name in list_near_names(given) if name not in taken]
+        return f"{rng.choice(others)} {family}" if others else None
     if one.type is ValueType.NAME and (one.text in PLACES or is_city(one)):
         one = msgspec.structs.replace(one, type=ValueType.PLACE)
     return draw_rival(one, rng, elsewhere, taken) or draw_known_rival(one, rng, language, taken)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -26,8 +27,15 @@ from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
 from crosswind.injectors.text.sentences import is_prose
 
 TRIALS = 3
+_APART = 0.3
+"""How often a thought that is taken back stands on a line of its own."""
 NAME = "user.inconsistent"
 _STOPS = ".!?…。！？؟"
+_CHOOSES = re.compile(
+    r"\b(?:book|reserve|schedule|set|move|arrange|plan|rent|order|buy|make|add|remind|wake|deliver|change|need)\b",
+    re.IGNORECASE,
+)
+"""What a user asks to have done who may think of another day or place meanwhile."""
 
 
 @operator(
@@ -45,8 +53,9 @@ class Inconsistent:
     conversation) contradicts it, and the user says which one holds.
 
     Severity: a message has three occasions for a contradiction, each with this probability, and one at most:
-    nobody corrects two slips in one message. The rival stands before the value, as a slip that is corrected
-    at once: the value is what is said last. Only values are contradicted whose kind is sure, that are told
+    nobody corrects two slips in one message. The rival stands before the value, as a slip that is
+    corrected at once, or behind the message, as a thought that is taken back: the value is what is said last.
+    Only values are contradicted whose kind is sure, that are told
     once and are no part of a longer one. The user's own words are all kept.
 
     With `settles: next_message`, and where the user can answer, one value is contradicted or put in doubt,
@@ -90,15 +99,16 @@ def _draw_same(
 ) -> Draw | None:
     """Draw a contradiction that this message settles: what is told last is the value."""
     for one in found:
-        inside = Position.PLACE in one.positions
-        phrase = _draw(target, rng, setting, one, "same", Position.PLACE) if inside else None
-        if phrase is not None:
-            return {
-                "edits": [one.edit(Position.PLACE, phrase.text, setting.language)],
-                "final": [one.value],
-                "wrong": {one.value: [one.rival]},
-                "phrases": [phrase.entry],
-            }
+        for position in rng.shuffled(one.positions):
+            phrase = _draw(target, rng, setting, one, "same", position)
+            if phrase is not None:
+                apart = position is Position.END and rng.chance(_APART)
+                return {
+                    "edits": [one.edit(position, phrase.text, setting.language, apart=apart)],
+                    "final": [one.value],
+                    "wrong": {one.value: [one.rival]},
+                    "phrases": [phrase.entry],
+                }
     return None
 
 
@@ -134,8 +144,12 @@ def _draw(
     if part != "same" and one.thing is not None and setting.language is Language.EN:
         slots["thing"] = one.thing
 
+    chooses = _CHOOSES.search(target.text) is not None
+
     def accept(entry: Entry) -> bool:
         if inside and one.leads and not entry.text.endswith("{value}"):
+            return False
+        if part == "same" and not inside and entry.fits and not chooses:
             return False
         return part != "same" or (entry.text[-1] not in _STOPS) == inside
 

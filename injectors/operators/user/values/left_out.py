@@ -66,10 +66,8 @@ def find_adjunct(text: str, one: Mention) -> Place | None:
     and height 5`."""
     found = _NAMED.search(text, max(0, one.start - 60), one.start)
     called = (one.thing or "").split()
-    if found is not None and found["noun"] in called and found["prep"] != "at":
-        begin, first = found.start("prep"), found.start("noun")
-    elif found is not None and found["noun"] in called and one.type is ValueType.NUMBER:
-        begin, first = found.start("prep"), one.start
+    if found is not None and found["noun"] in called:
+        begin, first = found.start("prep"), found.start("what")
     elif (prep := _find_preposition(text, one)) is not None:
         found, begin, first = None, prep, one.start
     else:
@@ -78,9 +76,10 @@ def find_adjunct(text: str, one: Mention) -> Place | None:
     if stop is None or not is_needless(text, begin, stop):
         return None
     start, end = one.start, one.end
-    if found is not None and (more := _AND.match(text, stop)) is not None:
-        start, stop = first, more.end()
-        end = stop
+    if found is not None:
+        more = _AND.match(text, stop)
+        stop = stop if more is None else more.end()
+        start, end = first, stop
     if not (ends_clause(text, stop) or find_next_word(text, stop) in _GOES_ON):
         return None
     return Place(begin - 1, stop, dropped="", value=(start, end))

@@ -92,12 +92,13 @@ _FREE_TEXTS = frozenset(
     """.split()
 )
 """Words of parameters that take what the user says, word for word."""
+_SEARCHED = frozenset("keyword keywords query question search".split())
 _PASSED_ON = CaselessPattern(
     r"\b(?:saying|says|titled?|subject|description|note|content|caption|about|reads?|mentioning|stating|remind"
     r"|search(?:es|ing)?|look(?:ing)? up|google|query|comment(?:ing)?|tweet|post|announce"
     r"|(?:tell|message|email|text|send|write|inform|notify|know|ticket)\b[^.!?\n]{0,60}?(?:\bthat|:)"
     r"|erinner|such|schreib|sag|betreff|titel|recuérd|busca|escrib|dile|título|asunto|rappel|cherch|recherch"
-    r"|écri|titre|objet|mensaje|env[ií]|manda|mánda|diciendo|envoie|nachricht|schick)|[:：]|搜|提醒|告诉|标题|内容|発信|検索|伝え|件名|リマインド|ابحث|ذكر|اكتب|أخبر|عنوان"
+    r"|écri|préviens|prévenir|titre|objet|mensaje|env[ií]|manda|mánda|diciendo|avis|envoie|nachricht|schick|bescheid|informier)|[:：]|搜|提醒|告诉|标题|内容|発信|検索|伝え|件名|リマインド|ابحث|ذكر|اكتب|أخبر|عنوان"
 )
 """What leads up to a text that is passed on."""
 
@@ -108,6 +109,8 @@ class SureValues:
     def __init__(self, text: str, spoken: Sequence[Mention], tools: ToolList, language: Language) -> None:
         self._text, self._lower, self._language = text, text.lower(), language
         self._listed = frozenset(_find_listed(text, spoken))
+        self.are_searched = not all(_SEARCHED.isdisjoint(one.words) for one in list_parameters(tools))
+        """Whether a tool takes the user's question as it stands."""
         self._takes_texts = not all(_FREE_TEXTS.isdisjoint(one.words) for one in list_parameters(tools))
         told = self._takes_texts or language is not Language.EN
         self._passed_on = _find_passed_on(text) if told else []
@@ -164,6 +167,8 @@ class SureValues:
         if one.type is not ValueType.DATE and find_cycle(one.text) is not None:
             return False  # A day that is taken for something else.
         match one.type:
+            case ValueType.PLACE | ValueType.NAME if english and before == "the":
+                sure = False  # `the Hilton`
             case ValueType.PLACE:
                 sure = one.text not in GIVEN_NAMES and (is_city(one) or one.text in _KNOWN)
             case ValueType.NAME if one.text in _KNOWN or is_city(one):

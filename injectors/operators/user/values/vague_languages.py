@@ -52,7 +52,8 @@ _BEFORE: Mapping[Language, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
     Language.ES: re.compile(
-        r"\b(?:doctora?|dra?\.|señora?|don|doña|hotel|calle|avenida|plaza|próximo|este|cada) $", re.IGNORECASE
+        r"\b(?:doctora?|dra?\.|señora?|don|doña|hotel|calle|avenida|plaza|próximo|est[ea]|es[ea]|cada) $",
+        re.IGNORECASE,
     ),
     Language.FR: re.compile(
         r"\b(?:docteur|dr|monsieur|m\.|madame|mme|hôtel|rue|avenue|place|gare|aéroport|ce|chaque) $",
