@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import msgspec
@@ -29,6 +29,9 @@ from crosswind.injectors.text.languages import Language
 from crosswind.injectors.wording import Prompt
 from crosswind.studies.pack_build.tasks import make_task
 
+SHOWN = 3
+"""How many reasons are kept of what refused entries of a part's half."""
+
 ROUNDS = 4
 """How often a part is asked for before the rest of it is given up."""
 
@@ -43,6 +46,13 @@ _SLOTS |= {
 }
 
 
+class Refusal(NamedTuple):
+    """Why an entry isn't kept."""
+
+    by: str
+    why: str = ""
+
+
 @dataclass(slots=True)
 class PartOutcome:
     """What came of one part's half."""
@@ -53,6 +63,14 @@ class PartOutcome:
     kept: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     """By what refused: format, check, guard, judge, model."""
+    reasons: dict[str, list[str]] = field(default_factory=dict)
+    """The first few reasons of each: with the entry's text, what is wrong with it."""
+
+    def refuse(self, refusal: Refusal) -> None:
+        self.refused[refusal.by] += 1
+        reasons = self.reasons.setdefault(refusal.by, [])
+        if refusal.why and refusal.why not in reasons and len(reasons) < SHOWN:
+            reasons.append(refusal.why)
 
 
 @dataclass(slots=True)
@@ -112,15 +130,15 @@ class PackBuild:
         try:
             answer = await ask_model(http, self.model, prompt.system, prompt.user)
         except ModelFailed as error:
-            outcome.refused[f"model: {error}"] += 1
+            outcome.refuse(Refusal(f"model: {error}"))
             return
         for given in read_objects(answer):
             if outcome.kept >= outcome.wanted:
                 return
             try:
                 entry = self._read_entry(part, half, given)
-            except msgspec.ValidationError:
-                outcome.refused["format"] += 1
+            except msgspec.ValidationError as error:
+                outcome.refuse(Refusal("format", f"{json.dumps(given, ensure_ascii=False)}: {error}"))
                 continue
             why = self._refuse(entry, part) or await self._judge(http, prompt, entry)
             # Another part may have written the like while the judge was at work.
@@ -129,7 +147,7 @@ class PackBuild:
                 self._keep(entry)
                 outcome.kept += 1
             else:
-                outcome.refused[why] += 1
+                outcome.refuse(why)
 
     def _read_entry(self, part: Part, half: Half, given: dict[str, Any]) -> Entry:
         number = 1 + max(
@@ -154,25 +172,26 @@ class PackBuild:
             number += 1
         return name
 
-    def _refuse(self, entry: Entry, part: Part) -> str | None:
+    def _refuse(self, entry: Entry, part: Part) -> Refusal | None:
         """What refuses an entry: a check of packs, or the guard on a message with it."""
-        if find_problems(self._with(entry)) - find_problems(self._pack):
-            return "check"
+        if problems := find_problems(self._with(entry)) - find_problems(self._pack):
+            return Refusal("check", f"{entry.text!r}: {min(problems)[1]}")
         others = [_of_part(one, part) for one in self._others if one.language is self.language]
         mine = _of_part(self._with(entry), part)
-        if any(pack is mine for pack, _ in check_between([*others, mine])):
-            return "check"
-        return "guard" if part.of_user and not passes_guard(entry) else None
+        for pack, problem in check_between([*others, mine]):
+            if pack is mine:
+                return Refusal("check", f"{entry.text!r}: {problem.what}")
+        return Refusal("guard", repr(entry.text)) if part.of_user and not passes_guard(entry) else None
 
-    async def _judge(self, http: httpx.AsyncClient, prompt: Prompt, entry: Entry) -> str | None:
+    async def _judge(self, http: httpx.AsyncClient, prompt: Prompt, entry: Entry) -> Refusal | None:
         judge = self.model.judge
         if judge is None:
             return None
         try:
             score = await score_text(http, judge, prompt, entry.text)
         except ModelFailed as error:
-            return f"judge: {error}"
-        return "judge" if score < judge.least else None
+            return Refusal(f"judge: {error}")
+        return Refusal("judge", f"{entry.text!r}: {score:g}") if score < judge.least else None
 
     def _with(self, entry: Entry) -> Pack:
         lines = (*self._pack.lines, len(self._pack.lines) + 2)
@@ -230,5 +249,7 @@ def select_parts(language: Language, domain: Domain, operators: Sequence[str]) -
     return [
         part
         for part in PARTS.values()
-        if part.operator in (operators or known) and (everywhere or not part.english_general_only)
+        if part.operator in (operators or known)
+        and (everywhere or not part.english_general_only)
+        and (language is Language.EN or part.foreign_share)
     ]

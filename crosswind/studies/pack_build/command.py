@@ -51,7 +51,7 @@ def build(name: str, config: Path, out: Path, operators: tuple[str, ...], count:
     """
     from crosswind.gateway.config.loading import load
     from crosswind.injectors.cli.commands import report_errors
-    from crosswind.studies.pack_build.build import PackBuild, select_parts
+    from crosswind.studies.pack_build.build import SHOWN, PackBuild, select_parts
 
     with report_errors():
         language, domain = _read_name(name)
@@ -71,6 +71,9 @@ def build(name: str, config: Path, out: Path, operators: tuple[str, ...], count:
     click.echo(f"\n{path}: {kept} of {wanted} entries")
     for why, number in refused.most_common():
         click.echo(f"  refused by {why}: {number}")
+        reasons = dict.fromkeys(reason for one in outcomes for reason in one.reasons.get(why, ()))
+        for reason in [*reasons][:SHOWN]:
+            click.echo(f"    {reason}")
     sys.exit(0 if kept >= wanted else 1)
 
 

@@ -30,6 +30,10 @@ _WRITTEN: dict[tuple[str, str], str] = {
         "user.topic_drift",
         "return",
     ): "Sentences with which a user comes back from a side question to the task.",
+    ("user.topic_drift", "lead"): "Words that a user puts in front of a side question.",
+    ("user.topic_drift", "shift"): (
+        "Words that a user puts in front of a side question of another subject than the task."
+    ),
     ("user.boundary_probing", "policy"): (
         "Requests to bend a rule that this domain has: favours that an assistant normally has to refuse."
     ),
@@ -40,20 +44,32 @@ _WRITTEN: dict[tuple[str, str], str] = {
     ("user.boundary_probing", "yield"): (
         "Words with which a user gives up a favour or a question, and wants the task done all the same."
     ),
+    ("user.boundary_probing", "lead"): (
+        "Words that a user puts in front of a question about this domain that is put in passing."
+    ),
     ("user.out_of_scope", "errand"): (
         "Side wishes that no tool of this domain serves. `served_by` names stems, in the language and in "
         "English, of tools that would serve them."
     ),
     ("user.out_of_scope", "leave"): "Words with which a user lets a side wish go.",
+    ("user.out_of_scope", "lead"): "Words that a user puts in front of a side wish that is a question.",
     ("user.redundant", "again"): "Words with which a user says something again, or announces that.",
     (
         "user.redundant",
         "chat",
     ): "Small talk without a question and without a fact that a task could depend on.",
+    ("user.redundant", "thanks"): "Thanks at the end of a message. They fit any request.",
+    ("user.redundant", "greeting"): "Greetings at the beginning of a message. They fit any request.",
     (
         "user.redundant",
         "opener",
     ): "Sentences with which a user begins before the request, and on which nothing depends.",
+    ("user.cost_cue", "cue"): (
+        "Wishes that the assistant itself work in a cheap way. They never ask for a cheap thing."
+    ),
+    ("user.speed_cue", "cue"): (
+        "Wishes that the assistant itself work in a fast way. They never ask for a fast thing."
+    ),
     ("user.inconsistent", "same"): (
         "Slips of the tongue: a user says {rival} and corrects it to {value} at once. Without a final mark "
         "the entry stands in the place of the value, with one it is a sentence of its own."

@@ -15,9 +15,11 @@ import pytest
 from crosswind.injectors.packs.checks import check
 from crosswind.injectors.packs.load import OWN, PackError, load, use_folder
 from crosswind.injectors.packs.model import parse
-from crosswind.injectors.packs.parts import Domain
+from crosswind.injectors.packs.parts import OPERATORS, Domain
 from crosswind.injectors.targets import Half
 from crosswind.injectors.text.languages import Language
+from crosswind.studies.pack_build.build import select_parts
+from crosswind.studies.pack_build.tasks import make_task
 from crosswind.testing import Answer, MessageItem, ScriptedProvider
 
 AGAIN = [{"text": "Je le redis, au cas où."}, {"text": "encore une fois, désolé d'insister"}]
@@ -25,7 +27,7 @@ CHAT = [
     {"text": "Quelle matinée, ma bouilloire a rendu l'âme."},
     {"text": "le voisin reprend sa trompette..."},
 ]
-OPENERS = [{"text": "Je débute un peu avec tout ça."}, {"text": "Un grand merci d'avance !"}]
+THANKS = [{"text": "Quelle patience, bravo."}, {"text": "Un grand merci d'avance !"}]
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +73,7 @@ async def test_what_passes_every_check_becomes_a_pack_that_a_later_run_completes
         entries({"text": 7}, refused, AGAIN[0]),
         entries(AGAIN[1]),
         *(entries(one) for one in CHAT),
-        entries(OPENERS[0]),
+        entries(THANKS[0]),
         Answer("no"),
         strict=False,
     )
@@ -79,19 +81,20 @@ async def test_what_passes_every_check_becomes_a_pack_that_a_later_run_completes
         code, said = await build(tmp_path, write_config(tmp_path, first))
     assert code == 1 and "5 of 6 entries" in said
     assert "refused by check: 1" in said and "refused by format: 1" in said
-    assert texts(tmp_path) == [one["text"] for one in (*AGAIN, *CHAT, OPENERS[0])]
-    second = ScriptedProvider(entries(*OPENERS), strict=False)
+    assert "'Rendez-vous à 17 h, le 3 mai.': " in said and '{"text": 7}: Expected `str`' in said
+    assert texts(tmp_path) == [one["text"] for one in (*AGAIN, *CHAT, THANKS[0])]
+    second = ScriptedProvider(entries(*THANKS), strict=False)
     async with second:
         code, said = await build(tmp_path, write_config(tmp_path, second))
         (asked,) = second.dialogues
     assert code == 0, said
-    assert sorted(texts(tmp_path)) == sorted(one["text"] for one in (*AGAIN, *CHAT, *OPENERS)), "written once"
+    assert sorted(texts(tmp_path)) == sorted(one["text"] for one in (*AGAIN, *CHAT, *THANKS)), "written once"
     (system, material) = (item.text for item in asked.items if isinstance(item, MessageItem))
-    assert "French" in system and "travel" in system and OPENERS[0]["text"] in material
+    assert "French" in system and "travel" in system and THANKS[0]["text"] in material
 
 
 async def test_a_judge_refuses_entries(tmp_path: Path) -> None:
-    model = ScriptedProvider(*(entries(one) for one in (*AGAIN, *CHAT, *OPENERS)), strict=False)
+    model = ScriptedProvider(*(entries(one) for one in (*AGAIN, *CHAT, *THANKS)), strict=False)
     judge = ScriptedProvider(Answer("2"), *[Answer("5")] * 9, strict=False)
     async with model, judge:
         code, said = await build(tmp_path, write_config(tmp_path, model, judge))
@@ -124,3 +127,15 @@ def test_a_folder_of_packs_goes_before_the_shipped_ones(tmp_path: Path) -> None:
         use_folder(tmp_path)
     with pytest.raises(PackError, match="no folder"):
         use_folder(tmp_path / "other")
+
+
+def test_a_model_can_be_asked_for_every_part() -> None:
+    for language in Language:
+        for part in select_parts(language, Domain.GENERAL, ()):
+            assert make_task(part, language, Domain.GENERAL, 2, ()).system
+    assert {part.operator for part in select_parts(Language.EN, Domain.GENERAL, ())} == set(OPERATORS)
+
+
+def test_other_languages_are_asked_for_no_part_that_only_english_has() -> None:
+    names = [part.name for part in select_parts(Language.FR, Domain.TRAVEL, ["user.redundant"])]
+    assert names == ["again", "chat", "thanks"]
