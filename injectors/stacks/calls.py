@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -17,7 +16,15 @@ from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.guard.tool_words import ACTING, READING, TELLING, WRITING
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.backends import find_backend
-from crosswind.injectors.stacks.model import ToolKind
+from crosswind.injectors.stacks.kinds import (
+    COMMAND_KEYS,
+    LOOKED_AT,
+    PROGRAMS,
+    SHELLS,
+    find_kinds,
+    find_sql,
+    read_arguments,
+)
 from crosswind.injectors.stacks.templates import draw_token
 from crosswind.injectors.targets import ToolClass, ToolResultTarget
 from crosswind.injectors.text.json_payload import parse_json
@@ -38,11 +45,7 @@ _GENERIC = _words(
 SECRET = re.compile(r"pass|secret|token|auth|key|credential|pin|cvv|ssn|card", re.IGNORECASE)
 _PLAIN = re.compile(r"[\w#@+.:/~ -]{1,60}")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
-_SELECT = re.compile(
-    r"\bselect\b.*\bfrom\b|\b(?:insert\s+into|update\b.*\bset|delete\s+from|with\b.*\bas)\b", re.I
-)
 _TABLE = re.compile(r"\b(?:from|into|update|join)\s+[\"`\[]?([A-Za-z_][\w.]{0,60})", re.I)
-_MCP = re.compile(r"mcp(?:__|[./:])")
 _REQUEST = "request"
 """What is asked for where no name says it."""
 OPTIONAL = frozenset({"file", "sql"})
@@ -50,50 +53,7 @@ OPTIONAL = frozenset({"file", "sql"})
 
 _URL = re.compile(r"https?://[\w.:-]+(/[\w./~%-]{0,120})?", re.I)
 _ISO = "%Y-%m-%dT%H:%M:%SZ"
-_LONGEST = 20_000
-"""Characters of arguments that are read at most."""
-_LOOKED_AT = 1_500
-"""Characters of a value in which SQL is looked for."""
 
-_KINDS: Mapping[ToolKind, frozenset[str]] = {
-    ToolKind.SQL: _words("sql database db psql postgres postgresql mysql sqlite bigquery snowflake"),
-    ToolKind.SHELL: _words(
-        """bash shell terminal command cmd ls cd grep mkdir rmdir mv cp rm wc du diff echo pwd chmod chown git
-        ssh docker kubectl"""
-    ),
-    ToolKind.CODE: _words("python notebook jupyter interpreter ipython repl javascript pytest tests lint"),
-    ToolKind.WEB: _words("fetch browse browser url web scrape crawl http https page website curl"),
-    ToolKind.GRAPHQL: _words("graphql gql"),
-    ToolKind.DEVICE: _words(
-        """vehicle car engine brake brakes pedal tire tires tyre tyres fuel tank gear door doors trunk
-        headlight headlights cruise ignition odometer navigation parking thermostat lamp light lights bulb
-        sensor device devices hvac climate robot drone vacuum blinds blind heater heating appliance
-        valve pump motor fan oven washer dishwasher charger speaker plug outlet sprinkler"""
-    ),
-    ToolKind.FUNCTION: _words(
-        """calculate calculator compute mean median average sum sqrt square root deviation variance multiply
-        divide subtract percentage logarithm power absolute round convert converter
-        conversion
-        imperial gallon gallons liter liters math factorial estimate calc solve area volume
-        perimeter
-        circumference hypotenuse triangle rectangle circle sphere prime primes gcd lcm hcf fibonacci
-        derivative
-        integral integrate equation quadratic roots matrix vector bmi density velocity displacement
-        probability
-        binomial permutation permutations combination combinations regression correlation compound"""
-    ),
-    ToolKind.CLOUD: _words("aws s3 ec2 lambda dynamodb azure cloudwatch"),
-}
-_FILES = _words("file files directory folder")
-_PROGRAMS = _words("cat touch tail head sort find")
-"""Programs whose names are other words, too: a tool is one where it has no other name."""
-_REMOTE = _words(
-    """rent rental book booking buy price prices sale find search nearest shop weather forecast insurance
-    dealer reserve reservation recommend order review reviews zipcode city currency exchange rate rates stock
-    stocks shipping flight flights route hotel market crypto upload share download drive email message
-    ticket complaint claim sell listing listings model models history news legal tax"""
-)
-"""Words of tools that ask a remote service, whatever else they name: a car to rent, a rate of exchange."""
 _VEHICLE = _words(
     "vehicle car engine brake brakes pedal tire tires tyre tyres fuel tank gear trunk headlight headlights "
     "cruise ignition odometer parking"
@@ -105,63 +65,11 @@ _UTILITIES = {
     **{"list": "ls", "search": "grep", "find": "find", "move": "mv", "rename": "mv", "copy": "cp"},
 }
 """The programs that do what tools' names say."""
-_RUNNING = _words("run execute exec eval")
-_COMMAND_KEYS = ("command", "cmd", "script", "commands")
 _PATH_KEYS = tuple(
     """
     path file_path filepath file filename file_name dir directory folder source
     """.split()
 )
-
-
-def read_arguments(target: ToolResultTarget) -> Mapping[str, Any]:
-    """The call's arguments, by name; none where they are no object, or too long."""
-    return _read_arguments(target.arguments)
-
-
-def _read_arguments(said: str) -> Mapping[str, Any]:
-    value = parse_json(said) if len(said) <= _LONGEST else None
-    return {name: value[name] for name in sorted(value)} if isinstance(value, dict) else {}
-
-
-def find_kinds(target: ToolResultTarget, backend: str) -> frozenset[ToolKind]:
-    """What stands behind the tool; API where nothing tells."""
-    clean, arguments = parse_json(target.text), target.arguments
-    find = _short_kinds if len(target.tool) + len(arguments) <= _REMEMBERED else _find_kinds
-    return find(target.tool, arguments, bool(backend), isinstance(clean, dict) and "data" in clean)
-
-
-_REMEMBERED = 1_000
-"""Characters of the longest call whose kinds are remembered: they are asked for several times a draw."""
-
-
-def _find_kinds(tool: str, said: str, known: bool, has_data: bool) -> frozenset[ToolKind]:
-    """The kinds of a call with those arguments, of a backend that is known, and of a result that has data."""
-    arguments = _read_arguments(said)
-    words = set(words_of(tool))
-    found = {kind for kind, known_words in _KINDS.items() if known_words & words}
-    if words & _REMOTE:
-        found -= {ToolKind.DEVICE, ToolKind.FUNCTION}
-    if (not known and words & _FILES and not words & _REMOTE) or (len(words) == 1 and words <= _PROGRAMS):
-        found.add(ToolKind.SHELL)
-    if "code" in words and words & _RUNNING:
-        found.add(ToolKind.CODE)
-    if any(isinstance(one, str) and _SELECT.search(one[:_LOOKED_AT]) for one in arguments.values()):
-        found.add(ToolKind.SQL)
-    if any(isinstance(arguments.get(key), str) for key in _COMMAND_KEYS):
-        found.add(ToolKind.SHELL)
-    if ToolKind.SQL in found:
-        found -= {ToolKind.SHELL, ToolKind.CODE}
-    if has_data and "{" in str(arguments.get("query", "")):
-        found.add(ToolKind.GRAPHQL)
-    if len(found) > 1:
-        found -= {ToolKind.FUNCTION}  # `compute_query`, `convert_file`.
-    if found <= {ToolKind.GRAPHQL}:
-        found.add(ToolKind.API)
-    return frozenset(found | {ToolKind.MCP} if _MCP.match(tool) else found)
-
-
-_short_kinds = lru_cache(256)(_find_kinds)
 
 
 class CallWords:
@@ -196,7 +104,7 @@ class CallWords:
         is_host = "." in noun
         neutral = rng.choice(("core", "platform", "gateway", "app", "main", "runtime", "edge"))
         word = neutral if noun == _REQUEST else re.split(r"[^a-z0-9]+", noun.lower())[0][:20] or neutral
-        plural = word if self.backend or noun == _REQUEST else _pluralise(word)
+        plural = word if self.backend or noun == _REQUEST else pluralise(word)
         service = rng.choice(
             (f"{plural}-api", f"{word}-service", f"{word}-svc", f"{plural}-backend", f"svc-{plural}", plural)
         )
@@ -271,13 +179,13 @@ class CallWords:
         return " ".join(self._noun[-2:])
 
     def _fill_nouns(self) -> str:
-        return _pluralise(self._noun[-1])
+        return pluralise(self._noun[-1])
 
     def _fill_table(self) -> str:
         for value in self._arguments.values():
-            if isinstance(value, str) and (found := _TABLE.search(value[:_LOOKED_AT])) is not None:
+            if isinstance(value, str) and (found := _TABLE.search(value[:LOOKED_AT])) is not None:
                 return found[1]
-        return _pluralise(self._noun[-1])
+        return pluralise(self._noun[-1])
 
     def _fill_noun_class(self) -> str:
         return self._noun[-1].capitalize()
@@ -305,7 +213,7 @@ class CallWords:
         for value in self._arguments.values():
             if isinstance(value, str) and (url := _URL.match(value)) is not None:
                 return url[1] or "/"
-        path = f"{self._system['base']}/{_pluralise(self._noun[-1])}"
+        path = f"{self._system['base']}/{pluralise(self._noun[-1])}"
         given = list(self._plain_values())
         for name, value in given:
             if words_of(name)[-1:] in (["id"], ["name"], ["code"], ["number"], ["key"], ["slug"]):
@@ -324,13 +232,13 @@ class CallWords:
                 yield name, text
 
     def _fill_command(self) -> str:
-        for key in _COMMAND_KEYS:
+        for key in COMMAND_KEYS:
             if isinstance(self._arguments.get(key), str):
                 words = str(self._arguments[key])[:200].split()
                 if words and _PLAIN.fullmatch(words[0]):
                     return words[0].rpartition("/")[2] or words[0]
         for word in self._words:
-            if word in _KINDS[ToolKind.SHELL] | _PROGRAMS:
+            if word in (PROGRAMS | SHELLS):
                 return word
         return next((_UTILITIES[word] for word in self._words if word in _UTILITIES), self._words[0])
 
@@ -339,17 +247,15 @@ class CallWords:
             value = self._arguments.get(key)
             if isinstance(value, str) and _PLAIN.fullmatch(value):
                 return value
-        for key in _COMMAND_KEYS:
+        for key in COMMAND_KEYS:
             if isinstance(self._arguments.get(key), str):
                 words = [word for word in self._arguments[key][:200].split()[1:] if not word.startswith("-")]
                 return next((word for word in words if re.fullmatch(r"[\w./~*-]+", word)), None)
         return None
 
     def _fill_sql(self) -> str | None:
-        for value in self._arguments.values():
-            if isinstance(value, str) and _SELECT.search(value[:_LOOKED_AT]):
-                return " ".join(value.split())[:160]
-        return None
+        found = find_sql(self._arguments)
+        return None if found is None else " ".join(found.split())[:160]
 
     def _fill_pid(self) -> str:
         return str(self._rng.integer(800, 64_000))
@@ -386,7 +292,7 @@ def _list_nouns(words: list[str]) -> list[str]:
     return [word for word in found if word not in READING] or found
 
 
-def _pluralise(word: str) -> str:
+def pluralise(word: str) -> str:
     if word.endswith(("s", "data", "info", "status", "weather")):
         return word
     if word.endswith("y") and word[-2:-1] not in "aeiou":

@@ -11,7 +11,7 @@ import msgspec
 
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.backends import find_backend
-from crosswind.injectors.stacks.calls import find_kinds
+from crosswind.injectors.stacks.kinds import find_kinds
 from crosswind.injectors.stacks.model import Cut, ToolKind, Way, list_cuts
 from crosswind.injectors.stacks.templates import Filler, Unfilled, list_slots
 from crosswind.injectors.targets import Half, ToolResultTarget

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,15 +19,19 @@ from crosswind.injectors.operators.insertion import (
     write_key,
 )
 from crosswind.injectors.operators.words.empty_fields import (
+    AMISS,
     COMMAND,
     DEVICE,
     ECHOES,
+    FILE,
+    MEANINGS,
     RECORD,
     SERVICE,
     TROUBLE,
 )
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.stacks.calls import SECRET, find_kinds, read_arguments
+from crosswind.injectors.stacks.calls import SECRET
+from crosswind.injectors.stacks.kinds import find_kinds, read_arguments
 from crosswind.injectors.stacks.model import ToolKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parse_json
@@ -49,7 +52,7 @@ INDENTS = ("  ", "  ", "  ", "    ", "    ", "\t")
     recovery=Recovery.IGNORE,
     source="RobustBench-TC, appendix N (3), named there as future work; the form is ours",
     effect=Effect.ADDS,
-    version=7,
+    version=8,
 )
 class ContextPressure:
     """A result is longer than it need be, as systems make it: by empty fields, the request repeated,
@@ -100,12 +103,22 @@ def _draw_fields(
     taken = chosen[0].keys
     pool = rng.shuffled(_list_fields(target, taken, listed=many))
     count = max(1, round(severity * MOST_FIELDS * (0.5 + rng.uniform() / 2)))
-    named = [(write_key(name, case), nothing) for name, nothing in pool]
-    fields = {key: nothing for key, nothing in named if key not in taken}
+    fields = {write_key(name, case): nothing for name, nothing in _drop_synonyms(pool, taken)}
+    fields = {key: nothing for key, nothing in fields.items() if key not in taken}
     for key, nothing in list(fields.items())[:count]:
         for one in chosen:
             place = around_field(text, one.gaps[-1], key)
             yield [place.at, place.before, dump(nothing, like=text), place.after]
+
+
+def _drop_synonyms(pool: list[tuple[str, Any]], keys: frozenset[str]) -> Iterator[tuple[str, Any]]:
+    """The fields of which none, nor a key that is there, means the same as another."""
+    met = {"_".join(split_name(key)) for key in keys}
+    for name, nothing in pool:
+        alike = next((one for one in MEANINGS if name in one), {name})
+        if met.isdisjoint(alike):
+            met.add(name)
+            yield name, nothing
 
 
 def _list_fields(target: ToolResultTarget, keys: frozenset[str], *, listed: bool) -> list[tuple[str, Any]]:
@@ -120,13 +133,14 @@ def _list_fields(target: ToolResultTarget, keys: frozenset[str], *, listed: bool
     else:
         last = {next(reversed(split_name(key)), "") for key in keys}
         fields = [*RECORD] if listed or "id" in last else [*SERVICE, *TROUBLE]
-    if _AMISS.search(target.text):
+        fields += FILE if not _FILES.isdisjoint(split_name(target.tool)) else ()
+    if AMISS.search(target.text):
         trouble = {name for name, _ in TROUBLE}
-        fields = [one for one in fields if one[0] not in trouble and not _AMISS.search(one[0])]
+        fields = [one for one in fields if one[0] not in trouble and not AMISS.search(one[0])]
     return fields
 
 
-_AMISS = re.compile(r"err|fail|warn|alert|invalid|not found|fault|denied", re.IGNORECASE)
+_FILES = frozenset({"file", "files", "document", "documents"})
 
 
 def _draw_echo(

@@ -11,7 +11,7 @@ from crosswind.injectors.operators.tool.facts import split_field
 from crosswind.injectors.operators.tool.sensors import COMMANDING
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.operators.words.results import COMMANDS
-from crosswind.injectors.stacks.calls import find_kinds, read_arguments
+from crosswind.injectors.stacks.kinds import find_kinds, read_arguments
 from crosswind.injectors.stacks.model import Shape, ToolKind, Way
 from crosswind.injectors.stacks.shapes import find_shape
 from crosswind.injectors.targets import ToolResultTarget
@@ -46,7 +46,7 @@ def list_ways(target: ToolResultTarget, text: str, value: Any) -> Iterator[Way]:
         yield from (Way.MIDDLE,) if len(text) >= LEAST_MIDDLE else ()
     elif shape is Shape.MCP:
         yield from (Way.PART, Way.PART, Way.BYTES)
-    elif isinstance(value, list) and value:
+    elif isinstance(value, list) and len(value) >= LEAST_LIST:
         named = all(isinstance(one, str) for one in value) and len(value) > 1
         yield from (Way.ITEMS, Way.ITEMS) if named and local else ()
         yield from (Way.REST_TEXT,)
@@ -79,6 +79,8 @@ def _list_ways_of_object(
     yield from (Way.BYTES,) if is_long else ()
 
 
+LEAST_LIST = 4
+"""Elements of the shortest list that is cut."""
 LEAST_FIELDS = 3
 """Members of the smallest record that may lack one: what a system puts together from several sources."""
 SELDOM = 2
@@ -149,8 +151,8 @@ def _names(words: tuple[str, ...]) -> bool:
 
 
 def find_list(value: Any) -> str | None:
-    """The member with the longest list of two elements or more."""
+    """The member with the longest list of which a part may be missing."""
     if not isinstance(value, dict):
         return None
-    sizes = {key: len(one) for key, one in value.items() if isinstance(one, list) and len(one) > 1}
+    sizes = {key: len(one) for key, one in value.items() if isinstance(one, list) and len(one) >= LEAST_LIST}
     return max(sizes, key=lambda key: (sizes[key], key), default=None)

@@ -12,11 +12,12 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.errors import draw_error
-from crosswind.injectors.stacks.model import ErrorKind
+from crosswind.injectors.stacks.kinds import find_kinds
+from crosswind.injectors.stacks.model import ErrorKind, ToolKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 
 _failure = partial(operator, site=Site.TOOL_RESULT, recovery=Recovery.RETRY, effect=Effect.REPLACES)
-_transient = partial(_failure, version=3, source="RobustBench-TC, table 1 and appendix G (Transition)")
+_transient = partial(_failure, version=4, source="RobustBench-TC, table 1 and appendix G (Transition)")
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,8 @@ class TransientError:
     """An error in place of the result, with probability severity."""
 
     form: Literal["paper", "stack"] = "paper"
-    """`paper`: the benchmark's words; `stack`: in the format of the system behind the tool, as
-    `tool.execution_failure` has it."""
+    """`paper`: the benchmark's words, but no HTTP of a shell, a device or a database; `stack`: in the
+    format of the system behind the tool, as `tool.execution_failure` has it."""
 
     kind: ClassVar[ErrorKind]
     paper: ClassVar[str]
@@ -35,7 +36,8 @@ class TransientError:
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         if not rng.chance(severity):
             return None
-        if self.form == "paper":
+        speaks_http = not self.paper.startswith("HTTP") or _OTHERS.isdisjoint(find_kinds(target, ""))
+        if self.form == "paper" and speaks_http:
             return {"text": self.paper}
         error = draw_error(target, rng, self.kind)
         return {"text": error.text, "stack": error.stack}
@@ -44,6 +46,10 @@ class TransientError:
         return Result(
             draw["text"], f"The result of {target.tool} was replaced by a message that {self.what}."
         )
+
+
+_OTHERS = frozenset({ToolKind.SHELL, ToolKind.DEVICE, ToolKind.SQL})
+"""Systems that have no statuses of HTTP."""
 
 
 @_transient("tool.timeout", aliases=("transient_timeout", "Timeout"))

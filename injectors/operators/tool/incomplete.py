@@ -37,7 +37,7 @@ LEAST, SPREAD = 0.2, 0.6
     aliases=("incomplete",),
     source="NoisyAgent section 3.1 (2); AgentNoiseBench section 2.2.1 and appendix B (Incomplete Responses)",
     effect=Effect.TRUNCATES,
-    version=6,
+    version=7,
 )
 class Incomplete:
     """A partial result, cut as its system cuts. A service gives a list's first page or first items, an object
@@ -122,13 +122,19 @@ def _draw_bytes(target: ToolResultTarget, rng: SeededRandom, text: str, lost: fl
 def _draw_tail(target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float) -> Draw:
     """A text without its end. Where nothing says so, it ends within a word."""
     keep = max(1, min(len(text) - 1, round((1 - lost) * len(text))))
-    within = None if is_local(target) else _find_within_word(text, keep)
+    within = None if is_local(target) or len(text) < LEAST_BROKEN else _find_within_word(text, keep)
     keep = find_boundary(text, within or _find_word_end(text, keep)) or 1
     slots = {"left": len(text) - keep, "shown": keep, "all": len(text)}
     mark = draw_text(target, rng, Way.TAIL, slots, must_say=within is None)
     if mark and order < 0.5:
         keep = find_boundary(text, _find_word_end(text, keep)) or keep
+    if mark[:1] == " ":
+        keep = len(text[:keep].rstrip()) or keep
     return {"keep": keep, "from": len(text), "mark": mark}
+
+
+LEAST_BROKEN = 200
+"""Characters of the shortest text that ends within a word: a limit of bytes is no lower."""
 
 
 def _draw_lines(
@@ -183,7 +189,12 @@ def _draw_string(
         return None
     whole: str = value[key]
     keep = max(1, min(len(whole) - 1, round((1 - lost) * len(whole))))
-    keep = find_boundary(whole, keep if order < 0.5 else _find_word_end(whole, keep)) or 1
+    keep = (
+        find_boundary(
+            whole, keep if order < 0.5 and len(whole) >= LEAST_BROKEN else _find_word_end(whole, keep)
+        )
+        or 1
+    )
     kept = len(whole[:keep].rstrip())
     slots = {"left": len(whole) - kept, "shown": kept, "all": len(whole)}
     mark = draw_text(target, rng, Way.TAIL, slots, must_say=True)
@@ -213,7 +224,7 @@ def _draw_rest_text(
 
 def _count_elements(value: list[Any], share: float) -> tuple[int, dict[str, object]]:
     total = len(value)
-    first = total - max(1, min(total, round(share * total)))
+    first = total - max(1, min(total - 1, round(share * total)))
     row = "row" if all(isinstance(one, dict) for one in value) else "item"
     lost = total - first
     rest = row if lost == 1 else f"{row}s"

@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from crosswind.injectors.conversation import Site, ToolResult
+from crosswind.injectors.conversation import Site, ToolList, ToolResult
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.insertion import is_plain_text
 from crosswind.injectors.operators.phrases import NO_PACK, find_system
 from crosswind.injectors.operators.tool.canary import KINDS, draw_canary
 from crosswind.injectors.operators.words.results import AUTHORED, MESSAGES, PAGES
-from crosswind.injectors.packs.draw import Setting, draw_phrase
+from crosswind.injectors.packs.draw import Setting, draw_phrase, make_setting
 from crosswind.injectors.packs.parts import Domain
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.stacks.calls import read_arguments
+from crosswind.injectors.stacks.kinds import read_arguments
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.json_leaves import MOST, list_leaves
@@ -40,7 +40,7 @@ _UNSPACED = frozenset({Language.ZH, Language.JA})
     recovery=Recovery.IGNORE,
     source="RobustBench-TC, appendix N (4), named there as future work; the form is ours",
     effect=Effect.ADDS,
-    version=5,
+    version=6,
 )
 class PromptInjection:
     """A text that a person wrote and a result carries ends in a wish to whoever reads it, or to assistants.
@@ -61,14 +61,14 @@ class PromptInjection:
         places = list(_find_texts(target))
         if not places:
             return None
-        frame, end = places[int(point * len(places))]
+        frame, end, names = places[int(point * len(places))]
         said = frame.text[:end]
         language = detect_language(said)
         if language is None:
             if is_foreign(said) or not said.isascii():
                 return {"edits": [], "text": "", "canary": "", UNABLE: NO_PACK}
             language = Language.EN
-        setting, used = _find_setting(target, language), target.branch.phrases
+        setting, used = _find_setting(target, language, names), target.branch.phrases
         for kind in kinds:
             canary = draw_canary(rng, kind)
             phrase = draw_phrase(
@@ -86,10 +86,11 @@ class PromptInjection:
         )
 
 
-def _find_setting(target: ToolResultTarget, language: Language) -> Setting:
-    """The setting of a text: what its tool and its fields call it tells who writes it to whom."""
-    own = find_system(target, described=False)
-    return Setting(language, Domain.GENERAL, own.half, own.opening, own.tools, entries=own.entries)
+def _find_setting(target: ToolResultTarget, language: Language, names: str) -> Setting:
+    """The setting of a text: what its tool and the fields around it call it tells who writes it to whom."""
+    own = find_system(target, described=False, fields=False)
+    around = make_setting(ToolList(()), names, Language.EN, own.half).opening
+    return Setting(language, Domain.GENERAL, own.half, around, own.tools, entries=own.entries)
 
 
 def _join(said: str, language: Language) -> str:
@@ -105,8 +106,8 @@ def _join(said: str, language: Language) -> str:
 _ENDS = ".!?…؟:)\"'”"
 
 
-def _find_texts(target: ToolResultTarget) -> Iterator[tuple[Frame, int]]:
-    """The texts of others in a result, each with its end."""
+def _find_texts(target: ToolResultTarget) -> Iterator[tuple[Frame, int, str]]:
+    """The texts of others in a result, each with its end and the names of the fields around it."""
     named = words_of(target.tool)
     text, words = target.text, set(named)
     if not _OF_USER.isdisjoint(words) or not _WRITING.isdisjoint(named[:1]):
@@ -118,7 +119,7 @@ def _find_texts(target: ToolResultTarget) -> Iterator[tuple[Frame, int]]:
         command = read_arguments(target).get("command")
         shows = _SHOWING.match(command) is not None if isinstance(command, str) else bool(words & PAGES)
         if shows and is_plain_text(value, text) and _is_written(text) and not _is_known(text, written):
-            yield whole, len(text.rstrip())
+            yield whole, len(text.rstrip()), ""
         return
     inbox = not MESSAGES.isdisjoint(words)
     for leaf in find_leaves(text, MOST):
@@ -129,10 +130,10 @@ def _find_texts(target: ToolResultTarget) -> Iterator[tuple[Frame, int]]:
         within = set(chain.from_iterable(map(split_name, names[:-1])))
         authored = last & AUTHORED or (last & _PERHAPS and (inbox or within & MESSAGES))
         if authored and not is_container(parse_json(leaf.value)):
-            yield open_string(whole, leaf), len(leaf.value)
+            yield open_string(whole, leaf), len(leaf.value), " ".join(names)
 
 
-_PERHAPS = frozenset({"message", "text"})
+_PERHAPS = frozenset({"message", "text", "content", "description", "note", "notes", "article", "story"})
 """Last words of fields that hold what a person wrote, where it is of a kind that people write."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -45,10 +44,12 @@ from crosswind.injectors.operators.words.results import (
 from crosswind.injectors.packs.draw import Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.stacks.calls import SECRET, find_kinds, read_arguments
+from crosswind.injectors.stacks.calls import SECRET, pluralise
 from crosswind.injectors.stacks.errors import LOGINS
+from crosswind.injectors.stacks.kinds import find_kinds, read_arguments
 from crosswind.injectors.stacks.model import ToolKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
+from crosswind.injectors.text.json_leaves import list_leaves
 from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.text.languages import UNABLE, Language, detect_language, is_foreign
 from crosswind.injectors.values.parameters import split_name
@@ -69,7 +70,7 @@ ROOM = 240
     aliases=("induce",),
     source="AgentNoiseBench section 2.2.1, appendix B (Misleading Signals; its example also drops fields)",
     effect=Effect.ADDS,
-    version=6,
+    version=7,
 )
 class Misleading:
     """One or two remarks are added to a result, as services add them: they tempt to the nearest wrong option
@@ -122,6 +123,10 @@ NAMES_FIRST = 0.4
 def _find_language(target: ToolResultTarget) -> Language | None:
     """The language of a result's own running text, or else English, as systems are. None: it has no pack."""
     prose = find_prose(target.text)
+    if not (prose or target.text.isascii()) or "\\u" in target.text:
+        prose = (
+            " ".join(one for one in list_leaves(target.text).values if isinstance(one, str)) or target.text
+        )
     return detect_language(prose) or (None if is_foreign(prose) else Language.EN)
 
 
@@ -148,7 +153,11 @@ def _draw_remarks(
             text = phrase.text
             if text.startswith(tuple(slots[one] for one in _OPTIONS if one in slots)):
                 text = text[:1].upper() + text[1:]  # A sentence begins with it.
-            added.append([place.at, place.before, lead + text, place.after])
+            if lead.endswith(": ") and phrase.entry.partition("#")[2] in ON_TOOLS:
+                text = text[:1].upper() + text[1:]
+            else:
+                text = lead + text
+            added.append([place.at, place.before, text, place.after])
     return names, added
 
 
@@ -229,7 +238,7 @@ def _draw_members(target: ToolResultTarget, rng: SeededRandom) -> Iterator[tuple
                 continue
             if chosen in members and all(isinstance(member, str) for member in members):
                 words = "_".join(split_name(name))
-                plural = re.sub("ss$", "sses", words) if words.endswith("s") else f"{words}s"
+                plural = f"{words}es" if words.endswith("ss") else pluralise(words)
                 keys = [f"{first}_{plural}" for first in firsts if first != "other"]
                 yield keys, members
 

@@ -8,8 +8,8 @@ from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.words.results import COMMANDS
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.stacks.calls import read_arguments
 from crosswind.injectors.stacks.errors import LOGINS, draw_error
+from crosswind.injectors.stacks.kinds import read_arguments
 from crosswind.injectors.stacks.model import ErrorKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolClass, ToolResultTarget
 from crosswind.injectors.text.languages import UNABLE
@@ -21,7 +21,7 @@ from crosswind.injectors.text.languages import UNABLE
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (6), named there as future work; the form is ours",
     effect=Effect.REPLACES,
-    version=5,
+    version=6,
 )
 class Prerequisite:
     """An error that another tool has to be called first stands in place of the result.
@@ -103,6 +103,7 @@ def _leads_to(first: ToolSchema, own: ToolSchema) -> bool:
         if len(words_of(name)) > 1 and words_of(name)[-1] in _IDS
     }
     about = {_singular(word) for word in others[1:]} - _SMALL
+    held -= _MEANS - about
     if (
         words[0] in _LOOKING
         and not _needs(first)
@@ -137,6 +138,8 @@ _OF_LOGINS = LOGINS | frozenset(
 )
 """Words of a login's name that don't say of which system it is."""
 _FINDING = frozenset({"search", "find", "lookup", "browse"})
+_MEANS = frozenset({"card", "credit", "account", "user", "customer", "payment", "token", "access"})
+"""What a call takes to be done, and isn't about."""
 _GETTING = frozenset({"get", "read", "load", "open", "show", "view", "fetch"})
 _LOOKING = {"get", "read", "load", "open", "fetch", "list"}
 """First words of tools that, without an argument, give what others of the same things need."""

@@ -30,17 +30,14 @@ from crosswind.injectors.operators.model_text import read_general_lines
 from crosswind.injectors.operators.phrases import find_system
 from crosswind.injectors.operators.tool.cut_ways import is_local
 from crosswind.injectors.operators.tool.described_call import describe_call
-from crosswind.injectors.operators.tool.restatement import (
-    label_records,
-    restate_object,
-    restate_text,
-)
+from crosswind.injectors.operators.tool.restatement import restate_object, restate_text, write_texts
+from crosswind.injectors.operators.words.empty_fields import AMISS
 from crosswind.injectors.operators.words.results import PAGES
 from crosswind.injectors.packs.draw import fill, list_fitting, shuffle_entries
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.packs.parts import Domain
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.stacks.calls import find_kinds
+from crosswind.injectors.stacks.kinds import find_kinds
 from crosswind.injectors.stacks.model import Shape, ToolKind
 from crosswind.injectors.stacks.shapes import find_shape
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
@@ -53,12 +50,10 @@ LEAST, MOST = 0.8, 1.8
 SHORTEST = 48
 """Characters for which a very short result has room: one field."""
 
-MOST_FIELDS, MOST_OF_RECORD, MOST_LINES = 2, 1, 2
+MOST_FIELDS, MOST_OF_RECORD, MOST_LINES = 4, 3, 3
 """Fields of a pack beside an answer, of each record of a list, and lines beside a text."""
 MOST_RESTATED = 10
 """What a result says again in so many fields at most."""
-SERVED = 0.4
-"""How often a service gives fields of a pack."""
 
 OPERATOR = "tool.redundant"
 
@@ -70,12 +65,13 @@ OPERATOR = "tool.redundant"
     aliases=("tool-redundancy",),
     source="NoisyAgent section 3.1 (4); AgentNoiseBench section 2.2.1, appendix B (its example drops fields)",
     effect=Effect.ADDS,
-    version=3,
+    version=4,
 )
 class RedundantResult:
-    """The answer says its own content again, as many systems do: its fields in words, a figure as a text, a
-    list in another order with its count, a text's sentences in short. A service's stands among a few fields
-    besides, as an API's envelope and a database's records have them: ids of the request, times, flags.
+    """The answer says its own content again, as many systems do: a figure as a text, a list in another order
+    with its count, a text's beginning and its sentences in short, the few fields of a small object in words.
+    A service's has a few fields besides, as an API's envelope and a database's records have them: ids of the
+    request, times, flags.
 
     Severity: uniform(0.8, 1.8) x severity characters are added for each of the result's own, with a bound on
     their number; a very short one may be tripled by its first. The fields besides come from the
@@ -126,7 +122,8 @@ class _Fields:
         day = _DAY.search(f"{target.text} {target.arguments} {target.branch.opening}"[:LONGEST_READ])
         clock = f"{rng.integer(7, 21):02d}:{rng.integer(0, 59):02d}:{rng.integer(0, 59):02d}"
         self._slots = {"time": f"{day[0]}T{clock}Z"} if day else {}
-        self._local = is_local(target) or self._setting.domain is Domain.HEALTH
+        self._rows = ToolKind.SQL in find_kinds(target, "")
+        self._local = self._rows or is_local(target) or self._setting.domain is Domain.HEALTH
         self.names: list[str] = []
         self.added: list[Addition] = []
 
@@ -134,20 +131,24 @@ class _Fields:
         fitting = list_fitting(self._setting, OPERATOR, part)
         if not self._slots:
             fitting = tuple(one for one in fitting if "{time}" not in one[1].text)
+        if AMISS.search(self._text):
+            fitting = tuple(one for one in fitting if one[1].key not in _WELL)
         unmet = [one for one in fitting if one[0] not in self._met] or list(fitting)
         return shuffle_entries(self._rng, unmet, self._setting.entries)
 
     def add_to_records(self, value: Any) -> None:
         whole, records = _split_records(self._text, value)
-        served, end = self._rng.chance(SERVED) and not self._local, self._rng.chance(0.75)
+        end = self._rng.chance(0.75)
         if records:
-            self._add_to_each(records, served=served, end=end)
+            self._add_to_each(records, end=end)
         if whole is None or self._room <= 0:
             return
         taken = set(whole.keys)
-        for name, entry, key in self._name_fields("field", [whole])[: MOST_FIELDS if served else 0]:
-            self._take(name, [self._make_field(whole, end, key, self._fill(entry))])
-            taken.add(key)
+        for name, entry, key in self._name_fields("field", [whole]):
+            made = [self._make_field(whole, end, key, self._fill(entry))]
+            if len(taken) - len(whole.keys) < MOST_FIELDS and self._has_room(made):
+                self._take(name, made)
+                taken.add(key)
         if self._room <= 0 or find_shape(self._text) is Shape.MCP:
             return
         again = restate_object(value, self._rng, self._room, self._case, local=self._local)
@@ -156,25 +157,29 @@ class _Fields:
                 taken.add(key)
                 self._take("", [self._make_field(whole, end, key, dump(content, like=self._text))])
 
-    def _add_to_each(self, records: Sequence[Holder], *, served: bool, end: bool) -> None:
-        for name, entry, key in self._name_fields("record", records)[: MOST_OF_RECORD if served else 0]:
-            self._take(name, [self._make_field(one, end, key, self._fill(entry)) for one in records])
+    def _add_to_each(self, records: Sequence[Holder], *, end: bool) -> None:
+        served = self._name_fields("record", records)
+        for name, entry, key in served[:MOST_OF_RECORD]:
+            made = [self._make_field(one, end, key, self._fill(entry)) for one in records]
+            if self._has_room(made):
+                self._take(name, made)
         read = [json.loads(self._text[one.gaps[0].at - 1 : one.gaps[-1].at] + "}") for one in records]
-        if ToolKind.SQL in find_kinds(self._target, ""):
-            key, said = self._rng.choice(ROW_NUMBERS), [str(at + 1) for at in range(len(read))]
+        if self._rows:
+            key = write_key(self._rng.choice(ROW_NUMBERS), self._case)
+            found = iter([] if key in records[0].keys else [(key, [at + 1 for at in range(len(read))])])
         else:
-            found = label_records(read, self._rng)
-            if found is None:
-                return
-            key, said = found[0], [dump(text, like=self._text) for text in found[1]]
-        key = write_key(key, self._case)
-        if not any(key in one.keys for one in records):
-            self._take(
-                "", [self._make_field(one, end, key, text) for one, text in zip(records, said, strict=True)]
-            )
+            found = write_texts(read, self._rng, self._case) if len(read) > 1 else iter(())
+        for key, said in found:
+            texts = [dump(one, like=self._text) for one in said]
+            made = [self._make_field(one, end, key, text) for one, text in zip(records, texts, strict=True)]
+            if self._has_room(made):
+                self._take("", made)
 
     def _name_fields(self, part: str, records: Sequence[Holder]) -> list[tuple[str, Entry, str]]:
-        """The entries of a part whose names no record has, with these names as the result writes them."""
+        """The entries of a part whose names no record has, with these names as the result writes them: none
+        where the system is no service."""
+        if self._local:
+            return []
         taken = frozenset[str]().union(*(record.keys for record in records))
         named = ((name, one, write_key(one.key, self._case)) for name, one in self._draw_entries(part))
         return [one for one in named if one[2] not in taken]
@@ -199,6 +204,11 @@ class _Fields:
             for line in restate_text(self._text, self._rng, self._room):
                 self._take("", [[place.at, place.before, line, place.after]])
 
+    def _has_room(self, made: list[Addition]) -> bool:
+        """Whether there is room for a field, or nothing was added yet."""
+        size = sum(len(before) + len(content) + len(end) for _, before, content, end in made)
+        return size <= self._room * SLACK or not self.added
+
     def _take(self, name: str, made: list[Addition]) -> bool:
         """Add a field. False: there is no more room."""
         self.names += [name] if name else []
@@ -207,6 +217,10 @@ class _Fields:
         return self._room > 0
 
 
+SLACK = 1.3
+"""How far the last field may go beyond the room."""
+_WELL = frozenset({"success", "ok", "message", "error", "errors", "warnings", "status_code"})
+"""Fields that say that a call went well: none beside an answer that speaks of an error."""
 ROW_NUMBERS = ("row", "row_number", "rownum", "row_num", "rn")
 """What a database's rows may have besides."""
 _DAY = re.compile(r"\b20\d\d-[01]\d-[0-3]\d\b")

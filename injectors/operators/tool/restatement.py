@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from crosswind.injectors.operators.insertion import SNAKE, Case, write_key
@@ -18,56 +18,40 @@ SAYINGS = (
     *("report_text", "result_summary", "plain_text", "human_readable", "output_text", "status_text"),
 )
 """Fields in which a system says its fields in words."""
-LISTINGS = (
-    *("fields", "lines", "details", "output_lines", "report", "summary_lines", "status_lines", "properties"),
-    *("attributes", "key_values"),
-)
 SUFFIXES = ("text", "display", "formatted", "str", "string")
-"""Behind a field's name: its figure or flag as a text."""
-COUNTS = ("count", "total", "total_count", "num_items")
-ORDERED = ("sorted", "ordered", "alphabetical", "by_name", "sorted_by_name")
-LABELS = (
-    *(
-        "label",
-        "display",
-        "display_text",
-        "short",
-        "one_line",
-        "short_text",
-        "caption",
-        "headline",
-        "listing",
-    ),
-    *("brief", "short_description", "list_text", "item_text", "text_line"),
-)
-"""Fields in which a record of a list says its fields."""
-SIZES = (("length", "word_count"), ("char_count", "word_count"), ("size", "words"), ("characters", "words"))
-"""How long a text is, in characters and words."""
+"""Behind a field's name: its figure as a text."""
+COUNTS = ("count", "total", "length", "size")
+ORDERED = ("sorted", "ordered", "alphabetical", "by_name")
+"""Behind a list's name: how many it has, and the same in another order."""
+SIZES = (("length", "word_count"), ("char_count", "word_count"), ("chars", "words"), ("characters", "words"))
+"""Behind a text's name: how long it is, in characters and words."""
 PREVIEWS = ("preview", "excerpt", "snippet", "beginning")
 HEADINGS = (
     *("Summary", "Key points", "In brief", "Highlights", "Overview", "At a glance", "Main points", "Recap"),
     *("In short", "Short version", "Notes", "Digest"),
 )
-LONGEST, MOST = 60, 24
-"""Characters of a text that is said again, and the most of a result's fields."""
+LONGEST, MOST_SAID = 60, 3
+"""Characters of a text that is said again, and the fields of the largest object of which one text says all:
+of more it would be a dump."""
 
 
 def restate_object(
     value: Mapping[str, Any], rng: SeededRandom, room: float, case: Case, *, local: bool
 ) -> Iterator[tuple[str, Any]]:
     """Fields that say an object's content again, until there is no more room."""
-    pairs = list(_list_pairs(value))[:MOST]
-    kinds = [_say, _list] if local else [_write_texts, _say, _list]
-    made = [*_reorder(value, rng), *_size(value, rng)]
-    for kind in rng.shuffled(kinds):
-        made += kind(value, pairs, rng, max(room, LEAST), case)
+    pairs = list(_list_pairs(value))
+    made = [*_reorder(value, rng, case), *_size(value, rng, case)]
+    if len(pairs) <= MOST_SAID:
+        made += _say(value, pairs, rng)
+    if not local or len(pairs) > MOST_SAID:
+        made += write_texts([value], rng, case)
     for key, content in made:
         if key in value:
             continue
         length = len(key) + len(json.dumps(content)) + 6
         if length > room * SLACK and room < LEAST:
             return
-        yield write_key(key, case), content
+        yield (write_key(key, case) if key in SAYINGS else key), content
         room -= length
         if room <= 0:
             return
@@ -100,91 +84,68 @@ def _write(value: Any) -> str:
 
 
 def _say(
-    value: Mapping[str, Any], pairs: list[tuple[str, str]], rng: SeededRandom, room: float, case: Case
+    value: Mapping[str, Any], pairs: list[tuple[str, str]], rng: SeededRandom
 ) -> Iterator[tuple[str, Any]]:
     """One text with the fields in words."""
-    key, colon = rng.choice(SAYINGS), rng.choice((": ", ": ", " ")) if len(pairs) > 1 else ": "
-    comma = rng.choice((", ", "; ", " | "))
-    said, capital = "", rng.chance(0.5)
-    for name, text in pairs:
-        longer = f"{said}{comma if said else ''}{name}{colon}{text}"
-        if said and len(longer) > room * SLACK:
-            break
-        said = longer
+    key, comma, capital = rng.choice(SAYINGS), rng.choice((", ", "; ")), rng.chance(0.7)
+    said = comma.join(f"{name}: {text}" for name, text in pairs)
     if said and key not in value:
         yield key, said[:1].upper() + said[1:] if capital else said
 
 
-def _list(
-    value: Mapping[str, Any], pairs: list[tuple[str, str]], rng: SeededRandom, room: float, case: Case
+def write_texts(
+    records: Sequence[Mapping[str, Any]], rng: SeededRandom, case: Case
 ) -> Iterator[tuple[str, Any]]:
-    """The fields as a list of texts."""
-    key, colon = rng.choice(LISTINGS), rng.choice((": ", "=", " = "))
-    lines = [f"{name}{colon}{text}" for name, text in pairs]
-    while len(lines) > 1 and sum(map(len, lines)) > room * SLACK:
-        lines.pop()
-    if len(lines) > 1 and key not in value:
-        yield key, lines
+    """Figures of a record as texts beside them; of several with the same fields, each figure's texts."""
+    suffix, first = rng.choice(SUFFIXES), records[0]
+    for key in rng.shuffled(sorted(first)):
+        named = name_after(key, suffix, case)
+        if named not in first and all(_is_figure(key, one.get(key)) for one in records):
+            said = [f"{one[key]:,}" if suffix in GROUPED else json.dumps(one[key]) for one in records]
+            yield named, said[0] if len(said) == 1 else said
 
 
-def _write_texts(
-    value: Mapping[str, Any], pairs: list[tuple[str, str]], rng: SeededRandom, room: float, case: Case
-) -> Iterator[tuple[str, Any]]:
-    """Figures and flags as texts beside them."""
-    suffix = rng.choice(SUFFIXES)
-    for key in rng.shuffled(sorted(value)):
-        if (named := name_text(key, suffix, case)) not in value and _is_figure(key, value[key]):
-            yield named, _write(value[key])
+GROUPED = ("display", "formatted")
+"""Suffixes of figures that are written for people: with their thousands apart."""
 
 
-def name_text(key: str, suffix: str, case: Case) -> str:
-    """The name of the field that holds another's content as a text."""
-    return f"{key}_{suffix}" if case == SNAKE or "_" in key else f"{key}{suffix.capitalize()}"
+def name_after(key: str, suffix: str, case: Case) -> str:
+    """The name of a field that says something of another."""
+    return f"{key}_{suffix}" if case == SNAKE or "_" in key else f"{key}{suffix.title().replace('_', '')}"
 
 
 def _is_figure(key: str, value: Any) -> bool:
-    """Whether a value is a figure or a flag, and names nothing."""
-    return isinstance(value, int | float) and split_field(key)[-1:] not in _NAMING
+    """Whether a value is a figure of a plain field, and names nothing."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not key.isidentifier():
+        return False
+    return (isinstance(value, float) or abs(value) >= LEAST_FIGURE) and split_field(key)[-1:] not in _NAMING
 
 
+LEAST_FIGURE = 10
 _NAMING = {(word,) for word in fields.NAMING}
 
 
-def label_records(records: list[Any], rng: SeededRandom) -> tuple[str, list[str]] | None:
-    """A field that says what each record does, with its texts; None where a record says too little."""
-    key, comma, named = rng.choice(LABELS), rng.choice((", ", " | ", " - ", "; ")), rng.chance(0.5)
-    said = []
-    for one in records:
-        pairs = list(_list_pairs(one))[:MOST_OF_RECORD]
-        texts = [text for _, text in pairs[:1]] + [
-            f"{name} {text}" if named else text for name, text in pairs[1:]
-        ]
-        said.append(comma.join(texts))
-        if len(pairs) < LEAST_OF_RECORD or key in one:
-            return None
-    return key, said
-
-
-LEAST_OF_RECORD, MOST_OF_RECORD = 2, 6
-
-
-def _size(value: Mapping[str, Any], rng: SeededRandom) -> Iterator[tuple[str, Any]]:
+def _size(value: Mapping[str, Any], rng: SeededRandom, case: Case) -> Iterator[tuple[str, Any]]:
     """How long the longest text is, and how it begins."""
     (length, words), preview = rng.choice(SIZES), rng.choice(PREVIEWS)
     share = 0.35 + 0.3 * rng.uniform()
-    texts = [one for one in value.values() if isinstance(one, str) and len(one) > LONG_TEXT and " " in one]
+    texts = {
+        key: one for key, one in value.items() if isinstance(one, str) and len(one) > LONG_TEXT and " " in one
+    }
     if texts:
-        whole = max(texts, key=lambda one: (len(one), one))
-        yield length, len(whole)
-        yield words, len(whole.split())
+        key = max(texts, key=lambda name: (len(texts[name]), name))
+        whole = texts[key]
+        yield name_after(key, length, case), len(whole)
+        if whole.isascii():  # Not each language parts its words.
+            yield name_after(key, words, case), len(whole.split())
         cut = whole[: min(LONGEST_PREVIEW, int(len(whole) * share))].rsplit(" ", 1)[0]
-        yield preview, cut.rstrip(" .,;:") + "..."
+        yield name_after(key, preview, case), cut.rstrip(" .,;:") + "..."
 
 
 LONG_TEXT, LONGEST_PREVIEW = 60, 400
 
 
-def _reorder(value: Mapping[str, Any], rng: SeededRandom) -> Iterator[tuple[str, Any]]:
+def _reorder(value: Mapping[str, Any], rng: SeededRandom, case: Case) -> Iterator[tuple[str, Any]]:
     """The longest list of texts in another order, with how many it has."""
     texts = {
         key: one
@@ -195,10 +156,10 @@ def _reorder(value: Mapping[str, Any], rng: SeededRandom) -> Iterator[tuple[str,
     if key is None:
         return
     ordered, named, count = sorted(texts[key]), rng.choice(ORDERED), rng.choice(COUNTS)
-    if count not in value:
-        yield count, len(ordered)
-    if ordered != texts[key] and named not in value:
-        yield named, ordered
+    if not {*COUNTS, f"{key}_count"} & value.keys():
+        yield name_after(key, count, case), len(ordered)
+    if ordered != texts[key]:
+        yield name_after(key, named, case), ordered
 
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？؟])\s+|(?<=[。！？])|\n+")
@@ -208,13 +169,15 @@ def restate_text(text: str, rng: SeededRandom, room: float) -> list[str]:
     """Lines that say some of a text's sentences again, in their order; in English under a heading."""
     sentences = [one.strip() for one in _SENTENCE.split(text[:LONGEST_TEXT]) if len(one.strip()) > SHORTEST]
     heading, mark = rng.choice(HEADINGS), rng.choice(("- ", "* ", "\u2022 ", ""))
+    if len(sentences) < LEAST_SENTENCES:
+        return []
     chosen: list[int] = []
     for at in rng.shuffled(range(len(sentences))):
         if chosen and len(sentences[at]) > room:
             continue
         chosen.append(at)
         room -= len(sentences[at])
-        if room <= 0:
+        if room <= 0 or len(chosen) == len(sentences) - 1:
             break
     lines = [f"{mark if len(chosen) > 1 else ''}{sentences[at]}" for at in sorted(chosen)]
     english = not is_foreign(text[:LONGEST_TEXT]) and detect_language(text) in (None, Language.EN)
@@ -223,4 +186,4 @@ def restate_text(text: str, rng: SeededRandom, room: float) -> list[str]:
     return [f"{heading}: {lines[0]}"] if len(lines) == 1 else [f"{heading}:", *lines]
 
 
-LONGEST_TEXT, SHORTEST = 8_000, 3
+LONGEST_TEXT, SHORTEST, LEAST_SENTENCES = 8_000, 3, 2

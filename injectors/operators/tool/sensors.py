@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
+from crosswind.injectors.operators.phrases import find_prose
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
-from crosswind.injectors.operators.tool.ties import find_verdicts, is_end
+from crosswind.injectors.operators.tool.ties import find_verdicts, has_quotes_beside, is_end
 from crosswind.injectors.operators.tool.values import (
     Alternatives,
     SpanEdit,
@@ -28,6 +29,7 @@ from crosswind.injectors.text.graphemes import find_boundary
 from crosswind.injectors.text.json_leaves import MOST
 from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.text.json_spans import Frame, find_leaves, open_string
+from crosswind.injectors.text.languages import Language, detect_language
 
 MOST_LIKELY = 0.4
 """The largest share of misread values at severity 1; the paper's is 0.2, at severity 0.5."""
@@ -108,6 +110,7 @@ def _misread_words(
     judges = find_verdicts(facts)
     sensed, found = ([one for one in ones if one not in judges] for ones in (sensed, found))
     values = sensed or [one for one in found if _find_beside(one, alternatives)]
+    unreads = UNREAD if _is_english(target) else UNREAD[:1]
     instrument = any(not fields.MEASURED.isdisjoint(one.words) for one in facts)
     sure = None if first is None else int(first * len(values))
     for at, fact in enumerate(values):
@@ -121,9 +124,17 @@ def _misread_words(
         given = senses and (instrument or not fields.SENSED.difference(AMBIGUOUS).isdisjoint(fact.words))
         if given and (unread or not beside) and fact.frame.levels == quoted:
             # What stands in place of a word takes its quotation marks along.
-            yield start - quoted, end + quoted, UNREAD[int(way * len(UNREAD))]
+            yield start - quoted, end + quoted, unreads[int(way * len(unreads))]
         elif beside:
             yield start, end, fact.frame.escape(beside[int(which * len(beside))])
+
+
+def _is_english(target: ToolResultTarget) -> bool:
+    """Whether a result's running text, if it has any, is English."""
+    prose = find_prose(target.text)
+    return (
+        target.text.isascii() and "\\u" not in target.text and detect_language(prose) in (None, Language.EN)
+    )
 
 
 def _find_beside(fact: Fact, alternatives: Alternatives) -> Sequence[str]:
@@ -184,7 +195,7 @@ class NumericNoise:
         edits: list[SpanEdit] = []
         for fact in readings:
             lost, end, jitter = rng.chance(severity / 20), rng.chance(0.5), rng.uniform(-1, 1)
-            part = _find_part(fact)
+            part = QUOTED if has_quotes_beside(fact, readings) else _find_part(fact)
             error = most * part * (jitter if way < JITTER else drift)
             if lost and not end and fact.frame.levels == 0 and not fact.prose and _is_reading(fact):
                 shown: str | None = missing
@@ -222,6 +233,10 @@ _PARTS = {
 """By words of fields: which part of the error readings have that vary little."""
 
 
+QUOTED = 0.02
+"""The same of a price beside its own means and ends."""
+
+
 def _find_part(fact: Fact) -> float:
     """The words of a field, such as `frontTirePressure`, or the letters of its unit tell."""
     return min((_PARTS[word] for word in fact.about if word in _PARTS), default=1.0)
@@ -254,9 +269,17 @@ def _add_error(fact: Fact, error: float) -> str | None:
     value = read_figure(fact.text)
     assert value is not None
     moved = change_figure(fact, value * (1 + error), round_=False)
-    if moved is None and fact.text.isdigit():  # A step at least.
-        moved = change_figure(fact, value + (1 if error > 0 or value < 2 else -1), round_=False)
-    return moved
+    return _step(fact, value, up=error > 0) if moved is None else moved
+
+
+def _step(fact: Fact, value: float, *, up: bool) -> str | None:
+    """The figure with another last digit."""
+    if fact.text.isdigit():
+        return change_figure(fact, value + (1 if up or value < 2 else -1), round_=False)
+    step = 10.0 ** -len(re.split(r"[.,]", fact.text)[-1]) if re.search(r"\d[.,]\d", fact.text) else 1.0
+    step = step if up or abs(value) <= step else -step
+    near = (value + times * step for times in ((1, -1, 2) if value else ()))
+    return next((one for at in near if (one := change_figure(fact, at, round_=False)) is not None), None)
 
 
 def _round(fact: Fact, severity: float, phase: float) -> str | None:
@@ -265,7 +288,11 @@ def _round(fact: Fact, severity: float, phase: float) -> str | None:
     assert value is not None
     step = abs(value) * severity
     moved = (round(value / step - phase) + phase) * step if step > 0 else value
-    return change_figure(fact, moved, round_=False) or change_figure(fact, value + step / 2, round_=False)
+    return (
+        change_figure(fact, moved, round_=False)
+        or change_figure(fact, value + step / 2, round_=False)
+        or _step(fact, value, up=phase > 0.5)
+    )
 
 
 def _saturate(fact: Fact) -> str | None:

@@ -25,7 +25,7 @@ from crosswind.injectors.operators.tool.values import (
 )
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.stacks.calls import find_kinds
+from crosswind.injectors.stacks.kinds import find_kinds
 from crosswind.injectors.stacks.model import ToolKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parse_json

@@ -43,6 +43,7 @@ def find_free(target: ToolResultTarget, facts: Sequence[Fact]) -> list[Fact]:
                 tied
                 or _counts_states(one)
                 or is_end(one, value)
+                or has_quotes_beside(one, facts)
                 or (_is_element(one) and one.text.isdigit() and not _measures(one))
             )
         if not tied:
@@ -77,6 +78,20 @@ def is_end(fact: Fact, value: Any) -> bool:
         return False
     other = tuple(_ENDS.get(word, word) for word in fact.words)
     return any(split_field(key) == other for key in holder)
+
+
+def has_quotes_beside(fact: Fact, facts: Sequence[Fact]) -> bool:
+    """Whether a price stands beside its own means, ends or close, which are near it."""
+    if _QUOTES.isdisjoint(fact.words):
+        return False
+    return any(
+        one is not fact and one.place[:-1] == fact.place[:-1] and not _QUOTES.isdisjoint(one.words)
+        for one in facts
+        if one.kind is FactKind.FIGURE and one.words != fact.words
+    )
+
+
+_QUOTES = frozenset("price ma sma ema open close high low average avg vwap bid ask".split())
 
 
 _PAIRS = (("min", "max"), ("minimum", "maximum"), ("low", "high"), ("lower", "upper"), ("from", "to"))

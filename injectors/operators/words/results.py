@@ -34,14 +34,13 @@ MEMBERS = "available supported allowed valid other possible".split()
 """First words of fields that list what an argument may be."""
 
 AUTHORED = frozenset(
-    """body content comment comments review reviews description summary bio caption feedback remark remarks
-    post tweet readme article abstract excerpt snippet note notes biography story about""".split()
+    "body comment comments review reviews feedback remark remarks post tweet readme reply".split()
 )
 """Last words of fields that hold what a person wrote."""
 
 MESSAGES = frozenset(
     """message messages inbox mail email emails mails chat conversation thread review reviews comment comments
-    post posts reply replies feedback tweet tweets letter""".split()
+    post posts reply replies feedback tweet tweets letter ticket tickets issue issues""".split()
 )
 """Words of tools and fields whose texts people write to one another."""
 

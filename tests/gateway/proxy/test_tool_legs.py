@@ -49,13 +49,13 @@ async def test_a_result_is_perturbed_on_one_leg_only(
     ):
         async with Client(f"{running.data}/s/s1/mcp/shop") as client:
             shown = text_of(await client.call_tool("get_order", {"order_id": 7}))
-        for tool in (name, "other_tool"):
+        for tool in (name, "find_orders"):
             await running.chat(request_with(tool, shown), "s1")
         seen = [json.loads(one.body)["messages"][-1]["content"] for one in app.requests]
         assert seen[0] == shown
         assert seen[1] != shown
         injected = [one.tool for one in await events_of(running, "s1") if one.after]
-        assert injected == ["get_order", "other_tool"]
+        assert injected == ["get_order", "find_orders"]
     store = SqliteStore(tmp_path / "store.db")
     found = store.trajectory("s1")
     assert found is not None

@@ -38,6 +38,15 @@ RESULTS = (
     PASSAGE,
     json.dumps([{"id": "W1", "state": "shipped", "total": 12.5}, {"id": "W2", "state": "new", "total": 3}]),
     "ERROR: the last upload failed; 3 of 12 files were stored.",
+    json.dumps(
+        {
+            "order_id": "W1",
+            "state": "shipped",
+            "weight_kg": 2.4,
+            "delivered": False,
+            "items": ["kettle", "lamp", "rug", "vase", "tray"],
+        }
+    ),
 )
 DECLARED = (
     ToolSchema(

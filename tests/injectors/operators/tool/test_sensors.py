@@ -18,6 +18,7 @@ from tests.injectors.operators.acting import (
     repeated,
     result_target,
     rule,
+    shown,
 )
 
 VIEW = "#####\n#.K.#\n#.H~#\n#@.D#\n#####"
@@ -204,3 +205,18 @@ def test_figures_keep_their_steps_and_the_order_of_a_range(name: str) -> None:
         assert (noisy["min_price"], noisy["max_price"]) == (80, 85) and noisy["rating"] <= 5
         assert f"{noisy['fee']:.2f}"[-1] != "0" or noisy["fee"] == 18.25
     assert outcomes(name, "Take 20 to 25 drops.") == []
+
+
+@pytest.mark.parametrize("text", ["3.5", "3.9", "0.1", "-4.0", "21", "2.552"])
+def test_each_reading_is_off_by_a_digit_at_least_at_full_severity(text: str) -> None:
+    clean = f'{{"temperature": {text}}}'
+    found = shown("tool.numeric_noise", result_target(clean), 1.0, seeds=40)
+    assert clean not in found
+
+
+def test_a_price_stays_near_its_own_means() -> None:
+    clean = json.dumps({"symbol": "NVX", "price": 227.16, "volume": 2.5, "MA(5)": 227.11, "MA(20)": 227.09})
+    for after in map(json.loads, outcomes("tool.numeric_noise", clean)):
+        assert abs(after["price"] - 227.1) < 3
+    for after in map(json.loads, outcomes("tool.erroneous", clean)):
+        assert after["price"] == 227.16
