@@ -77,7 +77,7 @@ def _reads_well(frame: str, request: Request, alone: bool) -> bool:
 def _has_doer(frame: str, request: Request) -> bool:
     """Whether the frame makes the right one do it, and doesn't say twice for whom."""
     doer, asked = find_doer(frame), request.infinitive
-    if _HELP.search(asked) and _HELP.search(frame):
+    if (_HELP.search(asked) and _HELP.search(frame)) or (" for " in asked and _FOR_ME.search(frame)):
         return False
     if _ME.search(asked):
         if _FOR_ME.search(frame) or _HELP.search(frame):

@@ -12,7 +12,8 @@ from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.phrases import NO_PACK, PhraseDraw, find_setting
 from crosswind.injectors.operators.user.paraphrase import foreign_rewrites, frames, rewrites
 from crosswind.injectors.operators.user.requests.extraction import Request, find_requests
-from crosswind.injectors.operators.user.typos.named_words import read_named_words
+from crosswind.injectors.operators.user.typos.named_words import NamedWords, read_named_words
+from crosswind.injectors.operators.user.values.sure_values import PASSED_ON
 from crosswind.injectors.packs.draw import Setting
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
@@ -27,11 +28,13 @@ EXTENT = ("a few words and turns of phrase", "most of the wording", "the wording
 """By thirds of the severity."""
 
 OPERATOR = "user.paraphrase"
-FRAMED = 0.55
+_TRIES = 4
+"""Forms that are drawn for a sentence, of which the first that fits is taken."""
+FRAMED = 0.4
 """How often a request is put into a pack's frame, and not into a construction of ours."""
 NOMINAL = 0.4
 """How often a request's verb becomes a noun, where one says the same."""
-GREETED, THANKED = 0.15, 0.22
+GREETED, THANKED = 0.3, 0.35
 """How often a message that does neither comes to greet, and to thank."""
 _ABBREVIATED = re.compile(
     r"(?:\b[^\W\d_]\.|\b(?:bros|co|corp|etc|inc|jr|ltd|no|sr|st|vs)\.)[.?!]*\s*\Z", re.IGNORECASE
@@ -41,6 +44,8 @@ _NAME_WITH_MARK = re.compile(r"[\w,] [A-Z]\w*!")
 """So is the mark of a name: `Yahoo! Finance`."""
 _LISTED = re.compile(r"(?m)^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+")
 """Where an entry of a list begins: nobody words each in another way."""
+_COLON = re.compile(r":\s+\S|：\S")
+"""What stands behind a colon may be needed as it stands."""
 NO_FORM = "no sentence has a form that can surely be said in another one"
 
 
@@ -55,7 +60,8 @@ NO_FORM = "no sentence has a form that can surely be said in another one"
 )
 class Paraphrase:
     """The same meaning in other constructions: a command as a question, a wish or a statement and back, a
-    clause moved, a noun for a verb, the frames of the phrase packs. No word is exchanged for a synonym.
+    clause moved, a noun for a verb, the frames of the phrase packs, words that open a question. No word
+    of what is asked for is exchanged.
 
     Severity: the share of the sentences that can be said in another construction which are. Protected
     entities stay, in their order. English by construction and by frames; German, Spanish, French, Chinese,
@@ -117,42 +123,60 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
     requests = {one.start: one for one in find_requests(text, language)}
     drawn = PhraseDraw(target, setting, rng, OPERATOR)
     literals = [(one.start, one.end) for one in find_literals(text)]
+    spoken = ""
     listed = next((match.start() for match in _LISTED.finditer(text)), len(text))
     for start, end in split_sentences(text):
         begin = start + len(text[start:end]) - len(text[start:end].lstrip())
         stop = start + len(text[start:end].rstrip())
         sentence = text[begin:stop]
-        phrase: str | None = None
-        own = foreign_rewrites.is_own_deed(sentence, language)
-        if (request := requests.get(begin)) is not None and not own:
-            said, phrase = _draw_request(request, language, drawn, rng, alone=sentence == text.strip())
-        elif (
-            language is Language.EN
-            and not named.takes_question
-            and not any(a < stop and begin < b for a, b in literals)
-        ):
-            forms = [one for one in rewrites.rewrite_sentence(sentence) if one != sentence]
-            said = rng.choice(forms) if forms else None
-        elif language is not Language.EN and (
-            not named.takes_question or foreign_rewrites.is_own_affair(sentence, language)
-        ):
-            said = _draw_foreign(sentence, language, rng)
-        else:
+        request = requests.get(begin)
+        if foreign_rewrites.is_own_deed(sentence, language):
+            request = None
+        literal = any(a < stop and begin < b for a, b in literals)
+        if begin >= listed or _is_bound(text, begin, stop, language):
+            continue
+        said, phrase = None, None
+        for _ in range(_TRIES):
+            if request is not None:
+                said, phrase = _draw_request(request, language, drawn, rng, alone=sentence == text.strip())
+            else:
+                said = _draw_other(sentence, language, named, rng, literal=literal)
+            if language is not Language.EN or said is None:
+                break
+            if not _is_off(said, sentence, f"{text} {spoken}"):
+                break
             said = None
-        if _ABBREVIATED.search(sentence) or _NAME_WITH_MARK.search(text, begin, stop):
-            continue
-        if begin >= listed:
-            continue
-        if language is Language.EN and said is not None and _is_off(said, sentence, text):
-            continue
         if said is None or said == sentence or find_lost(sentence, said, target.tools) is not None:
             continue
         if text[stop:].strip() and "\n" not in text[stop : stop + 1]:
             said = rewrites.end_sentence(said, "。" if language in (Language.ZH, Language.JA) else ".")
         if language is Language.EN:
-            said = _draw_courtesy(said, text, begin, stop, rng)
+            said = _draw_courtesy(said, text, spoken, begin, stop, rng)
+            spoken = f"{spoken} {said}"
         edit = make_edit(begin, sentence, said)
         yield edit if phrase is None else edit | {"phrase": phrase}
+
+
+def _is_bound(text: str, begin: int, stop: int, language: Language) -> bool:
+    """Whether what the sentence says may be needed as it stands, or it goes on behind its stop."""
+    sentence = text[begin:stop]
+    if _ABBREVIATED.search(sentence) or _NAME_WITH_MARK.search(text, begin, stop) or _COLON.search(sentence):
+        return True
+    return language is not Language.EN and PASSED_ON.search(sentence) is not None
+
+
+def _draw_other(
+    sentence: str, language: Language, named: NamedWords, rng: SeededRandom, *, literal: bool
+) -> str | None:
+    """Another form of a sentence that is no request."""
+    if language is not Language.EN:
+        free = not named.takes_question or foreign_rewrites.is_own_affair(sentence, language)
+        forms = foreign_rewrites.rewrite_sentence(sentence, language) if free else []
+    elif named.takes_question or literal:
+        forms = []
+    else:
+        forms = [one for one in rewrites.rewrite_sentence(sentence) if one != sentence]
+    return rng.choice(forms) if forms else None
 
 
 def _is_off(said: str, sentence: str, text: str) -> bool:
@@ -165,7 +189,8 @@ def _is_off(said: str, sentence: str, text: str) -> bool:
 _POLITE = tuple(
     re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
     for words in (
-        "please|pls|kindly|appreciate\\w*|if you can|would you mind|do you mind|wondering|possible",
+        "please|pls|plz|kindly|appreciate\\w*|if you can|would you mind|do you mind|wondering|possible|favor"
+        "|glad",
         "thanks|thank you|thx",
     )
 )
@@ -173,16 +198,11 @@ _POLITE = tuple(
 _NAMED = re.compile(r"[\w$€£#'’./@-]*(?:[A-Z]|\d)[\w'’/@-]*")
 
 
-def _draw_foreign(sentence: str, language: Language, rng: SeededRandom) -> str | None:
-    forms = foreign_rewrites.rewrite_sentence(sentence, language)
-    return rng.choice(forms) if forms else None
-
-
-def _draw_courtesy(said: str, text: str, begin: int, stop: int, rng: SeededRandom) -> str:
+def _draw_courtesy(said: str, text: str, spoken: str, begin: int, stop: int, rng: SeededRandom) -> str:
     """The sentence with a greeting before it or thanks behind, where it begins or ends a message without."""
     greets, thanks = rng.chance(GREETED), rng.chance(THANKED)
     greeting, closing = rng.choice(rewrites.GREETINGS), rng.choice(rewrites.CLOSINGS)
-    if rewrites.COURTESY.search(f"{text} {said}"):
+    if rewrites.COURTESY.search(f"{text} {spoken} {said}"):
         return said
     if greets and not text[:begin].strip():
         said = (

@@ -13,7 +13,10 @@ from crosswind.injectors.operators.user.requests.verbs import GERUNDS, SURE
 LONG = 14
 """Words of a request behind which nothing more is said of it."""
 
-GREETINGS = ("Hi,", "Hello,", "Hey,", "Hi there,", "Good morning,", "Hi!", "Hello!")
+GREETINGS = (
+    *("Hi,", "Hello,", "Hey,", "Hi there,", "Good morning,", "Hi!", "Hello!", "Hey!", "Hello there,"),
+    *("Good afternoon,", "Good evening,", "Hey there,"),
+)
 CLOSINGS = (
     *(
         "Thanks.",
@@ -57,12 +60,31 @@ _FORMS: tuple[tuple[str, bool], ...] = (
     ("Could you {}?", True),
     ("Could you please {}?", True),
     ("Can you {}?", True),
+    ("Can you please {}?", True),
+    ("Would you {}?", True),
     ("Would you {}, please?", False),
     ("Please {}.", True),
     ("{}, please.", False),
+    ("{}, will you?", False),
     ("I'd like you to {}.", True),
     ("I was wondering if you could {}.", False),
     ("Would you be able to {}?", True),
+    ("Are you able to {}?", True),
+    ("Can I get you to {}?", True),
+    ("Can I ask you to {}?", True),
+    ("What I need is for you to {}.", True),
+    ("Would it be possible for you to {}?", True),
+    ("It would be great if you could {}.", True),
+    ("It'd be nice if you could {}.", True),
+    ("I'd be glad if you could {}.", True),
+    ("If possible, {}.", True),
+    ("If you can, {}.", True),
+    ("When you have a moment, {}.", True),
+    ("When you get a chance, {}.", True),
+    ("Go ahead and {}.", False),
+    ("Any chance you could {}?", True),
+    ("Maybe you could {}.", False),
+    ("Do me a favor and {}.", False),
 )
 """Sentences around a request, and whether it may be long."""
 
@@ -79,7 +101,7 @@ def rewrite_request(request: Request) -> list[str]:
     forms = [_fill(form, asked) for form, long in _FORMS if long or short]
     verb, _, rest = asked.partition(" ")
     if verb in _ING and short:
-        forms += [f"Would you mind {_ING[verb]} {rest}?", f"Do you mind {_ING[verb]} {rest}?"]
+        forms += [f"{opening} {_ING[verb]} {rest}?" for opening in ("Would you mind", "Do you mind", "Mind")]
     return forms
 
 
@@ -101,7 +123,56 @@ def rewrite_sentence(sentence: str) -> list[str]:
     rules = _RULES_BY_WORD.get(first)
     if rules is None and first.lower() in SURE:
         rules = (_move_clause,)
-    return [one for rule in rules or () for one in rule(sentence)]
+    found = [one for rule in rules or () for one in rule(sentence)]
+    return found + open_question(sentence) + list_variants(sentence)
+
+
+_QUESTION = re.compile(
+    r"(?:What(?:['’]s)?|Which|Who(?:['’]s)?|Where(?:['’]s)?|When(?:['’]s)?|Why|How|Is|Are|Was|Were|Does|Did"
+    r"|Has|Have|Will) [^?!;:\n]{8,220}\?"
+)
+_OPENERS = (
+    *("Quick question: {}", "I was wondering, {}", "Just wondering, {}", "One question: {}"),
+    *("Tell me, {}", "I'm curious, {}", "Question: {}", "Out of interest, {}", "I have a question: {}"),
+    *("A quick one: {}", "Can I ask something, {}", "Let me ask you this: {}"),
+)
+_EMBEDDED = re.compile(
+    r"(?P<asked>(?:Which|How (?:many|much)) (?:[a-z-]+ ){1,3}(?:are|is|was|were|have|has|had) "
+    r"(?:(?:been|in|on|at|left|available|needed|required|showing|playing|open|free|won|lost) ?)"
+    r"[^?!;:\n]{0,160})\?"
+)
+
+
+def open_question(sentence: str) -> list[str]:
+    """A question with words before it that say that it is one, or within one that asks for an answer."""
+    if _QUESTION.fullmatch(sentence) is None or re.match(r"(?:Is|Are) there any (?:way|chance)\b", sentence):
+        return []
+    forms = [form.format(lower_first(sentence)) for form in _OPENERS]
+    embedded = _EMBEDDED.fullmatch(sentence)
+    if embedded is not None:
+        said = lower_first(embedded["asked"])
+        forms += [f"Could you tell me {said}?", f"I'd like to know {said}.", f"Do you know {said}?"]
+    return forms
+
+
+_VARIANTS = tuple(
+    (re.compile(pattern), other)
+    for pattern, other in (
+        (r"^I am\b(?! \w+ed\b)", "I'm"),
+        (r"^I'd like\b", "I would like"),
+        (r"^I would like\b", "I'd like"),
+        (r"^What's\b", "What is"),
+        (r"^What is\b", "What's"),
+        (r"^Where's\b", "Where is"),
+        (r"^Where is\b", "Where's"),
+    )
+)
+"""How a sentence begins, short and long."""
+
+
+def list_variants(sentence: str) -> list[str]:
+    """The sentence with its first words in their short or their long form."""
+    return [said for one, other in _VARIANTS if (said := one.sub(other, sentence, count=1)) != sentence]
 
 
 _NEED = re.compile(
@@ -241,20 +312,6 @@ def _greet(sentence: str) -> list[str]:
     return ["Hello!", "Hi there!", "Hi,", "Hey!", "Hello,"] if _GREETING.fullmatch(sentence) else []
 
 
-_SHORT = (
-    ("I would", "I'd"),
-    ("I am", "I'm"),
-    ("I have been", "I've been"),
-    ("It is", "It's"),
-    ("That is", "That's"),
-)
-
-
-def _contract(sentence: str) -> list[str]:
-    """The short form of the verb that a sentence begins with. A short one may have several long ones."""
-    return [short + sentence[len(long) :] for long, short in _SHORT if sentence.startswith(f"{long} ")]
-
-
 _LOOKING = re.compile(r"I(?:'m| am) looking for (?P<what>[^.?!;:]{4,200})(?P<end>\.?)")
 
 
@@ -268,7 +325,7 @@ def _look_for(sentence: str) -> list[str]:
 
 _RULES: Sequence[Callable[[str], list[str]]] = (
     *(_say_what, _ask_how, _ask_may, _ask_whether, _ask_do_you, _ask_where, _move_clause, _thank, _greet),
-    *(_look_for, _contract),
+    _look_for,
 )
 
 
@@ -283,7 +340,6 @@ _FIRST_WORDS: Mapping[Callable[[str], list[str]], str] = {
     _thank: "Thanks Thank Many",
     _greet: "Hi Hello Hey Good",
     _look_for: "I I'm",
-    _contract: "I It That",
 }
 """The words that a rule's sentences begin with; `_move_clause` knows commands, too."""
 _RULES_BY_WORD: Mapping[str, tuple[Callable[[str], list[str]], ...]] = {

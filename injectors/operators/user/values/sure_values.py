@@ -93,7 +93,7 @@ _FREE_TEXTS = frozenset(
 )
 """Words of parameters that take what the user says, word for word."""
 _SEARCHED = frozenset("keyword keywords query question search".split())
-_PASSED_ON = CaselessPattern(
+PASSED_ON = CaselessPattern(
     r"\b(?:saying|says|titled?|subject|description|note|content|caption|about|reads?|mentioning|stating|remind"
     r"|search(?:es|ing)?|look(?:ing)? up|google|query|comment(?:ing)?|tweet|post|announce"
     r"|(?:tell|message|email|text|send|write|inform|notify|know|ticket)\b[^.!?\n]{0,60}?(?:\bthat|:)"
@@ -230,7 +230,7 @@ def _find_passed_on(text: str) -> list[tuple[int, int]]:
     reminder, what is searched for."""
     quoted = [one.start for one in find_literals(text)]
     sentences = split_sentences(text)
-    found = [(_PASSED_ON.search(text, start, end), end) for start, end in sentences]
+    found = [(PASSED_ON.search(text, start, end), end) for start, end in sentences]
     colon = next((match.end() for match, _ in found if match is not None and match[0][-1:] in ":："), None)
     if colon is not None:
         return [(colon, len(text))]
