@@ -85,9 +85,21 @@ def _examine(config: Path | None, flags: Mapping[str, Any], *, check: bool) -> I
     from crosswind.gateway.commands.diagnosis import diagnose, diagnose_training
 
     yield Finding(Mark.GOOD, f"configuration: {config or 'flags and variables'}: complete, with valid values")
+    if settings.packs is not None:
+        yield _examine_packs(settings.packs)
     yield from diagnose(settings)
     if check:
         yield from diagnose_training(settings)
+
+
+def _examine_packs(folder: Path) -> Finding:
+    from crosswind.injectors.packs.load import PackError, use_folder
+
+    try:
+        use_folder(folder)
+    except PackError as error:
+        return Finding(Mark.BAD, str(error))
+    return Finding(Mark.GOOD, f"packs {folder}: can be read, and go before the shipped ones")
 
 
 def _list_tools(

@@ -17,6 +17,7 @@ from crosswind.injectors.cli.commands import (
     report_errors,
 )
 from crosswind.injectors.cli.completion import complete_profiles
+from crosswind.injectors.cli.packs_option import packs_option
 from crosswind.injectors.profiles.load import Profile
 from crosswind.studies.check.forecast import Forecast, forecast, tools_in
 from crosswind.studies.check.printing import print_forecast
@@ -57,6 +58,7 @@ Examples:
     show_default=True,
     help="Of a store, the newest so many sessions.",
 )
+@packs_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def check(
     profile_file: Path,

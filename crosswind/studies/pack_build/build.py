@@ -20,14 +20,14 @@ from crosswind.injectors.guard.solvability import check_user_text
 from crosswind.injectors.packs.checks import check, check_between
 from crosswind.injectors.packs.draw import fill
 from crosswind.injectors.packs.load import load_all
-from crosswind.injectors.packs.model import Entry, Pack, parse
+from crosswind.injectors.packs.model import SLOT, Entry, Pack, parse
 from crosswind.injectors.packs.parts import PARTS, Domain, Form, Part
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Half, UserTarget
 from crosswind.injectors.text.entities import find_protected_spans
-from crosswind.injectors.text.languages import Language
+from crosswind.injectors.text.languages import Language, detect_language
 from crosswind.injectors.wording import Prompt
-from crosswind.studies.pack_build.tasks import make_task
+from crosswind.studies.pack_build.tasks import LANGUAGES, make_task
 
 SHOWN = 3
 """How many reasons are kept of what refused entries of a part's half."""
@@ -36,6 +36,7 @@ ROUNDS = 4
 """How often a part is asked for before the rest of it is given up."""
 
 _GIVEN = ("key", "text", "parameter", "fits", "about", "served_by", "address")
+_LATIN = (Language.DE, Language.ES, Language.FR)
 _SAMPLE = "I need this done today, please."
 _SLOTS = {"value": "noon", "rival": "midnight", "thing": "time", "coarse": "midday", "request": "do this"}
 _SLOTS |= {
@@ -173,7 +174,11 @@ class PackBuild:
         return name
 
     def _refuse(self, entry: Entry, part: Part) -> Refusal | None:
-        """What refuses an entry: a check of packs, or the guard on a message with it."""
+        """What refuses an entry: its language, a check of packs, or the guard on a message with it."""
+        if (found := find_other_language(entry, part, self.language)) is not None:
+            return Refusal(
+                "check", f"{entry.text!r}: it is {LANGUAGES[found]}: write {LANGUAGES[self.language]}"
+            )
         if problems := find_problems(self._with(entry)) - find_problems(self._pack):
             return Refusal("check", f"{entry.text!r}: {min(problems)[1]}")
         others = [_of_part(one, part) for one in self._others if one.language is self.language]
@@ -213,6 +218,14 @@ def find_problems(pack: Pack) -> set[tuple[int, str]]:
     out."""
     problems = ((one.line, one.what.partition(" is in ")[0]) for one in check(pack))
     return {(line, what) for line, what in problems if "divide by half" not in what}
+
+
+def find_other_language(entry: Entry, part: Part, language: Language) -> Language | None:
+    """The language of a phrase that is surely none of the pack's. Short phrases in Latin letters pass for
+    English, whichever language they are in."""
+    found = detect_language(SLOT.sub(" ", entry.text)) if part.form is Form.PHRASE else None
+    unsure = found is Language.EN and language in _LATIN
+    return None if found is language or unsure else found
 
 
 def passes_guard(entry: Entry) -> bool:

@@ -19,6 +19,7 @@ from crosswind.gateway.protocols.json_values import as_mapping
 from crosswind.gateway.protocols.message_format import ToolResultPart
 from crosswind.injectors.cli.commands import read_profile, report_errors
 from crosswind.injectors.cli.completion import complete_profiles
+from crosswind.injectors.cli.packs_option import packs_option
 from crosswind.injectors.cli.rendering import render_event, render_heading, shorten
 from crosswind.injectors.engine.dose import find_places, measure_dose
 from crosswind.injectors.engine.plan import NOISY, Assignment, Plan, Seed
@@ -57,6 +58,7 @@ Examples:
     type=click.Path(path_type=Path, dir_okay=False),
     help="A gateway's configuration: shows what its noise model wrote, out of its store.",
 )
+@packs_option
 @click.option("--json", "as_json", is_flag=True, help="Print each event as a line of JSON.")
 @click.argument("conversation_file", metavar="CONVERSATION", type=click.Path(path_type=Path, dir_okay=False))
 def preview(

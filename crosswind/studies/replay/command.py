@@ -16,6 +16,7 @@ from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Trajectory
 from crosswind.injectors.cli.commands import read_profile
 from crosswind.injectors.cli.completion import complete_profiles
+from crosswind.injectors.cli.packs_option import packs_option
 from crosswind.injectors.profiles.model import Profile
 from crosswind.studies.replay import recompute
 from crosswind.studies.replay.comparison import ReplayedAnswer, ask_again, compare
@@ -51,6 +52,7 @@ Examples:
     help="Other noise: a built-in profile, NAME/level-K, or a YAML file.",
 )
 @click.option("--seed", type=int, help="Seed of the other noise; by default the session's.")
+@packs_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def replay(
     session_id: str,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -179,3 +180,17 @@ tools:
     assert _line(found, "clients use /s/SESSION/tools/desk/").startswith("✓")
     assert _line(found, "tools.apis.bare: no request is a call").startswith("!")
     assert _line(found, "tools.apis.gone.openapi: 'gone.yaml' can't be read").startswith("✗")
+
+
+def test_own_packs_are_read(tmp_path: Path) -> None:
+    config, packs = tmp_path / "crosswind.yaml", tmp_path / "packs"
+    config.write_text(json.dumps({"upstream": "http://127.0.0.1:1/v1", "packs": str(packs)}))
+    found = _run(tmp_path, "--config", str(config))
+    assert _line(found, "is no folder").startswith("✗") and found.exit_code == 1
+    (packs / "en").mkdir(parents=True)
+    file = packs / "en" / "health.jsonl"
+    file.write_text("{}")
+    assert _line(_run(tmp_path, "--config", str(config)), "health.jsonl, line 1").startswith("✗")
+    file.write_text(json.dumps({"pack": "en/health", "version": 1, "licence": "CC0-1.0"}))
+    found = _run(tmp_path, "--config", str(config))
+    assert _line(found, "can be read, and go before the shipped ones").startswith("✓")

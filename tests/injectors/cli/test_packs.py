@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -70,7 +71,7 @@ def test_check_of_a_good_file_is_silent(tmp_path: Path) -> None:
     file = tmp_path / "travel.jsonl"
     file.write_bytes(pack(*GOOD))
     result = run("check", file)
-    assert (result.exit_code, result.output) == (0, "1 packs, 10 entries, 0 problems\n")
+    assert (result.exit_code, result.output) == (0, "1 pack, 10 entries, 0 problems\n")
 
 
 def test_check_names_file_line_and_problem(tmp_path: Path) -> None:
@@ -96,6 +97,55 @@ def test_check_compares_the_halves_of_files(tmp_path: Path) -> None:
     )
     result = run("check", first, second)
     assert f"{second}:2: words 'why do planes fly' are in line 2 of en/travel" in result.output
+
+
+def write_own(folder: Path, *entries: dict[str, Any], name: str = "en/health", place: str = "") -> Path:
+    file = folder / f"{place or name}.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(pack(*entries, name=name))
+    return file
+
+
+def test_check_takes_a_folder(tmp_path: Path) -> None:
+    file = write_own(tmp_path, {**GOOD[0], "text": "At 9?"}, GOOD[1])
+    result = run("check", tmp_path)
+    assert result.exit_code == 1 and f"{file}:2: text 'At 9?'" in result.output
+    assert "1 pack, 2 entries, 1 problem\n" in result.output
+    file.unlink()
+    assert "put LANGUAGE/DOMAIN.jsonl in it" in run("check", tmp_path).output
+
+
+def test_check_compares_an_own_pack_with_the_shipped_ones(tmp_path: Path) -> None:
+    shipped = next(
+        entry
+        for one in load_all()
+        for entry in one.entries
+        if one.name == "en/general" and entry.part == "chat" and len(entry.text.split()) > 5
+    )
+    other = "test" if shipped.half == "train" else "train"
+    file = write_own(
+        tmp_path,
+        {"id": "a", "for": shipped.operator, "part": "chat", "half": other, "text": shipped.text},
+    )
+    result = run("check", file)
+    assert result.exit_code == 1 and f"of en/general, in the {shipped.half} half" in result.output
+
+
+def test_check_names_a_pack_that_lies_in_another_place(tmp_path: Path) -> None:
+    file = write_own(tmp_path, name="en/health", place="es/general")
+    assert f"{file}:1: pack 'en/health': the file is read as es/general; move it to en/health.jsonl" in (
+        run("check", file).output
+    )
+
+
+def test_list_shows_own_packs_and_forgets_them(tmp_path: Path) -> None:
+    write_own(tmp_path, {**GOOD[0]})
+    own = json.loads(run("list", "--packs", tmp_path, "--json").output)["packs"]
+    shipped = json.loads(run("list", "--json").output)["packs"]
+    changed = [mine["name"] for mine, ours in zip(own, shipped, strict=True) if mine != ours]
+    assert changed == ["en/health"]
+    result = run("list", "--packs", tmp_path / "other")
+    assert result.exit_code == 2 and "is no folder" in result.output
 
 
 @pytest.mark.parametrize("arguments", [("check", "nowhere.jsonl"), ("check", "--strict")])

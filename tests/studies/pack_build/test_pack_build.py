@@ -14,11 +14,11 @@ import pytest
 
 from crosswind.injectors.packs.checks import check
 from crosswind.injectors.packs.load import OWN, PackError, load, use_folder
-from crosswind.injectors.packs.model import parse
-from crosswind.injectors.packs.parts import OPERATORS, Domain
+from crosswind.injectors.packs.model import Entry, parse
+from crosswind.injectors.packs.parts import OPERATORS, PARTS, Domain
 from crosswind.injectors.targets import Half
 from crosswind.injectors.text.languages import Language
-from crosswind.studies.pack_build.build import select_parts
+from crosswind.studies.pack_build.build import find_other_language, select_parts
 from crosswind.studies.pack_build.tasks import make_task
 from crosswind.testing import Answer, MessageItem, ScriptedProvider
 
@@ -139,3 +139,18 @@ def test_a_model_can_be_asked_for_every_part() -> None:
 def test_other_languages_are_asked_for_no_part_that_only_english_has() -> None:
     names = [part.name for part in select_parts(Language.FR, Domain.TRAVEL, ["user.redundant"])]
     assert names == ["again", "chat", "thanks"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "found"),
+    [
+        (Language.EN, "Vuelvo a decirlo por si acaso, gracias.", Language.ES),
+        (Language.EN, "My dog blames me for all of this.", None),
+        (Language.JA, "My dog blames me for all of this.", Language.EN),
+        (Language.DE, "Wie gesagt, {value}.", None),
+    ],
+)
+def test_a_phrase_in_another_language_is_found(language: Language, text: str, found: Language | None) -> None:
+    part = PARTS["user.redundant", "again"]
+    entry = Entry(id="a", operator=part.operator, part=part.name, half=Half.TRAIN, text=text)
+    assert find_other_language(entry, part, language) is found
