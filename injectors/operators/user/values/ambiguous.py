@@ -199,7 +199,17 @@ def _draw_edits(
 
 def _call(one: Mention, place: Place) -> str | None:
     """What the user calls the value that is left out: `the date`, `the order number`."""
-    return f"{place.thing} number" if one.type is ValueType.ID and place.thing is not None else None
+    if one.type is ValueType.ID:
+        return None if place.thing is None else f"{place.thing} number"
+    return _OPEN.get(one.type)
+
+
+_OPEN = {
+    ValueType.DATE: "date",
+    ValueType.TIME: "time",
+    ValueType.PLACE: "place",
+    ValueType.DURATION: "length",
+}
 
 
 def _draw_offer(

@@ -56,13 +56,17 @@ def _find_town(text: str, one: Mention, end: int, before: str) -> Place | None:
     if before == "from" and not (_TRIPS.search(text[:head]) or _FAR.search(text[:head])):
         return None
     venue = re.search(r"[A-Z][\w'’]* $", text[:head]) is not None and before == "in"
-    forms = () if venue else tuple(area for area in _list_areas(one.text, before) if not _is_told(text, area))
+    forms = (
+        ()
+        if venue or _FAR.search(text[:head])
+        else tuple(area for area in _list_areas(one.text, before) if not _is_told(text, area))
+    )
     if one.text in COUNTRIES or (one.text in AREA_OF and one.text not in CITY_NAMES):
         return Place(head, end, None, thing="country", forms=forms, value=(start, end)) if forms else None
     ways = _WAYS[before]
     fits = None if before == "to" else lambda entry: ways.match(entry.text) is not None
     place = Place(head, end, fits, thing="city", type=ValueType.PLACE, forms=forms, value=(start, end))
-    return leave_out(place, text, GO_ON) if before in ("to", "in") else place
+    return leave_out(place, text, GO_ON) if before == "in" or (before == "to" and not forms) else place
 
 
 def _list_areas(name: str, before: str) -> tuple[str, ...]:
