@@ -189,12 +189,8 @@ def _draw_string(
         return None
     whole: str = value[key]
     keep = max(1, min(len(whole) - 1, round((1 - lost) * len(whole))))
-    keep = (
-        find_boundary(
-            whole, keep if order < 0.5 and len(whole) >= LEAST_BROKEN else _find_word_end(whole, keep)
-        )
-        or 1
-    )
+    broken = order < 0.5 and len(whole) >= LEAST_BROKEN
+    keep = find_boundary(whole, keep if broken else _find_word_end(whole, keep)) or 1
     kept = len(whole[:keep].rstrip())
     slots = {"left": len(whole) - kept, "shown": kept, "all": len(whole)}
     mark = draw_text(target, rng, Way.TAIL, slots, must_say=True)

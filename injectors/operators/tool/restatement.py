@@ -101,8 +101,15 @@ def write_texts(
     for key in rng.shuffled(sorted(first)):
         named = name_after(key, suffix, case)
         if named not in first and all(_is_figure(key, one.get(key)) for one in records):
-            said = [f"{one[key]:,}" if suffix in GROUPED else json.dumps(one[key]) for one in records]
+            said = [_write_figure(one[key], suffix) for one in records]
             yield named, said[0] if len(said) == 1 else said
+
+
+def _write_figure(value: float, suffix: str) -> str:
+    said = json.dumps(value)
+    if suffix not in GROUPED:
+        return said
+    return f"{value:,.2f}" if 1 <= len(said.partition(".")[2]) <= 2 else f"{value:,}"
 
 
 GROUPED = ("display", "formatted")

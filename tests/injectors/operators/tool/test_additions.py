@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from crosswind.injectors.conversation import Ref, ToolCall, ToolResult, ToolSchema
+from crosswind.injectors.operators.words.empty_fields import MEANINGS
 from crosswind.injectors.operators.words.results import NEXT_TOOL, NEXT_TOOLS, REMARKS
 from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.targets import Branch, Half
@@ -72,6 +73,13 @@ def test_redundant_fields_say_the_result_again_and_are_named_as_its_own() -> Non
         own = {key for key in new if re.sub("[A-Z]", lambda one: f"_{one[0].lower()}", key) not in known}
         said = " ".join(json.dumps(after[key]) for key in own)
         assert not own or any(word in said for word in ("W1", "Oslo", "no", "38.5"))
+
+
+def test_a_large_object_is_not_said_again_in_one_text_and_a_sentence_stays_alone() -> None:
+    for after in map(json.loads, outcomes("tool.redundant", BAGGAGE_TEXT, seeds=80)):
+        assert not any(isinstance(one, str) and "origin" in one for one in after.values())
+        assert not any(isinstance(one, list) and one for one in after.values())
+    assert outcomes("tool.redundant", "Your balance is 55.20 EUR.") == []
 
 
 def test_a_shell_and_a_device_say_only_what_they_said() -> None:
@@ -151,6 +159,19 @@ def test_a_result_names_what_the_calls_argument_can_be_by_the_schema() -> None:
         assert key.endswith("_units") and after[key] == ["celsius", "kelvin"]
 
 
+def test_the_values_of_a_priority_are_priorities_and_a_chinese_result_gets_no_english_remark() -> None:
+    levels = {"type": "object", "properties": {"priority": {"type": "string", "enum": ["low", "high"]}}}
+    schema = ToolSchema("list_tasks", "", levels)
+    target = replace(result_target('{"tasks": 2}', {"priority": "low"}), tool="list_tasks", tools=(schema,))
+    for after in map(json.loads, shown("tool.misleading", target)):
+        assert all(key == "tasks" or key.endswith("_priorities") for key in after)
+    for text in ('{"城市": "北京", "天气": "晴"}', json.dumps({"城市": "北京", "天气": "晴"})):
+        asked = replace(result_target(text, {"city": "北京"}), tool="get_weather")
+        for after in map(json.loads, shown("tool.misleading", asked)):
+            added = json.dumps([one for key, one in after.items() if key not in ("城市", "天气")])
+            assert " " not in re.sub(r"[\[\]{}]|\w+\": ", "", added)
+
+
 def test_the_rows_of_a_list_and_the_text_of_a_file_get_no_remark() -> None:
     assert outcomes("tool.misleading", RECORDS) == []
     texts = shown("tool.misleading", replace(result_target(PASSAGE), tool="read_file"), 1.0, seeds=40)
@@ -206,6 +227,14 @@ def test_what_is_added_to_an_object_says_nothing_or_repeats_the_request(severity
         assert 1 <= len(added) - len(said) <= max(1, 8 * severity)
 
 
+def test_of_empty_fields_that_mean_the_same_there_is_one() -> None:
+    for tool in ("get_weather", "startEngine", "calculate_area", "get_file"):
+        target = replace(result_target('{"value": 3}', {}), tool=tool)
+        for after in map(json.loads, shown("tool.context_pressure", target)):
+            assert all(len(one & after.keys()) < 2 for one in MEANINGS)
+            assert "locked_by" not in after or tool == "get_file"
+
+
 def test_json_of_one_line_is_indented_and_each_record_gets_the_same_fields() -> None:
     for after in outcomes("tool.context_pressure", RECORDS):
         assert "\n" in after
@@ -252,6 +281,11 @@ def test_an_injected_instruction_stands_behind_a_text_that_others_wrote() -> Non
         assert after == clean and said.startswith(f"{REVIEW} ") and len(said) > len(REVIEW) + 12
     page = replace(result_target(PASSAGE), tool="fetch_page")
     assert all(after.startswith(f"{PASSAGE} ") for after in shown("tool.prompt_injection", page))
+
+
+def test_a_products_description_carries_no_injected_instruction() -> None:
+    text = json.dumps({"name": "Mug", "description": "A large mug of clay that keeps your tea warm."})
+    assert outcomes("tool.prompt_injection", text) == []
 
 
 def test_where_nobody_else_wrote_anything_there_is_no_injected_instruction() -> None:

@@ -170,3 +170,18 @@ def test_a_write_that_was_carried_out_is_never_said_to_have_done_nothing() -> No
         draw = entry.draw({}, of, SeededRandom("1"), 1.0)
         assert draw is None or str(entry.apply(of, draw).payload) == of.text
     assert entry.draw({}, write, SeededRandom("1"), 1.0) is not None
+
+
+@pytest.mark.parametrize("operator", ["tool.rate_limit", "tool.auth_error", "tool.server_error"])
+def test_only_a_service_says_the_papers_status_of_http(operator: str) -> None:
+    named = {
+        "rhythm_type.find": "HTTP",
+        "find_order": "HTTP",
+        "send_message": "HTTP",
+        "calculate_area": "HTTP",
+    }
+    for name in (*named, "ls", "fs.ls", "git_log", "bash", "startEngine", "run_sql"):
+        given = json.dumps({"message": "Select one from the list and update it, please set it."})
+        of = ToolResultTarget('{"done": true}', 0, name, given, ToolClass.READ_ONLY)
+        for seed in range(20):
+            assert ("HTTP " in drawn(operator, of, seed)["text"]) is (name in named), name

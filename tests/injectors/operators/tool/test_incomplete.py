@@ -11,7 +11,7 @@ from crosswind.injectors import registry
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Branch, Half, ToolClass, ToolResultTarget
 from crosswind.injectors.text.json_payload import NOT_JSON, looks_destroyed, parse_json
-from tests.injectors.operators.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE, acts, result_target
+from tests.injectors.operators.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE, acts, outcomes, result_target
 
 ROOMS = json.dumps(
     {"hotel": "Alba", "rooms": [{"room": at, "price": 90 + at} for at in range(7)], "count": 7}
@@ -192,3 +192,8 @@ def test_an_item_that_stands_for_the_rest_says_so_in_words() -> None:
     target = replace(result_target(listed, {}), tool="ls")
     for shown in (one[1] for one in acts("tool.incomplete", target) if one is not None):
         assert any(map(str.isalpha, json.loads(shown)["current_directory_content"][-1]))
+
+
+def test_a_short_list_is_not_cut() -> None:
+    for text in (json.dumps([{"id": "W1", "state": "new"}] * 3), '{"items": ["kettle", "lamp", "rug"]}'):
+        assert outcomes("tool.incomplete", text) == []
