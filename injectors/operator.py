@@ -136,6 +136,11 @@ def operator(
     """
 
     def decorate(cls: T) -> T:
+        if version < 1:
+            raise ValueError(f"operator {name!r}: version {version} is wrong: versions begin with 1")
+        for method, takes in (("draw", "target, rng, severity"), ("apply", "target, draw")):
+            if not callable(getattr(cls, method, None)):
+                raise TypeError(f"operator {name!r}: {cls.__qualname__} lacks {method}(self, {takes})")
         documentation = (cls.__doc__ or "").strip()
         given = Effect.REPLACES if fault else effect
         entry = Registered(name, site, recovery, cls(), aliases, source, documentation=documentation)

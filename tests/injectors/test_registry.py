@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -68,3 +69,17 @@ def test_finding_operators_imports_nothing_heavy() -> None:
         "sys.exit(f'imported {heavy}' if heavy else 0)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_an_operator_without_a_method_or_with_a_wrong_version_is_refused() -> None:
+    class Half:
+        def draw(self, target: object, rng: object, severity: float) -> None: ...
+
+    def offer(version: int = 1) -> Callable[[type], type]:
+        site, recovery = Site.TOOL_RESULT, Recovery.NONE_NEEDED
+        return operator.operator("tool.half", site=site, recovery=recovery, version=version)
+
+    with pytest.raises(TypeError, match=r"operator 'tool\.half': .*Half lacks apply\(self, target, draw\)"):
+        offer()(Half)
+    with pytest.raises(ValueError, match="version 0 is wrong"):
+        offer(version=0)(Half)
