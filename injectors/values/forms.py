@@ -222,14 +222,15 @@ def find_names(text: str) -> Iterator[tuple[int, int, ValueType]]:
     """
     german = detect_language(text) is Language.DE
     for match in (_GERMAN_RUN if german else _NAMED_RUN).finditer(text):
-        start, end = match.span()
-        several = " " in match[0]
+        start, end = _skip_command(text, match), match.end()
+        name = text[start:end]
+        several = " " in name
         if (not several or german) and _begins_sentence(text, start):
             continue
-        words = match[0].split(" ")
-        if not _NO_NAME.isdisjoint(words) or match[0].startswith(("I'", "I’")):
+        words = name.split(" ")
+        if not _NO_NAME.isdisjoint(words) or name.startswith(("I'", "I’")):
             continue
-        if match[0].rstrip(".").lower() in MONTH_WORDS:
+        if name.rstrip(".").lower() in MONTH_WORDS:
             continue
         if _last_word(text, start) in _BEFORE_PLACE:
             yield start, end, ValueType.PLACE
@@ -252,6 +253,22 @@ def find_names(text: str) -> Iterator[tuple[int, int, ValueType]]:
             beside = text[start - 1 : start] + text[end : end + 1]
             if _IDEOGRAPH.match(match[0]) or not _LETTER.search(beside):
                 yield start, end, ValueType.PLACE
+
+
+_COMMANDS = frozenset(
+    """
+    Add Ask Assign Call Compare Contact Email Find Invite List Message Notify Pay Phone Play Remind Show Tell
+    Text
+    """.split()
+)
+"""Verbs that a sentence begins with, before a name."""
+
+
+def _skip_command(text: str, match: re.Match[str]) -> int:
+    """Where the name begins, behind a verb that a sentence begins with: `Text Sarah`."""
+    first, _, rest = match[0].partition(" ")
+    verb = rest and first in _COMMANDS and _begins_sentence(text, match.start())
+    return match.start() + len(first) + 1 if verb else match.start()
 
 
 def _begins_sentence(text: str, at: int) -> bool:
