@@ -304,7 +304,7 @@ def _settle_level(profile: Profile, level: int | None) -> int | None:
     if 0 <= level <= (highest or 0):
         return level
     if highest is None:
-        fix = f"has no levels, so level {level} can't be: give it `levels`"
+        fix = f"has no levels, so level {level} can't be: give it `levels`, or use a profile that has them"
     else:
         fix = f"has levels 0 to {highest}, not {level}: use these"
     raise ProfileError(f"profile {profile.name!r} {fix}")
