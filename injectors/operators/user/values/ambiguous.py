@@ -54,7 +54,7 @@ _LONG = 9
 """Words of a message in which two values may be vague: people leave less open in a shorter one."""
 _SECOND = 0.6
 """How often a second one is, in a longer message."""
-_OFFERED, _OFFERED_ABROAD = 0.2, 0.2
+_OFFERED, _OFFERED_ABROAD = 0.15, 0.2
 """How often the user says that a value is left out, which nothing vague stands for."""
 
 
@@ -170,7 +170,7 @@ def _draw_edits(
         edits.append(edit)
         (withheld if form is None else coarse).append(one.text)
         vague.append(one)
-        if form is None and not phrase and english and (thing := _call(one, place)):
+        if english and (thing := _call(one, place, form, phrase)):
             left = thing, one.type
         phrases += [phrase] if phrase else []
         if len(edits) == most:
@@ -197,13 +197,24 @@ def _draw_edits(
     }
 
 
-def _call(one: Mention, place: Place) -> str | None:
-    """What the user calls the value that is left out: `the date`, `the order number`."""
+def _call(one: Mention, place: Place, form: str | None, phrase: str) -> str | None:
+    """What the user calls the value that is left open: `the date`, `the order number`."""
+    if form is not None:
+        exact = _EXACT.get(one.type)
+        return None if exact is None else f"exact {exact}"
+    if phrase:
+        return None
     if one.type is ValueType.ID:
         return None if place.thing is None else f"{place.thing} number"
     return _OPEN.get(one.type)
 
 
+_EXACT = {
+    ValueType.DATE: "date",
+    ValueType.TIME: "time",
+    ValueType.MONEY: "amount",
+    ValueType.NUMBER: "number",
+}
 _OPEN = {
     ValueType.DATE: "date",
     ValueType.TIME: "time",

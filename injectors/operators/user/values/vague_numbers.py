@@ -62,6 +62,8 @@ def find_number(text: str, one: Mention, start: int, end: int, before: str) -> P
         measured = qualifies(text, end + len(after) + 1) if after in UNITS else qualifies(text, end)
         stop = end + 1 + len(after) if after in UNITS else end
         forms = list_rounded(text[start:stop])
+        if before in ("at", "by", "for", "in"):
+            forms = tuple(form for form in forms if "between" not in form)
         return (
             Place(start, stop, None, forms=forms)
             if forms and not (measured or before in DETERMINERS)
