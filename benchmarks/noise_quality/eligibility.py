@@ -156,12 +156,13 @@ def _holds_words_of_others(place: Place) -> bool:
 
 
 def _list_written(text: str, *, inbox: bool) -> Iterator[str]:
-    """The texts in fields that people write; `message` and `text` are such among messages."""
+    """The texts in fields that people write; `text`, `description` and others are such among messages. What a
+    catalogue says of its things is none: readers found wishes there implausible."""
     for path, value in _walk(text):
         names = [_split(one) for one in path]
         last = set(names[-1][-1:]) if names else set[str]()
         among = inbox or any(_MESSAGES & set(one) for one in names[:-1])
-        if isinstance(value, str) and (last & _WRITTEN or (among and last & {"message", "text"})):
+        if isinstance(value, str) and (last & _WRITTEN or (among and last & _AMONG)):
             yield value
 
 
@@ -185,12 +186,12 @@ _PAGES = frozenset(
 )
 _MESSAGES = frozenset(
     """message messages inbox mail email emails mails chat conversation thread review reviews comment comments
-    post posts reply replies feedback tweet tweets letter""".split()
+    post posts reply replies feedback tweet tweets letter ticket tickets issue issues""".split()
 )
 _WRITTEN = frozenset(
-    """body content comment comments review reviews description summary bio caption feedback remark remarks
-    post tweet readme article abstract excerpt snippet note notes biography story about""".split()
+    "body comment comments review reviews feedback remark remarks post tweet readme reply".split()
 )
+_AMONG = frozenset("message text content description note notes article story".split())
 _WENT = re.compile(
     r"(?i)success|has been|completed|\b(?:moved|copied|added|deleted|sent) (?:to|from)\b|^\s*(?:[<{\[]|#!)"
 )
@@ -261,8 +262,8 @@ _VERBS = frozenset("get check show status statu user account".split())
 
 
 def _may_lack_a_part(place: Place) -> bool:
-    """A list, a long text, or what a tool reads and doesn't compute: a list or a long text among its fields,
-    or three fields or more."""
+    """A list of four and more, a long text, or what a tool reads and doesn't compute: a list or a long
+    text among its fields, or three fields or more."""
     try:
         value = json.loads(place.text)
     except (ValueError, RecursionError):
@@ -270,11 +271,11 @@ def _may_lack_a_part(place: Place) -> bool:
     if isinstance(value, str):
         return _is_long(value)
     if isinstance(value, list):
-        return len(value) > 1
+        return len(value) > 3
     if not isinstance(value, dict) or not _is_read(place) or _COMPUTES.match(place.tool.rpartition(".")[2]):
         return False
     return len(value) > 2 or any(
-        (isinstance(one, list) and len(one) > 1) or (isinstance(one, str) and _is_long(one))
+        (isinstance(one, list) and len(one) > 3) or (isinstance(one, str) and _is_long(one))
         for one in value.values()
     )
 
