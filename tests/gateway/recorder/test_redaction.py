@@ -21,6 +21,7 @@ from tests.gateway.dialogue import PROFILE, body, history, user
 from tests.gateway.engine import engine
 from tests.gateway.servers import Running, answer, gateway, upstream
 
+VAULT = "aB3dE5gH1jK2mN4pQ6rS8tU0vX7yZ9wC"
 SECRETS = [
     "sk-abcdefghijklmnopqrstuvwx1234",
     "AKIAIOSFODNN7EXAMPLE",
@@ -308,3 +309,12 @@ def test_many_backslashes_take_no_longer_than_other_bytes() -> None:
     """Before, a million of them took hours."""
     text = b"\\" * 1_000_000 + b" \\/ " + SECRETS[0].encode()
     assert Redactor("redact").mask(text).endswith(b" \\/ [redacted]")
+
+
+@pytest.mark.parametrize(
+    "token", [f"s.{VAULT[:24]}", f"hvs.{VAULT}_-{VAULT[::-1]}-{VAULT}"], ids=["old", "new"]
+)
+def test_a_token_of_vault_is_found_behind_sentences_that_end_like_one(token: str) -> None:
+    said = f"It has the guests. They booked rooms. {token} opens the doors."
+
+    assert Redactor("redact").mask_text(said) == said.replace(token, "[redacted]")
