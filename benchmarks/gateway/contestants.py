@@ -150,12 +150,13 @@ RELAY = Relay("ASGI relay")
 NEITHER = Crosswind("Crosswind: neither", flags=("--profile", "off", "--record", "none"))
 LITELLM_PROXY = LiteLLM("LiteLLM", slow=True)
 BOTH = Crosswind("Crosswind: noise, recording", flags=("--profile", PROFILE, *STRICT))
+RECORDING = Crosswind("Crosswind: recording", flags=("--profile", "off", *STRICT))
 CONTESTANTS: tuple[Contestant, ...] = (
     NGINX,
     RELAY,
     NEITHER,
     Crosswind("Crosswind: noise", flags=("--profile", PROFILE, "--record", "none")),
-    Crosswind("Crosswind: recording", flags=("--profile", "off", *STRICT)),
+    RECORDING,
     BOTH,
     LITELLM_PROXY,
 )

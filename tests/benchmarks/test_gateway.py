@@ -19,7 +19,7 @@ from benchmarks.gateway.cases import FULL, KINDS, QUICK, Case, cases
 from benchmarks.gateway.compiled import build, quantile, send
 from benchmarks.gateway.contestants import BOTH, DIRECT, LITELLM_PROXY, NGINX, Crosswind
 from benchmarks.gateway.conversations import converse
-from benchmarks.gateway.paired import Unsound, measure_pairs, ratios
+from benchmarks.gateway.paired import Unsound, ceiling, measure_pairs, ratios
 from benchmarks.gateway.report import markdown
 from benchmarks.gateway.work import head, make_work, read_work
 from benchmarks.processes import cpu_s, run_server
@@ -226,6 +226,13 @@ def test_parts_of_a_case_hold_different_conversations(tmp_path: Path) -> None:
 def test_a_ratio_is_the_median_of_the_slices_ratios() -> None:
     run = {"cpu_ms": {"ours": {"2k": [1.0, 9.0, 3.0]}, "theirs": {"2k": [2.0, 10.0, 1.0]}}}
     assert ratios(run, "ours", "theirs", "2k") == (0.9, 0.5, 3.0)
+
+
+def test_who_injected_less_is_charged_for_as_much_noise() -> None:
+    cpu = {"ours": {"2k": [3.0]}, "quiet": {"2k": [2.0]}, "theirs": {"2k": [5.0]}}
+    run = {"cpu_ms": cpu, "injected": {"ours": {"2k": 10}, "theirs": {"2k": 15}}}
+    assert ceiling(run, "ours", "theirs", "quiet", "2k") == 0.7
+    assert ceiling(run, "theirs", "ours", "quiet", "2k") == 5 / 3
 
 
 @needs_cc
