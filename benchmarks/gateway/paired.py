@@ -103,7 +103,8 @@ def ceiling(run: Mapping[str, Any], name: str, other: str, quiet: str, kind: str
     own, theirs = (run["injected"].get(one, {}).get(kind, 0) for one in (name, other))
     more = max(0.0, theirs / own - 1) if own else 0.0
     cpu = (run["cpu_ms"][one][kind] for one in (name, quiet, other))
-    return statistics.median((a + more * max(0.0, a - b)) / c for a, b, c in zip(*cpu, strict=True))
+    shares: list[float] = [(a + more * max(0.0, a - b)) / c for a, b, c in zip(*cpu, strict=True)]
+    return statistics.median(shares)
 
 
 def _start(stack: ExitStack, contestant: Contestant, upstream: int, folder: Path) -> _Standing:
