@@ -176,15 +176,16 @@ _LETTER = re.compile(r"[^\W\d]+|[\w-]+|.{1,3}|[<>=~ ]*[\d.,:/ \u2013-]*\d[\d.,:/
 class NumericNoise:
     """The readings of a result are off as an instrument's are; another look draws again.
 
-    Severity s sets the largest relative error: three tenths of it, and a part of that for what varies
-    little, as a voltage, a pressure or a temperature. One defect of the instrument goes through the whole
-    result: jitter (each reading uniform within its error), drift (all off by the same share) or coarse
-    steps. A share of s / 20 of the readings is missing besides, as the data says so (`null`, `NaN`,
-    `-999`), or stands at the upper end of its range. Readings are the numbers whose fields or units are
-    those of measurements; where there are none, amounts. They keep their decimals, their sign and their
-    bounds. Ids, codes, card numbers, doses, ends of ranges, counts, years, dates and what the call's
-    arguments hold are protected. Nothing says that the result is inexact; a call that was off as often as
-    the profile's bounds allow returns the truth.
+    Severity s sets the largest relative error: three tenths of it, and a part of that for what varies little,
+    as a voltage, a pressure or a temperature. One defect of the instrument goes through the whole result:
+    jitter (each reading uniform within its error), drift (all off by the same share) or coarse steps. An
+    error too small for the last digit moves that digit with probability s. A share of s / 20 of the readings
+    is missing besides, as the data says so (`null`, `NaN`, `-999`), or stands at the upper end of its range.
+    Readings are the numbers whose fields or units are those of measurements; where there are none, amounts.
+    They keep their decimals, their sign and their bounds. Ids, codes, card numbers, doses, ends of ranges,
+    counts, years, dates and what the call's arguments hold are protected. Nothing says that the result is
+    inexact; a call that was off as often as the profile's bounds allow returns the
+    truth.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -201,10 +202,10 @@ class NumericNoise:
                 shown: str | None = missing
             elif lost and end and part == 1 and _is_reading(fact):
                 shown = _saturate(fact)
-            elif way < COARSE:
-                shown = _add_error(fact, error)
             else:
-                shown = _round(fact, most * part, phase)
+                shown = _add_error(fact, error) if way < COARSE else _round(fact, most * part, phase)
+                if shown is None and abs(jitter) < severity:
+                    shown = _step(fact, up=(error if way < COARSE else phase - 0.5) > 0)
             if shown is not None and shown != fact.text:
                 edits.append(fact.replace(shown))
         return {"spans": [list(one) for one in edits]} if edits else None
@@ -268,12 +269,13 @@ _UNIT = re.compile(
 def _add_error(fact: Fact, error: float) -> str | None:
     value = read_figure(fact.text)
     assert value is not None
-    moved = change_figure(fact, value * (1 + error), round_=False)
-    return _step(fact, value, up=error > 0) if moved is None else moved
+    return change_figure(fact, value * (1 + error), round_=False)
 
 
-def _step(fact: Fact, value: float, *, up: bool) -> str | None:
-    """The figure with another last digit."""
+def _step(fact: Fact, *, up: bool) -> str | None:
+    """The figure with another last digit: what an error smaller than that digit comes to."""
+    value = read_figure(fact.text)
+    assert value is not None
     if fact.text.isdigit():
         return change_figure(fact, value + (1 if up or value < 2 else -1), round_=False)
     step = 10.0 ** -len(re.split(r"[.,]", fact.text)[-1]) if re.search(r"\d[.,]\d", fact.text) else 1.0
@@ -288,11 +290,7 @@ def _round(fact: Fact, severity: float, phase: float) -> str | None:
     assert value is not None
     step = abs(value) * severity
     moved = (round(value / step - phase) + phase) * step if step > 0 else value
-    return (
-        change_figure(fact, moved, round_=False)
-        or change_figure(fact, value + step / 2, round_=False)
-        or _step(fact, value, up=phase > 0.5)
-    )
+    return change_figure(fact, moved, round_=False) or change_figure(fact, value + step / 2, round_=False)
 
 
 def _saturate(fact: Fact) -> str | None:
