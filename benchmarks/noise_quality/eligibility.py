@@ -156,8 +156,7 @@ def _holds_words_of_others(place: Place) -> bool:
 
 
 def _list_written(text: str, *, inbox: bool) -> Iterator[str]:
-    """The texts in fields that people write; `text`, `description` and others are such among messages. What a
-    catalogue says of its things is none: readers found wishes there implausible."""
+    """The texts in fields that people write; `message` and `text` are such among messages."""
     for path, value in _walk(text):
         names = [_split(one) for one in path]
         last = set(names[-1][-1:]) if names else set[str]()
@@ -189,9 +188,10 @@ _MESSAGES = frozenset(
     post posts reply replies feedback tweet tweets letter ticket tickets issue issues""".split()
 )
 _WRITTEN = frozenset(
-    "body comment comments review reviews feedback remark remarks post tweet readme reply".split()
+    """body content comment comments review reviews description summary bio caption feedback remark remarks
+    post tweet readme reply article abstract excerpt snippet note notes biography story about""".split()
 )
-_AMONG = frozenset("message text content description note notes article story".split())
+_AMONG = frozenset({"message", "text"})
 _WENT = re.compile(
     r"(?i)success|has been|completed|\b(?:moved|copied|added|deleted|sent) (?:to|from)\b|^\s*(?:[<{\[]|#!)"
 )

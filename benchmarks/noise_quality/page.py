@@ -27,8 +27,6 @@ phrases does not look at it.
   `benchmarks/noise_quality/eligibility.py`, which know nothing of the operators.
   Changed since: `tool.prompt_injection` is judged on reads that hold running text which others wrote. Its
   earlier figures counted every result, most of which have no place for another's words.
-  What a catalogue or an encyclopedia says of its things is no such text: readers found wishes
-  there implausible.
   `tool.incomplete` is judged on lists of four elements and more: readers found shorter ones whole.
   `tool.context_pressure` is judged on JSON with an object and on what commands print: other systems' text is
   left alone, since nothing can be added to it that says nothing. Its dose is about eight empty fields for an

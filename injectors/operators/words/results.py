@@ -34,7 +34,8 @@ MEMBERS = "available supported allowed valid other possible".split()
 """First words of fields that list what an argument may be."""
 
 AUTHORED = frozenset(
-    "body comment comments review reviews feedback remark remarks post tweet readme reply".split()
+    """body content comment comments review reviews description summary bio caption feedback remark remarks
+    post tweet readme reply article abstract excerpt snippet note notes biography story about""".split()
 )
 """Last words of fields that hold what a person wrote."""
 
