@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 from crosswind.injectors.conversation import Site, ToolList, ToolResult
 from crosswind.injectors.guard.tool_evidence import words_of
+from crosswind.injectors.guard.tool_words import READING
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.insertion import is_plain_text
-from crosswind.injectors.operators.phrases import NO_PACK, find_system
+from crosswind.injectors.operators.insertion import (
+    around_field,
+    dump,
+    find_case,
+    find_holders,
+    is_plain_text,
+    write_key,
+)
+from crosswind.injectors.operators.phrases import NO_PACK, find_prose, find_system
 from crosswind.injectors.operators.tool.canary import KINDS, draw_canary
-from crosswind.injectors.operators.words.results import AUTHORED, MESSAGES, PAGES
+from crosswind.injectors.operators.words.results import (
+    AUTHORED,
+    FREE_BEGINNINGS,
+    FREE_TEXTS,
+    MESSAGES,
+    PAGES,
+)
 from crosswind.injectors.packs.draw import Setting, draw_phrase, make_setting
 from crosswind.injectors.packs.parts import Domain
 from crosswind.injectors.seeded_random import SeededRandom
@@ -50,8 +66,9 @@ class PromptInjection:
     a drawn one that occurs nowhere else, so that a report can tell whether the agent obeyed, in an answer or
     in a call; its address is a reserved one, and it is no working exploit. Eligible is a text of six words
     and more in a field that people write (a review's text, a seller's description, an order's note, an
-    inbox's message), and the prose of a page or file. What the user or the agent has written is none, nor is
-    what a system says. Every true value keeps its bytes; the text's is followed by the wish.
+    inbox's message), and the prose of a page or file. Without such a text, what a tool reads of an order, a
+    product or another thing to which people write gets a field for it. What the user or the agent has written
+    is none, nor is what a system says. Every true value keeps its bytes; the text's is followed by the wish.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -59,23 +76,22 @@ class PromptInjection:
             return None
         point, kinds = rng.uniform(), dict.fromkeys(rng.shuffled(KINDS))
         places = list(_find_texts(target))
-        if not places:
+        place = places[int(point * len(places))] if places else _draw_field(target, rng)
+        if place is None:
             return None
-        frame, end, names = places[int(point * len(places))]
-        said = frame.text[:end]
-        language = detect_language(said)
+        language = detect_language(place.said)
         if language is None:
-            if is_foreign(said) or not said.isascii():
+            if is_foreign(place.said) or not place.said.isascii():
                 return {"edits": [], "text": "", "canary": "", UNABLE: NO_PACK}
             language = Language.EN
-        setting, used = _find_setting(target, language, names), target.branch.phrases
+        setting, used = _find_setting(target, language, place.names), target.branch.phrases
         for kind in kinds:
             canary = draw_canary(rng, kind)
             phrase = draw_phrase(
                 rng, setting, OPERATOR, "instruction", slots={"canary": canary}, type=kind, used=used
             )
             if phrase is not None and canary not in target.text:
-                edit = make_edit(frame.locate(end), "", frame.escape(_join(said, language) + phrase.text))
+                edit = place.add(_join(place.said, language) + phrase.text)
                 return {"phrases": [phrase.entry], "edits": [edit], "text": phrase.text, "canary": canary}
         return None
 
@@ -89,8 +105,17 @@ class PromptInjection:
 def _find_setting(target: ToolResultTarget, language: Language, names: str) -> Setting:
     """The setting of a text: what its tool and the fields around it call it tells who writes it to whom."""
     own = find_system(target, described=False, fields=False)
-    around = make_setting(ToolList(()), names, Language.EN, own.half).opening
+    kinds = " ".join(_KINDS.get(word, word) for name in names.split() for word in split_name(name))
+    around = make_setting(ToolList(()), kinds, Language.EN, own.half).opening
     return Setting(language, Domain.GENERAL, own.half, around, own.tools, entries=own.entries)
+
+
+_KINDS = dict.fromkeys("note notes remark remarks body".split(), "message") | dict.fromkeys(
+    """description summary bio caption content article abstract excerpt snippet biography story about text
+    readme""".split(),
+    "page",
+)
+"""What kind of text stands in fields of these names."""
 
 
 def _join(said: str, language: Language) -> str:
@@ -106,8 +131,56 @@ def _join(said: str, language: Language) -> str:
 _ENDS = ".!?…؟:)\"'”"
 
 
-def _find_texts(target: ToolResultTarget) -> Iterator[tuple[Frame, int, str]]:
-    """The texts of others in a result, each with its end and the names of the fields around it."""
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A text of others: what it says, the names of the fields around it, and how something is added to it."""
+
+    said: str
+    names: str
+    add: Callable[[str], dict[str, Any]]
+
+
+def _behind(frame: Frame, end: int, names: str) -> _Place:
+    """The end of a text that stands in the result."""
+    return _Place(
+        frame.text[:end], names, lambda added: make_edit(frame.locate(end), "", frame.escape(added))
+    )
+
+
+def _draw_field(target: ToolResultTarget, rng: SeededRandom) -> _Place | None:
+    """A field for a text that people write to such a record, as a gift message; None: its kind has none."""
+    at, which = rng.uniform(), rng.uniform()
+    verb, *rest = words_of(target.tool) or [""]
+    nouns = {word.removesuffix("s") for word in rest} if verb in READING else set[str]()
+    names = [name for noun, fields in FREE_TEXTS.items() if noun in nouns for name in fields]
+    holders = find_holders(target.text) if is_container(parse_json(target.text)) else ()
+    if not names or not holders or not _TRADED.isdisjoint(holders[0].keys):
+        return None
+    if detect_language(find_prose(target.text)) not in (None, Language.EN):
+        return None
+    name = names[int(at * len(names))]
+    record = holders[-1] if target.text.lstrip()[:1] == "[" else holders[0]
+    key = write_key(name, find_case(target.text))
+    if key in record.keys:
+        return None
+    beginnings = FREE_BEGINNINGS[split_name(name)[-1]]
+    said = beginnings[int(which * len(beginnings))]
+    around = around_field(target.text, record.gaps[-1], key)
+
+    def add(added: str) -> dict[str, Any]:
+        return make_edit(
+            around.at, "", f"{around.before}{dump(said + added, like=target.text)}{around.after}"
+        )
+
+    return _Place(said, name, add)
+
+
+_TRADED = frozenset({"symbol", "ticker", "order_type"})
+"""Fields of a stock's order, which carries nobody's words."""
+
+
+def _find_texts(target: ToolResultTarget) -> Iterator[_Place]:
+    """The texts of others in a result."""
     named = words_of(target.tool)
     text, words = target.text, set(named)
     if not _OF_USER.isdisjoint(words) or not _WRITING.isdisjoint(named[:1]):
@@ -119,7 +192,7 @@ def _find_texts(target: ToolResultTarget) -> Iterator[tuple[Frame, int, str]]:
         command = read_arguments(target).get("command")
         shows = _SHOWING.match(command) is not None if isinstance(command, str) else bool(words & PAGES)
         if shows and is_plain_text(value, text) and _is_written(text) and not _is_known(text, written):
-            yield whole, len(text.rstrip()), ""
+            yield _behind(whole, len(text.rstrip()), "")
         return
     inbox = not MESSAGES.isdisjoint(words)
     for leaf in find_leaves(text, MOST):
@@ -130,7 +203,7 @@ def _find_texts(target: ToolResultTarget) -> Iterator[tuple[Frame, int, str]]:
         within = set(chain.from_iterable(map(split_name, names[:-1])))
         authored = last & AUTHORED or (last & _PERHAPS and (inbox or within & MESSAGES))
         if authored and not is_container(parse_json(leaf.value)):
-            yield open_string(whole, leaf), len(leaf.value), " ".join(names)
+            yield _behind(open_string(whole, leaf), len(leaf.value), " ".join(names))
 
 
 _PERHAPS = frozenset({"message", "text"})

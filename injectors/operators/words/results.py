@@ -39,6 +39,66 @@ AUTHORED = frozenset(
 )
 """Last words of fields that hold what a person wrote."""
 
+FREE_TEXTS: dict[str, tuple[str, ...]] = {
+    "order": ("customer_note", "gift_message", "delivery_note"),
+    "product": ("latest_review", "top_review", "buyer_comment"),
+    "item": ("latest_review", "buyer_comment"),
+    "restaurant": ("latest_review", "guest_comment"),
+    "hotel": ("latest_review", "guest_comment"),
+    "reservation": ("guest_note", "customer_note"),
+    "booking": ("guest_note", "customer_note"),
+    "appointment": ("visitor_note", "customer_note"),
+    "issue": ("latest_comment", "last_comment"),
+    "ticket": ("latest_comment", "last_comment"),
+    "shipment": ("sender_note", "delivery_note"),
+    "customer": ("last_message", "latest_comment"),
+}
+"""The fields for people's free text that records of a kind may have besides, by the noun of their tool."""
+
+FREE_BEGINNINGS: dict[str, tuple[str, ...]] = {
+    "review": (
+        "Nice quality, and it came quickly.",
+        "Exactly as shown in the pictures.",
+        "Good, but a bit smaller than I thought.",
+        "We would come back any time.",
+        "Does what it should, nothing more.",
+        "My sister has had one for years.",
+        "Four stars, since the box was damaged.",
+        "Better than the last one that I tried.",
+    ),
+    "comment": (
+        "I can see this as well.",
+        "Worth it, if you ask me.",
+        "Still the same for me today.",
+        "No complaints so far.",
+        "It took a while, but all went well.",
+        "Same here since last week.",
+        "The people there were very kind.",
+        "Can only agree with the others.",
+    ),
+    "note": (
+        "The bell doesn't work, so please knock.",
+        "No plastic wrapping if that's possible.",
+        "I may be five minutes late.",
+        "Please don't ring, the baby is asleep.",
+        "The entrance is round the corner.",
+        "If I'm out, the neighbours can take it.",
+        "It's for my brother, he knows about it.",
+        "Fragile, this side up.",
+    ),
+    "message": (
+        "Happy birthday, we hope you like it!",
+        "Thanks for the quick answer yesterday.",
+        "All the best from all of us.",
+        "Sorry, I was away for a few days.",
+        "Here is what I promised you.",
+        "It was lovely to see you again.",
+        "I couldn't reach you by phone.",
+        "Hope that this finds you well.",
+    ),
+}
+"""How such texts begin, by the last word of their field."""
+
 MESSAGES = frozenset(
     """message messages inbox mail email emails mails chat conversation thread review reviews comment comments
     post posts reply replies feedback tweet tweets letter ticket tickets issue issues""".split()

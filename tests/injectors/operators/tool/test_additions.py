@@ -283,9 +283,25 @@ def test_an_injected_instruction_stands_behind_a_text_that_others_wrote() -> Non
     assert all(after.startswith(f"{PASSAGE} ") for after in shown("tool.prompt_injection", page))
 
 
-def test_a_products_description_carries_no_injected_instruction() -> None:
+def test_an_injected_instruction_stands_behind_a_sellers_description() -> None:
     text = json.dumps({"name": "Mug", "description": "A large mug of clay that keeps your tea warm."})
-    assert outcomes("tool.prompt_injection", text) == []
+    for after in map(json.loads, outcomes("tool.prompt_injection", text)):
+        assert after["description"].startswith("A large mug of clay that keeps your tea warm. ")
+
+
+def test_a_record_to_which_people_write_gets_a_field_for_an_injected_instruction() -> None:
+    clean = {"orderId": "W12", "items": [{"name": "Mug"}], "total": 12.5}
+    target = replace(result_target(json.dumps(clean)), tool="get_order_details")
+    texts = set()
+    for after in map(json.loads, shown("tool.prompt_injection", target)):
+        (added,) = after.keys() - clean.keys()
+        assert added in ("customerNote", "giftMessage", "deliveryNote")
+        texts.add(after.pop(added))
+        assert after == clean
+    assert len(texts) == 40
+    for tool, other in (("place_order", clean), ("get_weather", clean), ("get_order", {"symbol": "MSFT"})):
+        text = json.dumps(other)
+        assert shown("tool.prompt_injection", replace(result_target(text), tool=tool)) == [text] * 40
 
 
 def test_where_nobody_else_wrote_anything_there_is_no_injected_instruction() -> None:
