@@ -4,7 +4,7 @@ answers."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from crosswind.injectors.guard.tools import find_properties
@@ -20,6 +20,31 @@ WHOLE_NUMBERS = read_words(
     """
 )
 """Last words of parameters that take a whole number."""
+OWNED = read_words(
+    """
+    address category code format id language name number ref size status type url version
+    """
+)
+"""Last words of parameters that are of what the words before them name: the ID of the customer."""
+FURTHER: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("limit", "integer", ("Maximum number of entries", "Upper bound on the number of rows")),
+    ("max_results", "integer", ("Results to return at most", "Cap on results")),
+    ("page", "integer", ("Page number, from 1", "1 for the first page")),
+    ("offset", "integer", ("Index of the first entry", "Entries to skip")),
+    ("locale", "string", ("Language tag such as en-GB", "Locale of the texts")),
+    ("verbose", "boolean", ("Include details", "True for a long answer")),
+    ("include_archived", "boolean", ("Also return archived entries", "Archived ones, too")),
+    ("since", "string", ("Earliest date", "Only newer than this date, YYYY-MM-DD")),
+    ("sort_order", "string", ("asc or desc", "Direction of sorting")),
+    ("fields", "string", ("Comma-separated names of fields", "Columns of the answer")),
+    ("timeout_seconds", "integer", ("Time limit in seconds", "Seconds until the request is dropped")),
+    ("output_format", "string", ("json or csv", "File format of the output")),
+    ("dry_run", "boolean", ("Validate only", "Don't change anything")),
+    ("cursor", "string", ("Cursor from the previous answer", "Position to resume at")),
+    ("tenant", "string", ("Tenant, if there are several", "Defaults to the caller's tenant")),
+)
+"""Parameters that services let callers leave out: the name, the type, ways to say what it is."""
+FURTHER_SHARE = 1 / 3
 ACRONYMS = read_words(
     """
     bic cidr id ip iban isbn iso mcc qr sku sql url utc vat zip
@@ -38,22 +63,37 @@ def complete_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def draw_parameters(target: ToolTarget, rng: SeededRandom, name: str) -> dict[str, Any]:
-    """A schema with one parameter, as the declared tools write theirs: with or without a description, in the
-    same style and with the same further keywords."""
+    """A schema with a parameter, and with probability 1/3 one that callers may leave out, as the declared
+    tools write theirs: with or without descriptions, in the same style and with the same further keywords."""
     words = split_words(name)
     kind = "integer" if words and words[-1] in WHOLE_NUMBERS else "string"
     said = [text for tool in target.declared for text in _list_descriptions(tool.parameters)]
-    one: dict[str, Any] = {"type": kind}
-    if said and words and not any(map(is_foreign, said)):
-        says = " ".join(word.upper() if word in ACRONYMS else word for word in words)
-        says = rng.choice((f"{says[0].upper()}{says[1:]}", f"The {says}"))
-        one["description"] = f"{says}{'.' if rng.choice(sorted(said)).endswith('.') else ''}"
+    has_text = bool(said) and bool(words) and not any(map(is_foreign, said))
+    end = "." if has_text and rng.choice(sorted(said)).endswith(".") else ""
     like = target.tool.parameters
     own = next(iter(sorted(find_properties(like))), name)
     name = join_words(words, own) if words else name
+    properties: dict[str, Any] = {name: {"type": kind}}
+    if has_text:
+        properties[name]["description"] = f"{_describe(words, rng)}{end}"
+    more, (key, more_kind, ways) = rng.chance(FURTHER_SHARE), rng.choice(FURTHER)
+    if more and has_text:
+        further = {"type": more_kind, "description": f"{rng.choice(ways)}{end}"}
+        properties.setdefault(join_words(key.split("_"), own), further)
     extra = {key: like[key] for key in ("additionalProperties", "$schema") if key in like}
     required = [name] if like.get("required") or "required" not in like else []
-    return {"type": "object", "properties": {name: one}, "required": required, **extra}
+    return {"type": "object", "properties": properties, "required": required, **extra}
+
+
+def _describe(words: Sequence[str], rng: SeededRandom) -> str:
+    """What a parameter of such a name is: the customer ID."""
+    *owner, last = [word.upper() if word in ACRONYMS else word for word in words]
+    whole = " ".join((*owner, last))
+    forms = [f"{whole[0].upper()}{whole[1:]}", f"The {whole}"]
+    if owner and words[-1] in OWNED:
+        of = f"of the {' '.join(owner)}"
+        forms += [f"{last[0].upper()}{last[1:]} {of}", f"The {last} {of}"]
+    return rng.choice(forms)
 
 
 def _list_descriptions(parameters: Mapping[str, Any]) -> Iterator[str]:

@@ -45,9 +45,15 @@ def _list_entries(setting: Setting, domains: Sequence[Domain]) -> list[_Named]:
     return [one for pack in packs for one in list_named(pack, *PART, setting)]
 
 
-def _name_like(key: str, target: ToolTarget) -> str:
-    """An entry's name in the style of the tool's."""
-    return join_words(split_words(key) or [key], target.tool.name)
+def _name_like(key: str, target: ToolTarget, rng: SeededRandom) -> str:
+    """An entry's name in the style of the tool's. Services call it by several verbs that they list things."""
+    verb, *rest = split_words(key) or [key]
+    if rest and verb == "list":
+        verb = rng.named(key).choice(_LISTS)
+    return join_words((verb, *rest), target.tool.name)
+
+
+_LISTS = ("list", "get", "get", "fetch", "show", "find", "browse", "retrieve")
 
 
 def _draw_tools(
@@ -59,7 +65,7 @@ def _draw_tools(
     shuffled = shuffle_entries(rng, entries, target.branch.entries)
     met = target.branch.phrases
     for name, entry in sorted(shuffled, key=lambda one: one[0] in met):
-        shown = _name_like(entry.key, target)
+        shown = _name_like(entry.key, target, rng)
         if shown not in target.taken:
             found.setdefault(shown, (name, entry))
     chosen = list(found.items())[:count]
@@ -83,7 +89,7 @@ def _draw_tools(
     recovery=Recovery.IGNORE,
     source="beyond the papers; assistants that are connected to too many servers",
     effect=Effect.ADDS,
-    version=3,
+    version=4,
 )
 @dataclass(frozen=True)
 class Bloat:
@@ -118,7 +124,7 @@ class Bloat:
     aliases=("redundant", "RedunTool"),
     source="RobustBench-TC, table 1 and appendices C and F (Action); by rule here, by a model there",
     effect=Effect.ADDS,
-    version=3,
+    version=4,
 )
 @dataclass(frozen=True)
 class RedundantTool:
@@ -140,7 +146,7 @@ class RedundantTool:
         others = [one for one in Domain if one not in domains]
         near, far = _list_entries(setting, domains), _list_entries(setting, others)
         # A long list uses its domain's entries up.
-        left = any(_name_like(entry.key, target) not in target.taken for _, entry in near)
+        left = any(_name_like(entry.key, target, rng) not in target.taken for _, entry in near)
         return _draw_tools(target, near if left else far, rng, count) if count else None
 
     def apply(self, target: ToolTarget, draw: Draw) -> Result:
