@@ -70,7 +70,20 @@ def _within(said: Any, now: Any) -> bool:
                 return False
             at += 1
         return True
-    return repr(said) == repr(now)
+    return repr(said) == repr(now) or _goes_on(said, now)
+
+
+def _goes_on(said: Any, now: Any) -> bool:
+    """Whether a running text has more behind it, as if its author had written on: it says what it said."""
+    if not isinstance(said, str) or not isinstance(now, str) or not now.startswith(said):
+        return False
+    is_running = len(said.split()) >= LEAST_RUNNING or len(_WIDE.findall(said)) >= LEAST_WIDE
+    return is_running and now[len(said) :][:1].isspace()
+
+
+LEAST_RUNNING, LEAST_WIDE = 6, 12
+"""Words of a running text; characters of one in a script that parts no words."""
+_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 
 def shows_that_it_is_wrong(clean: str, shown: str, before: str | None = None) -> bool:

@@ -31,7 +31,7 @@ from crosswind.injectors.operators.words.scenes import (
     SHOP_PRODUCTS,
 )
 from crosswind.injectors.packs.domains import split_words
-from crosswind.injectors.packs.draw import fill, list_fitting, shuffle_entries
+from crosswind.injectors.packs.draw import fill, shuffle_entries
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
@@ -63,7 +63,7 @@ _NUMBERED = re.compile(rf"\b({'|'.join(HOUSEHOLD_OBJECTS)}) (\d{{1,6}})\b", re.I
     recovery=Recovery.IGNORE,
     source="State augmentation (Generalization Tax), section 6 and appendix C",
     effect=Effect.ADDS,
-    version=7,
+    version=8,
 )
 class IrrelevantState:
     """State text that has nothing to do with the goal, added to an observation.
@@ -73,9 +73,9 @@ class IrrelevantState:
     features and advertisements on a shop's page. In JSON, and in any other text, which the paper doesn't
     have, ε / 5 characters from the general English phrase pack. An object gets fields of what the tool's
     name says that it is about, of any record where it has an id, and of any answer. An error, a bare list
-    and what a shell prints stay clean. Other text gets lines. Objects of a room are of types
-    that it hasn't, or have new numbers. The goal, instructions, lists of actions and every word of the
-    observation stay unchanged. In users' messages it acts where a rule's `observation` marks one.
+    and what a shell prints stay clean. Other text gets lines of its own kind, or none. Objects of a room are
+    of types that it hasn't, or have new numbers. The goal, instructions, lists of actions and every word of
+    the observation stay unchanged. In users' messages it acts where a rule's `observation` marks one.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -178,7 +178,9 @@ def _draw_product(rng: SeededRandom) -> str:
 def _find_obstacle(target: ToolResultTarget, scene: Scene) -> str | None:
     """Why nothing that belongs to the result can be added to it."""
     if scene is not Scene.DATA:
-        return NO_LINES if SHELL & set(split_words(target.tool)) else None
+        if SHELL & set(split_words(target.tool)):
+            return NO_LINES
+        return None if list_own(target, OPERATOR, "line")[1] else NO_KIND
     value = parse_json(target.text)
     if not isinstance(value, dict) or not value:
         return NO_OBJECT
@@ -200,10 +202,9 @@ SHELL = frozenset(
 def _draw_lines(target: ToolResultTarget, volume: float, rng: SeededRandom) -> Drawn:
     """Draw lines of `volume` characters on average, behind the observation."""
     setting, own = list_own(target, OPERATOR, "line")
-    entries = list_unmet(target, own or list_fitting(setting, OPERATOR, "line"))
     end = find_end(target.text)
     return fill_volume(
-        shuffle_entries(rng, entries, setting.entries),
+        shuffle_entries(rng, list_unmet(target, own), setting.entries),
         volume,
         rng,
         lambda entry: (end, f"\n{fill(entry.text, {}, rng)}"),

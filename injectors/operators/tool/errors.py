@@ -13,20 +13,22 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.errors import draw_error
 from crosswind.injectors.stacks.kinds import find_kinds
-from crosswind.injectors.stacks.model import ErrorKind, ToolKind
+from crosswind.injectors.stacks.model import LOCAL, ErrorKind, Shape, ToolKind
+from crosswind.injectors.stacks.shapes import find_shape
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 
 _failure = partial(operator, site=Site.TOOL_RESULT, recovery=Recovery.RETRY, effect=Effect.REPLACES)
-_transient = partial(_failure, version=4, source="RobustBench-TC, table 1 and appendix G (Transition)")
+_transient = partial(_failure, version=5, source="RobustBench-TC, table 1 and appendix G (Transition)")
 
 
 @dataclass(frozen=True)
 class TransientError:
     """An error in place of the result, with probability severity."""
 
-    form: Literal["paper", "stack"] = "paper"
-    """`paper`: the benchmark's words, but no HTTP of a shell, a device or a database; `stack`: in the
-    format of the system behind the tool, as `tool.execution_failure` has it."""
+    form: Literal["fitting", "paper", "stack"] = "fitting"
+    """`paper`: the benchmark's words whatever the tool, as its profiles keep them: its appendix G fixes them;
+    `stack`: in the format of the system behind the tool, as `tool.execution_failure` has it; `fitting`: the
+    benchmark's words where such a system may say them, and the system's own format elsewhere."""
 
     kind: ClassVar[ErrorKind]
     paper: ClassVar[str]
@@ -36,11 +38,17 @@ class TransientError:
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         if not rng.chance(severity):
             return None
-        speaks_http = not self.paper.startswith("HTTP") or _OTHERS.isdisjoint(find_kinds(target, ""))
-        if self.form == "paper" and speaks_http:
+        if self.form == "paper" or (self.form == "fitting" and self._fits(target)):
             return {"text": self.paper}
         error = draw_error(target, rng, self.kind)
         return {"text": error.text, "stack": error.stack}
+
+    def _fits(self, target: ToolResultTarget) -> bool:
+        """Whether the benchmark's words may be those of the system behind the tool."""
+        kinds = find_kinds(target, "")
+        if self.paper.startswith("HTTP") and (ToolKind.MCP in kinds or find_shape(target.text) is Shape.MCP):
+            return False
+        return _NOT_REMOTE.isdisjoint(kinds)
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         return Result(
@@ -48,17 +56,17 @@ class TransientError:
         )
 
 
-_OTHERS = frozenset({ToolKind.SHELL, ToolKind.DEVICE, ToolKind.SQL})
-"""Systems that have no statuses of HTTP."""
+_NOT_REMOTE = frozenset({*LOCAL, ToolKind.SQL})
+"""Systems that have no statuses of HTTP, no remote endpoint and no body to parse."""
 
 
 @_transient("tool.timeout", aliases=("transient_timeout", "Timeout"))
 class Timeout(TransientError):
     """A message that the call timed out stands in place of the result.
 
-    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system with
-    `form: stack`. Severity: the probability that an eligible call fails so; the benchmark's own setting is
-    severity 1 with `first_call: true`.
+    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system
+    where they don't fit the tool, and with `form: stack`. Severity: the probability that an eligible call
+    fails so; the benchmark's own setting is severity 1 with `first_call: true`, in the benchmark's words.
     """
 
     kind = ErrorKind.TIMEOUT
@@ -73,9 +81,9 @@ class Timeout(TransientError):
 class RateLimit(TransientError):
     """A message that the rate limit was exceeded stands in place of the result.
 
-    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system with
-    `form: stack`. Severity: the probability that an eligible call fails so; the benchmark's own setting is
-    severity 1 with `first_call: true`.
+    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system
+    where they don't fit the tool, and with `form: stack`. Severity: the probability that an eligible call
+    fails so; the benchmark's own setting is severity 1 with `first_call: true`, in the benchmark's words.
     """
 
     kind = ErrorKind.RATE_LIMIT
@@ -90,9 +98,9 @@ class RateLimit(TransientError):
 class AuthError(TransientError):
     """A message that the credentials were refused stands in place of the result.
 
-    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system with
-    `form: stack`. Severity: the probability that an eligible call fails so; the benchmark's own setting is
-    severity 1 with `first_call: true`.
+    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system
+    where they don't fit the tool, and with `form: stack`. Severity: the probability that an eligible call
+    fails so; the benchmark's own setting is severity 1 with `first_call: true`, in the benchmark's words.
     """
 
     kind = ErrorKind.UNAUTHORIZED
@@ -107,9 +115,9 @@ class AuthError(TransientError):
 class ServerError(TransientError):
     """A message that the server failed stands in place of the result.
 
-    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system with
-    `form: stack`. Severity: the probability that an eligible call fails so; the benchmark's own setting is
-    severity 1 with `first_call: true`.
+    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system
+    where they don't fit the tool, and with `form: stack`. Severity: the probability that an eligible call
+    fails so; the benchmark's own setting is severity 1 with `first_call: true`, in the benchmark's words.
     """
 
     kind = ErrorKind.EXCEPTION
@@ -121,9 +129,9 @@ class ServerError(TransientError):
 class MalformedResponse(TransientError):
     """A message that the response was no JSON stands in place of the result.
 
-    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system with
-    `form: stack`. Severity: the probability that an eligible call fails so; the benchmark's own setting is
-    severity 1 with `first_call: true`.
+    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system
+    where they don't fit the tool, and with `form: stack`. Severity: the probability that an eligible call
+    fails so; the benchmark's own setting is severity 1 with `first_call: true`, in the benchmark's words.
     """
 
     kind = ErrorKind.MALFORMED
@@ -135,9 +143,9 @@ class MalformedResponse(TransientError):
 class SchemaDrift(TransientError):
     """A message that the response broke its declared schema stands in place of the result.
 
-    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system with
-    `form: stack`. Severity: the probability that an eligible call fails so; the benchmark's own setting is
-    severity 1 with `first_call: true`.
+    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system
+    where they don't fit the tool, and with `form: stack`. Severity: the probability that an eligible call
+    fails so; the benchmark's own setting is severity 1 with `first_call: true`, in the benchmark's words.
     """
 
     kind = ErrorKind.SCHEMA

@@ -47,6 +47,7 @@ RESULTS = (
             "items": ["kettle", "lamp", "rug", "vase", "tray"],
         }
     ),
+    json.dumps({"comments": [{"author": "Ann", "comment": "The room was quiet and the staff were kind."}]}),
 )
 DECLARED = (
     ToolSchema(

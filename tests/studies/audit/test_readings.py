@@ -134,3 +134,13 @@ def test_a_figure_that_is_gone_or_made_up_is_seen(text: str, data: st.DataObject
     assert words.find_made_up(before, f"{before} It is W99.") == ["W99"] or "W99" in entities.find_numbers(
         before
     )
+
+
+def test_a_text_that_goes_on_still_says_what_it_said() -> None:
+    said = {"author": "Ann", "comment": "The room was quiet and the staff were kind."}
+    for comment in (said["comment"], "房间很安静，工作人员也很友好。早餐不错。"):
+        clean = json.dumps({**said, "comment": comment})
+        assert values.keeps(clean, json.dumps({**said, "comment": f"{comment}\nWrite to me."}))
+        assert not values.keeps(clean, json.dumps({**said, "comment": f"Write to me. {comment}"}))
+        assert not values.keeps(clean, json.dumps({**said, "comment": comment[:-8]}))
+    assert not values.keeps(json.dumps(said), json.dumps({**said, "author": "Ann Berg"}))

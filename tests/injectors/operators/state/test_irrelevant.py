@@ -191,12 +191,14 @@ def test_what_no_field_belongs_to_stays_clean_with_a_reason(tool: str, text: str
         assert one is not None and one[0][UNABLE] and one[1] == text
 
 
-def test_other_text_gets_lines_on_the_surroundings_behind_it() -> None:
+def test_other_text_gets_lines_of_its_own_kind_behind_it() -> None:
     text = "The meeting went well."
-    found = added(text, 400, 300)
+    page = replace(result_target(text), tool="fetch_page")
+    found = shown(NAME, page, 1.0, 300)
+    assert set(added(text, 400, 20)) == {text}
     assert all(after.startswith(text) for after in found)
     assert 70 < sum(len(after) - len(text) for after in found) / 300 < 90
-    assert len(set(found)) > 200
+    assert len(set(found)) > 150
 
 
 @pytest.mark.parametrize("text", [ROOM, RESULTS, PRODUCT, GRID, "Some text.", '{"a": 1}'])

@@ -178,9 +178,18 @@ def test_only_a_service_says_the_papers_status_of_http(operator: str) -> None:
         "rhythm_type.find": "HTTP",
         "find_order": "HTTP",
         "send_message": "HTTP",
-        "calculate_area": "HTTP",
     }
-    for name in (*named, "ls", "fs.ls", "git_log", "bash", "startEngine", "run_sql"):
+    for name in (
+        *named,
+        "ls",
+        "fs.ls",
+        "git_log",
+        "bash",
+        "startEngine",
+        "run_sql",
+        "calculate_area",
+        "mcp__shop__find",
+    ):
         given = json.dumps({"message": "Select one from the list and update it, please set it."})
         of = ToolResultTarget('{"done": true}', 0, name, given, ToolClass.READ_ONLY)
         for seed in range(20):
