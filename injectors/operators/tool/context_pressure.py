@@ -43,6 +43,8 @@ SCROLLBACK = 6_000
 MOST_FIELDS = 8
 """Empty fields of an object at severity 1."""
 LONGEST_ECHO = 600
+NULL_SHARE = 0.2
+"""How often a text's field without a value is null; else it is the empty text."""
 INDENTS = ("  ", "  ", "  ", "    ", "    ", "\t")
 
 
@@ -52,7 +54,7 @@ INDENTS = ("  ", "  ", "  ", "    ", "    ", "\t")
     recovery=Recovery.IGNORE,
     source="RobustBench-TC, appendix N (3), named there as future work; the form is ours",
     effect=Effect.ADDS,
-    version=8,
+    version=9,
 )
 class ContextPressure:
     """A result is longer than it need be, as systems make it: by empty fields, the request repeated,
@@ -101,9 +103,13 @@ def _draw_fields(
     many = len(records) > 1 or text.lstrip().startswith("[")
     chosen = records if many else [whole]
     taken = chosen[0].keys
-    pool = rng.shuffled(_list_fields(target, taken, listed=many))
+    pool = _list_fields(target, taken, listed=many)
     count = max(1, round(severity * MOST_FIELDS * (0.5 + rng.uniform() / 2)))
-    fields = {write_key(name, case): nothing for name, nothing in _drop_synonyms(pool, taken)}
+    absent = None if rng.chance(NULL_SHARE) else ""
+    fields = {
+        write_key(name, case): absent if nothing is None else nothing
+        for name, nothing in _draw_meanings(pool, taken, rng)
+    }
     fields = {key: nothing for key, nothing in fields.items() if key not in taken}
     for key, nothing in list(fields.items())[:count]:
         for one in chosen:
@@ -111,14 +117,19 @@ def _draw_fields(
             yield [place.at, place.before, dump(nothing, like=text), place.after]
 
 
-def _drop_synonyms(pool: list[tuple[str, Any]], keys: frozenset[str]) -> Iterator[tuple[str, Any]]:
-    """The fields of which none, nor a key that is there, means the same as another."""
+def _draw_meanings(
+    pool: list[tuple[str, Any]], keys: frozenset[str], rng: SeededRandom
+) -> Iterator[tuple[str, Any]]:
+    """A field of each meaning that no key has, all meanings equally likely to come first."""
     met = {"_".join(split_name(key)) for key in keys}
-    for name, nothing in pool:
-        alike = next((one for one in MEANINGS if name in one), {name})
+    meanings: dict[frozenset[str], list[tuple[str, Any]]] = {}
+    for one in pool:
+        alike = next((names for names in MEANINGS if one[0] in names), frozenset(one[:1]))
+        meanings.setdefault(alike, []).append(one)
+    for alike in rng.shuffled(tuple(meanings)):
+        chosen = rng.choice(meanings[alike])
         if met.isdisjoint(alike):
-            met.add(name)
-            yield name, nothing
+            yield chosen
 
 
 def _list_fields(target: ToolResultTarget, keys: frozenset[str], *, listed: bool) -> list[tuple[str, Any]]:
