@@ -122,7 +122,7 @@ PARTS: dict[tuple[str, str], Part] = {
         Part("user.boundary_probing", "yield", 15, in_domain=0),
         Part("user.boundary_probing", "lead", 16, in_domain=0, foreign_share=0.0),
         Part("user.out_of_scope", "errand", 24, may=_slots("one"), in_domain=0),
-        Part("user.out_of_scope", "leave", 16, in_domain=0),
+        Part("user.out_of_scope", "leave", 16, may=_slots("one"), in_domain=0),
         Part("user.out_of_scope", "lead", 16, in_domain=0, foreign_share=0.0),
         Part(
             "user.redundant",

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import Registered, register
+from crosswind.injectors.operators.user.asides.asked import find_asked
 from crosswind.injectors.operators.user.asides.draw import AsideDraw, apply_asides
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
-from crosswind.injectors.text.languages import ENGLISH_ONLY, UNABLE, Language, mark_unable
-from crosswind.injectors.text.sentences import is_prose
+from crosswind.injectors.text.languages import ENGLISH_ONLY, UNABLE, Language, is_foreign, mark_unable
+from crosswind.injectors.text.sentences import count_words, is_prose
 
 
 class Cue:
@@ -23,7 +24,7 @@ class Cue:
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
         present = rng.chance(severity)
-        if not present or not is_prose(target.text):
+        if not present or not is_prose(target.text) or _asks_nothing(target):
             return None
         if unable := mark_unable(target.own, {}):
             return unable
@@ -41,6 +42,17 @@ class Cue:
         return Result(apply_asides(target.text, draw), note)
 
 
+_ANSWER = 12
+"""Words of the longest later message that may be but an answer or thanks."""
+
+
+def _asks_nothing(target: UserTarget) -> bool:
+    """Whether an English message only answers or thanks: how that is done is no user's concern."""
+    own = target.own
+    short = target.ordinal > 0 and count_words(own) <= _ANSWER
+    return short and "?" not in own and not is_foreign(own) and not find_asked(own)
+
+
 def _register(name: str, way: str, implementation: Cue, profiles: str) -> None:
     documentation = (
         f"Appends a wish that the assistant do it in a {way} way: what makes a tempting tool name tempting."
@@ -56,7 +68,7 @@ def _register(name: str, way: str, implementation: Cue, profiles: str) -> None:
             implementation,
             source=f"RobustBench-TC, appendix C: the cue in the query of {profiles}",
             documentation=documentation,
-            version=2,
+            version=3,
         )
     )
 

@@ -15,6 +15,7 @@ from crosswind.injectors.operators.user.asides.asked import asks_for, find_asked
 from crosswind.injectors.operators.user.asides.places import (
     Aside,
     Places,
+    find_missing_mark,
     find_places,
     insert_asides,
     join_closing,
@@ -186,6 +187,8 @@ class AsideDraw:
         """Put a sentence at a place."""
         at = 0 if position == "before" else len(self._target.text)
         lead = self._rng.choice(("\n\n", "\n")) if position == "apart" else ""
+        if position == "behind" and self.language is Language.EN:
+            lead = find_missing_mark(self._target.text)
         self._asides.append({"at": at, "said": said, "lead": lead})
 
     def finish(self, **members: Any) -> Draw | None:

@@ -75,6 +75,24 @@ def separate(before: str, language: Language | None) -> str:
     return "" if language in (Language.ZH, Language.JA) and before[-1] in _NO_SPACE else " "
 
 
+_PLAIN_END = re.compile(r"(?:\A|\s)[A-Za-z]?[a-z]+\Z")
+"""A last word that can't be taken for a value to which a full stop belongs."""
+_LAST_ASKS = re.compile(
+    r"""(?ix)(?:\A|[.!?:;]\s+)(?:(?:who|what|which|how|where|when|why)(?:['’]s)?
+    |(?:is|are|was|were|do|does|did|has|have|can|could|would|will)[ ]
+    (?:i|you|we|they|he|she|it|there|the|my|any|this|that))
+    \s[^.!?:;]*\Z"""
+)
+"""A last sentence that is a question."""
+
+
+def find_missing_mark(text: str) -> str:
+    """What a line of English lacks before a further sentence: its mark and a space, or nothing."""
+    if "\n" in text or not _PLAIN_END.search(text):
+        return ""
+    return "? " if _LAST_ASKS.search(text) else ". "
+
+
 _CONTINUES = tuple(",،、，–—-")
 
 

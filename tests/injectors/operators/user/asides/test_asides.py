@@ -376,7 +376,14 @@ def test_a_short_message_gets_many_redundant_forms(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text,joint",
-    [("Do it", "\n"), ("Do it.", " "), ("Do it.\n", ""), ("a\nb.", "\n")],
+    [
+        ("Do it", ". "),
+        ("Can you do it", "? "),
+        ("Do job 7", "\n"),
+        ("Do it.", " "),
+        ("Do it.\n", ""),
+        ("a\nb.", "\n"),
+    ],
 )
 def test_the_users_own_bytes_are_left_as_they_are(text: str, joint: str) -> None:
     (after,) = shown("user.cost_cue", user_target(text), seeds=1)
