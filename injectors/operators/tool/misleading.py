@@ -70,7 +70,7 @@ ROOM = 240
     aliases=("induce",),
     source="AgentNoiseBench section 2.2.1, appendix B (Misleading Signals; its example also drops fields)",
     effect=Effect.ADDS,
-    version=7,
+    version=8,
 )
 class Misleading:
     """One or two remarks are added to a result, as services add them: they tempt to the nearest wrong option
@@ -116,7 +116,7 @@ class Misleading:
         return Result(insert(target.text, [*replace_contents(added, remarks), *named]), note)
 
 
-NAMES_FIRST = 0.4
+NAMES_FIRST = 0.3
 """How often a field of tools or values goes before remarks."""
 
 

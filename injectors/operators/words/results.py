@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-REMARKS = "note notice info remark additional_info information service_note system_note".split()
+REMARKS = """
+    note notice info remark hint tip advisory guidance caveat reminder fyi annotation bulletin disclaimer
+    good_to_know additional_info service_message system_message
+""".split()
 """Fields of remarks."""
 
-REMARK_LISTS = "notes notices remarks info_messages additional_notes service_notes".split()
+REMARK_LISTS = """
+    notes notices remarks hints tips advisories reminders caveats info_messages annotations bulletins
+    announcements
+""".split()
 """Fields of lists of remarks."""
 
 REMARK_HOLDERS = "meta _meta metadata response_metadata system service context".split()
 """Fields that hold what a service says besides."""
 
 NEXT_TOOLS = """
-    next_actions suggested_actions available_actions see_also next_steps actions related_tools
-    possible_actions recommended_actions quick_actions follow_ups related_operations allowed_actions
-    suggestions
+    next_actions see_also next_steps related_tools possible_calls recommended_operations follow_ups
+    suggestions quick_links also_available other_endpoints further_methods shortcuts often_used_next
+    available_transitions companion_tools
 """.split()
 """Fields by which a system names its calls that may come next."""
 
 NEXT_TOOL = """
-    next_action suggested_action see_also recommended_action next_step suggested_next related_operation
-    next_best_action follow_up
+    next_action suggested_call see_also recommended_operation next_step default_next related_endpoint
+    shortcut follow_up continue_with
 """.split()
 """The same for a single call."""
 
