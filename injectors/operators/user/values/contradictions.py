@@ -143,7 +143,8 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
         inside = _may_stand_inside(text, one, start, end, rival, setting.language)
         apart = not splits(target.protected, start) and not splits(target.protected, end)
         named = _name_both(text, one, rival, setting.language)
-        if inside and apart and not (_is_behind(one, spoken) or values.are_searched):
+        searched = values.are_searched and one.type is ValueType.NAME
+        if inside and apart and not (_is_behind(one, spoken) or searched):
             positions.append(Position.PLACE)
         if closed and named is not None:
             positions.append(Position.END)
