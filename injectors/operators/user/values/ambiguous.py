@@ -16,6 +16,7 @@ from crosswind.injectors.operators.phrases import NO_PACK, find_setting
 from crosswind.injectors.operators.user.asides.draw import write_like
 from crosswind.injectors.operators.user.asides.places import find_places
 from crosswind.injectors.operators.user.values.contradictions import join_sentence
+from crosswind.injectors.operators.user.values.left_out import UNITS
 from crosswind.injectors.operators.user.values.spoken_values import find_spoken, was_said
 from crosswind.injectors.operators.user.values.vague_languages import find_place
 from crosswind.injectors.operators.user.values.vague_place import Place
@@ -65,7 +66,7 @@ _OFFERED, _OFFERED_ABROAD = 0.15, 0.2
     aliases=("ambiguity",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Ambiguous Instructions)",
     effect=Effect.ADDS,
-    version=5,
+    version=6,
 )
 class Ambiguous:
     """Values that fill the tools' parameters are told less exactly (`mid-November`) or not at all.
@@ -200,7 +201,7 @@ def _draw_edits(
 def _call(one: Mention, place: Place, form: str | None, phrase: str) -> str | None:
     """What the user calls the value that is left open: `the date`, `the order number`."""
     if form is not None:
-        exact = _EXACT.get(one.type)
+        exact = "figure" if form.rpartition(" ")[2] in UNITS else _EXACT.get(one.type)
         return None if exact is None else f"exact {exact}"
     if phrase:
         return None

@@ -45,7 +45,7 @@ _CHOOSES = re.compile(
     aliases=("conflict",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Inconsistent Instructions)",
     effect=Effect.ADDS,
-    version=5,
+    version=6,
 )
 @dataclass(frozen=True)
 class Inconsistent:

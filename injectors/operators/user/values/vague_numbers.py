@@ -62,7 +62,7 @@ def find_number(text: str, one: Mention, start: int, end: int, before: str) -> P
         measured = qualifies(text, end + len(after) + 1) if after in UNITS else qualifies(text, end)
         stop = end + 1 + len(after) if after in UNITS else end
         forms = list_rounded(text[start:stop])
-        if before in ("at", "by", "for", "in"):
+        if before in ("at", "by", "for", "in", "of", "to"):
             forms = tuple(form for form in forms if "between" not in form)
         return (
             Place(start, stop, None, forms=forms)
