@@ -65,7 +65,7 @@ OPERATOR = "tool.redundant"
     aliases=("tool-redundancy",),
     source="NoisyAgent section 3.1 (4); AgentNoiseBench section 2.2.1, appendix B (its example drops fields)",
     effect=Effect.ADDS,
-    version=4,
+    version=5,
 )
 class RedundantResult:
     """The answer says its own content again, as many systems do: a figure as a text, a list in another order

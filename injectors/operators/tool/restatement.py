@@ -101,17 +101,21 @@ def write_texts(
     for key in rng.shuffled(sorted(first)):
         named = name_after(key, suffix, case)
         if named not in first and all(_is_figure(key, one.get(key)) for one in records):
-            said = [_write_figure(one[key], suffix) for one in records]
+            said = [_write_figure(one[key], key, suffix) for one in records]
             yield named, said[0] if len(said) == 1 else said
 
 
-def _write_figure(value: float, suffix: str) -> str:
+def _write_figure(value: float, key: str, suffix: str) -> str:
     said = json.dumps(value)
     if suffix not in GROUPED:
         return said
-    return f"{value:,.2f}" if 1 <= len(said.partition(".")[2]) <= 2 else f"{value:,}"
+    decimals = len(said.partition(".")[2])
+    money = decimals == 1 and not _MONEY.isdisjoint(split_field(key))
+    return f"{value:,.2f}" if decimals == 2 or money else f"{value:,}"
 
 
+_MONEY = frozenset("amount balance cost due fare fee paid price refund salary subtotal tax total".split())
+"""Words of fields that hold sums of money, which have two decimals."""
 GROUPED = ("display", "formatted")
 """Suffixes of figures that are written for people: with their thousands apart."""
 
