@@ -26,6 +26,7 @@ _FAULTS = """
     absentsignals notsampled lostreadings noanswer withoutreadings unreadsignals omittedfields
     expandablefields hiddenfields collapsedfields notincluded summaryonly excludedfields morefields
     notexpanded leftout unselectedfields maskedfields previewonly lazyfields restavailable
+    errordetails loaderrors failedreadings sensorerrors silentsensors missingreadings notavailable
 """
 FAULT_KEYS = frozenset(_FAULTS.split())
 """Top-level fields by which a destroyed JSON result says that it is one, without case and separators."""

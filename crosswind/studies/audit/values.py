@@ -14,7 +14,7 @@ _FAULT_FIELD = re.compile(
     r"|warnings?$|failures|missing|unresolved|unavailable|not_?loaded|skipped|terminated|limit_?exceeded"
     r"|(?:pending|failed|deferred|dropped|awaiting|lost|absent|without|hidden|collapsed|expandable|excluded|masked"
     r"|lazy|silent|offline|unread|invalid|unselected)_?(?:fields|signals|sensors|readings|values)|not_?reporting|waiting_?for"
-    r"|unfetched|could_?not_?load|not_?(?:sampled|included|expanded)|no_?(?:data|answer)|left_?out|(?:summary|preview)_?only"
+    r"|unfetched|could_?not_?load|not_?(?:sampled|included|expanded|available)|no_?(?:data|answer)|left_?out|(?:summary|preview)_?only"
     r"|rest_?available|more_?fields|has_?(?:more|next)|more_?(?:results|available)|remaining|^_?next|next_?link|links$|paging|end_?cursor",
     re.IGNORECASE,
 )

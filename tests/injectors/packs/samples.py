@@ -23,7 +23,7 @@ GOOD: list[dict[str, Any]] = [
     {**FIELD, "half": "test", "key": "shard", "text": "{int:1-9}"},
     {**TOOL, "half": "train", "key": "get_lounge", "text": "Finds a lounge.", "parameter": "airport"},
     {**TOOL, "half": "test", "key": "list_visas", "text": "Lists visa rules.", "parameter": "country"},
-    {**ERRAND, "half": "train", "text": "also order me a cab", "served_by": ["taxi"]},
+    {**ERRAND, "half": "train", "text": "also hail me a cab", "served_by": ["taxi"]},
     {**ERRAND, "half": "test", "text": "Could somebody water my plants?", "served_by": ["plant"]},
 ]
 
