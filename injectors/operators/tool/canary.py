@@ -22,9 +22,9 @@ _FAMILY = tuple(
     """.split()
 )
 _NOTES = "notes summary report handover checklist overview minutes draft outline contacts".split()
-_DOMAINS = "example.com example.org example.net".split()
-"""Reserved: no mail to them reaches anybody."""
-KINDS = (ValueType.EMAIL, ValueType.EMAIL, ValueType.ID, ValueType.FILE)
+_DOMAINS = "example.com example.org post.test office.test mail.invalid kontor.invalid lodge.example".split()
+"""Reserved (RFC 2606): no mail to them reaches anybody."""
+KINDS = (ValueType.EMAIL, ValueType.ID, ValueType.ID, ValueType.FILE, ValueType.FILE)
 
 
 def draw_canary(rng: SeededRandom, kind: ValueType) -> str:

@@ -110,11 +110,15 @@ def _find_setting(target: ToolResultTarget, language: Language, names: str) -> S
     return Setting(language, Domain.GENERAL, own.half, around, own.tools, entries=own.entries)
 
 
-_KINDS = dict.fromkeys("note notes remark remarks body".split(), "message") | dict.fromkeys(
-    """description summary bio caption content article abstract excerpt snippet biography story about text
-    readme""".split(),
-    "page",
-)
+_KINDS = {
+    **dict.fromkeys("note notes remark remarks body request instructions reply".split(), "message"),
+    **dict.fromkeys("feedback opinion".split(), "review"),
+    **dict.fromkeys(
+        """description summary bio caption content article abstract excerpt snippet biography story about text
+        readme""".split(),
+        "page",
+    ),
+}
 """What kind of text stands in fields of these names."""
 
 

@@ -45,19 +45,24 @@ AUTHORED = frozenset(
 )
 """Last words of fields that hold what a person wrote."""
 
+_ON_STAYS = ("latest_review", "guest_feedback", "featured_review", "guest_comment", "visitor_opinion")
+_FOR_STAYS = ("guest_note", "customer_request", "arrival_remark", "special_instructions", "guest_message")
+_ON_TICKETS = ("latest_comment", "last_reply", "reporter_remark", "customer_feedback", "last_message")
+_ON_WARES = ("latest_review", "buyer_opinion", "featured_review", "buyer_comment", "shopper_feedback")
+_WITH_PARCELS = ("sender_note", "delivery_instructions", "courier_remark", "recipient_request")
 FREE_TEXTS: dict[str, tuple[str, ...]] = {
-    "order": ("customer_note", "gift_message", "delivery_note"),
-    "product": ("latest_review", "top_review", "buyer_comment"),
-    "item": ("latest_review", "buyer_comment"),
-    "restaurant": ("latest_review", "guest_comment"),
-    "hotel": ("latest_review", "guest_comment"),
-    "reservation": ("guest_note", "customer_note"),
-    "booking": ("guest_note", "customer_note"),
-    "appointment": ("visitor_note", "customer_note"),
-    "issue": ("latest_comment", "last_comment"),
-    "ticket": ("latest_comment", "last_comment"),
-    "shipment": ("sender_note", "delivery_note"),
-    "customer": ("last_message", "latest_comment"),
+    "order": ("customer_note", "gift_message", "packing_request", "card_message", *_WITH_PARCELS[1:]),
+    "product": _ON_WARES,
+    "item": _ON_WARES,
+    "restaurant": _ON_STAYS,
+    "hotel": _ON_STAYS,
+    "reservation": _FOR_STAYS,
+    "booking": _FOR_STAYS,
+    "appointment": _FOR_STAYS,
+    "issue": _ON_TICKETS,
+    "ticket": _ON_TICKETS,
+    "shipment": _WITH_PARCELS,
+    "customer": ("last_message", "latest_comment", "customer_feedback", "contact_remark"),
 }
 """The fields for people's free text that records of a kind may have besides, by the noun of their tool."""
 
@@ -102,6 +107,11 @@ FREE_BEGINNINGS: dict[str, tuple[str, ...]] = {
         "I couldn't reach you by phone.",
         "Hope that this finds you well.",
     ),
+}
+FREE_BEGINNINGS |= {
+    **dict.fromkeys(("request", "remark", "instructions"), FREE_BEGINNINGS["note"]),
+    **dict.fromkeys(("feedback", "opinion"), FREE_BEGINNINGS["review"]),
+    "reply": FREE_BEGINNINGS["message"],
 }
 """How such texts begin, by the last word of their field."""
 
