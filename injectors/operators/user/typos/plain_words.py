@@ -100,6 +100,14 @@ _REQUESTS = CaselessPattern(
     re.VERBOSE,
 )
 """How a sentence begins that asks, wants, greets or thanks."""
+_PLEA = CaselessPattern(
+    r"\b(?:(?:could|can|would|will)\ (?:you|i|we)|i['’]d\ (?:like|love|appreciate)|i\ (?:would|need|want"
+    r"|wish|am|was)|i['’]m|we\ need|please|kindly|let['’]s|let\ me|bitte|(?:kannst|könntest)\ du"
+    r"|können\ sie|ich\ (?:möchte|brauche)|por\ favor|puedes|podrías|necesito|quiero|s['’]il"
+    r"|pouvez-vous|peux-tu|je\ (?:voudrais|veux)|من\ فضلك|أريد|هل\ يمكنك)\b",
+    re.VERBOSE,
+)
+"""Words by which a sentence asks or wants, wherever they stand in it."""
 
 
 class PlainWord(NamedTuple):
@@ -191,7 +199,7 @@ def _select_sentences(text: str, kept: _Kept) -> Iterator[Span]:
     for start, end in split_sentences(text[:rest]):
         if _BULLET.match(text, start):
             continue
-        if not kept.tools.takes_text or _REQUESTS.match(text, start, end):
+        if not kept.tools.takes_text or _REQUESTS.match(text, start, end) or _PLEA.search(text, start, end):
             yield start, end
         if kept.tools.takes_text and _COLON.search(text, start, end):
             return

@@ -17,16 +17,13 @@ CHEAP = re.compile(
     r"|paywalled|premium)\b"
 )
 QUICK = re.compile(
-    r"(?i)\b(?:quick\w*|double-quick|fast\w*|speed\w*|swift\w*|rapid|soon(?:est)?|slow\w*|sluggish"
-    r"|delays?|time|times|short\w*"
-    r"|long(?:er)?|latency|hurry|hurried|hasty|rushed|first|earliest|right away|at once|now|respon\w+"
-    r"|instant\w*|immediate|prompt"
-    r"|waiting|wait|hanging|ages|seconds?|minutes?|moment|bit|pace|forever|dawdle\w*|express|turbo"
-    r"|lightweight|nimble\w*|brisk\w*"
-    r"|lag(?:gy)?|light|spinner|zippy|nippy|drag|hang|flash|delay|time-consuming|long-winded|turnaround"
-    r"|batch|overnight"
-    r"|queued|tempo|performance|high-speed|real-time|slowpoke|crawl|door|run|ASAP|stuck|patience|heavy"
-    r"|clock|load|smooth|ahead of|before the rest)\b"
+    r"(?i)\b(?:quick\w*|double-quick|fast\w*|speed\w*|swift\w*|rapid|soonest|slow\w*|sluggish|lengthy"
+    r"|delays?|(?:no|idle|run|response|waiting|lose|little) time|(?:short on|pressed for) time|time-consuming"
+    r"|time['’]s short|short(?:est|er)? (?:wait|queue|response)|how long|have long|long-\w+|latency|hurry"
+    r"|rushed|right away|straight away|at once|respon\w+|instant\w*|immediate\w*|prompt\w*|wait|waiting"
+    r"|seconds?|(?:a|half a|few) minutes?|take minutes|pace|takes? forever|(?:take|for) ages|dawdle\w*|express"
+    r"|turbo|nimble\w*|brisk\w*|lag(?:gy)?|spinner|zippy|nippy|drag on|crawl\w*|flash|turnaround|overnight"
+    r"|tempo|high-speed|real-time|slowpoke|ASAP|clock|ahead of|before the rest)\b"
 )
 WAY = re.compile(
     r"(?i)\b(?:tools?|tool-wise|services?|functions?|sources?|methods?|approach|way|route|option|variant"
