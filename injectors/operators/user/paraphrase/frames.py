@@ -36,6 +36,8 @@ _OF_SPEAKER = {
     Language.AR: re.compile(r" لي\b"),
 }
 """What is done for the speaker, or ordered, in a form that no frame carries: `et réveille-moi`."""
+_FOR_SPEAKER_ES = re.compile(r"\w+[aeií]r(?:me|nos)\b")
+"""What nobody needs to do to themselves: `mostrarme las facturas`."""
 _ORDERED = frozenset(
     """
     activate delete disable display edit enable generate get list locate modify move open plot query remove
@@ -61,6 +63,8 @@ def fits(entry: Entry, request: Request, language: Language, *, alone: bool) -> 
     long = len(asked.split()) > LONG or "," in asked or " and " in asked
     if language is not Language.EN:
         mine = _OF_SPEAKER.get(language)
+        if entry.text.startswith("Necesito") and _FOR_SPEAKER_ES.match(asked):
+            return False
         return (mine is None or not mine.search(asked)) and not (long and len(behind.strip(" .?!？。！")) > 3)
     if long and len(behind.split()) > 1:
         return False

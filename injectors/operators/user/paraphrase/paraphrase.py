@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from crosswind.injectors.conversation import Site, ToolList
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.phrases import NO_PACK, PhraseDraw, find_setting
-from crosswind.injectors.operators.user.paraphrase import foreign_rewrites, frames, rewrites
+from crosswind.injectors.operators.user.paraphrase import courtesies, foreign_rewrites, frames, rewrites
 from crosswind.injectors.operators.user.requests.extraction import Request, find_requests
 from crosswind.injectors.operators.user.typos.named_words import NamedWords, read_named_words
 from crosswind.injectors.operators.user.values.sure_values import PASSED_ON
@@ -65,7 +67,8 @@ class Paraphrase:
 
     Severity: the share of the sentences that can be said in another construction which are. Protected
     entities stay, in their order. English by construction and by frames; German, Spanish, French, Chinese,
-    Japanese and Arabic by fewer constructions, and by frames where the request can be read off surely.
+    Japanese and Arabic by fewer constructions, by frames where the request can be read off surely, and else
+    by other words of asking.
     Where no sentence has such a form, the event is withheld and says so, unless a model writes.
     """
 
@@ -128,24 +131,13 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
     for start, end in split_sentences(text):
         begin = start + len(text[start:end]) - len(text[start:end].lstrip())
         stop = start + len(text[start:end].rstrip())
-        sentence = text[begin:stop]
-        request = requests.get(begin)
-        if foreign_rewrites.is_own_deed(sentence, language):
-            request = None
-        literal = any(a < stop and begin < b for a, b in literals)
-        if begin >= listed or _is_bound(text, begin, stop, language):
+        bound = _is_bound(text, begin, stop, language)
+        if begin >= listed or (bound and language is Language.EN):
             continue
-        said, phrase = None, None
-        for _ in range(_TRIES):
-            if request is not None:
-                said, phrase = _draw_request(request, language, drawn, rng, alone=sentence == text.strip())
-            else:
-                said = _draw_other(sentence, language, named, rng, literal=literal)
-            if language is not Language.EN or said is None:
-                break
-            if not _is_off(said, sentence, f"{text} {spoken}"):
-                break
-            said = None
+        literal = any(a < stop and begin < b for a, b in literals)
+        one = _Sentence(text, begin, stop, language, requests.get(begin), bound, literal)
+        said, phrase = _draw_form(one, drawn, named, spoken, rng)
+        sentence = one.words
         if said is None or said == sentence or find_lost(sentence, said, target.tools) is not None:
             continue
         if text[stop:].strip() and "\n" not in text[stop : stop + 1]:
@@ -155,6 +147,65 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
             spoken = f"{spoken} {said}"
         edit = make_edit(begin, sentence, said)
         yield edit if phrase is None else edit | {"phrase": phrase}
+
+
+class _Sentence(msgspec.Struct, frozen=True, gc=False):
+    text: str
+    """The whole message, of which it is text[begin:stop]."""
+    begin: int
+    stop: int
+    language: Language
+    request: Request | None
+    bound: bool
+    """Whether what it says may be needed as it stands."""
+    literal: bool
+    """Whether it holds a quotation."""
+
+    @property
+    def words(self) -> str:
+        return self.text[self.begin : self.stop]
+
+    @property
+    def alone(self) -> bool:
+        return self.words == self.text.strip()
+
+
+def _draw_form(
+    one: _Sentence, drawn: PhraseDraw, named: NamedWords, spoken: str, rng: SeededRandom
+) -> tuple[str | None, str | None]:
+    """Another form of a sentence, and the pack's entry that it is framed by."""
+    if one.language is not Language.EN:
+        return _draw_foreign(one, drawn, named, rng)
+    for _ in range(_TRIES):
+        if one.request is not None:
+            said, phrase = _draw_request(one.request, Language.EN, drawn, rng, alone=one.alone)
+        else:
+            said, phrase = _draw_other(one.words, Language.EN, named, rng, literal=one.literal), None
+        if said is None or not _is_off(said, one.words, f"{one.text} {spoken}"):
+            return said, phrase
+    return None, None
+
+
+def _draw_foreign(
+    one: _Sentence, drawn: PhraseDraw, named: NamedWords, rng: SeededRandom
+) -> tuple[str | None, str | None]:
+    """The same for other languages. What can't be read surely is asked in another form, or with words around
+    it; where it may be needed as it stands, they only open the message."""
+    language, sentence = one.language, one.words
+    own_deed = foreign_rewrites.is_own_deed(sentence, language)
+    said, phrase = None, None
+    if one.request is not None and not one.bound and not own_deed:
+        said, phrase = _draw_request(one.request, language, drawn, rng, alone=one.alone)
+    elif not one.bound:
+        said = _draw_other(sentence, language, named, rng, literal=one.literal)
+    if own_deed or (said is not None and said != sentence):
+        return said, phrase
+    forms = [] if one.bound else courtesies.ask_otherwise(sentence, language)
+    if not forms:
+        opens, ends = not one.text[: one.begin].strip(), not one.text[one.stop :].strip()
+        closes = ends and not one.bound and find_open_end(one.text) is None
+        forms = courtesies.surround(sentence, one.text, language, opens=opens, closes=closes)
+    return rng.choice(forms) if forms else None, None
 
 
 def _is_bound(text: str, begin: int, stop: int, language: Language) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 from crosswind.injectors.text.languages import Language
 
@@ -129,11 +130,19 @@ _COMMANDS_ES = {
 """Imperatives to their infinitives."""
 
 
+def _orders_more(rest: str) -> bool:
+    """Whether a second command follows, which would have to change its form: `y dime cuántas son`."""
+    followed = [
+        two.partition("-")[0].strip(",.") for one, two in pairwise(rest.split()) if one in ("y", "et")
+    ]
+    return any(two in _COMMANDS_ES or two in _COMMANDS_FR for two in followed)
+
+
 def _read_spanish(sentence: str) -> str | None:
     match = _ASKED_ES.fullmatch(sentence)
     if match is None and (command := _COMMAND.fullmatch(sentence)) is not None:
         verb = _COMMANDS_ES.get(command["verb"].lower())
-        return f"{verb} {command['rest']}" if verb else None
+        return f"{verb} {command['rest']}" if verb and not _orders_more(command["rest"]) else None
     if match is None or re.match(r"(?:hola, |y )?[¿¡]?me (?:pued|podr)", sentence, re.IGNORECASE):
         return None
     asked = re.sub(r",? por favor\Z", "", match["asked"].strip(" .,"))
@@ -192,7 +201,8 @@ def _read_french(sentence: str) -> str | None:
     if match is None:
         command = _COMMAND.fullmatch(sentence)
         verb = _read_french_verb(command["verb"].lower()) if command else None
-        return f"{verb} {command['rest']}" if command and verb else None
+        sure = command is not None and not _orders_more(command["rest"])
+        return f"{verb} {command['rest']}" if sure and command and verb else None
     asked = match["asked"].strip(" .,")
     verb = re.sub(r"^(?:me |m['’]|nous )", "", asked).split(" ", 1)[0].lower()
     return asked if verb not in ("savoir", "être", "avoir", "aller", "voir", "faire", "notre") else None
@@ -364,7 +374,7 @@ def _read_arabic(sentence: str) -> str | None:
         return match["asked"].strip()
     command = _COMMAND_AR.fullmatch(sentence)
     noun = _COMMANDS_AR.get(command["verb"]) if command else None
-    if command is None or noun is None:
+    if command is None or noun is None or _UNSURE_AR.match(command["rest"]):
         return None
     # Behind the noun, what the verb governed loses the ending of an object.
     return f"{noun} {_OBJECT_AR.sub('', command['rest'], count=1)}"
@@ -372,6 +382,8 @@ def _read_arabic(sentence: str) -> str | None:
 
 _OBJECT_AR = re.compile(r"(?<=\w)(?:\u064b\u0627|\u0627\u064b)(?= |\Z)")
 """The ending of an indefinite object."""
+_UNSURE_AR = re.compile(r"(?!ال)\S{2,}\u0627(?: |\Z)")
+"""A word that may have that ending without its sign, or may not."""
 
 
 _READERS: dict[Language, Callable[[str], str | None]] = {

@@ -205,6 +205,14 @@ def _select_sentences(text: str, kept: _Kept) -> Iterator[Span]:
             return
 
 
+def asks_alone(text: str, named: NamedWords) -> bool:
+    """Whether the text's last sentence asks for something, and no words of it are handed on."""
+    *_, (start, end) = split_sentences(text)
+    asks = _REQUESTS.match(text, start, end) or _PLEA.search(text, start, end)
+    handed_on = _BEFORE_TEXT.search(text) or _COLON.search(text) or _LISTING.search(text)
+    return asks is not None and not handed_on and not (named.takes_question and _ASKS.match(text, start, end))
+
+
 def _is_apart(side: _Token | None, other: _Token | None) -> bool:
     """Whether no value goes on from the word on this side of a run into it: there is no word, or it is a
     tool's, or a whole value, and a tool's word on the other side."""

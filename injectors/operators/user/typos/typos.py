@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -15,6 +15,7 @@ from crosswind.injectors.operators.user.typos.input_methods import (
     draw_conversion,
     find_request_words,
 )
+from crosswind.injectors.operators.user.typos.marks import MARKED, draw_mark, draw_small
 from crosswind.injectors.operators.user.typos.plain_words import PlainWord, find_plain_words
 from crosswind.injectors.operators.user.typos.slips import draw_slip
 from crosswind.injectors.operators.user.typos.word_lists import read_words
@@ -71,9 +72,10 @@ class Typos:
     one typo for each six words of the message at severity 1, for each twelve at 0.5, and always one. With
     `between` it is uniform between these two (RobustBench-TC: 2 and 4), with at most one for each twelve
     words, and severity is the share of messages. Where fewer words may be mistyped, there are fewer
-    typos. Protected entities, values, words of the tools' names, and all words that a call could need are
-    never touched; where tools are declared, these are all but the words that put a request. The weights
-    of the kinds follow published studies, which `slips.py` names.
+    typos. Now and then the mark that ends the message or its first capital is missed, too; the mark always
+    where no word may be mistyped. Protected entities, values, words of the tools' names, and all words that
+    a call could need are never touched; where tools are declared, these are all but the words that put a
+    request. The weights of the kinds follow published studies, which `slips.py` names.
     """
 
     between: tuple[Count, Count] | None = None
@@ -92,10 +94,17 @@ class Typos:
             return None
         language = _find_language(target)
         words = _find_words(target, language)
-        if words is None:
+        marked = rng.chance(MARKED)
+        mark = draw_mark(target.text, language, ToolList.of(target.tools), target.protected, rng)
+        small = draw_small(target.text, language, target.protected, rng) if words else None
+        if words is None and mark is None:
             return {"edits": [], UNABLE: UNKNOWN_LANGUAGE}
-        shuffled = sorted(rng.shuffled(words), key=lambda one: one.end - one.start < _SHORT)
-        edits = list(_draw_edits(target.text, language, shuffled, rng, count))
+        edits = [one for one in (small, mark if marked else None) if one is not None]
+        shuffled = sorted(rng.shuffled(words or ()), key=lambda one: one.end - one.start < _SHORT)
+        wanted = count - (small is not None)
+        edits += _draw_edits(target.text, language, shuffled, rng, wanted, edits)
+        if mark is not None and not edits:
+            edits.append(mark)
         return {"edits": sorted(edits, key=lambda one: int(one["at"]))} if edits else None
 
     def _draw_count(self, rng: SeededRandom, severity: float) -> int:
@@ -126,10 +135,15 @@ def _find_words(target: UserTarget, language: Language | None) -> tuple[PlainWor
 
 
 def _draw_edits(
-    text: str, language: Language | None, words: list[PlainWord], rng: SeededRandom, count: int
+    text: str,
+    language: Language | None,
+    words: list[PlainWord],
+    rng: SeededRandom,
+    count: int,
+    others: Sequence[dict[str, Any]],
 ) -> Iterator[dict[str, Any]]:
     """As many edits as are wanted, of words that no edit has touched."""
-    taken: set[int] = set()
+    taken = {at for one in others for at in range(one["at"] - APART, one["at"] + len(one["was"]) + APART)}
     for one in words:
         if count == 0:
             return

@@ -17,13 +17,13 @@ CHEAP = re.compile(
     r"|paywalled|premium)\b"
 )
 QUICK = re.compile(
-    r"(?i)\b(?:quick\w*|double-quick|fast\w*|speed\w*|swift\w*|rapid|soonest|slow\w*|sluggish|lengthy"
+    r"(?i)\b(?:quick\w*|double-quick|fast\w*|speed\w*|swift\w*|rapid|soon(?:est)?|slow\w*|sluggish|lengthy"
     r"|delays?|(?:no|idle|run|response|waiting|lose|little) time|(?:short on|pressed for) time|time-consuming"
-    r"|time['’]s short|short(?:est|er)? (?:wait|queue|response)|how long|have long|long-\w+|latency|hurry"
+    r"|time['’]s short|short(?:est|er)? (?:wait|queue|response)|how long|have long|long-\w+|latency|hurr\w+"
     r"|rushed|right away|straight away|at once|respon\w+|instant\w*|immediate\w*|prompt\w*|wait|waiting"
-    r"|seconds?|(?:a|half a|few) minutes?|take minutes|pace|takes? forever|(?:take|for) ages|dawdle\w*|express"
-    r"|turbo|nimble\w*|brisk\w*|lag(?:gy)?|spinner|zippy|nippy|drag on|crawl\w*|flash|turnaround|overnight"
-    r"|tempo|high-speed|real-time|slowpoke|ASAP|clock|ahead of|before the rest)\b"
+    r"|seconds?|(?:a|half a|few) minutes?|take minutes|pace|takes? forever|(?:take|for) ages|dawdle\w*"
+    r"|express|turbo|nimble\w*|brisk\w*|lag(?:gy)?|spinner|zippy|nippy|drag on|crawl\w*|flash"
+    r"|turnaround|overnight|tempo|high-speed|real-time|slowpoke|ASAP|clock|ahead of|before the rest)\b"
 )
 WAY = re.compile(
     r"(?i)\b(?:tools?|tool-wise|services?|functions?|sources?|methods?|approach|way|route|option|variant"

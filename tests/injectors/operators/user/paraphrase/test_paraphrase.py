@@ -139,6 +139,26 @@ def test_a_question_is_asked_indirectly(language: Language, asked: str, said: st
     assert said in rewrite_foreign(asked, language)
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("Kannst du mir zeigen, welche Rechnungen offen sind?", "Könntest du mir zeigen, welche"),
+        ("Welche Züge fahren morgen nach Linz?", "Kurze Frage: Welche Züge fahren"),
+        ("Lee el archivo datos.csv y dime cuántas filas tiene.", "Por favor, lee el archivo datos.csv y"),
+        (
+            "Affiche le solde et envoie-moi la liste.",
+            "S'il te plaît, affiche le solde et envoie-moi la liste.",
+        ),
+        ("列出所有未付款的订单。", "列出所有未付款的订单"),
+        ("明日の東京の天気を教えてください。", "明日の東京の天気を教えて"),
+        ("أضف اجتماعا إلى التقويم غدا.", "من فضلك، أضف اجتماعا إلى التقويم غدا."),
+    ],
+)
+def test_what_is_not_read_surely_is_asked_in_another_form(asked: str, said: str) -> None:
+    found = texts(target_of(asked), 40)
+    assert len(found - {asked}) >= 1 and any(said in one for one in found)
+
+
 def test_a_sentence_that_ends_with_an_abbreviation_is_left() -> None:
     target = target_of("Find hotels in Washington D.C.")
     assert texts(target, 20) <= {target.text}

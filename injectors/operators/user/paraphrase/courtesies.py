@@ -1,0 +1,201 @@
+"""Requests of other languages asked more or less politely, and with words around them that greet or thank.
+
+A verb of asking in another form, or `please` beside a command: the rest stays as it is, so that the sentence
+stays grammatical whatever it asks for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from crosswind.injectors.operators.user.typos.word_lists import read_words
+from crosswind.injectors.text.languages import Language
+
+
+class Courtesies(msgspec.Struct, frozen=True, gc=False):
+    """What a user of a language says around a request."""
+
+    said: re.Pattern[str]
+    """Words by which a message greets, asks politely or thanks already."""
+    openings: tuple[str, ...]
+    asking: tuple[str, ...]
+    """Openings of a question."""
+    closings: tuple[str, ...]
+    joint: str = " "
+
+
+_COURTESIES: Mapping[Language, Courtesies] = {
+    Language.DE: Courtesies(
+        re.compile(r"\b(?:hallo|hi|hey|moin|guten|bitte|danke|dank|servus|lg|grüße)\b", re.IGNORECASE),
+        ("Hallo!", "Guten Tag!", "Hi!", "Moin!"),
+        ("Kurze Frage:", "Eine Frage:", "Hallo!", "Guten Tag!"),
+        ("Danke!", "Vielen Dank!", "Danke schon mal!", "Besten Dank.", "Danke im Voraus."),
+    ),
+    Language.ES: Courtesies(
+        re.compile(r"\b(?:hola|buen[oa]s|por favor|gracias|porfa|disculpa|perdona)\b", re.IGNORECASE),
+        ("¡Hola!", "Hola, buenas.", "Buenas."),
+        ("Una pregunta:", "Una duda:", "¡Hola!", "Una consulta:"),
+        ("Gracias.", "¡Muchas gracias!", "Gracias de antemano.", "¡Gracias!", "Mil gracias."),
+    ),
+    Language.FR: Courtesies(
+        re.compile(
+            r"\b(?:bonjour|bonsoir|salut|coucou|merci|svp|stp|veuillez|pla[iî]t|pardon|excuse\w*)\b",
+            re.IGNORECASE,
+        ),
+        ("Bonjour !", "Salut !", "Coucou !"),
+        ("Petite question :", "Une question :", "Bonjour !", "Une question rapide :"),
+        ("Merci !", "Merci d'avance.", "Merci beaucoup !", "Un grand merci.", "Merci bien."),
+    ),
+    Language.ZH: Courtesies(
+        re.compile("你好|您好|嗨|请|麻烦|劳驾|谢|拜托|打扰"),
+        ("你好，", "打扰一下，", "嗨，", "你好！"),
+        ("请问，", "问一下，", "想问一下，", "你好，"),
+        ("谢谢！", "谢谢。", "多谢！", "先谢谢了。"),
+        "",
+    ),
+    Language.JA: Courtesies(
+        re.compile("こんにちは|すみません|すいません|お願い|ありがとう|よろしく|恐れ入り|お世話|どうも"),
+        ("こんにちは。", "すみません。", "お疲れさまです。", "お世話になります。"),
+        ("質問です。", "一つ質問です。", "こんにちは。", "すみません。"),
+        ("よろしくお願いします。", "お願いします。", "よろしくお願いいたします。"),
+        "",
+    ),
+    Language.AR: Courtesies(
+        re.compile("مرحب|أهل|السلام|فضلك|سمحت|رجاء|شكر|يرجى|صباح|مساء"),
+        ("مرحبًا،", "السلام عليكم،", "أهلًا،"),
+        ("عندي سؤال:", "سؤال سريع:", "لو سمحت،", "مرحبًا،"),
+        ("شكرًا لك.", "شكرًا جزيلًا.", "شكرًا مقدمًا.", "مع الشكر."),
+    ),
+}
+_QUESTION = re.compile(r"[?？؟]\s*\Z")
+_STOPPED = re.compile(r"[.!?。！？؟…]\s*\Z")
+_NO_STOP = re.compile(r"[\w)\]»”’]\s*\Z")
+
+
+def surround(sentence: str, text: str, language: Language, *, opens: bool, closes: bool) -> list[str]:
+    """The sentence with words that greet before it or thank behind it, where the message has neither.
+    `opens`, `closes`: it begins, or ends, the message."""
+    courtesies = _COURTESIES.get(language)
+    if courtesies is None or courtesies.said.search(text):
+        return []
+    forms: list[str] = []
+    joint = courtesies.joint
+    if opens:
+        openings = courtesies.asking if _QUESTION.search(sentence) else courtesies.openings
+        forms += [f"{opening}{joint}{sentence}" for opening in openings]
+    if closes and (_STOPPED.search(sentence) or _NO_STOP.search(sentence)):
+        stop = "" if _STOPPED.search(sentence) else "." if joint else "。"
+        forms += [f"{sentence}{stop}{joint}{closing}" for closing in courtesies.closings]
+    return forms
+
+
+def ask_otherwise(sentence: str, language: Language) -> list[str]:
+    """The sentence with another form of its verb of asking, or with `please` in it."""
+    found = [
+        one.sub(other, sentence, count=1)
+        for one, others in _FORMS.get(language, ())
+        if one.search(sentence)
+        for other in others
+    ]
+    return [one for one in found if one != sentence] or _add_please(sentence, language)
+
+
+def _compile(*rules: tuple[str, tuple[str, ...]]) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
+    return tuple((re.compile(pattern), others) for pattern, others in rules)
+
+
+_FORMS: Mapping[Language, tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = {
+    Language.DE: _compile(
+        (r"^Kannst du\b", ("Könntest du",)),
+        (r"^Könntest du\b", ("Kannst du",)),
+        (r"^Können Sie\b", ("Könnten Sie",)),
+        (r"^Könnten Sie\b", ("Können Sie",)),
+        (r"^Ich brauche\b", ("Ich bräuchte",)),
+        (r"^Ich will\b", ("Ich möchte",)),
+    ),
+    Language.ES: _compile(
+        (r"^¿Puedes\b", ("¿Podrías",)),
+        (r"^¿Podrías\b", ("¿Puedes",)),
+        (r"^¿Puede\b(?= \w+(?:ar|er|ir)(?:me|nos)?\b)", ("¿Podría",)),
+        (r"^¿Podría\b(?= \w+(?:ar|er|ir)(?:me|nos)?\b)", ("¿Puede",)),
+        (r"^Quiero\b(?!.* que )", ("Quisiera", "Querría")),
+        (r"^Necesito\b(?! que )", ("Necesitaría",)),
+    ),
+    Language.FR: _compile(
+        (r"^Peux-tu\b", ("Pourrais-tu", "Est-ce que tu peux", "Tu peux")),
+        (r"^Pourrais-tu\b", ("Peux-tu", "Est-ce que tu pourrais", "Tu pourrais")),
+        (r"^Pouvez-vous\b", ("Pourriez-vous", "Est-ce que vous pouvez")),
+        (r"^Pourriez-vous\b", ("Pouvez-vous", "Est-ce que vous pourriez")),
+        (r"^Est-ce que tu peux\b", ("Peux-tu", "Tu peux")),
+        (r"^Est-ce que vous pouvez\b", ("Pouvez-vous", "Vous pouvez")),
+        (r"^Je veux\b", ("Je voudrais",)),
+        (r"^Je voudrais\b(?= (?:un|une|des|le|la|les|l['’]|\w+(?:er|ir|re)\b))", ("J'aimerais",)),
+        (r"^J['’]aimerais\b", ("Je voudrais",)),
+        (r"^J['’]ai besoin\b", ("J'aurais besoin",)),
+    ),
+    Language.ZH: _compile(
+        (r"^请帮我", ("麻烦帮我", "帮我", "麻烦你帮我")),
+        (r"^麻烦帮我", ("请帮我", "帮我")),
+        (r"^帮我([^，。？！?!吗吧呢]+)[。！]?$", (r"请帮我\1。", r"能帮我\1吗？", r"麻烦帮我\1。")),
+        (r"^请(?=[查预订取改换发转打设创添删搜找列显计算翻])", ("麻烦", "请帮我", "麻烦帮我")),
+        (r"^你能帮我", ("你可以帮我", "能帮我")),
+        (r"^能不能帮我([^，。？！?!吗]+)[？?]$", (r"可以帮我\1吗？", r"能帮我\1吗？")),
+    ),
+    Language.JA: _compile(
+        (
+            r"([てで])(?:ください|下さい)[。.]?$",
+            (r"\1いただけますか？", r"\1もらえますか？", r"\1ほしいです。", r"\1いただきたいです。"),
+        ),
+        (r"([てで])(?:いただけますか|もらえますか)[？?]?$", (r"\1ください。", r"\1ほしいです。")),
+        (r"(?<=を)お願いします[。.]?$", ("お願いできますか？", "お願いしたいです。")),
+        (r"たいです[。.]?$", ("たいのですが。", "たいと思っています。")),
+        (r"たいのですが[。.]?$", ("たいです。",)),
+        (r"(?<!ん)ですか[？?]$", ("でしょうか？",)),
+        (r"ありますか[？?]$", ("あるでしょうか？",)),
+    ),
+    Language.AR: _compile(
+        (r"^أريد\b", ("أود",)),
+        (r"^أود\b", ("أريد",)),
+        (r"^هل يمكنك\b", ("هل بإمكانك", "هل تستطيع")),
+        (r"^هل بإمكانك\b", ("هل يمكنك", "هل تستطيع")),
+        (r"^هل تستطيع\b", ("هل يمكنك", "هل بإمكانك")),
+    ),
+}
+"""Where a sentence begins or ends so, the beginning or end may be one of these as well."""
+
+_END = re.compile(r"[.!。！]?\s*\Z")
+_FORMAL_FR = re.compile(r"(?:ez|dites|faites)\Z")
+_COMMAND_ZH = re.compile(
+    "(?:查询|查找|查看|预订|取消|修改|更新|发送|设置|创建|添加|删除|搜索|列出|显示|计算|翻译|打开|关闭|推荐|生成|比较|把|将)"
+)
+
+
+def _add_please(sentence: str, language: Language) -> list[str]:
+    """A command with `please` before or behind it."""
+    courtesies, forms = _COURTESIES.get(language), _PLEASE.get(language, ())
+    if courtesies is None or courtesies.said.search(sentence) or not _is_command(sentence, language):
+        return []
+    you = "vous" if _FORMAL_FR.search(sentence.split(" ", 1)[0].partition("-")[0].lower()) else "te"
+    low, bare = sentence[0].lower() + sentence[1:], _END.sub("", sentence)
+    return [form.format(low=low, bare=bare, you=you) for form in forms]
+
+
+def _is_command(sentence: str, language: Language) -> bool:
+    if _QUESTION.search(sentence):
+        return False
+    if language is Language.ZH:
+        return _COMMAND_ZH.match(sentence) is not None
+    verb, *rest = sentence.split(" ", 1)
+    return bool(rest) and verb.lower() in read_words(f"commands.{language.value}")
+
+
+_PLEASE: Mapping[Language, tuple[str, ...]] = {
+    Language.DE: ("Bitte {low}", "{bare}, bitte."),
+    Language.ES: ("Por favor, {low}", "{bare}, por favor."),
+    Language.FR: ("S'il {you} plaît, {low}", "{bare}, s'il {you} plaît."),
+    Language.ZH: ("请{low}", "麻烦{low}", "请帮我{low}", "帮我{low}"),
+    Language.AR: ("من فضلك، {low}", "{bare}، من فضلك."),
+}
