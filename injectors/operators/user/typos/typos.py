@@ -38,6 +38,8 @@ APART = 12
 
 _SHORT = 4
 """Letters of a word that people mistype more readily than shorter ones."""
+SPARED = 0.6
+"""How often a shorter word waits until all others are mistyped."""
 
 RUN_ON, SPLIT = 0.07, 0.02
 """How often two words are run together, and one is split (Kukich 1992: 13 % and 2 % of the errors in messages
@@ -100,7 +102,9 @@ class Typos:
         if words is None and mark is None:
             return {"edits": [], UNABLE: UNKNOWN_LANGUAGE}
         edits = [one for one in (small, mark if marked else None) if one is not None]
-        shuffled = sorted(rng.shuffled(words or ()), key=lambda one: one.end - one.start < _SHORT)
+        shuffled = sorted(
+            rng.shuffled(words or ()), key=lambda one: one.end - one.start < _SHORT and rng.chance(SPARED)
+        )
         wanted = count - (small is not None)
         edits += _draw_edits(target.text, language, shuffled, rng, wanted, edits)
         if mark is not None and not edits:

@@ -146,8 +146,8 @@ def test_a_question_is_asked_indirectly(language: Language, asked: str, said: st
         ("Welche Züge fahren morgen nach Linz?", "Kurze Frage: Welche Züge fahren"),
         ("Lee el archivo datos.csv y dime cuántas filas tiene.", "Por favor, lee el archivo datos.csv y"),
         (
-            "Affiche le solde et envoie-moi la liste.",
-            "S'il te plaît, affiche le solde et envoie-moi la liste.",
+            "Affiche le solde et ouvre le dossier.",
+            "S'il te plaît, affiche le solde et ouvre le dossier.",
         ),
         ("列出所有未付款的订单。", "列出所有未付款的订单"),
         ("明日の東京の天気を教えてください。", "明日の東京の天気を教えて"),
