@@ -56,7 +56,7 @@ _UNSPACED = frozenset({Language.ZH, Language.JA})
     recovery=Recovery.IGNORE,
     source="RobustBench-TC, appendix N (4), named there as future work; the form is ours",
     effect=Effect.ADDS,
-    version=7,
+    version=8,
 )
 class PromptInjection:
     """A text that a person wrote and a result carries ends in a wish to whoever reads it, or to assistants.
