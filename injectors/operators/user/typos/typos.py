@@ -96,19 +96,19 @@ class Typos:
             return None
         language = _find_language(target)
         words = _find_words(target, language)
-        marked = rng.chance(MARKED)
-        mark = draw_mark(target.text, language, ToolList.of(target.tools), target.protected, rng)
         small = draw_small(target.text, language, target.protected, rng) if words else None
+        marks = rng.named("mark")
+        mark = _draw_mark(target, language, marks) if marks.chance(MARKED) or not words else None
         if words is None and mark is None:
             return {"edits": [], UNABLE: UNKNOWN_LANGUAGE}
-        edits = [one for one in (small, mark if marked else None) if one is not None]
+        edits = [one for one in (small, mark) if one is not None]
         shuffled = sorted(
             rng.shuffled(words or ()), key=lambda one: one.end - one.start < _SHORT and rng.chance(SPARED)
         )
         wanted = count - (small is not None)
         edits += _draw_edits(target.text, language, shuffled, rng, wanted, edits)
-        if mark is not None and not edits:
-            edits.append(mark)
+        if not edits and words and (late := _draw_mark(target, language, marks)) is not None:
+            edits.append(late)
         return {"edits": sorted(edits, key=lambda one: int(one["at"]))} if edits else None
 
     def _draw_count(self, rng: SeededRandom, severity: float) -> int:
@@ -122,6 +122,10 @@ class Typos:
         return Result(
             apply_edits(target.text, draw["edits"]), f"The user's message was given typos ({listed})."
         )
+
+
+def _draw_mark(target: UserTarget, language: Language | None, rng: SeededRandom) -> dict[str, Any] | None:
+    return draw_mark(target.text, language, ToolList.of(target.tools), target.protected, rng)
 
 
 def _find_language(target: UserTarget) -> Language | None:
