@@ -285,8 +285,9 @@ async def test_a_broken_policy_costs_no_reward_and_ends_the_run(tmp_path: Path) 
         last = json.loads(out.splitlines()[-1])
         assert (last["event"], last["episodes"]) == ("lost", 0) and last["errors"] >= 4
         sessions = await sessions_of(control)
-        assert {session["reward_state"] for session in sessions} == {"not_applicable"}
-        assert "InternalServerError 500" in {session["labels"]["void"] for session in sessions}
+        # The end may cut an episode short that has just been opened: that session expires.
+        assert {session["reward_state"] for session in sessions} - {"pending"} == {"not_applicable"}
+        assert "InternalServerError 500" in {session["labels"].get("void") for session in sessions}
 
 
 async def test_a_rollout_that_the_engine_failed_is_void_and_played_again(tmp_path: Path) -> None:
