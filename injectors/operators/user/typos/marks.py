@@ -13,6 +13,7 @@ from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.user.typos.named_words import read_named_words
 from crosswind.injectors.operators.user.typos.plain_words import asks_alone
 from crosswind.injectors.operators.user.typos.word_lists import read_words
+from crosswind.injectors.operators.user.values.sure_values import PASSED_ON
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text.edits import make_edit, touches
 from crosswind.injectors.text.entities import Span
@@ -53,6 +54,8 @@ def _ends_freely(text: str, language: Language | None, tools: ToolList) -> bool:
         return False
     if not named.takes_text:
         return True
+    if language is not Language.EN and PASSED_ON.search(text):
+        return False
     if language in (Language.ZH, Language.JA):
         return _ASKING.search(text) is not None and not any(one in text for one in ':：「“"')
     return asks_alone(text, named)

@@ -16,6 +16,7 @@ from crosswind.injectors.operators.user.typos.typos import Typos
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, UserTarget
 from crosswind.injectors.text.languages import UNABLE, Language
+from tests.injectors.operators.acting import shown, user_target
 from tests.injectors.operators.user.gold import FOREIGN, MESSAGES, Gold, target_of
 
 LETTER = (
@@ -153,3 +154,12 @@ def test_letters_that_an_input_method_left_stand_beside_no_other_word(word: str)
         found.add(kind)
         assert not (typed[0].isascii() or typed[-1].isascii()), typed
     assert "conversion" in found
+
+
+@pytest.mark.parametrize(
+    "text", ["Schreib meiner Schwester, dass wir im Mai kommen.", "اكتب لأختي أننا سنصل في مايو."]
+)
+def test_the_mark_stays_behind_a_text_that_is_handed_on(text: str) -> None:
+    tools = (tool("send_mail", recipient=TEXT, body=TEXT, subject=TEXT),)
+    for after in shown("user.typos", user_target(text, tools=tools)):
+        assert after.endswith(".") and not after.endswith("..")
