@@ -16,8 +16,10 @@ from crosswind.injectors.operators.user.typos.typos import Typos
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, UserTarget
 from crosswind.injectors.text.languages import UNABLE, Language
-from tests.injectors.operators.acting import shown, user_target
+from tests.injectors.operators import acting
 from tests.injectors.operators.user.gold import FOREIGN, MESSAGES, Gold, target_of
+from tests.injectors.operators.user.values.spoken import TEXT as STRING
+from tests.injectors.operators.user.values.spoken import tool
 
 LETTER = (
     "Hello there, I would like to know whether you could help me with something. I have been waiting for "
@@ -160,6 +162,6 @@ def test_letters_that_an_input_method_left_stand_beside_no_other_word(word: str)
     "text", ["Schreib meiner Schwester, dass wir im Mai kommen.", "اكتب لأختي أننا سنصل في مايو."]
 )
 def test_the_mark_stays_behind_a_text_that_is_handed_on(text: str) -> None:
-    tools = (tool("send_mail", recipient=TEXT, body=TEXT, subject=TEXT),)
-    for after in shown("user.typos", user_target(text, tools=tools)):
+    tools = (tool("send_mail", recipient=STRING, body=STRING, subject=STRING),)
+    for after in acting.shown("user.typos", acting.user_target(text, tools=tools)):
         assert after.endswith(".") and not after.endswith("..")
