@@ -48,8 +48,7 @@ class Child:
 
     def terminate(self) -> None:
         """Ask it to end; one that has ended already is left alone."""
-        with suppress(ProcessLookupError):
-            self.process.send_signal(signal.SIGTERM)
+        self._send(signal.SIGTERM)
 
     async def stop(self) -> None:
         """End it: SIGTERM, then, after the grace period, SIGKILL."""
@@ -59,8 +58,16 @@ class Child:
         try:
             await asyncio.wait_for(self.process.wait(), GRACE_SECONDS)
         except TimeoutError:
-            self.process.kill()
+            self._send(signal.SIGKILL)
             await self.process.wait()
+
+    def _send(self, number: signal.Signals) -> None:
+        """`Process.send_signal` would first look whether it has ended, and where it has, take the exit code
+        away from asyncio, which then reports 255.
+        """
+        if self.process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.process.pid, number)
 
     async def wait_for_success(self) -> None:
         """Wait for its end; an exit code other than 0 raises `ChildFailed`."""
