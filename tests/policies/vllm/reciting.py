@@ -54,6 +54,10 @@ def reciting(registry: Registry, first: PolicyVersion, name: str = "recites") ->
         optimiser.step()
         if loss.item() < _ENOUGH:
             break
+    else:
+        raise AssertionError(
+            f"not learnt by heart within {_STEPS} steps: the loss is still {loss.item():.4f}"
+        )
     weights = model.weights()
     return registry.add(
         name, lambda path: write_successor(path, first.path, weights), parent=first.version, step=1

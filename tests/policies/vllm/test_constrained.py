@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tokenizers import Tokenizer
 
 from tests.gateway.servers import Running, gateway
 from tests.policies.conftest import TOOLS
@@ -30,7 +31,6 @@ KNOBS: dict[str, Any] = {
     "repetition_penalty": 1.5,
     "logit_bias": {str(token): 5 for token in range(200)},
     "min_tokens": 20,
-    "bad_words": ["the", "a", " is"],
 }
 FORCED: dict[str, tuple[str, dict[str, Any]]] = {
     "json_schema": (
@@ -66,6 +66,13 @@ async def _turn(running: Running, session: str, asked: str, more: dict[str, Any]
     return turn
 
 
+def _words(turn: dict[str, Any], path: Path) -> list[str]:
+    """What was sampled, token by token: words that the policy would say."""
+    tokenizer = Tokenizer.from_file(str(path / "tokenizer.json"))
+    (completion,) = turn["completions"]
+    return sorted({tokenizer.decode([token]).strip() for token in completion["token_ids"]} - {""})
+
+
 def _apart(turn: dict[str, Any], path: Path) -> float:
     (completion,) = turn["completions"]
     theirs = logprobs(path, turn["prompt_ids"], completion["token_ids"])
@@ -77,7 +84,8 @@ async def test_knobs_bend_log_probabilities_and_are_neutralised_where_they_train
 ) -> None:
     asked = "Cancel #W9 please, it is broken."
     async with gateway(tmp_path, vllm.url, capture="on") as running:
-        for name, value in KNOBS.items():
+        said = _words(await _turn(running, "free", asked, {}), vllm.first.path)
+        for name, value in {**KNOBS, "bad_words": said}.items():
             left = await _turn(running, f"left-{name}", asked, {name: value})
             assert left["fitness"] == "constrained_sampling"
             assert _apart(left, vllm.first.path) > _FAR, name
