@@ -43,7 +43,7 @@ from crosswind.gateway.trajectory.sqlite.columns import (
     SESSION,
     SETTING,
 )
-from crosswind.gateway.trajectory.sqlite.deletion import delete_sessions, find_next_number
+from crosswind.gateway.trajectory.sqlite.deletion import delete_sessions, find_deleted, find_next_number
 from crosswind.gateway.trajectory.sqlite.known_sessions import KnownSessions
 from crosswind.gateway.trajectory.sqlite.turn_rows import encode_row, insert_turns, is_stored, load_known
 from crosswind.gateway.trajectory.store import RowRefused
@@ -54,7 +54,8 @@ Numbers = Mapping[str, int]
 Values = Sequence[Any]
 
 _STAMPED = {"arrival": "arrival()"}
-_SESSION = SESSION.insert("rewarded_us", "number", "arrival")
+_SESSION = SESSION.insert("number", "arrival", "rewarded_us")
+_COMMON_SESSION = SESSION.insert("number", "arrival", common=True)
 _REWARDED = """
 UPDATE session SET
   reward_state = 'given',
@@ -94,11 +95,6 @@ _SETTING = SETTING.insert(
 )
 
 
-def _encode_session(row: Session, numbers: Numbers) -> Values:
-    rewarded_us = row.closed_us or row.created_us if row.reward is not None else None
-    return [*SESSION.encode(row, {}), rewarded_us, numbers[row.id]]
-
-
 def _encode_mark(row: SessionMarked, numbers: Numbers) -> Values:
     labels = None if row.labels is None else to_json(row.labels)
     return row.noise_stopped, row.quarantine, row.confidence, row.reward_state, labels, row.session_id
@@ -124,8 +120,6 @@ _STATEMENTS: tuple[tuple[type, str, Callable[[Any, Numbers], Values]], ...] = (
     (Setting, _SETTING, SETTING.encode),
     (ProviderObject, PROVIDER_OBJECT.insert(), PROVIDER_OBJECT.encode),
 )
-_OWNED = (Turn, Shown, NameMap, Event, GeneratedText, DeliveredId, DestroyedAnswer, Reward, Delivery)
-"""The kinds of rows that need their session's row."""
 _KINDS = frozenset(get_args(Row))
 _ROWS = 16
 """How many rows a statement inserts at most. SQLite prepares one for each number of them; few large ones
@@ -153,6 +147,8 @@ class Batch:
         """What the sessions that are opened or get turns have stored."""
         self._state = 0
         """Which state of the store others left; it changes where they write."""
+        self._next: int | None = None
+        """The number of the next session, if sessions are opened and none was deleted of late."""
 
     def insert(self, connection: sqlite3.Connection, arrival: int) -> None:
         """Insert everything, within the caller's transaction of that time.
@@ -162,10 +158,12 @@ class Batch:
         that is so and no repeated turns were expected.
         """
         rows = self._rows
+        self._state = connection.execute("PRAGMA data_version").fetchone()[0]
         if opened := rows.get(Session):
             self._open_sessions(connection, opened, arrival)
-        self._state = connection.execute("PRAGMA data_version").fetchone()[0]
-        numbers = self._find_numbers(connection)
+        numbers = _Numbers(partial(self._find_number, connection))
+        for session_id, content in self._contents.items():
+            numbers[session_id] = content.number
         if turns := rows.get(Turn):
             self._insert_turns(connection, turns, numbers, arrival)
         elif Shown in rows or NameMap in rows:
@@ -183,42 +181,56 @@ class Batch:
 
     def remember(self) -> None:
         """Remember what is stored. Call this only once the transaction is on disk."""
+        if self._next is not None or SessionDeleted in self._rows:
+            self._known.remember_next(None if SessionDeleted in self._rows else self._next, self._state)
         for session_id, content in self._contents.items():
             self._known.remember(session_id, content, self._state)
 
     def _open_sessions(self, connection: sqlite3.Connection, opened: Sequence[Session], arrival: int) -> None:
-        first = 0
-        for start in range(0, len(opened), _ROWS):
-            ids = [one.id for one in opened[start : start + _ROWS]]
-            first, deleted = find_next_number(connection, ids)
+        first = self._known.next_number(self._state)
+        if first is None:
+            first, deleted_any = find_next_number(connection)
+            deleted = find_deleted(connection, [one.id for one in opened]) if deleted_any else None
             if deleted is not None:
                 raise RowRefused(f"session {deleted!r} was deleted")
-        numbers = {session.id: first + at for at, session in enumerate(opened)}
-        values: list[Values] = [[*row, arrival] for row in _encode(opened, _encode_session, numbers)]
+        else:
+            deleted_any = False
+        encoded = _encode(opened, SESSION.encode, {})
+        common = SESSION.pick_common(encoded)
+        if common is not None:
+            values: list[Values] = [[*row, at, arrival] for at, row in enumerate(common, first)]
+            inserted = _execute(connection, _COMMON_SESSION, values)
+        else:
+            values = [
+                [
+                    *row,
+                    at,
+                    arrival,
+                    (session.closed_us or session.created_us) if session.reward is not None else None,
+                ]
+                for at, (row, session) in enumerate(zip(encoded, opened, strict=True), first)
+            ]
+            inserted = _execute(connection, _SESSION, values)
         # Where one of them is there already, it has another number.
-        if _execute(connection, _SESSION, values) == len(opened):
-            self._contents = {name: SessionContent(number) for name, number in numbers.items()}
+        if inserted == len(opened):
+            self._contents = {one.id: SessionContent(at) for at, one in enumerate(opened, first)}
+        if not deleted_any:
+            self._next = first + len(opened)
 
-    def _find_numbers(self, connection: sqlite3.Connection) -> dict[str, int]:
-        """The numbers of the sessions that rows belong to. Raises RowRefused if one isn't there."""
-        rows = self._rows
-        found = {session_id: content.number for session_id, content in self._contents.items()}
-        for session_id in {row.session_id for kind in _OWNED if kind in rows for row in rows[kind]}:
-            if session_id in found:
-                continue
-            number = self._known.number(session_id, self._state)
-            if number is None:
-                row = connection.execute("SELECT number FROM session WHERE id = ?", (session_id,)).fetchone()
-                if row is None:
-                    raise RowRefused(f"no session {session_id!r}; its Session row must be written first")
-                number = row[0]
-            found[session_id] = number
-        return found
+    def _find_number(self, connection: sqlite3.Connection, session_id: str) -> int:
+        """The number of a session. Raises RowRefused if it isn't there."""
+        number = self._known.number(session_id, self._state)
+        if number is None:
+            row = connection.execute("SELECT number FROM session WHERE id = ?", (session_id,)).fetchone()
+            if row is None:
+                raise RowRefused(f"no session {session_id!r}; its Session row must be written first")
+            number = row[0]
+        return number
 
     def _insert_turns(
         self, connection: sqlite3.Connection, turns: Sequence[Turn], numbers: Numbers, arrival: int
     ) -> None:
-        shown, names = self._ledger_rows(Shown, turns), self._ledger_rows(NameMap, turns)
+        ledgers = self._find_ledgers(turns)
         load, execute = partial(load_known, connection), partial(_execute, connection)
         encoded = list[Values]()
         for at, turn in enumerate(turns):
@@ -228,7 +240,7 @@ class Batch:
             if self._repeated and is_stored(connection, content.number, turn):
                 continue
             try:
-                ledger = encode_ledger(shown.get(at, ()), names.get(at, ()))
+                ledger = encode_ledger(*ledgers[at]) if at in ledgers else None
                 encoded.append(encode_row(turn, content, ledger, arrival))
             except (KeyError, TypeError, ValueError, OverflowError) as error:
                 raise _make_refusal(turn, error) from error
@@ -250,25 +262,47 @@ class Batch:
         self._contents[session_id] = content
         return content
 
-    def _ledger_rows(self, kind: type, turns: Sequence[Turn]) -> dict[int, list[Any]]:
+    def _find_ledgers(self, turns: Sequence[Turn]) -> dict[int, tuple[list[Shown], list[NameMap]]]:
         """The ledger rows by the place in `turns` of the turn that they are stored with: the first one of
         their index, or else the last one of their session.
         """
-        found: defaultdict[int, list[Any]] = defaultdict(list)
-        if rows := self._rows.get(kind):
-            places = {(turn.session_id, -1): at for at, turn in enumerate(turns)}
+        found: dict[int, tuple[list[Shown], list[NameMap]]] = {}
+        rows = [(0, self._rows.get(Shown, ())), (1, self._rows.get(NameMap, ()))]
+        if not rows[0][1] and not rows[1][1]:
+            return found
+        last = {turn.session_id: at for at, turn in enumerate(turns)}
+        places = dict[tuple[str, int], int]()
+        if len(last) < len(turns):
             for at, turn in enumerate(turns):
                 places.setdefault((turn.session_id, turn.index), at)
-            for row in rows:
-                last = places.get((row.session_id, -1))
-                place = places.get((row.session_id, row.turn_index), last)
+        for which, of_kind in rows:
+            for row in of_kind:
+                place = last.get(row.session_id)
                 if place is None:
                     raise RowRefused(
-                        f"a {kind.__name__} row of session {row.session_id!r} needs a turn of that session "
+                        f"a {type(row).__name__} row of session {row.session_id!r} needs a turn of that session "
                         "in the same write"
                     )
-                found[place].append(row)
+                if places:
+                    place = places.get((row.session_id, row.turn_index), place)
+                if place not in found:
+                    found[place] = [], []
+                found[place][which].append(row)
         return found
+
+
+class _Numbers(dict[str, int]):
+    """The numbers of sessions by their ids, looked up when they are needed first."""
+
+    __slots__ = ("_find",)
+
+    def __init__(self, find: Callable[[str], int]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, session_id: str) -> int:
+        number = self[session_id] = self._find(session_id)
+        return number
 
 
 def _encode(rows: Sequence[Any], encode: Callable[[Any, Numbers], Values], numbers: Numbers) -> list[Values]:

@@ -40,7 +40,10 @@ _IS_UNKNOWN = (
     "SELECT NOT EXISTS (SELECT 1 FROM session WHERE id = ?) "
     "AND NOT EXISTS (SELECT 1 FROM deleted_session WHERE digest = ?)"
 )
-_NEXT = "SELECT 1 + max(coalesce((SELECT max(number) FROM session), 0), (SELECT last FROM numbering))"
+_IS_DELETED = "SELECT 1 FROM deleted_session WHERE digest = ?"
+_NEXT = """
+SELECT 1 + max(coalesce((SELECT max(number) FROM session), 0), (SELECT last FROM numbering)),
+  EXISTS (SELECT 1 FROM deleted_session)"""
 _FORGET = """
 DELETE FROM deleted_session WHERE digest IN (SELECT digest FROM deleted_session WHERE arrival < ? LIMIT ?)"""
 
@@ -93,15 +96,18 @@ def sweep(connection: sqlite3.Connection, most: int) -> int:
     return done
 
 
-def find_next_number(connection: sqlite3.Connection, session_ids: Sequence[str]) -> tuple[int, str | None]:
-    """The number that the next session gets, and one of these ids whose session was deleted of late, if any.
-    The ids themselves aren't kept.
-    """
-    names = {_digest(one): one for one in session_ids}
-    listed = ", ".join("?" * len(names))
-    query = f"{_NEXT}, (SELECT digest FROM deleted_session WHERE digest IN ({listed}) LIMIT 1)"
-    number, deleted = connection.execute(query, [*names]).fetchone()
-    return number, names.get(deleted)
+def find_next_number(connection: sqlite3.Connection) -> tuple[int, bool]:
+    """The number that the next session gets, and whether any session was deleted of late."""
+    number, deleted = connection.execute(_NEXT).fetchone()
+    return number, bool(deleted)
+
+
+def find_deleted(connection: sqlite3.Connection, session_ids: Iterable[str]) -> str | None:
+    """One of these ids whose session was deleted of late, if any."""
+    for session_id in session_ids:
+        if connection.execute(_IS_DELETED, (_digest(session_id),)).fetchone() is not None:
+            return session_id
+    return None
 
 
 def is_unknown(connection: sqlite3.Connection, session_id: str) -> bool:
