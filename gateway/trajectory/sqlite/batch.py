@@ -95,6 +95,10 @@ _SETTING = SETTING.insert(
 )
 
 
+def _rewarded_us(row: Session) -> int | None:
+    return None if row.reward is None else row.closed_us or row.created_us
+
+
 def _encode_mark(row: SessionMarked, numbers: Numbers) -> Values:
     labels = None if row.labels is None else to_json(row.labels)
     return row.noise_stopped, row.quarantine, row.confidence, row.reward_state, labels, row.session_id
@@ -202,12 +206,7 @@ class Batch:
             inserted = _execute(connection, _COMMON_SESSION, values)
         else:
             values = [
-                [
-                    *row,
-                    at,
-                    arrival,
-                    (session.closed_us or session.created_us) if session.reward is not None else None,
-                ]
+                [*row, at, arrival, _rewarded_us(session)]
                 for at, (row, session) in enumerate(zip(encoded, opened, strict=True), first)
             ]
             inserted = _execute(connection, _SESSION, values)
@@ -280,8 +279,8 @@ class Batch:
                 place = last.get(row.session_id)
                 if place is None:
                     raise RowRefused(
-                        f"a {type(row).__name__} row of session {row.session_id!r} needs a turn of that session "
-                        "in the same write"
+                        f"a {type(row).__name__} row of session {row.session_id!r} needs a turn of that "
+                        "session in the same write"
                     )
                 if places:
                     place = places.get((row.session_id, row.turn_index), place)

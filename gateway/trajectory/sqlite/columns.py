@@ -97,8 +97,10 @@ class Table(Generic[T]):
         return values
 
     def pick_common(self, rows: Sequence[Sequence[Any]]) -> list[Sequence[Any]] | None:
-        """The values of the common columns in rows of `encode`; None if a row has others. To bind a NULL takes
-        longer than to leave its column out."""
+        """The values of the common columns in rows of `encode`; None if a row has others.
+
+        To bind a NULL takes longer than to leave its column out.
+        """
         for row in rows:
             for at in self._rare:
                 if row[at] is not None:
