@@ -42,7 +42,7 @@ class SessionContent:
     A turn that was encoded counts as stored. Drop the object where the turn's transaction fails.
     """
 
-    __slots__ = ("bytes", "frames", "load", "number", "places", "row", "seen", "tips")
+    __slots__ = ("bytes", "frames", "last", "load", "number", "places", "row", "seen", "tips")
 
     def __init__(self, number: int, load: Callable[[SessionContent], None] | None = None) -> None:
         self.number = number
@@ -52,6 +52,8 @@ class SessionContent:
         """The indexes of known turns."""
         self.row = 0
         """Every turn up to this row is known."""
+        self.last: tuple[Place, int] | None = None
+        """The turn that was inserted last, and its row."""
         self.seen = 0
         """The state of the store in which the session was there, if other processes have written since."""
         self.bytes = _SESSION_BYTES

@@ -52,6 +52,7 @@ from crosswind.gateway.trajectory.turn_body import LedgerBody, decode_body
 
 Numbers = Mapping[str, int]
 Values = Sequence[Any]
+Runs = sqlite3.Connection | sqlite3.Cursor
 
 _STAMPED = {"arrival": "arrival()"}
 _SESSION = SESSION.insert("number", "arrival", "rewarded_us")
@@ -81,12 +82,15 @@ UPDATE session SET
   closed_arrival = CASE WHEN closed_us IS NULL THEN arrival() ELSE closed_arrival END,
   closed_us = coalesce(closed_us, ?)
 WHERE id = ?"""
-_DELIVERY = """
+_DELIVERED = """
+ON CONFLICT DO UPDATE SET delivered = excluded.delivered, durable = coalesce(excluded.durable, durable),
+  total_us = coalesce(excluded.total_us, total_us)"""
+_DELIVERY = f"""
 INSERT INTO delivery (delivered, durable, total_us, turn)
 SELECT column1, column2, column3, turn.id FROM (VALUES (?, ?, ?, ?, ?, ?))
 CROSS JOIN turn ON session = column4 AND turn_index = column5 AND attempt = column6 WHERE true
-ON CONFLICT DO UPDATE SET delivered = excluded.delivered, durable = coalesce(excluded.durable, durable),
-  total_us = coalesce(excluded.total_us, total_us)"""
+{_DELIVERED}"""
+_DELIVERY_OF_ROW = f"INSERT INTO delivery (delivered, total_us, turn) VALUES (?, ?, ?) {_DELIVERED}"
 _REWARD = REWARD.insert(conflict="ON CONFLICT DO UPDATE SET arrival = excluded.arrival", given=_STAMPED)
 _SETTING = SETTING.insert(
     conflict="ON CONFLICT DO UPDATE SET value_json = excluded.value_json, updated_us = excluded.updated_us, "
@@ -120,7 +124,6 @@ _STATEMENTS: tuple[tuple[type, str, Callable[[Any, Numbers], Values]], ...] = (
     (Reward, _REWARDED, lambda row, numbers: (row.session_id,)),
     (SessionMarked, _MARKED, _encode_mark),
     (SessionClosed, _CLOSED, lambda row, numbers: (row.closed_us, row.session_id)),
-    (Delivery, _DELIVERY, _encode_delivery),
     (Setting, _SETTING, SETTING.encode),
     (ProviderObject, PROVIDER_OBJECT.insert(), PROVIDER_OBJECT.encode),
 )
@@ -168,6 +171,7 @@ class Batch:
         numbers = _Numbers(partial(self._find_number, connection))
         for session_id, content in self._contents.items():
             numbers[session_id] = content.number
+        deliveries = self._record_deliveries(connection)
         if turns := rows.get(Turn):
             self._insert_turns(connection, turns, numbers, arrival)
         elif Shown in rows or NameMap in rows:
@@ -175,6 +179,8 @@ class Batch:
         for kind, statement, encode in _STATEMENTS:
             if found := rows.get(kind):
                 _execute(connection, statement, _encode(found, encode, numbers))
+        if deliveries:
+            _execute(connection, _DELIVERY, _encode(deliveries, _encode_delivery, numbers))
         for erased in rows.get(LedgerTextsErased, ()):
             _erase_texts(connection, erased.session_id)
         if deleted := rows.get(SessionDeleted):
@@ -218,20 +224,23 @@ class Batch:
 
     def _find_number(self, connection: sqlite3.Connection, session_id: str) -> int:
         """The number of a session. Raises RowRefused if it isn't there."""
-        number = self._known.number(session_id, self._state)
-        if number is None:
-            row = connection.execute("SELECT number FROM session WHERE id = ?", (session_id,)).fetchone()
-            if row is None:
-                raise RowRefused(f"no session {session_id!r}; its Session row must be written first")
-            number = row[0]
+        known = self._known.find(session_id, self._state)
+        if known is not None:
+            return known.number
+        row = connection.execute("SELECT number FROM session WHERE id = ?", (session_id,)).fetchone()
+        if row is None:
+            raise RowRefused(f"no session {session_id!r}; its Session row must be written first")
+        number: int = row[0]
         return number
 
     def _insert_turns(
         self, connection: sqlite3.Connection, turns: Sequence[Turn], numbers: Numbers, arrival: int
     ) -> None:
         ledgers = self._find_ledgers(turns)
-        load, execute = partial(load_known, connection), partial(_execute, connection)
+        cursor = connection.cursor()
+        load, execute = partial(load_known, connection), partial(_execute, cursor)
         encoded = list[Values]()
+        contents = list[SessionContent]()
         for at, turn in enumerate(turns):
             content = self._contents.get(turn.session_id)
             if content is None:
@@ -241,12 +250,33 @@ class Batch:
             try:
                 ledger = encode_ledger(*ledgers[at]) if at in ledgers else None
                 encoded.append(encode_row(turn, content, ledger, arrival))
+                contents.append(content)
             except (KeyError, TypeError, ValueError, OverflowError) as error:
                 raise _make_refusal(turn, error) from error
             if self._repeated:
                 insert_turns(execute, [encoded.pop()])
         if encoded and insert_turns(execute, encoded) < len(encoded):
             raise AlreadyStored
+        if not self._repeated:
+            first = (cursor.lastrowid or 0) - len(turns) + 1
+            for row, (turn, content) in enumerate(zip(turns, contents, strict=True), first):
+                content.last = (turn.index, turn.attempt), row
+
+    def _record_deliveries(self, connection: sqlite3.Connection) -> list[Delivery]:
+        """Record what became of turns that earlier batches inserted last in their sessions: their rows are
+        known. Return the other deliveries.
+        """
+        known, others = list[Values](), list[Delivery]()
+        for delivery in self._rows.get(Delivery, ()):
+            session = self._known.find(delivery.session_id, self._state)
+            last = None if session is None else session.last
+            place = delivery.turn_index, delivery.attempt
+            if last is not None and last[0] == place and delivery.durable is None:
+                known.append((str(delivery.delivered), delivery.total_us, last[1]))
+            else:
+                others.append(delivery)
+        _execute(connection, _DELIVERY_OF_ROW, known)
+        return others
 
     def _content(
         self, session_id: str, number: int, load: Callable[[SessionContent], None]
@@ -320,7 +350,7 @@ def _make_refusal(row: Any, error: Exception) -> RowRefused:
     return RowRefused(f"a {type(row).__name__} row of session {of!r} can't be stored: {error}")
 
 
-def _execute(connection: sqlite3.Connection, statement: str, values: list[Values]) -> int:
+def _execute(connection: Runs, statement: str, values: list[Values]) -> int:
     """Run the statement with each of the values; return how many rows it changed."""
     try:
         return _execute_each(connection, statement, values)
@@ -331,7 +361,7 @@ def _execute(connection: sqlite3.Connection, statement: str, values: list[Values
         raise RowRefused(f"a number is too large for the store: {error}") from error
 
 
-def _execute_each(connection: sqlite3.Connection, statement: str, values: list[Values]) -> int:
+def _execute_each(connection: Runs, statement: str, values: list[Values]) -> int:
     """Run the statement, for several rows at a time if it takes VALUES. Each run lets other threads have the
     interpreter, and may have to wait for it."""
     changed = 0

@@ -112,7 +112,8 @@ def find_deleted(connection: sqlite3.Connection, session_ids: Iterable[str]) -> 
 
 def is_unknown(connection: sqlite3.Connection, session_id: str) -> bool:
     """Whether there is no session of this id, and none was deleted of late."""
-    return bool(connection.execute(_IS_UNKNOWN, (session_id, _digest(session_id))).fetchone()[0])
+    values = session_id, bytearray(_digest(session_id))
+    return bool(connection.execute(_IS_UNKNOWN, values).fetchone()[0])
 
 
 def forget_deleted(connection: sqlite3.Connection, before: int, most: int) -> int:

@@ -30,10 +30,10 @@ class KnownSessions:
         on disk."""
         self._next = None if number is None else (state, number)
 
-    def number(self, session_id: str, state: int) -> int | None:
-        """The session's number, if the store was in this state when the session was last seen in it."""
+    def find(self, session_id: str, state: int) -> SessionContent | None:
+        """The session, if the store was in this state when it was last seen in it."""
         known = self._known.get(session_id)
-        return known.number if known is not None and known.seen == state else None
+        return known if known is not None and known.seen == state else None
 
     def take(self, session_id: str, number: int) -> SessionContent | None:
         """Take out what is known of a session, until `remember` puts it back."""
