@@ -24,7 +24,10 @@ SHORTEST = 12
 """Shorter keys (`EMPTY`, `unused`) are placeholders that may occur in any text."""
 
 _REPEATED_BYTES = 8 << 20
-"""How many bytes of clean segments to remember."""
+"""How many bytes of segments without a secret of a known shape to remember."""
+_OF_CREDENTIALS = 32
+"""Of how many callers segments are remembered that have none of their credentials either."""
+_REPEATED_BYTES_EACH = 256 << 10
 _WORTH_REMEMBERING = range(SHORTEST, 64 << 10)
 """The sizes in bytes of segments worth remembering."""
 _ENTRY_BYTES = 200
@@ -44,12 +47,17 @@ class Redactor:
     With `body_secrets: keep` or `block_training` it masks configured secrets and credentials only.
     """
 
-    __slots__ = ("_clean", "_clear", "_known", "_literal", "_remains", "mode")
+    __slots__ = ("_callers", "_clean", "_clear", "_known", "_literal", "_remains", "_safe", "mode")
 
     def __init__(self, mode: Secrets, configured: Iterable[str] = ()) -> None:
         self.mode = mode
         self._literal = self._known = _spellings(tuple(configured))
-        self._clean = _Clean()
+        self._clean = _Clean(_REPEATED_BYTES)
+        """Segments without a secret of a known shape."""
+        self._safe = _Clean(_REPEATED_BYTES_EACH)
+        """Segments without any secret, as long as the session has shown none."""
+        self._callers: dict[tuple[str, ...], tuple[tuple[bytes, ...], _Clean]] = {}
+        """By their credentials: what to look for, and what has none of it."""
         self._clear = b""
         """Texts of this turn without a secret: their parts (names, ids, messages) have none either."""
         self._remains: Remains | None = None
@@ -58,16 +66,28 @@ class Redactor:
         """The redactor for one request: with its own `credentials`, and its session's secrets."""
         other: Redactor = Redactor.__new__(Redactor)
         other.mode, other._literal, other._clean, other._clear = self.mode, self._literal, self._clean, b""
-        other._known, other._remains = (*_spellings(credentials), *self._literal), remains
+        caller = self._callers.get(credentials)
+        if caller is None:
+            if len(self._callers) >= _OF_CREDENTIALS:
+                self._callers.clear()
+            known = (*_spellings(credentials), *self._literal)
+            caller = self._callers[credentials] = known, _Clean(_REPEATED_BYTES_EACH)
+        (other._known, other._safe), other._remains = caller, remains
+        other._callers = self._callers
         return other
 
     def mask(self, segment: bytes) -> bytes:
         """Mask the segment for storage; return the same object if it has no secret."""
-        if len(segment) < SHORTEST or (segment in self._clear and not self.has_seen_secrets):
+        if len(segment) < SHORTEST:
             return segment
         masked, remains = segment, self._remains
+        # `in` looks first whether bytes are a number: `find` takes half the time.
+        if (remains is None or not remains.secrets) and (
+            segment in self._safe or self._clear.find(segment) >= 0
+        ):
+            return segment
         for credential in self._known:
-            if credential in masked:
+            if masked.find(credential) >= 0:
                 masked = masked.replace(credential, MASK)
                 if remains is not None:
                     remains.add((credential,))
@@ -76,10 +96,13 @@ class Redactor:
             masked, readable = self._mask_escaped(masked), None
         if self.mode != "redact":
             return masked
-        if masked not in self._clean:
+        repeated = masked in self._clean
+        if not repeated:
             masked = self._mask_shaped(masked, readable)
         if remains is not None and remains.secrets:
             masked = self._mask_remains(masked)
+        elif repeated and masked is segment:
+            self._safe.add(segment)
         if masked is segment and len(self._clear) < _MOST_CLEAR:
             self._clear += b"\0" + segment
         return masked
@@ -91,8 +114,10 @@ class Redactor:
     def _is_name_of_parts(self, name: bytes) -> bool:
         """Whether it is a text's part, or made of some, as anchors are: `call:` and a call's id."""
         clear = b"" if self.has_seen_secrets else self._clear
-        parts = (name,) if name in clear else name.replace(b"#", b":").split(b":")
-        return all(len(part) < _SHORT_PART or part in clear for part in parts)
+        if clear.find(name) >= 0:
+            return True
+        parts = name.replace(b"#", b":").split(b":")
+        return all(len(part) < _SHORT_PART or clear.find(part) >= 0 for part in parts)
 
     def mask_text(self, text: str) -> str:
         raw = text.encode("utf-8", "surrogatepass")
@@ -206,9 +231,10 @@ class _Clean:
     half of what is remembered is new, the rest is dropped.
     """
 
-    __slots__ = ("_bytes", "_new", "_old")
+    __slots__ = ("_bytes", "_most", "_new", "_old")
 
-    def __init__(self) -> None:
+    def __init__(self, capacity_bytes: int) -> None:
+        self._most = capacity_bytes // 2
         self._new: set[bytes] = set()
         self._old: set[bytes] = set()
         self._bytes = 0
@@ -226,5 +252,5 @@ class _Clean:
             return
         self._new.add(segment)
         self._bytes += len(segment) + _ENTRY_BYTES
-        if self._bytes > _REPEATED_BYTES // 2:
+        if self._bytes > self._most:
             self._old, self._new, self._bytes = self._new, set(), 0

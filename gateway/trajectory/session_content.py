@@ -24,6 +24,10 @@ from crosswind.gateway.trajectory.turn_body import (
 
 Tips = dict[bytes, Reference]
 """Chains by their keys."""
+NewChain = tuple[Reference | None, list[int | bytes]]
+"""The fields of a StoredChain: tuples are made and encoded in half the time."""
+NewView = tuple[Reference | None, list[bytes | bool | None] | None, NewChain | None]
+"""The fields of a StoredView."""
 
 _FRAMES = 4
 """How many frames of a session are remembered, the last ones."""
@@ -38,7 +42,7 @@ class SessionContent:
     A turn that was encoded counts as stored. Drop the object where the turn's transaction fails.
     """
 
-    __slots__ = ("bytes", "frames", "load", "number", "places", "row", "seen", "tips")
+    __slots__ = ("bytes", "frames", "last", "load", "number", "places", "row", "seen", "tips")
 
     def __init__(self, number: int, load: Callable[[SessionContent], None] | None = None) -> None:
         self.number = number
@@ -48,6 +52,8 @@ class SessionContent:
         """The indexes of known turns."""
         self.row = 0
         """Every turn up to this row is known."""
+        self.last: tuple[Place, int] | None = None
+        """The turn that was inserted last, and its row."""
         self.seen = 0
         """The state of the store in which the session was there, if other processes have written since."""
         self.bytes = _SESSION_BYTES
@@ -76,9 +82,7 @@ class SessionContent:
             load(self)
         return load is not None
 
-    def view(
-        self, view: View | None, own: Reference, beside: View | None = None
-    ) -> StoredView | bytes | None:
+    def view(self, view: View | None, own: Reference, beside: View | None = None) -> NewView | bytes | None:
         """The stored form of a view; `beside` is the turn's received one, where this is another."""
         if view is None:
             return None
@@ -86,12 +90,12 @@ class SessionContent:
         if chain is None:
             if len(frame) == 1 and frame[0] is not None:
                 return frame[0]
-            return StoredView(None, list(frame), None)
+            return None, list(frame), None
         if beside is None or beside.chain is None:
-            return StoredView(*self._frame(frame, own), self.chain(chain, own))
+            return *self._frame(frame, own), self.chain(chain, own)
         if beside.frame == frame:
-            return StoredView((own[0], own[1], RECEIVED), None, self.chain(chain, own, beside.chain))
-        return StoredView(*self._frame(frame, own), self.chain(chain, own, beside.chain))
+            return (own[0], own[1], RECEIVED), None, self.chain(chain, own, beside.chain)
+        return *self._frame(frame, own), self.chain(chain, own, beside.chain)
 
     def _frame(
         self, frame: Frame, own: Reference
@@ -114,7 +118,7 @@ class SessionContent:
                     return at, pieces
         return None, list(frame)
 
-    def chain(self, chain: Chain, own: Reference, beside: Chain | None = None) -> StoredChain:
+    def chain(self, chain: Chain, own: Reference, beside: Chain | None = None) -> NewChain:
         """The stored form of a chain; `beside` is the turn's received one, where this is another."""
         base, nodes = self._walk(chain)
         if base is None and chain.parent is not None and self._refresh():
@@ -122,9 +126,11 @@ class SessionContent:
         if nodes:
             self.tips[chain.key] = own
             self.bytes += _TIP_BYTES
-        if beside is None:
-            return StoredChain(base, [node.body for node in reversed(nodes)])
-        return StoredChain(base, _differences(nodes, beside))
+        if beside is not None:
+            return base, _differences(nodes, beside)
+        bodies: list[int | bytes] = [node.body for node in nodes]
+        bodies.reverse()
+        return base, bodies
 
     def _walk(self, chain: Chain) -> tuple[Reference | None, list[Chain]]:
         """The nearest stored ancestor, and the nodes behind it, newest first."""

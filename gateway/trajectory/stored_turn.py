@@ -39,38 +39,42 @@ def encode_turn(turn: Turn, content: SessionContent) -> bytearray:
     """The body of a turn. Raises TypeError, ValueError or OverflowError for what can't be stored."""
     index, attempt = turn.index, turn.attempt
     content.begin(index, turn.parent)
-    received, sent, prompt, error = turn.received, turn.sent, turn.prompt_ids, turn.error
-    body = TurnBody(
-        content.view(received, (index, attempt, RECEIVED)),
-        True
-        if sent is received and sent is not None
+    received, sent, produced, delivered = turn.received, turn.sent, turn.produced, turn.delivered_view
+    prompt, error = turn.prompt_ids, turn.error
+    completions = None if _is_bare(turn) else [_encode_completion(one) for one in turn.completions]
+    message = None if error is None else error.message
+    # The fields of a TurnBody.
+    body = (
+        None if received is None else content.view(received, (index, attempt, RECEIVED)),
+        None
+        if sent is None
+        else True
+        if sent is received
         else content.view(sent, (index, attempt, SENT), received),
-        content.view(turn.produced, (index, attempt, PRODUCED)),
-        content.view(turn.delivered_view, (index, attempt, DELIVERED)),
+        None if produced is None else content.view(produced, (index, attempt, PRODUCED)),
+        None if delivered is None else content.view(delivered, (index, attempt, DELIVERED)),
         None if prompt is None else content.chain(prompt, (index, attempt, PROMPT)),
-        None if _is_bare(turn) else [_encode_completion(one) for one in turn.completions],
+        completions,
         to_json(turn.usage) if turn.usage else "{}",
         to_json(turn.usage_injected) if turn.usage_injected else "{}",
         to_json_with_infinities(msgspec.to_builtins(turn.inner)) if turn.inner else None,
-        error.message if error is not None else None,
+        message,
         turn.spared,
     )
     try:
         return encode_body(body)
     except UnicodeEncodeError:
-        completions = body.completions and [
-            msgspec.structs.replace(one, finish_reason=storable(one.finish_reason))
-            for one in body.completions
+        told = completions and [
+            msgspec.structs.replace(one, finish_reason=storable(one.finish_reason)) for one in completions
         ]
-        message = storable(body.error_message)
-        return encode_body(msgspec.structs.replace(body, completions=completions, error_message=message))
+        return encode_body((*body[:5], told, *body[6:9], storable(message), body[10]))
 
 
 def _is_bare(turn: Turn) -> bool:
     """Whether the turn has a single choice without tokens, of which its own finish reason says all."""
     if len(turn.completions) != 1:
         return False
-    one = turn.completions[0]
+    (one,) = turn.completions
     if one.token_ids or one.logprobs or one.versions or one.top_logprobs or one.index:
         return False
     return one.finish_reason == turn.finish_reason

@@ -51,7 +51,7 @@ _DEMANDED = {"vault-service-token": re.compile(rb"s\.(?:[0-9A-Za-z]{24}|[\w-]{90
 """What every match of a rule holds, for rules whose keywords most texts have: `s.` ends a sentence."""
 _NEAR = (80, 4)
 """How many bytes before and behind a run the keyword of a rule may stand."""
-_DIGIT = re.compile(rb"[0-9]")
+_find_digit = re.compile(rb"[0-9]").search
 _HINTS = [
     re.compile(one)
     for one in (rb"k(?:ie(?<=cookie)|ey(?<=[-i]key)|en(?<=-token))", rb"x(?=-)", rb"/(?<=:/)(?=/)")
@@ -94,26 +94,29 @@ class SecretRules:
     def find_in(self, readable: Readable, *, named: bool = True) -> list[Span]:
         """`find` for a segment that has been read."""
         text = readable.text
-        found = _find_private_keys(text) if b"PRIVATE KEY" in text else []
+        # `in` looks first whether bytes are a number: `find` takes half the time.
+        found = _find_private_keys(text) if text.find(b"PRIVATE KEY") >= 0 else []
+        lower = text.lower()
         if runs := _find_runs(text):
             # Only a keyword in or before a run counts.
-            near = [text[begin:end] for begin, end in _widen(runs, _NEAR)]
-            if rules := self._beside.find(b"\0".join(near).lower()):
+            near = [lower[begin:end] for begin, end in _widen(runs, _NEAR)]
+            if rules := self._beside.find(b"\0".join(near)):
                 found += _apply(rules, text, _widen(runs, _CONTEXT), named=named)
-        if named and (rules := self._find_anywhere(text.lower())):
+        if named and (rules := self._find_anywhere(lower)):
             found += _apply(rules, text, [(0, len(text))], named=True)
         return readable.locate(_join(found)) if found else []
 
     def _find_anywhere(self, text: bytes) -> set[_Rule]:
         """The rules that hold `anywhere` of which a keyword stands in the text, which is in lower case."""
         found: set[_Rule] = set()
+        find = text.find
         for keyword, rules in self._anywhere:
-            if keyword in text:
+            if find(keyword) >= 0:
                 found.update(rules)
         for search, keywords in self._hinted:
             if search(text) is not None:
                 for keyword, rules in keywords:
-                    if keyword in text:
+                    if find(keyword) >= 0:
                         found.update(rules)
         return found
 
@@ -137,8 +140,10 @@ class _Keywords:
 
     def find(self, text: bytes) -> set[_Rule]:
         """The rules for a text in lower case."""
-        found = self._automaton.iter(text.decode("latin-1"))
-        return {rule for _, of_keyword in found for rule in of_keyword}
+        found: set[_Rule] = set()
+        for _, of_keyword in self._automaton.iter(text.decode("latin-1")):
+            found.update(of_keyword)
+        return found
 
 
 class _Rule:
@@ -265,15 +270,16 @@ def _compile_all(regexes: Any) -> tuple[re.Pattern[bytes], ...]:
 
 def _find_runs(text: bytes) -> list[Span]:
     """The long runs of key characters. Nearly all texts have few: words are short."""
-    classes = text.translate(_CLASSES)
+    find = text.translate(_CLASSES).find
     runs: list[Span] = []
-    at = classes.find(_RUN)
+    at = find(_RUN)
     while at >= 0:
-        end = classes.find(b" ", at)
-        end = len(text) if end < 0 else end
-        if end - at >= _LONG_RUN or _DIGIT.search(text, at, end):
+        end = find(b" ", at)
+        if end < 0:
+            end = len(text)
+        if end - at >= _LONG_RUN or _find_digit(text, at, end):
             runs.append((at, end))
-        at = classes.find(_RUN, end)
+        at = find(_RUN, end)
     return runs
 
 

@@ -21,7 +21,7 @@ _IN_KEYS = re.compile(rb"(?<!\\)\\++(?:u00([2-7][0-9a-fA-F])|/)")
 def escapes_keys(segment: bytes) -> bool:
     """Whether escapes may stand for characters that keys have."""
     # To look for one byte takes a tenth of the time, and most segments that are long have no backslash.
-    return b"\\" in segment and (b"\\u00" in segment or _SLASH.search(segment) is not None)
+    return segment.find(b"\\") >= 0 and (segment.find(b"\\u00") >= 0 or _SLASH.search(segment) is not None)
 
 
 class Readable:
@@ -35,10 +35,10 @@ class Readable:
         self.text = segment
         self.escaped = False
         """Whether escapes may stand for characters that keys have."""
-        if b"\\" not in segment:
+        if segment.find(b"\\") < 0:
             return
         self.text = text = segment.replace(b'\\"', b' "')
-        if b"\\" not in text:
+        if text.find(b"\\") < 0:
             return
         if _LONGER.search(text):
             self.escaped = escapes_keys(text)

@@ -43,7 +43,7 @@ from crosswind.gateway.trajectory.sqlite.columns import (
     SESSION,
     SETTING,
 )
-from crosswind.gateway.trajectory.sqlite.deletion import delete_sessions, find_next_number
+from crosswind.gateway.trajectory.sqlite.deletion import delete_sessions, find_deleted, find_next_number
 from crosswind.gateway.trajectory.sqlite.known_sessions import KnownSessions
 from crosswind.gateway.trajectory.sqlite.turn_rows import encode_row, insert_turns, is_stored, load_known
 from crosswind.gateway.trajectory.store import RowRefused
@@ -52,9 +52,11 @@ from crosswind.gateway.trajectory.turn_body import LedgerBody, decode_body
 
 Numbers = Mapping[str, int]
 Values = Sequence[Any]
+Runs = sqlite3.Connection | sqlite3.Cursor
 
 _STAMPED = {"arrival": "arrival()"}
-_SESSION = SESSION.insert("rewarded_us", "number", "arrival")
+_SESSION = SESSION.insert("number", "arrival", "rewarded_us")
+_COMMON_SESSION = SESSION.insert("number", "arrival", common=True)
 _REWARDED = """
 UPDATE session SET
   reward_state = 'given',
@@ -80,12 +82,15 @@ UPDATE session SET
   closed_arrival = CASE WHEN closed_us IS NULL THEN arrival() ELSE closed_arrival END,
   closed_us = coalesce(closed_us, ?)
 WHERE id = ?"""
-_DELIVERY = """
+_DELIVERED = """
+ON CONFLICT DO UPDATE SET delivered = excluded.delivered, durable = coalesce(excluded.durable, durable),
+  total_us = coalesce(excluded.total_us, total_us)"""
+_DELIVERY = f"""
 INSERT INTO delivery (delivered, durable, total_us, turn)
 SELECT column1, column2, column3, turn.id FROM (VALUES (?, ?, ?, ?, ?, ?))
 CROSS JOIN turn ON session = column4 AND turn_index = column5 AND attempt = column6 WHERE true
-ON CONFLICT DO UPDATE SET delivered = excluded.delivered, durable = coalesce(excluded.durable, durable),
-  total_us = coalesce(excluded.total_us, total_us)"""
+{_DELIVERED}"""
+_DELIVERY_OF_ROW = f"INSERT INTO delivery (delivered, total_us, turn) VALUES (?, ?, ?) {_DELIVERED}"
 _REWARD = REWARD.insert(conflict="ON CONFLICT DO UPDATE SET arrival = excluded.arrival", given=_STAMPED)
 _SETTING = SETTING.insert(
     conflict="ON CONFLICT DO UPDATE SET value_json = excluded.value_json, updated_us = excluded.updated_us, "
@@ -94,9 +99,8 @@ _SETTING = SETTING.insert(
 )
 
 
-def _encode_session(row: Session, numbers: Numbers) -> Values:
-    rewarded_us = row.closed_us or row.created_us if row.reward is not None else None
-    return [*SESSION.encode(row, {}), rewarded_us, numbers[row.id]]
+def _rewarded_us(row: Session) -> int | None:
+    return None if row.reward is None else row.closed_us or row.created_us
 
 
 def _encode_mark(row: SessionMarked, numbers: Numbers) -> Values:
@@ -120,12 +124,9 @@ _STATEMENTS: tuple[tuple[type, str, Callable[[Any, Numbers], Values]], ...] = (
     (Reward, _REWARDED, lambda row, numbers: (row.session_id,)),
     (SessionMarked, _MARKED, _encode_mark),
     (SessionClosed, _CLOSED, lambda row, numbers: (row.closed_us, row.session_id)),
-    (Delivery, _DELIVERY, _encode_delivery),
     (Setting, _SETTING, SETTING.encode),
     (ProviderObject, PROVIDER_OBJECT.insert(), PROVIDER_OBJECT.encode),
 )
-_OWNED = (Turn, Shown, NameMap, Event, GeneratedText, DeliveredId, DestroyedAnswer, Reward, Delivery)
-"""The kinds of rows that need their session's row."""
 _KINDS = frozenset(get_args(Row))
 _ROWS = 16
 """How many rows a statement inserts at most. SQLite prepares one for each number of them; few large ones
@@ -153,6 +154,8 @@ class Batch:
         """What the sessions that are opened or get turns have stored."""
         self._state = 0
         """Which state of the store others left; it changes where they write."""
+        self._next: int | None = None
+        """The number of the next session, if sessions are opened and none was deleted of late."""
 
     def insert(self, connection: sqlite3.Connection, arrival: int) -> None:
         """Insert everything, within the caller's transaction of that time.
@@ -162,10 +165,13 @@ class Batch:
         that is so and no repeated turns were expected.
         """
         rows = self._rows
+        self._state = connection.execute("PRAGMA data_version").fetchone()[0]
         if opened := rows.get(Session):
             self._open_sessions(connection, opened, arrival)
-        self._state = connection.execute("PRAGMA data_version").fetchone()[0]
-        numbers = self._find_numbers(connection)
+        numbers = _Numbers(partial(self._find_number, connection))
+        for session_id, content in self._contents.items():
+            numbers[session_id] = content.number
+        deliveries = self._record_deliveries(connection)
         if turns := rows.get(Turn):
             self._insert_turns(connection, turns, numbers, arrival)
         elif Shown in rows or NameMap in rows:
@@ -173,6 +179,8 @@ class Batch:
         for kind, statement, encode in _STATEMENTS:
             if found := rows.get(kind):
                 _execute(connection, statement, _encode(found, encode, numbers))
+        if deliveries:
+            _execute(connection, _DELIVERY, _encode(deliveries, _encode_delivery, numbers))
         for erased in rows.get(LedgerTextsErased, ()):
             _erase_texts(connection, erased.session_id)
         if deleted := rows.get(SessionDeleted):
@@ -183,44 +191,56 @@ class Batch:
 
     def remember(self) -> None:
         """Remember what is stored. Call this only once the transaction is on disk."""
+        if self._next is not None or SessionDeleted in self._rows:
+            self._known.remember_next(None if SessionDeleted in self._rows else self._next, self._state)
         for session_id, content in self._contents.items():
             self._known.remember(session_id, content, self._state)
 
     def _open_sessions(self, connection: sqlite3.Connection, opened: Sequence[Session], arrival: int) -> None:
-        first = 0
-        for start in range(0, len(opened), _ROWS):
-            ids = [one.id for one in opened[start : start + _ROWS]]
-            first, deleted = find_next_number(connection, ids)
+        first = self._known.next_number(self._state)
+        if first is None:
+            first, deleted_any = find_next_number(connection)
+            deleted = find_deleted(connection, [one.id for one in opened]) if deleted_any else None
             if deleted is not None:
                 raise RowRefused(f"session {deleted!r} was deleted")
-        numbers = {session.id: first + at for at, session in enumerate(opened)}
-        values: list[Values] = [[*row, arrival] for row in _encode(opened, _encode_session, numbers)]
+        else:
+            deleted_any = False
+        encoded = _encode(opened, SESSION.encode, {})
+        common = SESSION.pick_common(encoded)
+        if common is not None:
+            values: list[Values] = [[*row, at, arrival] for at, row in enumerate(common, first)]
+            inserted = _execute(connection, _COMMON_SESSION, values)
+        else:
+            values = [
+                [*row, at, arrival, _rewarded_us(session)]
+                for at, (row, session) in enumerate(zip(encoded, opened, strict=True), first)
+            ]
+            inserted = _execute(connection, _SESSION, values)
         # Where one of them is there already, it has another number.
-        if _execute(connection, _SESSION, values) == len(opened):
-            self._contents = {name: SessionContent(number) for name, number in numbers.items()}
+        if inserted == len(opened):
+            self._contents = {one.id: SessionContent(at) for at, one in enumerate(opened, first)}
+        if not deleted_any:
+            self._next = first + len(opened)
 
-    def _find_numbers(self, connection: sqlite3.Connection) -> dict[str, int]:
-        """The numbers of the sessions that rows belong to. Raises RowRefused if one isn't there."""
-        rows = self._rows
-        found = {session_id: content.number for session_id, content in self._contents.items()}
-        for session_id in {row.session_id for kind in _OWNED if kind in rows for row in rows[kind]}:
-            if session_id in found:
-                continue
-            number = self._known.number(session_id, self._state)
-            if number is None:
-                row = connection.execute("SELECT number FROM session WHERE id = ?", (session_id,)).fetchone()
-                if row is None:
-                    raise RowRefused(f"no session {session_id!r}; its Session row must be written first")
-                number = row[0]
-            found[session_id] = number
-        return found
+    def _find_number(self, connection: sqlite3.Connection, session_id: str) -> int:
+        """The number of a session. Raises RowRefused if it isn't there."""
+        known = self._known.find(session_id, self._state)
+        if known is not None:
+            return known.number
+        row = connection.execute("SELECT number FROM session WHERE id = ?", (session_id,)).fetchone()
+        if row is None:
+            raise RowRefused(f"no session {session_id!r}; its Session row must be written first")
+        number: int = row[0]
+        return number
 
     def _insert_turns(
         self, connection: sqlite3.Connection, turns: Sequence[Turn], numbers: Numbers, arrival: int
     ) -> None:
-        shown, names = self._ledger_rows(Shown, turns), self._ledger_rows(NameMap, turns)
-        load, execute = partial(load_known, connection), partial(_execute, connection)
+        ledgers = self._find_ledgers(turns)
+        cursor = connection.cursor()
+        load, execute = partial(load_known, connection), partial(_execute, cursor)
         encoded = list[Values]()
+        contents = list[SessionContent]()
         for at, turn in enumerate(turns):
             content = self._contents.get(turn.session_id)
             if content is None:
@@ -228,14 +248,35 @@ class Batch:
             if self._repeated and is_stored(connection, content.number, turn):
                 continue
             try:
-                ledger = encode_ledger(shown.get(at, ()), names.get(at, ()))
+                ledger = encode_ledger(*ledgers[at]) if at in ledgers else None
                 encoded.append(encode_row(turn, content, ledger, arrival))
+                contents.append(content)
             except (KeyError, TypeError, ValueError, OverflowError) as error:
                 raise _make_refusal(turn, error) from error
             if self._repeated:
                 insert_turns(execute, [encoded.pop()])
         if encoded and insert_turns(execute, encoded) < len(encoded):
             raise AlreadyStored
+        if not self._repeated:
+            first = (cursor.lastrowid or 0) - len(turns) + 1
+            for row, (turn, content) in enumerate(zip(turns, contents, strict=True), first):
+                content.last = (turn.index, turn.attempt), row
+
+    def _record_deliveries(self, connection: sqlite3.Connection) -> list[Delivery]:
+        """Record what became of turns that earlier batches inserted last in their sessions: their rows are
+        known. Return the other deliveries.
+        """
+        known, others = list[Values](), list[Delivery]()
+        for delivery in self._rows.get(Delivery, ()):
+            session = self._known.find(delivery.session_id, self._state)
+            last = None if session is None else session.last
+            place = delivery.turn_index, delivery.attempt
+            if last is not None and last[0] == place and delivery.durable is None:
+                known.append((str(delivery.delivered), delivery.total_us, last[1]))
+            else:
+                others.append(delivery)
+        _execute(connection, _DELIVERY_OF_ROW, known)
+        return others
 
     def _content(
         self, session_id: str, number: int, load: Callable[[SessionContent], None]
@@ -250,25 +291,47 @@ class Batch:
         self._contents[session_id] = content
         return content
 
-    def _ledger_rows(self, kind: type, turns: Sequence[Turn]) -> dict[int, list[Any]]:
+    def _find_ledgers(self, turns: Sequence[Turn]) -> dict[int, tuple[list[Shown], list[NameMap]]]:
         """The ledger rows by the place in `turns` of the turn that they are stored with: the first one of
         their index, or else the last one of their session.
         """
-        found: defaultdict[int, list[Any]] = defaultdict(list)
-        if rows := self._rows.get(kind):
-            places = {(turn.session_id, -1): at for at, turn in enumerate(turns)}
+        found: dict[int, tuple[list[Shown], list[NameMap]]] = {}
+        rows = [(0, self._rows.get(Shown, ())), (1, self._rows.get(NameMap, ()))]
+        if not rows[0][1] and not rows[1][1]:
+            return found
+        last = {turn.session_id: at for at, turn in enumerate(turns)}
+        places = dict[tuple[str, int], int]()
+        if len(last) < len(turns):
             for at, turn in enumerate(turns):
                 places.setdefault((turn.session_id, turn.index), at)
-            for row in rows:
-                last = places.get((row.session_id, -1))
-                place = places.get((row.session_id, row.turn_index), last)
+        for which, of_kind in rows:
+            for row in of_kind:
+                place = last.get(row.session_id)
                 if place is None:
                     raise RowRefused(
-                        f"a {kind.__name__} row of session {row.session_id!r} needs a turn of that session "
-                        "in the same write"
+                        f"a {type(row).__name__} row of session {row.session_id!r} needs a turn of that "
+                        "session in the same write"
                     )
-                found[place].append(row)
+                if places:
+                    place = places.get((row.session_id, row.turn_index), place)
+                if place not in found:
+                    found[place] = [], []
+                found[place][which].append(row)
         return found
+
+
+class _Numbers(dict[str, int]):
+    """The numbers of sessions by their ids, looked up when they are needed first."""
+
+    __slots__ = ("_find",)
+
+    def __init__(self, find: Callable[[str], int]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, session_id: str) -> int:
+        number = self[session_id] = self._find(session_id)
+        return number
 
 
 def _encode(rows: Sequence[Any], encode: Callable[[Any, Numbers], Values], numbers: Numbers) -> list[Values]:
@@ -287,7 +350,7 @@ def _make_refusal(row: Any, error: Exception) -> RowRefused:
     return RowRefused(f"a {type(row).__name__} row of session {of!r} can't be stored: {error}")
 
 
-def _execute(connection: sqlite3.Connection, statement: str, values: list[Values]) -> int:
+def _execute(connection: Runs, statement: str, values: list[Values]) -> int:
     """Run the statement with each of the values; return how many rows it changed."""
     try:
         return _execute_each(connection, statement, values)
@@ -298,7 +361,7 @@ def _execute(connection: sqlite3.Connection, statement: str, values: list[Values
         raise RowRefused(f"a number is too large for the store: {error}") from error
 
 
-def _execute_each(connection: sqlite3.Connection, statement: str, values: list[Values]) -> int:
+def _execute_each(connection: Runs, statement: str, values: list[Values]) -> int:
     """Run the statement, for several rows at a time if it takes VALUES. Each run lets other threads have the
     interpreter, and may have to wait for it."""
     changed = 0

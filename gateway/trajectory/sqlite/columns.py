@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Generic, TypeVar
 
 from crosswind.gateway.trajectory.json_text import from_json, text, to_json
@@ -53,10 +53,16 @@ def _json_tuple(field: str) -> Column:
 
 
 class Table(Generic[T]):
-    """A class's table. A row's session is kept by its number. The fields in `leave` have no column."""
+    """A class's table. A row's session is kept by its number. The fields in `leave` have no column, those in
+    `rare` are None in most rows."""
 
     def __init__(
-        self, name: str, kind: type[T], special: Sequence[Column] = (), leave: Sequence[str] = ()
+        self,
+        name: str,
+        kind: type[T],
+        special: Sequence[Column] = (),
+        leave: Sequence[str] = (),
+        rare: Sequence[str] = (),
     ) -> None:
         self.name = name
         self.kind = kind
@@ -76,6 +82,10 @@ class Table(Generic[T]):
         self._writes = tuple((at, c.write) for at, c in enumerate(self.columns) if c.write is not None)
         self._names = tuple(c.field for c in self.columns)
         self._reads = tuple((c.field, c.read) for c in self.columns if c.read not in (None, text))
+        self.common = tuple(c.name for c in self.columns if c.field not in rare)
+        """The columns of a row whose rare fields are None."""
+        self._rare = tuple(at for at, c in enumerate(self.columns) if c.field in rare)
+        self._common = itemgetter(*(at for at, c in enumerate(self.columns) if c.field not in rare))
 
     def encode(self, row: T, numbers: Mapping[str, int]) -> list[Any]:
         """The row's values; `numbers` are those of the sessions."""
@@ -86,6 +96,17 @@ class Table(Generic[T]):
             values[at] = write(values[at])
         return values
 
+    def pick_common(self, rows: Sequence[Sequence[Any]]) -> list[Sequence[Any]] | None:
+        """The values of the common columns in rows of `encode`; None if a row has others.
+
+        To bind a NULL takes longer than to leave its column out.
+        """
+        for row in rows:
+            for at in self._rare:
+                if row[at] is not None:
+                    return None
+        return [self._common(row) for row in rows]
+
     def decode(self, values: Sequence[Any], **left: Any) -> T:
         """Decode the values that `select` gives, in order; `left` gives the fields without a column."""
         readable = [text(value) if type(value) is bytes else value for value in values]
@@ -95,12 +116,16 @@ class Table(Generic[T]):
         return self.kind(**fields, **left)
 
     def insert(
-        self, *extra: str, given: Mapping[str, str] = _NONE, conflict: str = "ON CONFLICT DO NOTHING"
+        self,
+        *extra: str,
+        given: Mapping[str, str] = _NONE,
+        conflict: str = "ON CONFLICT DO NOTHING",
+        common: bool = False,
     ) -> str:
-        """An INSERT of all columns and the extra ones; `given` are columns with SQL for their values. A row
-        of a known identity is not changed.
+        """An INSERT of all columns, or the common ones only, and the extra ones; `given` are columns with SQL
+        for their values. A row of a known identity is not changed.
         """
-        names = (*self.names, *extra)
+        names = (*(self.common if common else self.names), *extra)
         values = ", ".join([*("?" for _ in names), *given.values()])
         return f"INSERT INTO {self.name} ({', '.join([*names, *given])}) VALUES ({values}) {conflict}"
 
@@ -116,10 +141,23 @@ SESSION = Table(
         _json_object("plan"),
         _json_object("labels"),
         _json_object("reward_components"),
-        Column("arm", "arm", None, Arm),
-        Column("status", "status", None, SessionStatus),
-        Column("reward_state", "reward_state", None, RewardState),
-        Column("noise_stopped", "noise_stopped", None, bool),
+        # sqlite3 looks for an adapter for what isn't of its own types: that takes six times as long.
+        Column("arm", "arm", str, Arm),
+        Column("status", "status", str, SessionStatus),
+        Column("reward_state", "reward_state", str, RewardState),
+        Column("noise_stopped", "noise_stopped", int, bool),
+    ),
+    rare=(
+        "task_id",
+        "group_id",
+        "group_size",
+        "rollout_index",
+        "policy",
+        "tenant",
+        "quarantine",
+        "closed_us",
+        "reward",
+        "reward_source",
     ),
 )
 EVENT = Table(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from hashlib import blake2b
 
 AT_ONCE = 500
@@ -40,7 +40,10 @@ _IS_UNKNOWN = (
     "SELECT NOT EXISTS (SELECT 1 FROM session WHERE id = ?) "
     "AND NOT EXISTS (SELECT 1 FROM deleted_session WHERE digest = ?)"
 )
-_NEXT = "SELECT 1 + max(coalesce((SELECT max(number) FROM session), 0), (SELECT last FROM numbering))"
+_IS_DELETED = "SELECT 1 FROM deleted_session WHERE digest = ?"
+_NEXT = """
+SELECT 1 + max(coalesce((SELECT max(number) FROM session), 0), (SELECT last FROM numbering)),
+  EXISTS (SELECT 1 FROM deleted_session)"""
 _FORGET = """
 DELETE FROM deleted_session WHERE digest IN (SELECT digest FROM deleted_session WHERE arrival < ? LIMIT ?)"""
 
@@ -93,20 +96,24 @@ def sweep(connection: sqlite3.Connection, most: int) -> int:
     return done
 
 
-def find_next_number(connection: sqlite3.Connection, session_ids: Sequence[str]) -> tuple[int, str | None]:
-    """The number that the next session gets, and one of these ids whose session was deleted of late, if any.
-    The ids themselves aren't kept.
-    """
-    names = {_digest(one): one for one in session_ids}
-    listed = ", ".join("?" * len(names))
-    query = f"{_NEXT}, (SELECT digest FROM deleted_session WHERE digest IN ({listed}) LIMIT 1)"
-    number, deleted = connection.execute(query, [*names]).fetchone()
-    return number, names.get(deleted)
+def find_next_number(connection: sqlite3.Connection) -> tuple[int, bool]:
+    """The number that the next session gets, and whether any session was deleted of late."""
+    number, deleted = connection.execute(_NEXT).fetchone()
+    return number, bool(deleted)
+
+
+def find_deleted(connection: sqlite3.Connection, session_ids: Iterable[str]) -> str | None:
+    """One of these ids whose session was deleted of late, if any."""
+    for session_id in session_ids:
+        if connection.execute(_IS_DELETED, (_digest(session_id),)).fetchone() is not None:
+            return session_id
+    return None
 
 
 def is_unknown(connection: sqlite3.Connection, session_id: str) -> bool:
     """Whether there is no session of this id, and none was deleted of late."""
-    return bool(connection.execute(_IS_UNKNOWN, (session_id, _digest(session_id))).fetchone()[0])
+    values = session_id, bytearray(_digest(session_id))
+    return bool(connection.execute(_IS_UNKNOWN, values).fetchone()[0])
 
 
 def forget_deleted(connection: sqlite3.Connection, before: int, most: int) -> int:

@@ -18,16 +18,30 @@ class KnownSessions:
         self._capacity_bytes = capacity_bytes
         self._bytes = 0
         self._known: OrderedDict[str, SessionContent] = OrderedDict()
+        self._next: tuple[int, int] | None = None
+        """A state of the store, and the number that the next session gets in it."""
 
-    def number(self, session_id: str, state: int) -> int | None:
-        """The session's number, if the store was in this state when the session was last seen in it."""
+    def next_number(self, state: int) -> int | None:
+        """The number that the next session gets, if it is known and no session was deleted of late."""
+        return self._next[1] if self._next is not None and self._next[0] == state else None
+
+    def remember_next(self, number: int | None, state: int) -> None:
+        """Remember the number that the next session gets, None if sessions were deleted. Call this once it is
+        on disk."""
+        self._next = None if number is None else (state, number)
+
+    def find(self, session_id: str, state: int) -> SessionContent | None:
+        """The session, if the store was in this state when it was last seen in it."""
         known = self._known.get(session_id)
-        return known.number if known is not None and known.seen == state else None
+        return known if known is not None and known.seen == state else None
 
     def take(self, session_id: str, number: int) -> SessionContent | None:
         """Take out what is known of a session, until `remember` puts it back."""
-        known = self.forget(session_id)
-        return known if known is not None and known.number == number else None
+        known = self._known.pop(session_id, None)
+        if known is None:
+            return None
+        self._bytes -= known.bytes
+        return known if known.number == number else None
 
     def forget(self, session_id: str) -> SessionContent | None:
         known = self._known.pop(session_id, None)

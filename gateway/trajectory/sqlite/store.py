@@ -148,19 +148,18 @@ class SqliteStore(Store):
             self._write(rows, repeated=True)
 
     def _write(self, rows: Sequence[Row], *, repeated: bool = False) -> None:
-        with self._transaction() as connection:
-            batch = Batch(rows, self._known, repeated=repeated)
+        batch = Batch(rows, self._known, repeated=repeated)
+        with self._transaction(batch.remember) as connection:
             try:
                 batch.insert(connection, self._arrival)
             except (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError) as error:
                 raise RowRefused(f"{self.path}: {error}") from error
             except RowRefused as error:
                 raise RowRefused(f"{self.path}: {error}") from error
-        with self._lock:
-            batch.remember()
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def _transaction(self, then: Callable[[], None] = lambda: None) -> Iterator[sqlite3.Connection]:
+        """A write transaction. `then` is called once it is on disk, before another one begins."""
         with self._lock, translate_errors(self.path):
             if self._closed:
                 raise StoreError(f"{self.path} is closed")
@@ -177,6 +176,7 @@ class SqliteStore(Store):
             # What went into a file without a name is not durable.
             self._require_files()
             self._looked = time.monotonic()
+            then()
 
     session = _look(queries.session)
     sessions = _snapshot(queries.sessions)

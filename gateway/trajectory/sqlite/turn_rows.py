@@ -125,15 +125,17 @@ def is_stored(connection: sqlite3.Connection, number: int, turn: Turn) -> bool:
     return connection.execute(query, (number, turn.index, turn.attempt)).fetchone() is not None
 
 
-def encode_row(turn: Turn, content: SessionContent, ledger: bytearray | None, arrival: int) -> list[Any]:
+def encode_row(
+    turn: Turn, content: SessionContent, ledger: bytearray | None, arrival: int
+) -> tuple[Any, ...]:
     """The values of a turn's row with its ledger rows: those of the first columns, or of all.
 
     They are of the very types that sqlite3 binds without a look for an adapter, which takes longer than the
     rest: text, numbers and bytearrays.
     """
-    received, sent, error = turn.received, turn.sent, turn.error
+    received, sent, request = turn.received, turn.sent, turn.request
     received_key, sent_key, prompt_key = chain_keys(received, sent, turn.prompt_ids)
-    row = [
+    row = (
         turn.index,
         turn.attempt,
         turn.created_us,
@@ -153,33 +155,55 @@ def encode_row(turn: Turn, content: SessionContent, ledger: bytearray | None, ar
         content.number,
         0 if sent is received or sent == received else 1,
         *_count_tokens(turn.usage),
-        None if turn.request is None else bytearray.fromhex(turn.request),
+        None if request is None else bytearray.fromhex(request),
         received_key and bytearray(received_key),
         sent_key and bytearray(sent_key),
         ledger,
         encode_turn(turn, content),
         arrival,
-    ]
-    rare = (
+    )
+    rare = _list_rare(turn, prompt_key)
+    return row if rare is None else row + rare
+
+
+def _list_rare(turn: Turn, prompt_key: bytes | None) -> tuple[Any, ...] | None:
+    """The values of the rare columns; None where all are NULL."""
+    error = turn.error
+    sampled = 0
+    for completion in turn.completions:
+        sampled += len(completion.token_ids)
+    if not (
+        sampled
+        or turn.kept
+        or prompt_key
+        or error
+        or turn.usage_injected
+        or turn.policy_first is not None
+        or turn.policy_last is not None
+        or turn.idempotency is not None
+        or turn.delivered is not Delivered.UNKNOWN
+    ):
+        return None
+    return (
         None if turn.delivered is Delivered.UNKNOWN else turn.delivered,
         turn.kept or None,
         turn.policy_first,
         turn.policy_last,
-        sum([len(completion.token_ids) for completion in turn.completions]) or None,
+        sampled or None,
         *_count_tokens(turn.usage_injected),
         None if error is None else error.source,
         None if error is None else error.kind,
         turn.idempotency,
         prompt_key,
     )
-    return row if rare == _NO_RARE else [*row, *rare]
 
 
 def insert_turns(execute: Callable[[str, list[Sequence[Any]]], int], rows: list[Sequence[Any]]) -> int:
     """Insert rows of `encode_row` in this order; return how many weren't there."""
-    if all(len(row) == len(_COMMON) for row in rows):
-        return execute(_INSERT_PLAIN, rows)
-    return execute(_INSERT, [row if len(row) == len(COLUMNS) else [*row, *_NO_RARE] for row in rows])
+    for row in rows:
+        if len(row) > len(_COMMON):
+            return execute(_INSERT, [row if len(row) == len(COLUMNS) else (*row, *_NO_RARE) for row in rows])
+    return execute(_INSERT_PLAIN, rows)
 
 
 def chain_keys(
@@ -187,8 +211,10 @@ def chain_keys(
 ) -> tuple[bytes | None, bytes | None, bytes | None]:
     """The columns with the keys of a turn's chains. A sent chain equal to the received one needs none."""
     received_key = received.chain.key if received is not None and received.chain is not None else None
+    prompt_key = None if prompt is None else prompt.key
+    if sent is received:
+        return received_key, None, prompt_key
     sent_key = sent.chain.key if sent is not None and sent.chain is not None else None
-    prompt_key = prompt.key if prompt is not None else None
     return received_key, None if sent_key == received_key else sent_key, prompt_key
 
 
@@ -200,8 +226,9 @@ def _count_tokens(usage: Mapping[str, Any]) -> tuple[int | None, int | None]:
 
 
 def _count(usage: Mapping[str, Any], members: Sequence[str]) -> int | None:
+    get = usage.get
     for member in members:
-        count = usage.get(member)
+        count = get(member)
         if type(count) is int and 0 <= count < 1 << 62:
             return count
     return None
