@@ -21,6 +21,7 @@ from crosswind.injectors.text.commands import find_commands
 from crosswind.injectors.text.opening_words import OPENERS
 from crosswind.injectors.text.quotations import REMEMBERED, find_literals, find_plain_names
 from crosswind.injectors.text.sentences import LONGEST_PIECE, REMEMBERED_PIECES, cut
+from crosswind.injectors.text.tokens import find_tokens
 
 Span = tuple[int, int]
 
@@ -138,6 +139,17 @@ def _judge_piece(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
     spans: list[Span] = []
     lines = "\n" in text
     starts_sentence = True
+    if not lines and len(text) <= LONGEST_PIECE and text.isascii():
+        tokens, starts = find_tokens(text)
+        for at, judged in zip(starts, map(_judged, tokens), strict=True):
+            before, length, lowered, begins_as_one, is_one, ends_sentence = judged
+            if length:
+                if (begins_as_one if starts_sentence else is_one) or lowered in vocabulary:
+                    spans.append((at + before, at + before + length))
+                starts_sentence = ends_sentence
+            elif ends_sentence:
+                starts_sentence = True
+        return tuple(spans)
     for match in _TOKEN.finditer(text):
         token = match[0]
         judge = _judged if len(token) <= LONGEST_TOKEN else _judge
