@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from crosswind.injectors.text.language_words import LETTERS, WEIGHTS
+from crosswind.injectors.text.tokens import Facet, read_tokens
 
 
 class Language(StrEnum):
@@ -133,19 +134,18 @@ def _list_words(text: str) -> list[_Word]:
     """The words that may tell a language: a name's words within a sentence don't, nor does what is quoted.
     Tokens with other characters than letters (ids, paths, addresses) say nothing.
     """
-    tokens = text.split()
+    read = None
     if _QUOTES.search(text):
         unquoted = _QUOTED.sub(" ", text).split()
-        tokens = unquoted if len(unquoted) >= LEAST else tokens
+        read = _WORD.of_each(unquoted) if len(unquoted) >= LEAST else None
     found, opens = [], True
-    for word, ends in map(_read_token, tokens):
+    for word, ends in _WORD.of(read_tokens(text)) if read is None else read:
         if word is not None and (opens or word[1]):
             found.append(word)
         opens = ends
     return found
 
 
-@lru_cache(8192)
 def _read_token(token: str) -> tuple[_Word | None, bool]:
     """The word of a token, unless it is none or in capitals; and whether a sentence ends with it."""
     ends = token[-1] in ".?!:…"
@@ -164,6 +164,9 @@ def _read_token(token: str) -> tuple[_Word | None, bool]:
     # The word itself and its letters may say the same.
     foreign = max((sum(more for one, more in others if one == language) for language, _ in others), default=0)
     return _Word(bare, bare[0].islower(), english, foreign, others), ends
+
+
+_WORD = Facet(_read_token)
 
 
 def _find_script(text: str, letters: list[str]) -> Language | None:

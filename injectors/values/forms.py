@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 from crosswind.injectors.text.edits import any_of, compile_phrases
 from crosswind.injectors.text.languages import Language, detect_language
 from crosswind.injectors.text.signs import Sign
-from crosswind.injectors.text.tokens import find_tokens
+from crosswind.injectors.text.tokens import Facet, read_tokens
 from crosswind.injectors.values.calendar import MONTH_WORDS, MONTHS, NEAR_DAYS, WEEKDAYS
 from crosswind.injectors.values.known_names import CITIES
 from crosswind.injectors.values.numerals import list_numerals
@@ -118,7 +117,6 @@ def _goes_on(text: str, at: int) -> bool:
     return text[at : at + _BEHIND_THE_MOST].lower().startswith(_BEHIND_THE)
 
 
-@lru_cache(8192)
 def _find_begins(token: str) -> Sequence[int] | None:
     """Where in a token a form may begin: in one that is plain words, at those words that forms begin with.
     Most tokens of a text are, and to hold each of their letters against all forms takes longest. None: it is
@@ -129,6 +127,9 @@ def _find_begins(token: str) -> Sequence[int] | None:
         return range(len(token))
     letters = _FIRST_LETTERS.finditer(token.lower())
     return [match.start() for match in letters if match[0] in _FIRST_WORDS]
+
+
+_BEGINS = Facet(_find_begins)
 
 
 _LOWER_MONTHS = frozenset(name.lower() for name in MONTHS["en"])
@@ -208,8 +209,8 @@ def find_forms(text: str) -> Iterator[tuple[int, int, ValueType]]:
 def _match_forms(text: str) -> Iterator[re.Match[str]]:
     """What `_FORM.finditer` gives, without a look at the tokens in which no form begins."""
     at = 0
-    tokens, starts = find_tokens(text)
-    for token, begin, begins in zip(tokens, starts, map(_find_begins, tokens), strict=True):
+    tokens = read_tokens(text)
+    for token, begin, begins in zip(tokens.texts, tokens.starts, _BEGINS.of(tokens), strict=True):
         if begins is None:
             start, end = max(begin, at), begin + len(token)
             # What is found behind the token is no less the next match.
