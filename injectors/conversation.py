@@ -96,6 +96,11 @@ class ToolList(tuple[ToolSchema, ...]):
         return f"tools:{digest(*self.anchors)}"
 
     @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The name of each tool."""
+        return tuple(tool.name for tool in self)
+
+    @cached_property
     def classes(self) -> dict[str, Any]:
         """By name, the classes of its tools (`ToolClass`) that were asked for (`guard.tool_classes`)."""
         return {}

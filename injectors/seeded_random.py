@@ -7,9 +7,11 @@ gives the first eight numbers, and BLAKE2b of each block the next eight.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from functools import partial
 from hashlib import blake2b
 from inspect import GEN_CREATED, getgeneratorstate
+from itertools import chain, islice
 from struct import Struct
 from typing import TypeVar
 
@@ -33,29 +35,39 @@ def _hash(key: str) -> bytes:
     return blake2b(key.encode("utf-8", "surrogatepass")).digest()
 
 
-def _draw(key: str) -> Generator[float, None, None]:
-    """The floats of a key, in [0, 1). Nothing is computed before the first is asked for."""
+def _hash_on(key: str) -> Generator[bytes, None, None]:
+    """The blocks of a key. Nothing is computed before the first is asked for."""
     block = _hash(key)
     while True:
-        for number in _numbers(block):
-            yield (number >> 11) * _UNIT
+        yield block
         block = blake2b(block).digest()
+
+
+def _shuffle(items: Sequence[T], numbers: Iterable[int]) -> list[T]:
+    """A shuffled copy (Fisher–Yates) by these numbers, of which it takes one for each item but the first."""
+    out = list(items)
+    for last, number in zip(range(len(out) - 1, 0, -1), numbers, strict=False):
+        other = int((number >> 11) * _UNIT * (last + 1))
+        out[last], out[other] = out[other], out[last]
+    return out
 
 
 class SeededRandom:
     """A random generator. Two of the same key give the same sequence, in any process."""
 
-    __slots__ = ("_drawn", "_key", "_stream")
+    __slots__ = ("_blocks", "_key", "_next", "_numbers")
 
     def __init__(self, key: str) -> None:
         self._key = key
-        self._stream = _draw(key)
-        self._drawn = self._stream.__next__
-        """Draws a float in [0, 1)."""
+        self._blocks = _hash_on(key)
+        # A generator of single numbers would take longer than what is drawn with most of them.
+        self._numbers: Iterator[int] = chain.from_iterable(map(_numbers, self._blocks))
+        self._next = self._numbers.__next__
+        """Draws an integer of 64 bits, of which the upper 53 count."""
 
     def __reduce__(self) -> tuple[type[SeededRandom], tuple[str]]:
         """Another process gets one that begins at the beginning."""
-        if getgeneratorstate(self._stream) != GEN_CREATED:
+        if getgeneratorstate(self._blocks) != GEN_CREATED:
             raise TypeError(f"the generator {self._key!r} was drawn from: pickle it before its first draw")
         return SeededRandom, (self._key,)
 
@@ -66,33 +78,33 @@ class SeededRandom:
 
     def uniform(self, low: float = 0.0, high: float = 1.0) -> float:
         """A float in [low, high)."""
-        return low + (high - low) * self._drawn()
+        return low + (high - low) * ((self._next() >> 11) * _UNIT)
 
     def chance(self, probability: float) -> bool:
         """True with the given probability; one draw is consumed whatever the probability is."""
-        return self._drawn() < probability
+        return (self._next() >> 11) * _UNIT < probability
 
     def successes(self, trials: int, probability: float) -> int:
         """How many of so many trials succeed, each with the given probability."""
-        drawn = self._drawn
-        return [drawn() < probability for _ in range(trials)].count(True)
+        drawn = islice(self._numbers, trials)
+        return [(number >> 11) * _UNIT < probability for number in drawn].count(True)
 
     def integer(self, low: int, high: int) -> int:
         """An integer in [low, high], both included."""
-        return low + int(self._drawn() * (high - low + 1))
+        return low + int((self._next() >> 11) * _UNIT * (high - low + 1))
 
     def choice(self, items: Sequence[T]) -> T:
         """One item of a non-empty sequence."""
-        return items[int(self._drawn() * len(items))]
+        return items[int((self._next() >> 11) * _UNIT * len(items))]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        """A shuffled copy (Fisher–Yates)."""
-        out = list(items)
-        drawn = self._drawn
-        for last in range(len(out) - 1, 0, -1):
-            other = int(drawn() * (last + 1))
-            out[last], out[other] = out[other], out[last]
-        return out
+        """A shuffled copy."""
+        return _shuffle(items, self._numbers)
+
+    def shuffled_later(self, items: Sequence[T]) -> Callable[[], list[T]]:
+        """As `shuffled`, for a copy that may not be wanted: the draws are consumed, and what is returned
+        makes it."""
+        return partial(_shuffle, items, list(islice(self._numbers, max(0, len(items) - 1))))
 
     def sample(self, items: Sequence[T], count: int) -> list[T]:
         """`count` distinct positions of the sequence, in random order; all of them if it is shorter."""
@@ -100,7 +112,7 @@ class SeededRandom:
 
     def weighted(self, items: Sequence[T], weights: Sequence[float]) -> T:
         """One item, with probability proportional to its weight (weights are not all 0)."""
-        point = self._drawn() * sum(weights)
+        point = (self._next() >> 11) * _UNIT * sum(weights)
         for item, weight in zip(items, weights, strict=True):
             point -= weight
             if point < 0:
@@ -109,4 +121,4 @@ class SeededRandom:
 
     def exponential(self, mean: float) -> float:
         """An exponential draw with the given mean."""
-        return -mean * math.log1p(-self._drawn())
+        return -mean * math.log1p(-((self._next() >> 11) * _UNIT))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, overload
 
 from crosswind.injectors.conversation import ToolResult, ToolSchema, UserText
 from crosswind.injectors.faults import Fault
@@ -80,6 +80,38 @@ EntryWeights = tuple[tuple[str, float], ...]
 """Weights by the names of pack entries, or globs of names; an entry that none names has weight 1."""
 
 
+class EarlierTexts(Sequence[UserText | ToolResult]):
+    """The texts before one of a conversation. Most noise looks at none, so none is copied."""
+
+    __slots__ = ("_items", "_start", "_stop")
+
+    def __init__(self, items: tuple[UserText | ToolResult, ...], before: int) -> None:
+        """Of the `items` those before this index, `EARLIER_TEXTS` at most."""
+        self._items, self._start, self._stop = items, max(0, before - EARLIER_TEXTS), before
+
+    def _copy(self) -> tuple[UserText | ToolResult, ...]:
+        return self._items[self._start : self._stop]
+
+    def __iter__(self) -> Iterator[UserText | ToolResult]:
+        return iter(self._copy())
+
+    def __len__(self) -> int:
+        return self._stop - self._start
+
+    @overload
+    def __getitem__(self, at: int) -> UserText | ToolResult: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[UserText | ToolResult, ...]: ...
+    def __getitem__(self, at: int | slice) -> Any:
+        return self._copy()[at]
+
+    def __reversed__(self) -> Iterator[UserText | ToolResult]:
+        return reversed(self._copy())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (self._copy(),)
+
+
 @dataclass(frozen=True, slots=True)
 class Branch:
     """What of its conversation an operator may draw from, besides its target. All texts are clean."""
@@ -90,7 +122,7 @@ class Branch:
     """Seeds what is drawn once for the whole session."""
     opening: str = ""
     """What the user said first in this conversation."""
-    earlier: tuple[UserText | ToolResult, ...] = ()
+    earlier: Sequence[UserText | ToolResult] = ()
     """The texts before this one, `EARLIER_TEXTS` at most."""
     phrases: frozenset[str] = frozenset()
     """The pack entries that this conversation has met: the members `phrases` of its draws."""

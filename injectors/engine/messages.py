@@ -34,10 +34,10 @@ from crosswind.injectors.identity import slot_on
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.schedule import due
 from crosswind.injectors.targets import (
-    EARLIER_TEXTS,
     NO_BRANCH,
     Branch,
     Draw,
+    EarlierTexts,
     InstructionsTarget,
     ToolClass,
     ToolResultTarget,
@@ -203,7 +203,7 @@ class _TextNoise:
             plan.phrases,
             plan.session_key,
             self._opening,
-            items[max(0, at - EARLIER_TEXTS) : at],
+            EarlierTexts(items, at),
             self._counters.phrases,
             self._counters.called,
         )

@@ -132,8 +132,19 @@ def _by_hints(hints: ToolHints | None) -> ToolClass | None:
 
 def words_of(name: str) -> list[str]:
     """The words of the last part of a name, in lower case: of `shop.orders__getById`, get, by and id."""
+    return list(_short_words(name) if len(name) <= _LONGEST_NAME else _list_words(name))
+
+
+_LONGEST_NAME = 128
+"""Characters of the longest name whose words are remembered."""
+
+
+def _list_words(name: str) -> list[str]:
     segments = [segment for segment in _SEGMENT.split(name) if segment]
     return [word.lower() for word in _WORD.findall(segments[-1])] if segments else []
+
+
+_short_words = lru_cache(4096)(_list_words)
 
 
 @lru_cache(maxsize=4096)

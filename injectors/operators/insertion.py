@@ -92,7 +92,14 @@ def find_holders(text: str) -> tuple[Holder, ...]:
 def find_first_holder(text: str, value: Any) -> Holder | None:
     """The first of `find_holders`, with its first and last gaps; `value` is the parsed text. Of an object
     whose first member is a scalar none of the others is read."""
-    if isinstance(value, dict) and text.count("{") < MOST_HOLDERS:
+    if isinstance(value, dict):
+        return _short_first_holder(text) if len(text) <= REMEMBERED else _find_first_holder(text)
+    return next(iter(find_holders(text)), None)
+
+
+def _find_first_holder(text: str) -> Holder | None:
+    value = parse_json(text)
+    if text.count("{") < MOST_HOLDERS:
         start = text.find("{") + 1
         first = _PIECE_OF_FLAT.search(text, start)
         if first is not None and first[2] is not None:
@@ -102,6 +109,7 @@ def find_first_holder(text: str, value: Any) -> Holder | None:
     return next(iter(find_holders(text)), None)
 
 
+_short_first_holder = lru_cache(64)(_find_first_holder)
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 _SCALAR = r'[^\s{}\[\]:,"]+'
 _MEMBER = rf"({_STRING})\s*:\s*(?:({_STRING}|{_SCALAR})\s*(,)?)?"
@@ -200,7 +208,15 @@ def _separate(text: str) -> tuple[str, str]:
 def around_field(text: str, gap: Gap, key: str) -> Around:
     """The place of a field's value, which is JSON: spaced and escaped as the text is."""
     colon, comma = _separate(text)
-    return Around(gap.at, f"{gap.lead}{_encoder(colon, comma, text.isascii())(key)}{colon}", gap.tail)
+    write = _short_name if len(key) <= LONGEST_KEY else _write_name
+    return Around(gap.at, f"{gap.lead}{write(key, colon, comma, text.isascii())}", gap.tail)
+
+
+def _write_name(key: str, colon: str, comma: str, escaped: bool) -> str:
+    return f"{_encoder(colon, comma, escaped)(key)}{colon}"
+
+
+_short_name = lru_cache(4096)(_write_name)
 
 
 def dump(content: Any, like: str) -> str:
@@ -284,8 +300,12 @@ class Case(msgspec.Struct, frozen=True, gc=False):
 
 def find_case(text: str) -> Case:
     """The convention that the names of most of a result's fields show; snake_case where none does."""
-    names = tuple(list_leaves(text).names)
-    return _short_case(names) if len(text) <= REMEMBERED else _find_case(names)
+    return _case_of_short(text) if len(text) <= REMEMBERED else _find_case(list_leaves(text).names)
+
+
+@lru_cache(64)
+def _case_of_short(text: str) -> Case:
+    return _short_case(tuple(list_leaves(text).names))
 
 
 def _find_case(names: Sequence[str]) -> Case:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import chain, pairwise
 
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.packs.parts import Domain
+from crosswind.injectors.text.tokens import Facet, read_tokens
 from crosswind.injectors.values.parameters import Keyed, list_parameters, split_name
 
 _STEMS: dict[Domain, frozenset[str]] = {
@@ -129,6 +130,14 @@ def _split(text: str) -> tuple[str, ...]:
     return tuple(words)
 
 
+def list_text_stems(text: str) -> frozenset[str]:
+    """The stems that any of the words of `split_words` may have."""
+    return frozenset[str]().union(*_FORM_STEMS.of(read_tokens(text)))
+
+
+_FORM_STEMS = Facet(lambda token: list_all_stems(_split(token)))
+
+
 def _list_forms(word: str) -> list[str]:
     parts, lowered = split_name(word), word.lower()
     return [lowered, *lowered.split("_"), *parts, *["_".join(pair) for pair in pairwise(parts)]]
@@ -141,7 +150,7 @@ _short_split = lru_cache(1024)(_split)
 def detect_domain(tools: ToolList, opening: str) -> Domain:
     """What the conversation is about; `GENERAL` where nothing tells, or two domains do alike."""
     scores = _score_tools(Keyed(tools)).copy()
-    _add_score(scores, split_words(opening), _OPENING_WEIGHT)
+    _add_counts(scores, dict(chain.from_iterable(_DOMAINS.of(read_tokens(opening)))), _OPENING_WEIGHT)
     first, second, *_ = sorted(scores.values(), reverse=True)
     if first < _CLEAR or first == second:
         return Domain.GENERAL
@@ -161,7 +170,20 @@ def _score_tools(keyed: Keyed) -> dict[Domain, float]:
     return scores
 
 
+def _read_domains(token: str) -> list[tuple[str, tuple[Domain, ...]]]:
+    """The words of a token that have a stem of a domain, with these."""
+    return [(word, found) for word in _split(token) if (found := _list_domains(word))]
+
+
+_DOMAINS = Facet(_read_domains)
+
+
 def _add_score(scores: dict[Domain, float], words: Iterable[str], weight: float) -> None:
-    for domain, count in Counter(chain.from_iterable(map(_list_domains, set(words)))).items():
+    _add_counts(scores, {word: _list_domains(word) for word in words}, weight)
+
+
+def _add_counts(scores: dict[Domain, float], found: Mapping[str, Iterable[Domain]], weight: float) -> None:
+    """Add what words say; `found` are the domains of each."""
+    for domain, count in Counter(chain.from_iterable(found.values())).items():
         # A root, so that no single text decides by its length.
         scores[domain] += weight * count**0.5

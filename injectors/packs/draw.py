@@ -11,7 +11,7 @@ from itertools import chain
 import msgspec
 
 from crosswind.injectors.conversation import ToolList
-from crosswind.injectors.packs.domains import detect_domain, list_all_stems, split_words
+from crosswind.injectors.packs.domains import detect_domain, list_all_stems, list_text_stems, split_words
 from crosswind.injectors.packs.load import load
 from crosswind.injectors.packs.model import SLOT, Entry, Pack, list_slots
 from crosswind.injectors.packs.parts import DRAWN_SLOTS, Address, Domain
@@ -247,12 +247,18 @@ def _lower(stems: tuple[str, ...]) -> frozenset[str]:
 
 def speaks_of(text: str, stems: tuple[str, ...], language: Language) -> bool:
     """Whether a text has a word of one of these stems."""
-    return _is_said(stems, (_read_words(text, language),), language)
+    if language in JOINED:
+        return _is_said(stems, (_read_words(text, language),), language)
+    has = _short_text_stems if len(text) <= _REMEMBERED else list_text_stems
+    return not has(text).isdisjoint(_lower(stems))
 
 
 @lru_cache(64)
 def _read_words(text: str, language: Language) -> frozenset[str]:
     return frozenset(_split(text, language))
+
+
+_short_text_stems = lru_cache(64)(list_text_stems)
 
 
 @lru_cache(64)

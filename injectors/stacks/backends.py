@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.conversation import ToolList, ToolSchema
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.guard.tool_words import ACTING, READING, TELLING, WRITING
 
@@ -26,7 +26,7 @@ def find_backend(tool: str, arguments: str, tools: Iterable[ToolSchema]) -> str:
         url = _URL.search(arguments)
         if url is not None:
             return url[1].lower()
-    return _find_by_name(tool, tuple(one.name for one in tools))
+    return _find_by_name(tool, ToolList.of(tools).names)
 
 
 @lru_cache(4096)

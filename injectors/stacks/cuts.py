@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.backends import find_backend
 from crosswind.injectors.stacks.kinds import find_kinds
@@ -134,8 +135,8 @@ def _has_addresses(target: ToolResultTarget, key: str) -> bool:
 
 
 def _takes_a_page(target: ToolResultTarget) -> bool:
-    own = next((tool.parameters for tool in target.tools if tool.name == target.tool), {})
-    properties = own.get("properties")
+    own = ToolList.of(target.tools).named(target.tool)
+    properties = own[0].parameters.get("properties") if own else None
     return isinstance(properties, Mapping) and any(str(name).lower() in _PAGING for name in properties)
 
 

@@ -21,6 +21,7 @@ from crosswind.injectors.text.commands import find_commands
 from crosswind.injectors.text.opening_words import OPENERS
 from crosswind.injectors.text.quotations import REMEMBERED, find_literals, find_plain_names
 from crosswind.injectors.text.sentences import LONGEST_PIECE, REMEMBERED_PIECES, cut
+from crosswind.injectors.text.tokens import Facet, read_tokens
 
 Span = tuple[int, int]
 
@@ -124,6 +125,9 @@ def _spans(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
     spans = [(one.start, one.end) for one in find_literals(text)]
     spans += find_plain_names(text)
     spans += find_commands(text)
+    if text.isascii():
+        spans += _judge_tokens(text, vocabulary)
+        return tuple(_merge(spans))
     at = 0
     for piece in cut(text):
         # A sentence begins behind each cut, so that the words before it don't matter.
@@ -131,6 +135,22 @@ def _spans(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
         spans += [(start + at, end + at) for start, end in judge(piece, vocabulary)]
         at += len(piece) + 1
     return tuple(_merge(spans))
+
+
+def _judge_tokens(text: str, vocabulary: frozenset[str]) -> Iterator[Span]:
+    """The entities that are tokens, of a text in ASCII."""
+    lines, starts_sentence, tokens = "\n" in text, True, read_tokens(text)
+    for at, judged in zip(tokens.starts, _JUDGED.of(tokens), strict=True):
+        before, length, lowered, begins_as_one, is_one, ends_sentence, size = judged
+        if length:
+            if (begins_as_one if starts_sentence else is_one) or lowered in vocabulary:
+                yield at + before, at + before + length
+            starts_sentence = False
+        if lines and not ends_sentence:
+            end = at + size
+            ends_sentence = "\n" in text[end : end + 2]
+        if ends_sentence:
+            starts_sentence = True
 
 
 def _judge_piece(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
@@ -141,7 +161,7 @@ def _judge_piece(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
     for match in _TOKEN.finditer(text):
         token = match[0]
         judge = _judged if len(token) <= LONGEST_TOKEN else _judge
-        before, length, lowered, begins_as_one, is_one, ends_sentence = judge(token)
+        before, length, lowered, begins_as_one, is_one, ends_sentence, _ = judge(token)
         if length:
             if (begins_as_one if starts_sentence else is_one) or lowered in vocabulary:
                 start = match.start() + before
@@ -165,19 +185,22 @@ class _Judged(NamedTuple):
     """Where it begins a sentence."""
     is_one: bool
     ends_sentence: bool
+    size: int
+    """With the punctuation."""
 
 
 def _judge(token: str) -> _Judged:
     bare = token.strip(_EDGES)
     ends = token[-1] in ".!?:…。！？"
     if not bare:
-        return _Judged(0, 0, "", False, False, ends)
+        return _Judged(0, 0, "", False, False, ends, len(token))
     entity = _is_entity(bare, True), _is_entity(bare, False)
-    return _Judged(token.index(bare), len(bare), bare.lower(), *entity, ends)
+    return _Judged(token.index(bare), len(bare), bare.lower(), *entity, ends, len(token))
 
 
 _judged = lru_cache(8192)(_judge)
 """Cached: most words occur again and again."""
+_JUDGED = Facet(_judge)
 
 
 _short_spans = lru_cache(256)(_spans)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -143,8 +143,12 @@ def replace_leaves(value: Any, edits: Iterable[tuple[Place, Any]]) -> Any:
 
 def dump_like(value: Any, like: str) -> str:
     """JSON in the style of the text that it replaces: spacing, line breaks and escapes."""
-    escaped = like.isascii()
-    if "\n" in like:
-        return json.dumps(value, indent=2, ensure_ascii=escaped)
-    separators = (", ", ": ") if '": ' in like or ", " in like else (",", ":")
-    return json.dumps(value, separators=separators, ensure_ascii=escaped)
+    apart = "\n" in like or '": ' in like or ", " in like
+    return _make_encoder("\n" in like, apart, like.isascii())(value)
+
+
+@lru_cache
+def _make_encoder(lines: bool, apart: bool, escaped: bool) -> Callable[[Any], str]:
+    """Made once a style: `json.dumps` makes one for each call."""
+    indent, separators = (2, None) if lines else (None, (", ", ": ") if apart else (",", ":"))
+    return json.JSONEncoder(indent=indent, separators=separators, ensure_ascii=escaped).encode

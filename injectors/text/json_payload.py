@@ -237,7 +237,18 @@ def read_mcp_text(value: Any) -> str | None:
 
 
 def _plain(key: str) -> str:
+    return _short_plain(key) if len(key) <= LONGEST_KEY else _read_plain(key)
+
+
+LONGEST_KEY = 64
+"""Characters of the longest field's name that is remembered."""
+
+
+def _read_plain(key: str) -> str:
     return "".join(filter(str.isalnum, key)).lower()
+
+
+_short_plain = lru_cache(4096)(_read_plain)
 
 
 def _is_message(after: Any, before: Any) -> bool:

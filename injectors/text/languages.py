@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from crosswind.injectors.text.language_words import LETTERS, WEIGHTS
+from crosswind.injectors.text.tokens import Facet, read_tokens
 
 
 class Language(StrEnum):
@@ -87,20 +88,30 @@ def _tell(text: str) -> Language | str | None:
         if 2 * sum(not _is_latin(letter) for letter in letters) > len(letters):
             return _FOREIGN if len(letters) > LEAST else None
     words = _list_words(text)
-    scores: dict[str, float] = {}
-    for word in words:
-        for language, weight in word.evidence:
-            scores[language] = scores.get(language, 0.0) + weight
-    english = scores.pop(Language.EN, 0.0)
-    best = max(scores.values(), default=0.0)
-    if best >= ENOUGH and best > english:
-        leaders = [language for language, score in scores.items() if score > best - _CLOSE]
-        return _PACKED.get(leaders[0], _FOREIGN) if len(leaders) == 1 else _FOREIGN
+    english = most = 0.0
+    for _, _, weight, foreign, _ in words:
+        english += weight
+        most += foreign
+    if most > max(ENOUGH, english) - _CLOSE and (found := _find_leader(words, english)) is not None:
+        return found
     if not text.isascii():
         strange = sum(not word.text.isascii() and word.text.islower() for word in words)
         if strange >= LEAST and strange > english:
             return _FOREIGN
     return Language.EN if english or (words and text.isascii()) else None
+
+
+def _find_leader(words: list[_Word], english: float) -> Language | str | None:
+    """The language for which the words say most, where that is more than for English, and enough."""
+    scores: dict[str, float] = {}
+    for word in words:
+        for language, weight in word.others:
+            scores[language] = scores.get(language, 0.0) + weight
+    best = max(scores.values(), default=0.0)
+    if best < ENOUGH or best <= english:
+        return None
+    leaders = [language for language, score in scores.items() if score > best - _CLOSE]
+    return _PACKED.get(leaders[0], _FOREIGN) if len(leaders) == 1 else _FOREIGN
 
 
 _PACKED = {one.value: one for one in Language}
@@ -111,28 +122,30 @@ class _Word(NamedTuple):
     text: str
     lower: bool
     """Whether it begins with a small letter: a name's words don't."""
-    evidence: tuple[tuple[str, float], ...]
-    """What it says for each language."""
+    english: float
+    """What it says for English."""
+    foreign: float
+    """The most that it says for another language."""
+    others: tuple[tuple[str, float], ...]
+    """What it says for each of these."""
 
 
 def _list_words(text: str) -> list[_Word]:
     """The words that may tell a language: a name's words within a sentence don't, nor does what is quoted.
     Tokens with other characters than letters (ids, paths, addresses) say nothing.
     """
-    tokens = text.split()
+    read = None
     if _QUOTES.search(text):
         unquoted = _QUOTED.sub(" ", text).split()
-        tokens = unquoted if len(unquoted) >= LEAST else tokens
+        read = _WORD.of_each(unquoted) if len(unquoted) >= LEAST else None
     found, opens = [], True
-    for token in tokens:
-        word, ends = _read_token(token)
-        if word is not None and (opens or word.lower):
+    for word, ends in _WORD.of(read_tokens(text)) if read is None else read:
+        if word is not None and (opens or word[1]):
             found.append(word)
         opens = ends
     return found
 
 
-@lru_cache(8192)
 def _read_token(token: str) -> tuple[_Word | None, bool]:
     """The word of a token, unless it is none or in capitals; and whether a sentence ends with it."""
     ends = token[-1] in ".?!:…"
@@ -146,7 +159,14 @@ def _read_token(token: str) -> tuple[_Word | None, bool]:
         evidence += tuple(
             (one, 1.0) for one, letters in LETTERS.items() if not set(letters).isdisjoint(lower)
         )
-    return _Word(bare, bare[0].islower(), evidence), ends
+    english = sum(weight for one, weight in evidence if one == Language.EN)
+    others = tuple(found for found in evidence if found[0] != Language.EN)
+    # The word itself and its letters may say the same.
+    foreign = max((sum(more for one, more in others if one == language) for language, _ in others), default=0)
+    return _Word(bare, bare[0].islower(), english, foreign, others), ends
+
+
+_WORD = Facet(_read_token)
 
 
 def _find_script(text: str, letters: list[str]) -> Language | None:

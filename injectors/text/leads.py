@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from crosswind.injectors.text.signs import Sign
+
 _THING = (
     "(?:messages?|notes?|comments?|tweets?|posts?|captions?|contents?|texts?|body|subject|titles?|description"
     "|reply|response|e-?mail|mail|letter|announcement|status|greeting|reminder|review)"
@@ -37,11 +39,14 @@ _STEMS = (
 _SPOKEN_STEMS = frozenset({"say", "stat", "read"})
 _SPEAKING = ("that ", "which ", "to ", "should ", "must ", "just ", "simply ")
 """Words behind which `says` and its like stand, where no word for a message does."""
+_STEM = Sign(lambda word: word.startswith(tuple(stem.partition(" ")[0] for stem in _STEMS)))
 
 
 def find_leads(text: str) -> Iterator[re.Match[str]]:
     """The leads of a text: their groups say whether a list follows, or speech."""
     if text.isascii():
+        if not _STEM.may_stand_in(text):
+            return iter(())
         text = text.lower()
         return _LEADS_IN_LOWER_CASE.finditer(text) if _may_lead(text) else iter(())
     return LEADS.finditer(text) if mentions(text, _STEMS) else iter(())

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from crosswind.injectors.text.languages import Language, detect_language
 from crosswind.injectors.text.leads import find_leads, mentions
+from crosswind.injectors.text.signs import Sign
 
 REMEMBERED = 16_384
 """Characters of the longest text whose literals are cached."""
@@ -318,14 +319,16 @@ _NAME_STEMS = tuple(
     """.split()
 )
 """One of these is in every match of the two."""
+_NAMES_ONE = Sign(lambda word: any(stem in word for stem in _NAME_STEMS))
 
 
 def find_plain_names(text: str) -> Iterator[tuple[int, int]]:
     """Words that are names by the words beside them: `the communal folder`, `a playlist called sunday`."""
-    if not mentions(text, _NAME_STEMS):
+    ascii_only = text.isascii()
+    if not (_NAMES_ONE.may_stand_in(text) if ascii_only else mentions(text, _NAME_STEMS)):
         return
     beside, called = _NAMES
-    if text.isascii():
+    if ascii_only:
         (beside, called), text = _NAMES_IN_LOWER_CASE, text.lower()
     for match in beside.finditer(text):
         if match[1].lower() not in _NO_NAME:

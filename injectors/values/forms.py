@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 from crosswind.injectors.text.edits import any_of, compile_phrases
 from crosswind.injectors.text.languages import Language, detect_language
+from crosswind.injectors.text.signs import Sign
+from crosswind.injectors.text.tokens import Facet, read_tokens
 from crosswind.injectors.values.calendar import MONTH_WORDS, MONTHS, NEAR_DAYS, WEEKDAYS
 from crosswind.injectors.values.known_names import CITIES
 from crosswind.injectors.values.numerals import list_numerals
@@ -116,14 +117,19 @@ def _goes_on(text: str, at: int) -> bool:
     return text[at : at + _BEHIND_THE_MOST].lower().startswith(_BEHIND_THE)
 
 
-@lru_cache(8192)
-def _find_begins(token: str) -> Sequence[int]:
+def _find_begins(token: str) -> Sequence[int] | None:
     """Where in a token a form may begin: in one that is plain words, at those words that forms begin with.
-    Most tokens of a text are, and to hold each of their letters against all forms takes longest."""
+    Most tokens of a text are, and to hold each of their letters against all forms takes longest. None: it is
+    too long to tell."""
+    if len(token) > _LONGEST_TOKEN:
+        return None
     if _PLAIN_TOKEN.fullmatch(token) is None:
         return range(len(token))
     letters = _FIRST_LETTERS.finditer(token.lower())
     return [match.start() for match in letters if match[0] in _FIRST_WORDS]
+
+
+_BEGINS = Facet(_find_begins)
 
 
 _LOWER_MONTHS = frozenset(name.lower() for name in MONTHS["en"])
@@ -150,6 +156,15 @@ _KNOWN_CITY = compile_phrases(
 )
 _KNOWN_CITY_IN_LOWER_CASE = re.compile(_KNOWN_CITY.pattern)
 """The same for a text in ASCII in lower case: found several times as fast."""
+_CITY = Sign(
+    frozenset(
+        first[0]
+        for cities in CITIES.values()
+        for city in cities
+        if (first := _FIRST_LETTERS.match(city.lower()))
+    ).__contains__
+)
+"""First words of cities."""
 _CITY_IN_SCRIPT = re.compile(
     "|".join(city for cities in CITIES.values() for city in cities if city[0] > "\u0250")
 )
@@ -193,22 +208,18 @@ def find_forms(text: str) -> Iterator[tuple[int, int, ValueType]]:
 
 def _match_forms(text: str) -> Iterator[re.Match[str]]:
     """What `_FORM.finditer` gives, without a look at the tokens in which no form begins."""
-    at = end = 0
-    for token in text.split():
-        begin = text.find(token, end)
-        end = begin + len(token)
-        if len(token) > _LONGEST_TOKEN:
-            start = max(begin, at)
+    at = 0
+    tokens = read_tokens(text)
+    for token, begin, begins in zip(tokens.texts, tokens.starts, _BEGINS.of(tokens), strict=True):
+        if begins is None:
+            start, end = max(begin, at), begin + len(token)
             # What is found behind the token is no less the next match.
             while start < end and (match := _FORM.search(text, start)) is not None:
                 yield match
                 start = at = max(match.end(), start + 1)
             if start < end:
                 return  # Nor is there any behind the token.
-        else:
-            begins = _find_begins(token)
-            if not begins or (token in _THE and not _goes_on(text, end)):
-                continue
+        elif begins and not (token in _THE and not _goes_on(text, begin + len(token))):
             for offset in begins:
                 start = begin + offset
                 if start >= at and (match := _FORM.match(text, start)) is not None:
@@ -240,8 +251,7 @@ def find_names(text: str) -> Iterator[tuple[int, int, ValueType]]:
     ascii_only = text.isascii()
     if not ascii_only:
         yield from ((*match.span(), ValueType.NAME) for match in _HONOURED.finditer(text))
-    cities = _KNOWN_CITY_IN_LOWER_CASE.finditer(text.lower()) if ascii_only else _KNOWN_CITY.finditer(text)
-    for match in cities:
+    for match in _find_cities(text):
         start, end = match.span()
         city = text[start:end]
         small = city.islower() and city.isascii()
@@ -253,6 +263,12 @@ def find_names(text: str) -> Iterator[tuple[int, int, ValueType]]:
             beside = text[start - 1 : start] + text[end : end + 1]
             if _IDEOGRAPH.match(match[0]) or not _LETTER.search(beside):
                 yield start, end, ValueType.PLACE
+
+
+def _find_cities(text: str) -> Iterator[re.Match[str]]:
+    if not text.isascii():
+        return _KNOWN_CITY.finditer(text)
+    return _KNOWN_CITY_IN_LOWER_CASE.finditer(text.lower()) if _CITY.may_stand_in(text) else iter(())
 
 
 _COMMANDS = frozenset(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -141,17 +141,16 @@ def list_parameters(tools: ToolList) -> tuple[Parameter, ...]:
     return list_once(Keyed(tools))
 
 
-class Keyed:
-    """A tool list that is equal to another one which says the same: what follows from it can be cached."""
+class Keyed(str):
+    """A tool list that is equal to another one which says the same: what follows from it can be cached. As a
+    string, its anchor, it is looked up without a call of Python."""
 
-    def __init__(self, tools: ToolList) -> None:
+    tools: ToolList
+
+    def __new__(cls, tools: ToolList) -> Self:
+        self = super().__new__(cls, tools.anchor)
         self.tools = tools
-
-    def __hash__(self) -> int:
-        return hash(self.tools.anchor)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Keyed) and self.tools.anchor == other.tools.anchor
+        return self
 
 
 @lru_cache(256)

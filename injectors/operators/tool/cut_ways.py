@@ -89,12 +89,13 @@ SELDOM = 2
 
 def _is_answer(target: ToolResultTarget, name: str, elements: list[Any]) -> bool:
     """Whether a list is what was asked for, and no part of a single record or of a change's receipt."""
-    words = words_of(target.tool)
     if changes_something(target):
         return False
-    own = {word.removesuffix("s") for word in (*words, *_ANSWERS)}
+    if len(elements) >= LONG_ANSWER:
+        return True
+    own = {word.removesuffix("s") for word in (*words_of(target.tool), *_ANSWERS)}
     about = {word.removesuffix("s") for word in split_field(name)}
-    return len(elements) >= LONG_ANSWER or not own.isdisjoint(about)
+    return not own.isdisjoint(about)
 
 
 _ANSWERS = "result item record row entry data hit match value list element".split()

@@ -75,7 +75,8 @@ class Incomplete:
         text = target.text.strip()
         if "keep" in draw:
             return Result(_cut(text, draw), f"The result of {target.tool} was cut off.")
-        value: Any = json.loads(text)
+        # A copy of its own, where a part of it changes in place.
+        value: Any = json.loads(text) if "part" in draw else parse_json(text)
         if "part" in draw:
             part = value["content"][draw["part"]]
             part["text"] = _cut(part["text"], draw["cut"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -170,13 +171,19 @@ def _find_own(
         return None
     shell = ToolKind.SHELL in find_kinds(target, "")
     asked = replace(target, tool="bash") if shell else target
-    setting = find_system(asked, described=False, fields=False)
     for fields in (False, True):
         setting = find_system(asked, described=False, fields=fields and not shell)
-        setting = msgspec.structs.replace(setting, language=language)
-        if own := list_about(setting, OPERATOR, "remark", slots, None):
-            return setting, frozenset(entry.id for _, entry in own)
+        if setting.language is not language:
+            setting = msgspec.structs.replace(setting, language=language)
+        if own := _list_own(setting, slots):
+            return setting, own
     return None if listed or shell else (setting, ON_TOOLS)
+
+
+@lru_cache(256)
+def _list_own(setting: Setting, slots: frozenset[str]) -> frozenset[str]:
+    """The remarks that say what they are about, and fit."""
+    return frozenset(entry.id for _, entry in list_about(setting, OPERATOR, "remark", slots, None))
 
 
 ON_TOOLS = frozenset({"remark-tool-1", "remark-tool-2"})
@@ -205,14 +212,14 @@ def _draw_fields(target: ToolResultTarget, value: Any, rng: SeededRandom) -> lis
 def _draw_next(target: ToolResultTarget, rng: SeededRandom) -> Iterator[tuple[list[str], Any]]:
     """Other tools on the same things, and the names that a field of them can have."""
     single, linked, near = rng.chance(0.15), rng.chance(0.3), rng.shuffled(list_near(target))
-    keys, many = rng.shuffled(NEXT_TOOL if single else NEXT_TOOLS), rng.integer(1, MOST_NEXT)
+    keys, many = rng.shuffled_later(NEXT_TOOL if single else NEXT_TOOLS), rng.integer(1, MOST_NEXT)
     name = rng.choice(("name", "rel", "tool", "action", "operation"))
     if not near or not LOCAL.isdisjoint(find_kinds(target, "")):
         return
     told: Any = near[:many]
     if linked:
         told = [{name: one} for one in told]
-    yield keys, near[0] if single else told
+    yield keys(), near[0] if single else told
 
 
 MOST_NEXT = 3
@@ -225,8 +232,8 @@ BARE = frozenset({ToolKind.CODE, ToolKind.FUNCTION, ToolKind.SQL})
 
 def _draw_members(target: ToolResultTarget, rng: SeededRandom) -> Iterator[tuple[list[str], Any]]:
     """What an argument of the call can be by its schema, and the names that a field of it can have."""
-    firsts, given = rng.shuffled(MEMBERS), read_arguments(target)
-    if not {ToolKind.SHELL, ToolKind.CODE, ToolKind.SQL}.isdisjoint(find_kinds(target, "")):
+    firsts, given = rng.shuffled_later(MEMBERS), read_arguments(target)
+    if not given or not {ToolKind.SHELL, ToolKind.CODE, ToolKind.SQL}.isdisjoint(find_kinds(target, "")):
         return
     for tool in ToolList.of(target.tools).named(target.tool):
         found = tool.parameters.get("properties")
@@ -239,7 +246,7 @@ def _draw_members(target: ToolResultTarget, rng: SeededRandom) -> Iterator[tuple
             if chosen in members and all(isinstance(member, str) for member in members):
                 words = "_".join(split_name(name))
                 plural = f"{words}es" if words.endswith("ss") else pluralise(words)
-                keys = [f"{first}_{plural}" for first in firsts if first != "other"]
+                keys = [f"{first}_{plural}" for first in firsts() if first != "other"]
                 yield keys, members
 
 

@@ -147,7 +147,10 @@ def _find_labelling(keys: tuple[str, ...]) -> tuple[list[str], list[str]]:
 def _choose(labels: Sequence[str], said: str) -> int:
     """The option that the conversation's words name, or else the first."""
     shared = [0]
-    for token in _TOKEN_OR_END.findall("\n".join(labels)):
+    named = "\n".join(labels)
+    if named.isascii():
+        named = named.lower()  # All at once: in other scripts that may change where a word ends.
+    for token in _TOKEN_OR_END.findall(named):
         if token == "\n":
             shared.append(0)
         elif token.lower() in said:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import partial
 from itertools import groupby, pairwise
 from operator import attrgetter
 from typing import NamedTuple
@@ -29,6 +29,7 @@ from crosswind.injectors.text.edits import touches
 from crosswind.injectors.text.entities import MEANING_WORDS, Span
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.text.sentences import split_sentences
+from crosswind.injectors.text.tokens import Facet, Tokens, read_tokens
 from crosswind.injectors.values.mentions import find_values
 
 SHORTEST = 3
@@ -270,11 +271,9 @@ _Run = list[_Token]
 def _read_sentence(text: str, start: int, end: int, language: Language, kept: _Kept) -> list[_Token]:
     find, names, described = kept.taken.find, kept.tools.names, kept.tools.described
     words: list[_Token] = []
-    for token in text[start:end].split():
-        begin = text.find(token, start)
-        start = begin + len(token)
-        judge = _short_judge if len(token) <= LONGEST_TOKEN else _judge
-        before, length, word, listed, decimal, protected, spoken = judge(token, language)
+    tokens = _find_tokens(text, start, end)
+    for begin, judged in zip(tokens.starts, _JUDGED[language].of(tokens), strict=True):
+        before, length, word, listed, decimal, protected, spoken = judged
         if length:
             at = begin + before
             named = word in names
@@ -283,6 +282,13 @@ def _read_sentence(text: str, start: int, end: int, language: Language, kept: _K
             plain = listed and not named and not protected
             words.append(_Token(at, at + length, word, plain, named or decimal, protected))
     return words
+
+
+def _find_tokens(text: str, start: int, end: int) -> Tokens:
+    """The tokens of a sentence, where each stands in the text."""
+    if text.isascii():
+        return read_tokens(text).between(start, end)  # There white space ends each sentence.
+    return read_tokens(text[start:end]).moved(start)
 
 
 class _Judged(NamedTuple):
@@ -315,12 +321,7 @@ def _judge(token: str, language: Language) -> _Judged:
     )
 
 
-_short_judge = lru_cache(8192)(_judge)
-"""Most words occur again and again."""
-
-
-LONGEST_TOKEN = 64
-"""Characters of the longest token that is remembered."""
+_JUDGED = {language: Facet(partial(_judge, language=language)) for language in LISTED}
 
 
 def _is_shouted(word: str) -> bool:

@@ -1,0 +1,123 @@
+"""The tokens of a text, which white space parts, and what is known of each.
+
+Scans look at the same tokens one after the other, and each asks for something else: whether it is an entity,
+what it says of the language, whether a value begins in it. Most tokens occur again and again, so each is
+looked up once a text, and what was read of it is kept with it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import accumulate, count
+from operator import add
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+LONGEST_TOKEN = 64
+"""Characters of the longest token of which anything is kept."""
+_MOST_KEPT = 4_096
+_LONGEST_TEXT = 16_384
+
+T = TypeVar("T")
+
+
+_TEXT = -1
+
+
+class _Token(dict[int, Any]):
+    """What was read of a token, by the number of the facet, and its text."""
+
+    __slots__ = ()
+
+    def __missing__(self, number: int) -> Any:
+        found = self[number] = _readers[number](self[_TEXT])
+        return found
+
+
+_readers: list[Callable[[str], Any]] = []
+
+
+class _Kept:
+    """The tokens that occurred lately."""
+
+    def __init__(self) -> None:
+        self.now: dict[str, _Token] = {}
+        self.before: dict[str, _Token] = {}
+        """Those that were kept before these: each that occurs again is kept on."""
+
+    def find(self, token: str) -> _Token:
+        found = self.now.get(token) or self.before.get(token)
+        if found is None:
+            found = _Token({_TEXT: token})
+        if len(token) <= LONGEST_TOKEN:
+            if len(self.now) >= _MOST_KEPT:
+                self.now, self.before = {}, self.now
+            self.now[token] = found
+        return found
+
+
+_kept = _Kept()
+
+
+class Tokens(msgspec.Struct, frozen=True, gc=False):
+    """The tokens of a text in order, and where each begins."""
+
+    texts: list[str]
+    starts: list[int]
+    _known: list[_Token]
+
+    def between(self, start: int, end: int) -> Tokens:
+        """Those that begin in a part of the text."""
+        some = slice(bisect_left(self.starts, start), bisect_left(self.starts, end))
+        return Tokens(self.texts[some], self.starts[some], self._known[some])
+
+    def moved(self, by: int) -> Tokens:
+        """The same tokens as they stand so much farther behind in another text."""
+        return Tokens(self.texts, [start + by for start in self.starts], self._known)
+
+
+class Facet(Generic[T]):
+    """Something that follows from a token alone, wherever it stands."""
+
+    __slots__ = ("_number",)
+
+    def __init__(self, read: Callable[[str], T]) -> None:
+        self._number = len(_readers)
+        _readers.append(read)
+
+    def of(self, tokens: Tokens) -> list[T]:
+        number = self._number
+        return [one[number] for one in tokens._known]
+
+    def of_each(self, tokens: Sequence[str]) -> list[T]:
+        number = self._number
+        return [one[number] for one in _look_up(tokens)]
+
+
+def read_tokens(text: str) -> Tokens:
+    """The tokens of a text: the same ones as long as few other texts are read."""
+    return _short_tokens(text) if len(text) <= _LONGEST_TEXT else _read_tokens(text)
+
+
+def _read_tokens(text: str) -> Tokens:
+    tokens = text.split()
+    ends = list(accumulate(map(len, tokens), initial=0))
+    if ends.pop() + len(tokens) - 1 == len(text):
+        # One space, most often, behind each but the last.
+        return Tokens(tokens, list(map(add, ends, count())), _look_up(tokens))
+    starts, at = [], 0
+    for token in tokens:
+        starts.append(text.find(token, at))
+        at = starts[-1] + len(token)
+    return Tokens(tokens, starts, _look_up(tokens))
+
+
+_short_tokens = lru_cache(64)(_read_tokens)
+
+
+def _look_up(tokens: Sequence[str]) -> list[_Token]:
+    known = list(map(_kept.now.get, tokens))
+    return [one or _kept.find(token) for token, one in zip(tokens, known, strict=True)]
