@@ -26,9 +26,9 @@ class TransientError:
     """An error in place of the result, with probability severity."""
 
     form: Literal["fitting", "paper", "stack"] = "fitting"
-    """`fitting`: the benchmark's words (its appendix G fixes them) of what may have a provider, and of a shell,
-    a device, a computation, a database or an MCP server what that system says itself. This deviates from the
-    benchmark: a `cd` that its provider refuses gives the noise away. `paper`: the benchmark's words
+    """`fitting`: the benchmark's words (its appendix G fixes them) of what may have a provider, and of a
+    shell, a device, a computation, a database or an MCP server what that system says itself. This deviates
+    from the benchmark: a `cd` that its provider refuses gives the noise away. `paper`: the benchmark's words
     whatever the tool, to reproduce it to the letter; `stack`: in the format of the system behind the tool
     always, as `tool.execution_failure` has it."""
 
