@@ -65,11 +65,37 @@ _UTILITIES = {
     **{"list": "ls", "search": "grep", "find": "find", "move": "mv", "rename": "mv", "copy": "cp"},
 }
 """The programs that do what tools' names say."""
+_COMPLAINTS = {
+    "rm": "cannot remove {}",
+    **dict.fromkeys(("tail", "head"), "cannot open {} for reading"),
+    "ls": "cannot access {}",
+    "du": "cannot read directory {}",
+    "mkdir": "cannot create directory {}",
+    "rmdir": "failed to remove {}",
+    "touch": "cannot touch {}",
+    "cp": "cannot open {} for reading",
+    "mv": "cannot stat {}",
+    "chmod": "changing permissions of {}",
+    "chown": "changing ownership of {}",
+    "sort": "cannot read: {}",
+}
+"""What programs say before the reason for which they failed, where it isn't the file alone."""
+_WITHOUT_FILE = {
+    "cd": "cd: .",
+    "ls": "ls: cannot open directory '.'",
+    "find": "find: '.'",
+    "du": "du: cannot read directory '.'",
+    "pwd": "pwd: error retrieving current directory: getcwd: cannot access parent directories",
+    "echo": "bash: /dev/stdout",
+    "grep": "grep: (standard input)",
+    "git": "error: cannot open '.git/index'",
+}
 _PATH_KEYS = tuple(
     """
     path file_path filepath file filename file_name dir directory folder source
     """.split()
 )
+_OF_PATHS = _words("file files filename path dir directory folder dirname")
 
 
 class CallWords:
@@ -242,15 +268,35 @@ class CallWords:
                 return word
         return next((_UTILITIES[word] for word in self._words if word in _UTILITIES), self._words[0])
 
+    def _fill_complaint(self) -> str:
+        """What stands before the reason: the program, what it did, and with which file."""
+        program, file = self._fill_command(), self._fill_file()
+        if file is None or program == "git":
+            return _WITHOUT_FILE.get(program, program)
+        if program == "echo":
+            return f"bash: {file}"
+        said = _COMPLAINTS.get(program, "{}")
+        quoted = file if said in ("{}", "cannot read: {}") else f"'{file}'"
+        return f"{program}: {said.format(quoted)}"
+
+    def _fill_named(self) -> str:
+        return self._fill_file() or self._fill_command()
+
+    def _fill_of_file(self) -> str:
+        file = self._fill_file()
+        return "" if file is None else f": '{file}'"
+
     def _fill_file(self) -> str | None:
-        for key in _PATH_KEYS:
+        others = [key for key in self._arguments if not _OF_PATHS.isdisjoint(words_of(key))]
+        for key in (*_PATH_KEYS, *others):
             value = self._arguments.get(key)
             if isinstance(value, str) and _PLAIN.fullmatch(value):
                 return value
         for key in COMMAND_KEYS:
             if isinstance(self._arguments.get(key), str):
                 words = [word for word in self._arguments[key][:200].split()[1:] if not word.startswith("-")]
-                return next((word for word in words if re.fullmatch(r"[\w./~*-]+", word)), None)
+                named = (word for word in words if re.fullmatch(r"[\w./~*-]+", word))
+                return next((word for word in named if not word.isdigit()), None)
         return None
 
     def _fill_sql(self) -> str | None:

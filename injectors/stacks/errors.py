@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from crosswind.injectors.guard.tool_evidence import words_of
+from crosswind.injectors.guard.tool_words import ACTING, READING, TELLING
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.calls import OPTIONAL, CallWords
 from crosswind.injectors.stacks.model import (
@@ -35,6 +36,8 @@ from crosswind.injectors.text.json_payload import looks_destroyed
 
 LOGINS = frozenset({"login", "authenticate", "signin", "session"})
 """Words of tools that log in, or say whether one is."""
+_CHECKING = frozenset({"status", "state", "check", "is", "verify", "get", "current", "session"})
+"""Words of those that only say whether one is."""
 
 TRIES = 4
 """Drafts until one says by itself that it is no result: some results are errors, too."""
@@ -86,6 +89,28 @@ def _list_forms(stack: str) -> tuple[tuple[Form, frozenset[str]], ...]:
     return tuple((form, frozenset(slot.name for slot in list_slots(form.body))) for form in list_forms(stack))
 
 
+def name_things(first: str) -> dict[str, str]:
+    """What a tool brings, by its name (`orders` of `list_all_orders`), and the verbs behind it."""
+    words = words_of(first)
+    rest = words[1:] if words[:1] and words[0] in (READING | ACTING | TELLING) else words
+    end = next((at for at, word in enumerate(rest) if at and word in _LINKING), len(rest))
+    named = [word for word in rest[:end] if word not in _OF_LISTS] or rest[:end] or ["data"]
+    many = named[-1].endswith("s") and not named[-1].endswith(("ss", "us", "is", "news"))
+    return {
+        "things": " ".join(named),
+        "thing": " ".join(
+            (*named[:-1], named[-1][:-1] if many and not named[-1].endswith("ies") else named[-1])
+        ),
+        "things_have": "have" if many else "has",
+        "things_are": "are" if many else "is",
+        "things_them": "them" if many else "it",
+    }
+
+
+_LINKING = frozenset("by for of from in with to at on and".split())
+_OF_LISTS = frozenset("all my the list a available current user".split())
+
+
 class _Writer:
     """Writes one error."""
 
@@ -93,9 +118,12 @@ class _Writer:
         self, target: ToolResultTarget, rng: SeededRandom, words: CallWords, kind: ErrorKind, first: str
     ) -> None:
         self._half, self._rng, self._words = target.branch.half, rng, words
-        self._kind, self._first = kind, first
+        login = not LOGINS.isdisjoint(words_of(first))
+        self._checks = login and not _CHECKING.isdisjoint(words_of(first))
+        self._kind, self._first = ErrorKind.LOGIN if login else kind, first
+        self._things = name_things(first) if first else {}
         self._filler = Filler(rng, self._fill, words.key)
-        self._status = rng.choice(list_codes("status", kind, ""))
+        self._status = rng.choice(list_codes("status", self._kind, ""))
         self._message = ""
         self._inner: tuple[Stack, float] | None = None
         self._retry = ""
@@ -104,9 +132,8 @@ class _Writer:
         """The body of an error of that stack, in its format there: a text, or JSON."""
         self._inner = inner
         if not self._message:
-            login = not LOGINS.isdisjoint(words_of(self._first))
             system = next((one for one in LOCAL if one in self._words.kinds and one in stack[0].tools), None)
-            said = list_messages(self._half, self._kind, login=login, system=system)
+            said = list_messages(self._half, self._kind, checks=self._checks, system=system)
             self._message = self._filler.fill_text(self._rng.choice(said))
         forms = [form for form, slots in _list_forms(stack[0].name) if self._fits(slots)]
         fitting = [form for form in forms if self._kind in form.kinds]
@@ -137,6 +164,7 @@ class _Writer:
             "reason": HTTPStatus(int(self._status)).phrase,
             "first": self._first,
             "retry": self._retry,
+            **self._things,
         }
         found = own[name] if name in own else self._words.find(name)
         if found is None:

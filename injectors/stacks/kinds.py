@@ -27,7 +27,10 @@ SHELLS = _words("bash shell command cmd")
 _KINDS: Mapping[ToolKind, frozenset[str]] = {
     ToolKind.SQL: _words("sql database db psql postgres postgresql mysql sqlite bigquery snowflake"),
     ToolKind.SHELL: SHELLS,
-    ToolKind.CODE: _words("python notebook jupyter interpreter ipython repl javascript pytest tests lint"),
+    ToolKind.CODE: _words(
+        """python notebook jupyter interpreter ipython repl javascript pytest tests lint dependency
+        dependencies"""
+    ),
     ToolKind.WEB: _words("fetch browse browser url web scrape crawl http https page website curl"),
     ToolKind.GRAPHQL: _words("graphql gql"),
     ToolKind.DEVICE: _words(
@@ -50,6 +53,21 @@ _KINDS: Mapping[ToolKind, frozenset[str]] = {
     ),
     ToolKind.CLOUD: _words("aws s3 ec2 lambda dynamodb azure cloudwatch"),
 }
+_SAYS: Mapping[ToolKind, re.Pattern[str]] = {
+    ToolKind.SHELL: re.compile(r"\b(?:file ?system|working directory|in the shell|terminal command)", re.I),
+    ToolKind.DEVICE: re.compile(
+        r"\b(?:vehicle control|(?:control|press|turn|lock|unlock|adjust|start|stop)\w* (?:of )?the "
+        r"(?:vehicle|car|engine|doors?|brakes?|device|robot|drone|lights?)|smart home|home automation)",
+        re.I,
+    ),
+    ToolKind.FUNCTION: re.compile(
+        r"\b(?:two numbers|list of numbers|of a (?:given )?number|(?:square|cube) root|arithmetic"
+        r"|math(?:s|ematical)? (?:api|operation|function|tool)|unit conversion"
+        r"|converts? (?:a|the) (?:value|number|unit))",
+        re.I,
+    ),
+}
+"""What descriptions say of tools whose names tell nothing."""
 _FILES = _words("file files directory folder")
 PROGRAMS = _words(
     """ls cd grep mkdir rmdir mv cp rm wc du diff echo pwd chmod chown git ssh docker kubectl terminal cat
@@ -86,15 +104,22 @@ def find_kinds(target: ToolResultTarget, backend: str) -> frozenset[ToolKind]:
     """What stands behind the tool; API where nothing tells."""
     clean, arguments = parse_json(target.text), target.arguments
     find = _short_kinds if len(target.tool) + len(arguments) <= _REMEMBERED else _find_kinds
-    return find(target.tool, arguments, bool(backend), isinstance(clean, dict) and "data" in clean)
+    described = next((one.description for one in target.tools if one.name == target.tool), "")
+    has_data = isinstance(clean, dict) and "data" in clean
+    return find(target.tool, arguments, described[:DESCRIBED], bool(backend), has_data)
+
+
+DESCRIBED = 240
+"""Characters of a tool's description that may tell its system."""
 
 
 _REMEMBERED = 1_000
 """Characters of the longest call whose kinds are remembered: they are asked for several times a draw."""
 
 
-def _find_kinds(tool: str, said: str, known: bool, has_data: bool) -> frozenset[ToolKind]:
-    """The kinds of a call with those arguments, of a backend that is known, and of a result that has data."""
+def _find_kinds(tool: str, said: str, described: str, known: bool, has_data: bool) -> frozenset[ToolKind]:
+    """The kinds of a call with those arguments, of a tool with that description, of a backend that is known,
+    and of a result that has data."""
     arguments = _read_arguments(said)
     words = set(words_of(tool))
     found = {kind for kind, known_words in _KINDS.items() if known_words & words}
@@ -114,6 +139,8 @@ def _find_kinds(tool: str, said: str, known: bool, has_data: bool) -> frozenset[
         found.add(ToolKind.GRAPHQL)
     if len(found) > 1:
         found -= {ToolKind.FUNCTION}  # `compute_query`, `convert_file`.
+    if not found and not words & _REMOTE:
+        found |= {kind for kind, says in _SAYS.items() if says.search(described)}
     if found <= {ToolKind.GRAPHQL}:
         found.add(ToolKind.API)
     return frozenset(found | {ToolKind.MCP} if _MCP.match(tool) else found)

@@ -18,7 +18,7 @@ from crosswind.injectors.stacks.shapes import find_shape
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 
 _failure = partial(operator, site=Site.TOOL_RESULT, recovery=Recovery.RETRY, effect=Effect.REPLACES)
-_transient = partial(_failure, version=5, source="RobustBench-TC, table 1 and appendix G (Transition)")
+_transient = partial(_failure, version=6, source="RobustBench-TC, table 1 and appendix G (Transition)")
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,11 @@ class TransientError:
     """An error in place of the result, with probability severity."""
 
     form: Literal["fitting", "paper", "stack"] = "fitting"
-    """`paper`: the benchmark's words whatever the tool, as its profiles keep them: its appendix G fixes them;
-    `stack`: in the format of the system behind the tool, as `tool.execution_failure` has it; `fitting`: the
-    benchmark's words where such a system may say them, and the system's own format elsewhere."""
+    """`fitting`: the benchmark's words (its appendix G fixes them) of what may have a provider, and of a
+    shell, a device, a computation, a database or an MCP server what that system says itself. This deviates
+    from the benchmark: a `cd` that its provider refuses gives the noise away. `paper`: the benchmark's words
+    whatever the tool, to reproduce it to the letter; `stack`: in the format of the system behind the tool
+    always, as `tool.execution_failure` has it."""
 
     kind: ClassVar[ErrorKind]
     paper: ClassVar[str]
@@ -64,9 +66,10 @@ _NOT_REMOTE = frozenset({*LOCAL, ToolKind.SQL})
 class Timeout(TransientError):
     """A message that the call timed out stands in place of the result.
 
-    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system
-    where they don't fit the tool, and with `form: stack`. Severity: the probability that an eligible call
-    fails so; the benchmark's own setting is severity 1 with `first_call: true`, in the benchmark's words.
+    The words are those of the benchmark's appendix G (its table 1 has others). Where they don't fit the tool
+    (a shell, a device, a computation, a database, an MCP server) they are those of such a system: a deviation
+    from the benchmark, which says its own of every tool, as `form: paper` does. Severity: the probability
+    that an eligible call fails so; the benchmark's own setting is severity 1 with `first_call: true`.
     """
 
     kind = ErrorKind.TIMEOUT
@@ -81,9 +84,10 @@ class Timeout(TransientError):
 class RateLimit(TransientError):
     """A message that the rate limit was exceeded stands in place of the result.
 
-    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system
-    where they don't fit the tool, and with `form: stack`. Severity: the probability that an eligible call
-    fails so; the benchmark's own setting is severity 1 with `first_call: true`, in the benchmark's words.
+    The words are those of the benchmark's appendix G (its table 1 has others). Where they don't fit the tool
+    (a shell, a device, a computation, a database, an MCP server) they are those of such a system: a deviation
+    from the benchmark, which says its own of every tool, as `form: paper` does. Severity: the probability
+    that an eligible call fails so; the benchmark's own setting is severity 1 with `first_call: true`.
     """
 
     kind = ErrorKind.RATE_LIMIT
@@ -98,9 +102,10 @@ class RateLimit(TransientError):
 class AuthError(TransientError):
     """A message that the credentials were refused stands in place of the result.
 
-    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system
-    where they don't fit the tool, and with `form: stack`. Severity: the probability that an eligible call
-    fails so; the benchmark's own setting is severity 1 with `first_call: true`, in the benchmark's words.
+    The words are those of the benchmark's appendix G (its table 1 has others). Where they don't fit the tool
+    (a shell, a device, a computation, a database, an MCP server) they are those of such a system: a deviation
+    from the benchmark, which says its own of every tool, as `form: paper` does. Severity: the probability
+    that an eligible call fails so; the benchmark's own setting is severity 1 with `first_call: true`.
     """
 
     kind = ErrorKind.UNAUTHORIZED
@@ -115,9 +120,10 @@ class AuthError(TransientError):
 class ServerError(TransientError):
     """A message that the server failed stands in place of the result.
 
-    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system
-    where they don't fit the tool, and with `form: stack`. Severity: the probability that an eligible call
-    fails so; the benchmark's own setting is severity 1 with `first_call: true`, in the benchmark's words.
+    The words are those of the benchmark's appendix G (its table 1 has others). Where they don't fit the tool
+    (a shell, a device, a computation, a database, an MCP server) they are those of such a system: a deviation
+    from the benchmark, which says its own of every tool, as `form: paper` does. Severity: the probability
+    that an eligible call fails so; the benchmark's own setting is severity 1 with `first_call: true`.
     """
 
     kind = ErrorKind.EXCEPTION
@@ -129,9 +135,10 @@ class ServerError(TransientError):
 class MalformedResponse(TransientError):
     """A message that the response was no JSON stands in place of the result.
 
-    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system
-    where they don't fit the tool, and with `form: stack`. Severity: the probability that an eligible call
-    fails so; the benchmark's own setting is severity 1 with `first_call: true`, in the benchmark's words.
+    The words are those of the benchmark's appendix G (its table 1 has others). Where they don't fit the tool
+    (a shell, a device, a computation, a database, an MCP server) they are those of such a system: a deviation
+    from the benchmark, which says its own of every tool, as `form: paper` does. Severity: the probability
+    that an eligible call fails so; the benchmark's own setting is severity 1 with `first_call: true`.
     """
 
     kind = ErrorKind.MALFORMED
@@ -143,9 +150,10 @@ class MalformedResponse(TransientError):
 class SchemaDrift(TransientError):
     """A message that the response broke its declared schema stands in place of the result.
 
-    The words are those of the benchmark's appendix G (its table 1 has others), or those of a real system
-    where they don't fit the tool, and with `form: stack`. Severity: the probability that an eligible call
-    fails so; the benchmark's own setting is severity 1 with `first_call: true`, in the benchmark's words.
+    The words are those of the benchmark's appendix G (its table 1 has others). Where they don't fit the tool
+    (a shell, a device, a computation, a database, an MCP server) they are those of such a system: a deviation
+    from the benchmark, which says its own of every tool, as `form: paper` does. Severity: the probability
+    that an eligible call fails so; the benchmark's own setting is severity 1 with `first_call: true`.
     """
 
     kind = ErrorKind.SCHEMA
@@ -165,7 +173,7 @@ FAILURES: tuple[Failure, ...] = ("401", "403", "408", "429", "unavailable", "uni
     "tool.execution_failure",
     aliases=("failure",),
     source="NoisyAgent section 3.1 (1); AgentNoiseBench section 2.2.1 and appendix B (Execution Failures)",
-    version=5,
+    version=6,
 )
 @dataclass(frozen=True)
 class ExecutionFailure:

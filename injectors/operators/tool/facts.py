@@ -37,6 +37,8 @@ class FactKind(StrEnum):
     TIME = "time"
     EPOCH = "epoch"
     """A time as the seconds or milliseconds since 1970."""
+    DIGITS = "digits"
+    """A postcode or a telephone number, where the result says nothing else."""
 
 
 class Fact(msgspec.Struct, frozen=True, gc=False):
@@ -167,6 +169,10 @@ def _in_string(frame: Frame, leaf: Leaf, field: str, prose: bool) -> Iterator[Fa
     bare = text.strip()
     if not bare or len(text) > LONGEST:
         return
+    if len(leaf.place) == 1 and _DIGITS.fullmatch(text) and split_field(field)[-1:] in _DIALLED:
+        if frame.levels == 0 and frame.text.count('":') == 1:
+            yield Fact(FactKind.DIGITS, text, open_string(frame, leaf), 0, len(text), field, leaf.place)
+        return
     inner = open_string(frame, leaf)
     if bare[0] in "{[" and frame.levels < DEEPEST_TEXT and is_container(value := parse_json(text)):
         yield from _in_json(inner, value, prose)
@@ -177,6 +183,8 @@ def _in_string(frame: Frame, leaf: Leaf, field: str, prose: bool) -> Iterator[Fa
         yield Fact(kind, text[start:end], inner, start, end, field, leaf.place)
 
 
+_DIGITS = re.compile(r"\d{4,6}|\+?\d[\d -]{6,16}\d")
+_DIALLED = frozenset((word,) for word in ("zip", "zipcode", "postcode", "phone", "telephone", "mobile"))
 MOST_WORDS = 3
 """More words than these are prose."""
 SHORT = 16

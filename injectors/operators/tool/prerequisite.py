@@ -21,10 +21,11 @@ from crosswind.injectors.text.languages import UNABLE
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (6), named there as future work; the form is ours",
     effect=Effect.REPLACES,
-    version=6,
+    version=7,
 )
 class Prerequisite:
-    """An error that another tool has to be called first stands in place of the result.
+    """An error that another tool has to be called first stands in place of the result. It says what is
+    missing (the orders, a login) and what brings it; a login has status 401.
 
     Severity: the probability that an eligible call fails so. What has to come first is another tool of the
     session's that plausibly does: the login of the same system, or what lists, finds or gets the things that
@@ -95,7 +96,7 @@ def _leads_to(first: ToolSchema, own: ToolSchema) -> bool:
     named = {_singular(word) for word in others} - _SMALL
     if not LOGINS.isdisjoint(words):
         systems = {_singular(word) for word in words} - _OF_LOGINS
-        return _LOGGING.isdisjoint(others) and not systems.isdisjoint(named | _said(own))
+        return (_LOGGING | _PUBLIC).isdisjoint(others) and not systems.isdisjoint(named | _said(own))
     things = {_singular(word) for word in words[1:]} - _SMALL
     held = {
         _singular(words_of(name)[-2])
@@ -132,6 +133,11 @@ def _singular(word: str) -> str:
 
 
 _LOGGING = LOGINS | {"logout", "signout", "logged"}
+_PUBLIC = frozenset(
+    """nearest near zipcode airport airports exchange rate rates convert distance weather forecast help
+    version""".split()
+)
+"""Words of what anybody may ask."""
 _OF_LOGINS = LOGINS | frozenset(
     "get check is show verify status statu state user auth account current logged in a the api "
     "tool system".split()

@@ -10,7 +10,8 @@ from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.phrases import find_prose
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
-from crosswind.injectors.operators.tool.ties import find_verdicts, has_quotes_beside, is_end
+from crosswind.injectors.operators.tool.ties import find_related, find_verdicts, has_quotes_beside, is_end
+from crosswind.injectors.operators.tool.figures import read_figure, write_figure
 from crosswind.injectors.operators.tool.values import (
     Alternatives,
     SpanEdit,
@@ -18,9 +19,7 @@ from crosswind.injectors.operators.tool.values import (
     find_neighbours,
     is_dose,
     limit,
-    read_figure,
     replace_spans,
-    write_figure,
 )
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.seeded_random import SeededRandom
@@ -251,7 +250,10 @@ def _find_readings(target: ToolResultTarget) -> list[Fact]:
     value = parse_json(target.text)
     free = [one for one in figures if not is_dose(one) and not is_end(one, value)]
     readings = [one for one in free if _is_reading(one)]
-    return readings or [one for one in free if not one.text.isdigit() or len(one.text) > 1]
+    if readings:
+        return readings
+    related = find_related(figures)
+    return [one for one in free if one not in related and (not one.text.isdigit() or len(one.text) > 1)]
 
 
 def _is_reading(fact: Fact) -> bool:

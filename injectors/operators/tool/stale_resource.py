@@ -12,6 +12,7 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.cut_ways import changes_something
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
 from crosswind.injectors.operators.tool.ties import find_free
+from crosswind.injectors.operators.tool.figures import read_figure
 from crosswind.injectors.operators.tool.values import (
     Alternatives,
     change_figure,
@@ -19,7 +20,6 @@ from crosswind.injectors.operators.tool.values import (
     find_earlier_word,
     find_options,
     move_time,
-    read_figure,
     replace_spans,
     spread,
 )

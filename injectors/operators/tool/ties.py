@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 from typing import Any
 
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, split_field
+from crosswind.injectors.operators.tool.figures import read_figure
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.targets import ToolClass, ToolResultTarget
 from crosswind.injectors.text.json_leaves import list_leaves
@@ -30,17 +32,20 @@ def find_free(target: ToolResultTarget, facts: Sequence[Fact]) -> list[Fact]:
     summed, listed, timed = _find_sums(value), _find_lists(value), _count_times(facts)
     located = isinstance(value, dict) and not _LOCATED.isdisjoint(value)
     judges = find_verdicts(facts)
+    related = find_related(facts)
     free: list[Fact] = []
     for one in () if located else facts:
         kind, holder = one.kind, one.place[:-1]
         if kind in _TIMES:
             tied = writes or listed.get(holder, 0) > 1 or timed[holder] > 1 or _is_element(one)
         elif kind in (FactKind.WORD, FactKind.FLAG):
-            tied = (writes and not one.prose) or _is_echoed(one, value) or one in judges
+            tied = (writes and not one.prose and not _is_progress(one, target)) or _is_echoed(one, value)
+            tied = tied or one in judges
         else:
             tied = _is_told(one, told) or any(one.place[:depth] in summed for depth in range(len(one.place)))
             tied = (
                 tied
+                or one in related
                 or _counts_states(one)
                 or is_end(one, value)
                 or has_quotes_beside(one, facts)
@@ -49,6 +54,45 @@ def find_free(target: ToolResultTarget, facts: Sequence[Fact]) -> list[Fact]:
         if not tied:
             free.append(one)
     return free
+
+
+def _is_progress(fact: Fact, target: ToolResultTarget) -> bool:
+    """Whether a word says how far what a call asked for has come: `pending` of an order that was placed. What
+    the call itself did, as `locked` of a lock, is none."""
+    said = fact.text.lower()
+    stems = [word[:4] for word in words_of(target.tool) if len(word) > 3]
+    return said in PROGRESS and not fields.SENSED.intersection(fact.words) and not said.startswith(tuple(stems))
+
+
+PROGRESS = frozenset("new pending processing confirmed queued scheduled open".split())
+"""States of what is under way."""
+
+
+def find_related(facts: Sequence[Fact]) -> list[Fact]:
+    """The figures that are the sum or the product of two others beside them, and those two: a false one would
+    show."""
+    groups: dict[tuple[Place, str], list[tuple[float, Fact]]] = {}
+    for one in facts:
+        if one.kind is FactKind.FIGURE and (value := read_figure(one.text)):
+            groups.setdefault((one.place[:-1], one.frame.text if one.prose else ""), []).append((value, one))
+    found: list[Fact] = []
+    for group in groups.values():
+        for first, second, third in combinations(group[:MOST_RELATED], 3):
+            low, middle, high = sorted((abs(first[0]), abs(second[0]), abs(third[0])))
+            if high < LEAST_RELATED:
+                continue
+            sums = abs(low + middle - high) <= ROUNDED
+            if sums or (low > LEAST_FACTOR and abs(low * middle - high) <= 0.002 * high):
+                found += [first[1], second[1], third[1]]
+    return found
+
+
+MOST_RELATED = 12
+"""Figures of one object or text that are compared."""
+ROUNDED = 0.011
+"""What a sum of figures with two decimals may be off."""
+LEAST_FACTOR, LEAST_RELATED = 1.5, 20.0
+"""Smaller figures are sums and products of each other by chance."""
 
 
 def find_verdicts(facts: Sequence[Fact]) -> list[Fact]:

@@ -10,12 +10,17 @@ from functools import lru_cache
 
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.tool.facts import Fact, FactKind
+from crosswind.injectors.operators.tool.figures import read_figure, write_figure
+from crosswind.injectors.operators.tool.ties import PROGRESS
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.operators.words.vocabularies import LIFECYCLES, VOCABULARIES
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import ToolResultTarget
+from crosswind.injectors.targets import ToolClass, ToolResultTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
-from crosswind.injectors.text.json_leaves import is_asked_for
+from crosswind.injectors.text.json_leaves import MOST, is_asked_for
+from crosswind.injectors.text.json_payload import is_container, parse_json
+from crosswind.injectors.text.json_spans import find_leaves
+from crosswind.injectors.values.known_names import GIVEN_NAMES, list_near_cities, list_near_names
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import Keyed, Parameter, ValueType, list_once
 from crosswind.injectors.values.rivals import draw_rival
@@ -41,6 +46,7 @@ class Alternatives:
         self._same_field: dict[tuple[str, ...], Counter[str]] = {}
         self._beside: dict[tuple[str | int, ...], set[str]] = {}
         self._codes: dict[str, None] = {}
+        self._columns = _read_columns(target.text)
         for fact in facts:
             if fact.kind is FactKind.WORD:
                 self._same_field.setdefault(fact.words, Counter())[fact.text] += 1
@@ -54,6 +60,19 @@ class Alternatives:
         value = fact.text
         if fact.place and isinstance(fact.place[-1], int) and not _is_cell(fact):
             return []
+        found = [one for one in self._find(fact) if not self.is_repeated(fact, one)]
+        if fact.text.lower() in PROGRESS and self._target.tool_class is not ToolClass.READ_ONLY:
+            found = [one for one in found if one.lower() not in ENDED]
+        return found
+
+    def is_repeated(self, fact: Fact, word: str) -> bool:
+        """Whether a word would be the second of its kind in a column that says no word twice, as a row's key
+        in what was grouped."""
+        column = self._columns.get(fact.place[-1], ()) if fact.place else ()
+        return len(column) > 1 and len(set(column)) == len(column) and word.lower() in column
+
+    def _find(self, fact: Fact) -> list[str]:
+        value = fact.text
         same = self._same_field.get(fact.words, Counter()) if fact.field else Counter()
         beside = self._beside.get(fact.place[:-1], set())
         if fact.field and max(same.values(), default=0) == 1:
@@ -61,7 +80,7 @@ class Alternatives:
         options = find_options(self._target, fact)
         sources = (
             options,
-            _BY_WORD.get(value.lower(), ()),
+            _find_kind(value),
             same if max(same.values(), default=0) > 1 else (),
             self._codes if _CODE.fullmatch(value) else (),
         )
@@ -73,6 +92,35 @@ class Alternatives:
             if free := [one for one in free if not is_asked_for(one, self._target)]:
                 return free
         return []
+
+
+def _read_columns(text: str) -> dict[str | int, list[str]]:
+    """What the rows of JSON say in each field, in lower case, rows of any list together."""
+    columns: dict[str | int, list[str]] = {}
+    if not is_container(parse_json(text)):
+        return columns
+    for leaf in find_leaves(text, MOST):
+        in_row = any(isinstance(key, int) for key in leaf.place)
+        if in_row and isinstance(leaf.value, str) and isinstance(leaf.place[-1], str):
+            columns.setdefault(leaf.place[-1], []).append(leaf.value.lower())
+    return columns
+
+
+def _find_kind(value: str) -> Sequence[str]:
+    """Words of the same kind: of its vocabulary, of the cities those near by, and names that begin alike."""
+    words = _BY_WORD.get(value.lower(), ())
+    if value in words and value[:1].isupper() and len(words) > LARGEST_PLAIN:
+        return list_near_cities(value, words)
+    first, _, rest = value.partition(" ")
+    if not words and first in GIVEN_NAMES:
+        return [f"{one} {rest}".rstrip() for one in list_near_names(first)]
+    return words
+
+
+ENDED = frozenset("closed cancelled failed rejected refunded".split())
+"""States that contradict the call that has just been made."""
+LARGEST_PLAIN = 40
+"""Words of the largest vocabulary in which each may stand for each."""
 
 
 def _is_cell(fact: Fact) -> bool:
@@ -113,6 +161,11 @@ def draw_other(fact: Fact, alternatives: Alternatives, rng: SeededRandom) -> str
             return rng.choice(words) if words else None
         case FactKind.FIGURE:
             return _draw_figure(fact, rng)
+        case FactKind.DIGITS:
+            at = rng.integer(2, len(fact.text) - 1)
+            digit = fact.text[at]
+            other = rng.choice([one for one in "0123456789" if one != digit])
+            return f"{fact.text[:at]}{other}{fact.text[at + 1 :]}" if digit.isdigit() else None
         case FactKind.YEAR:
             step = _draw_step(rng, 9)
             return str(int(fact.text) + (-abs(step) if int(fact.text) > LAST_YEAR else step))
@@ -176,7 +229,10 @@ def _draw_figure(fact: Fact, rng: SeededRandom) -> str | None:
     value = read_figure(fact.text)
     if not value:  # What there is none of stands beside what says so, except for an instrument's reading.
         alone = "." in fact.text and not fields.MEASURED.isdisjoint(fact.words)
-        return write_figure(rng.integer(3, 40) + rng.uniform(), fact.text) if alone else None
+        low = rng.integer(3, 40) + rng.uniform()
+        if fact.text == "0" and not fields.COUNTERS.isdisjoint(fact.words):
+            return str(1 + int(low) % 3)
+        return write_figure(low, fact.text) if alone else None
     up, step, share = rng.chance(0.5), rng.integer(1, 3), rng.uniform(0.08, 0.45)
     if is_dose(fact):
         return write_figure(value * 2 if up or value % 2 else value / 2, fact.text)
@@ -186,7 +242,9 @@ def _draw_figure(fact: Fact, rng: SeededRandom) -> str | None:
         moved = value + step if up or value <= step else value - step
         return write_figure(limit(fact, value, moved), fact.text)
     factor = 1 + share if up else 1 - 0.7 * share
-    return change_figure(fact, value * factor) or change_figure(fact, value * (2 - factor))
+    least = change_figure(fact, value * factor) or change_figure(fact, value * (2 - factor))
+    # Of a round figure such as 32.0 a small share is none.
+    return least or change_figure(fact, value + (1 if up else -1)) or change_figure(fact, value * 1.1)
 
 
 def is_dose(fact: Fact) -> bool:
@@ -223,60 +281,6 @@ def limit(fact: Fact, value: float, moved: float) -> float:
     if fact.words[:1] in (("lat",), ("latitude",), ("lon",), ("lng",), ("longitude",)):
         return value + max(-0.5, min(0.5, moved - value))
     return moved
-
-
-_FIGURE = re.compile(r"(-?)(\d+(?:[.,']\d+)*)")
-
-
-def _separate(text: str) -> tuple[str, str]:
-    """What groups the digits of a number, and what is before its decimals; "" where there is no such."""
-    marks = [one for one in text if one in ".,'"]
-    if not marks:
-        return "", ""
-    last = marks[-1]
-    behind = len(text) - text.rindex(last) - 1
-    first = text.index(last)
-    if len(set(marks)) > 1:
-        return marks[0], last
-    grouped = behind == 3 and 0 < first <= 3 and text[0] != "0" and (last == "," or len(marks) > 1)
-    return (last, "") if grouped or len(marks) > 1 else ("", last)
-
-
-def read_figure(text: str) -> float | None:
-    """The value of a figure as it is written (`430,000`, `21,5`, `-3.25`); None where that can't be told."""
-    if _FIGURE.fullmatch(text) is None:
-        try:
-            return float(text) if "e" in text.lower() and abs(float(text)) < 1e300 else None
-        except ValueError:
-            return None
-    if len(text) > 24:
-        return None
-    group, point = _separate(text.lstrip("-"))
-    plain = text.replace(group, "") if group else text
-    return float(plain.replace(point, ".") if point else plain)
-
-
-def write_figure(value: float, like: str, *, round_: bool = True) -> str | None:
-    """The value as the figure `like` is written: its decimals, its groups, and its zeros at the end, or none:
-    JSON writes no 1.20."""
-    if _FIGURE.fullmatch(like) is None:
-        return f"{value:.4g}" if abs(value) < 1e300 else None
-    group, point = _separate(like.lstrip("-"))
-    decimals = len(like) - like.rindex(point) - 1 if point else 0
-    digits = re.sub(r"\D", "", like)
-    zeros = len(digits) - len(digits.rstrip("0")) if round_ and not decimals else 0
-    unit = 10 ** max(0, min(zeros, len(digits) - 2))
-    if point and round_ and abs(value) >= LEAST_WHOLE and not like.rpartition(point)[2].strip("0"):
-        value = round(value)
-    elif point and like[-1] != "0" and f"{value:.{decimals}f}"[-1] == "0":
-        value -= 10.0**-decimals if value > 0 else 0.0
-    shown = f"{round(value / unit) * unit if unit > 1 else value:,.{decimals}f}"
-    whole, _, rest = shown.partition(".")
-    return whole.replace(",", group) + (point + rest if rest else "")
-
-
-LEAST_WHOLE = 10
-"""A figure from here on that is written with zeros behind its point stays a whole number."""
 
 
 def find_earlier_word(value: str, options: Sequence[str] = ()) -> str | None:

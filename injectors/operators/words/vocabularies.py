@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import re
 
-LIFECYCLES = (
+from crosswind.injectors.operators.words.foreign_vocabularies import (
+    FOREIGN_LIFECYCLES,
+    FOREIGN_VOCABULARIES,
+)
+from crosswind.injectors.text.languages import Language
+from crosswind.injectors.values.known_names import CITIES
+
+_ENGLISH_LIFECYCLES = (
     ("pending", "cancelled"),
     ("pending", "shipped", "delivered", "returned"),
     ("pending", "confirmed", "cancelled"),
@@ -26,47 +33,110 @@ LIFECYCLES = (
     ("preliminary", "final"),
     ("read", "unread"),
     ("idle", "heating"),
+    ("filed", "adjourned", "decided"),
+    ("anchored", "moored", "underway"),
+    ("admitted", "discharged"),
+    ("draft", "published", "archived"),
+    ("waitlisted", "booked", "attended"),
 )
+LIFECYCLES = (*_ENGLISH_LIFECYCLES, *FOREIGN_LIFECYCLES)
 """States in their order: an older snapshot of a thing shows an earlier word."""
 
 VOCABULARIES = (
-    *LIFECYCLES,
+    ("pending", "processing", "confirmed", "completed"),
+    ("new", "open", "on hold", "closed"),
+    ("unavailable", "available", "reserved"),
+    *_ENGLISH_LIFECYCLES,
     ("basic_economy", "economy", "premium_economy", "business", "first_class"),
     ("low", "medium", "high", "critical"),
     ("small", "medium", "large"),
-    ("black", "white", "red", "green", "blue", "yellow", "grey", "silver"),
+    ("bronze", "silver", "gold", "platinum"),
+    ("black", "white", "red", "green", "blue", "yellow", "grey"),
     ("north", "east", "south", "west"),
+    ("northeast", "southeast", "southwest", "northwest"),
     ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
     ("credit_card", "debit_card", "gift_card", "bank_transfer", "paypal", "visa", "mastercard", "voucher"),
     ("UPS", "DHL", "FedEx", "DPD"),
-    (
-        *(
-            "Austin",
-            "Berlin",
-            "Boston",
-            "Chicago",
-            "Dallas",
-            "Denver",
-            "Houston",
-            "Lisbon",
-            "London",
-            "Madrid",
-        ),
-        *("Memphis", "Miami", "New York", "Omaha", "Osaka", "Paris", "Phoenix", "Rome", "Seattle", "Tampa"),
-    ),
+    CITIES[Language.EN],
     ("Brazil", "Canada", "France", "Germany", "India", "Italy", "Japan", "Kenya", "Norway", "Spain"),
     ("one_way", "round_trip"),
-    ("available", "unavailable"),
     ("yes", "no"),
     ("sunny", "cloudy", "rainy", "snowy", "windy"),
     ("standard", "express", "overnight"),
     ("two", "three", "four", "five", "six", "seven", "eight"),
     ("morning", "afternoon", "evening"),
+    ("daily", "weekly", "monthly", "quarterly", "yearly"),
+    ("increased", "decreased"),
+    ("higher", "lower"),
+    ("highest", "lowest"),
+    ("before", "after"),
+    ("above", "below"),
+    ("inside", "outside"),
+    ("larger", "smaller"),
+    ("longer", "shorter"),
+    ("faster", "slower"),
+    ("earlier", "later"),
     ("January", "February", "April", "June", "July", "September", "October", "November", "December"),
+    *(
+        tuple(word.strip() for word in words.split(","))
+        for words in """
+        spring, summer, autumn, winter
+        male, female
+        single, double, twin, suite
+        beginner, intermediate, advanced, expert
+        easy, moderate, difficult
+        buy, sell
+        debit, credit
+        inbound, outbound
+        left, right
+        deposit, withdrawal
+        public, private, internal
+        admin, editor, viewer
+        owner, member, guest
+        bug, feature, task
+        development, staging, production
+        manual, automatic
+        petrol, diesel, electric, hybrid
+        sedan, hatchback, coupe, van
+        cash, card, cheque
+        basic, plus, premium, enterprise
+        hardcover, paperback, audiobook
+        fiction, biography, poetry
+        drama, comedy, thriller, horror, romance
+        rock, pop, jazz, folk, blues
+        wood, steel, aluminium, plastic, glass
+        cotton, linen, wool, silk
+        timber, grain, coal
+        engineering, marketing, sales, finance, legal
+        technology, healthcare, energy, utilities, industrials
+        cardiology, neurology, oncology, radiology
+        civil, criminal, commercial
+        checked in, checked out
+        on display, on loan, in storage
+        used, refurbished
+        present, absent
+        fixed, variable
+        domestic, international
+        indoor, outdoor
+        fresh, frozen, dried
+        vegan, vegetarian
+        window, aisle
+        clear, overcast, rain, drizzle, snow, fog
+        partly cloudy, mostly cloudy
+        English, French, German, Italian, Spanish, Portuguese, Dutch, Polish
+        Python, Java, JavaScript, TypeScript, Ruby
+        """.strip().splitlines()
+    ),
+    *FOREIGN_VOCABULARIES,
+    *(names for language, names in CITIES.items() if language is not Language.EN),
 )
 """Each list holds words of one kind; in a list that has an order, neighbours stand side by side."""
 
-_PLAIN_IN_PROSE = ("Berlin", "Brazil", "sunny", "north", "black", "three", "evening")
+_PLAIN_IN_PROSE = (
+    *("Seattle", "Brazil", "sunny", "north", "northeast", "black", "three", "evening"),
+    *("weekly", "increased", "higher", "highest", "before", "above", "inside", "larger", "longer", "faster"),
+    "earlier",
+)
 """A word of each list whose words mean the same wherever a text has them, as they are written there."""
 
 IN_PROSE = re.compile(

@@ -12,7 +12,7 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks import model
 from crosswind.injectors.stacks.calls import OPTIONAL, CallWords
 from crosswind.injectors.stacks.cuts import draw_members, draw_text
-from crosswind.injectors.stacks.errors import draw_error
+from crosswind.injectors.stacks.errors import draw_error, name_things
 from crosswind.injectors.stacks.model import (
     ErrorKind,
     Shape,
@@ -27,7 +27,10 @@ from crosswind.injectors.targets import Branch, Half, ToolClass, ToolResultTarge
 
 NO_CUTS = (Way.PART, Way.STRING, Way.ITEMS)
 """Marked as other texts are."""
-OF_ERROR = {"message", "message_repr", "inner", "status", "reason", "code", "first", "retry"}
+OF_ERROR = {
+    *("message", "message_repr", "inner", "status", "reason", "code", "first", "retry"),
+    *name_things("list_orders"),
+}
 TARGET = ToolResultTarget(
     '{"id": 1}',
     0,

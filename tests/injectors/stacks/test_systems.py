@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import pytest
 
+from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.errors import draw_error
-from crosswind.injectors.stacks.model import ErrorKind
+from crosswind.injectors.stacks.kinds import find_kinds
+from crosswind.injectors.stacks.model import ErrorKind, ToolKind
 from crosswind.injectors.targets import Branch, Half, ToolClass, ToolResultTarget
 
 LOCAL = {
@@ -35,7 +38,7 @@ OF_A_SERVICE = re.compile(
 )
 OF_A_SHELL = re.compile(r"sandbox|shell|file handle|\bos error\b", re.IGNORECASE)
 OF_A_DEVICE = re.compile(r"\bvehicle\b|\bECU\b|CAN bus|\bdevice\b(?! or resource)", re.IGNORECASE)
-KINDS = [kind for kind in ErrorKind if kind is not ErrorKind.PREREQUISITE]
+KINDS = [kind for kind in ErrorKind if kind not in (ErrorKind.PREREQUISITE, ErrorKind.LOGIN)]
 
 
 def said(name: str, given: dict[str, object], result: str, kind: ErrorKind, seed: int, half: Half) -> str:
@@ -73,3 +76,37 @@ def test_when_to_try_again_is_said_only_of_limits() -> None:
             for tool, call in REMOTE.items():
                 for seed in range(30):
                     assert not re.search(r"retry.?after|RetryInfo", said(tool, *call, kind, seed, half), re.I)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said_so"),
+    [
+        ("cd", {"folder": "reports"}, "cd: reports: Permission denied"),
+        ("mkdir", {"dir_name": "old"}, "mkdir: cannot create directory 'old': Permission denied"),
+        ("wc", {"file_name": "a.txt"}, "wc: a.txt: Permission denied"),
+        ("bash", {"command": "tail -n 3 a.log"}, "tail: cannot open 'a.log' for reading: Permission denied"),
+    ],
+)
+def test_a_shell_names_the_program_and_the_file(tool: str, arguments: dict[str, Any], said_so: str) -> None:
+    texts = [said(tool, arguments, "{}", ErrorKind.FORBIDDEN, seed, Half.TRAIN) for seed in range(60)]
+    assert any(said_so in text for text in texts)
+    assert not any("publickey" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "kind"),
+    [
+        ("add", "Add two numbers.", ToolKind.FUNCTION),
+        ("set_mode", "Turns the lights of the room on.", ToolKind.DEVICE),
+        ("display_log", "Part of the vehicle control system.", ToolKind.DEVICE),
+        ("rent_a_van", "Rents a van and locks the vehicle.", ToolKind.API),
+        ("get_followers", "Get the number of followers.", ToolKind.API),
+    ],
+)
+def test_a_description_tells_the_system_of_a_tool_whose_name_does_not(
+    name: str, description: str, kind: ToolKind
+) -> None:
+    tools = (ToolSchema(name, description, {}),)
+    of = ToolResultTarget("{}", 0, name, "{}", ToolClass.READ_ONLY, tools=tools)
+    found = find_kinds(of, "")
+    assert kind in found if kind is not ToolKind.API else found == {kind}

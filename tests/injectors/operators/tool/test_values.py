@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors.operators.tool.facts import find_facts
+from crosswind.injectors.operators.tool.figures import read_figure, write_figure
 from crosswind.injectors.operators.tool.values import (
     Alternatives,
     draw_other,
     find_earlier_word,
     find_neighbours,
-    read_figure,
-    write_figure,
 )
 from crosswind.injectors.operators.words.vocabularies import VOCABULARIES
 from crosswind.injectors.seeded_random import SeededRandom
