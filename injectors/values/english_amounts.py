@@ -24,8 +24,6 @@ def list_spans(value: int, unit: str) -> Iterator[str]:
     if 2 < value <= _LAST_PAIRED:
         low, said, high = (spell(one, Language.EN) for one in (value - 1, value, value + 1))
         yield from (f"{low} or {said} {unit}", f"{said} or {high} {unit}")
-    if (said := spell(value, Language.EN)).isalpha():
-        yield from (f"about {said} {unit}", f"around {said} {unit}", f"{said} {unit} or so")
     for low_days, high_days, forms in _ROUND_SPANS if days is not None else ():
         if value > _LAST_FEW and days is not None and low_days <= value * days < high_days:
             yield from forms

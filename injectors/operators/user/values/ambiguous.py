@@ -143,7 +143,7 @@ def _draw_open(
         thing = name_open(one, place, coarse=form is not None, rng=rng) if english else None
         if english and thing is None:
             continue
-        remark = draw_remark(target, rng, setting, edit, thing, one.type)
+        remark = draw_remark(target, rng, setting, edit, thing, place.type or one.type)
         if remark is not None:
             return {
                 "edits": remark.edits,

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from crosswind.injectors.operators.user.asides.draw import write_like
+from crosswind.injectors.operators.user.asides.draw import is_small, write_like
 from crosswind.injectors.operators.user.asides.places import find_missing_mark, find_places
 from crosswind.injectors.operators.user.values.contradictions import join_sentence
 from crosswind.injectors.operators.user.values.small_words import make_words, qualifies
@@ -28,7 +28,7 @@ _WITHIN, _AHEAD, _LACKS, _TAIL = 0.2, 0.2, 0.4, 0.25
 and at the end of the last sentence."""
 _BREAKS = ("", "", "\n", "\n\n")
 """What separates a sentence from the message before it; empty: what the text asks for."""
-_HOW_EXACT = ("", "", "", "exact ", "precise ", "actual ")
+_HOW_EXACT = ("", "", "", "exact ", "precise ")
 """What is left open of a value that is told less exactly."""
 _MOST_WORDS = 3
 _KINDS = {
@@ -56,6 +56,7 @@ _CALLED = {
     ValueType.FILE: "file name",
     ValueType.DURATION: "length",
 }
+_UNIT = re.compile(r"\d[ -]?(second|minute|hour|day|night|week|month|year)s?\b")
 _LEADS = make_words("from to new my the target input given current select preferred desired chosen favorite")
 """Words before the thing in a parameter's name."""
 _SAID = {
@@ -85,6 +86,8 @@ def _name_by_type(one: Mention, place: Place) -> str | None:
     if one.type in _KINDS:
         fits = plain is not None and plain.rpartition(" ")[2] in _KINDS[one.type]
         return plain if fits else _CALLED[one.type]
+    if one.type is ValueType.DURATION and (unit := _UNIT.search(one.text)) is not None:
+        return f"number of {unit[1]}s"
     if one.type in (ValueType.NUMBER, ValueType.OPTION):
         return plain or _CALLED.get(one.type)
     return _CALLED.get(one.type)
@@ -158,17 +161,26 @@ class _Draw(msgspec.Struct, frozen=True, gc=False):
 
     def draw(self, part: str, accept: Any = None) -> tuple[str, str] | None:
         slots = {} if self.thing is None else {"thing": self.thing}
-        found = draw_phrase(
-            self.rng,
-            self.setting,
-            NAME,
-            part,
-            slots=slots,
-            type=self.type,
-            used=self.target.branch.phrases,
-            accept=lambda entry: (accept is None or accept(entry)) and _fits(entry, self.thing),
-        )
-        if found is None:
+        # Where nothing names the value, an entry for its type says what is left open.
+        for typed in (True, False) if self.thing is None else (False,):
+            found = draw_phrase(
+                self.rng,
+                self.setting,
+                NAME,
+                part,
+                slots=slots,
+                type=self.type,
+                used=self.target.branch.phrases,
+                accept=lambda entry, typed=typed: (  # type: ignore[misc]
+                    (accept is None or accept(entry))
+                    and (bool(entry.fits) or not typed)
+                    and _fits(entry, self.thing)
+                    and (part == "within" or is_small(self.target.own) or not is_small(entry.text))
+                ),
+            )
+            if found is not None:
+                break
+        else:
             return None
         own, language = self.target.own, self.setting.language
         return (found.text if part == "within" else write_like(found.text, own, language)), found.entry

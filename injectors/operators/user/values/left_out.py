@@ -78,9 +78,10 @@ def find_adjunct(text: str, one: Mention) -> Place | None:
     stop = _find_stop(text, one, named=found is not None)
     if stop is None or not is_needless(text, begin, stop):
         return None
-    start, end = one.start, one.end
+    start, end, called_so = one.start, one.end, _count(text, one)
     if found is not None:
         more = _AND.match(text, stop)
+        called_so = found["noun"] if more is None else "pair of values"
         stop = stop if more is None else more.end()
         start, end = first, stop
     elif one.type is ValueType.NUMBER:
@@ -91,7 +92,15 @@ def find_adjunct(text: str, one: Mention) -> Place | None:
     more = _GOES_ON | (_THEN if one.type not in (ValueType.NAME, ValueType.PLACE) else frozenset())
     if not (ends_clause(text, stop) or after in more):
         return None
-    return Place(begin - 1, stop, dropped="", value=(start, end))
+    return Place(begin - 1, stop, dropped="", called=called_so, value=(start, end))
+
+
+def _count(text: str, one: Mention) -> str | None:
+    """What a number counts, or in which unit it measures."""
+    counted, unit = _PLAIN.match(text, one.end), find_next_word(text, one.end)
+    if one.type is not ValueType.NUMBER or (counted is None and unit not in UNITS):
+        return None
+    return f"number of {unit if counted is None else counted['noun']}"
 
 
 def _find_preposition(text: str, one: Mention) -> int | None:

@@ -92,7 +92,7 @@ _ADVERBS = make_words("currently right")
 _NEED_END = make_words("comes coming distance far fly get goes going it move travel")
 _NEARBY = re.compile(
     r"\b(?:bars?|cafes?|clinics?|counselors?|dentists?|doctors?|gyms?|hotels?|museums?|parks?|pharmac\w+|places?"
-    r"|restaurants?|salons?|shops?|stores?|stylists?|theat\w+|therapists?|weather)\b",
+    r"|restaurants?|salons?|shops?|stores?|stylists?|theat\w+|therapists?)\b",
     re.IGNORECASE,
 )
 """What people look for where they are."""

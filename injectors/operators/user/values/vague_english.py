@@ -85,7 +85,10 @@ def _find_modifier(text: str, start: int, end: int, before: str, thing: str) -> 
     if before in ("in", "with") and after == thing:
         return _leave_out_phrase(text, head, stop, (start, stop))
     if after == thing and before == "the" and thing in _SEVERAL:
-        return Place(head, stop, None, forms=(f"one of the {thing}s",), withholds=True, value=(start, stop))
+        forms = (f"one of the {thing}s",)
+        return Place(
+            head, stop, None, forms=forms, withholds=True, called=f"exact {thing}", value=(start, stop)
+        )
     if after == thing:
         end, after = stop, find_next_word(text, stop)
     if after in _NEEDS_MORE or not qualifies(text, end):
@@ -96,7 +99,10 @@ def _find_modifier(text: str, start: int, end: int, before: str, thing: str) -> 
         return Place(head, end + 1, dropped=f"{article} ", value=(start, end))
     stop = end + 1 + len(after)
     if before == "the" and after in _SEVERAL and not qualifies(text, stop):
-        return Place(head, stop, None, forms=(f"one of the {after}s",), value=(start, stop))
+        forms = (f"one of the {after}s",)
+        return Place(
+            head, stop, None, forms=forms, withholds=True, called=f"exact {after}", value=(start, stop)
+        )
     several = after.endswith("s") and before not in ("", "of", "and", "or", "as", "by", "in", "to")
     fits = several or before in DETERMINERS - {"no", "the"}
     return Place(start, end + 1, dropped="", value=(start, end)) if fits and start else None

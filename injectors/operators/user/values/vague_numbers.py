@@ -18,6 +18,7 @@ from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.coarse import list_coarse_forms, read_count
 from crosswind.injectors.values.english_amounts import list_decades
 from crosswind.injectors.values.mentions import Mention
+from crosswind.injectors.values.parameters import ValueType
 
 _LIMITS = make_words(
     "above at below beyond exactly exceed just least limit max maximum min minimum most only over than"
@@ -26,7 +27,8 @@ _LIMITS = make_words(
 """Words behind which a number is a limit, or one end of a range."""
 _SERIES = make_words("first last latest next past previous top")
 _BUDGET = re.compile(
-    r"(?:,? |^)(?:for )?\b(?:under|below|up to|at most|less than|no more than|not more than|cheaper than) [$€£]?$",
+    r"(?P<lead>,? |^)(?:for )?\b(?:under|below|up to|at most|less than|no more than|not more than|cheaper than)"
+    r" [$€£]?$",
     re.IGNORECASE,
 )
 _COSTS = re.compile(r"(?:\b(?:is|are|be|was|were|costs?|priced|stays?|comes?)|['’]s|['’]re)$")
@@ -44,10 +46,10 @@ _MOST_FEW = 12
 """Numbers up to this are a few, or several."""
 _YEARS = range(1900, 2101)
 _MEASURED = make_words(
-    "acceleration altitude amount amplitude angle brightness capacity charge concentration current deposit depth"
-    " diameter distance energy force frequency height humidity intensity length level mass percentage power"
-    " pressure principal radius rate resistance salary side size slope speed temperature temp time value velocity"
-    " volume voltage wavelength weight width"
+    "acceleration altitude amount amplitude angle brightness capacity charge concentration current deposit"
+    " depth diameter distance energy force frequency height humidity intensity length level mass percentage"
+    " power pressure principal radius rate resistance salary side size slope speed temperature temp time value"
+    " velocity volume voltage wavelength weight width"
 )
 """What a number without a noun of its own measures."""
 _OF = re.compile(r"\b(?:an?|the) (?P<noun>(?:[a-z]+ ){0,2}?(?P<head>[a-z]+)) of (?:about )?[$€£]?$")
@@ -73,7 +75,7 @@ def find_number(text: str, one: Mention, start: int, end: int, before: str) -> P
         return None
     stop = _find_measure(text, end)
     if stop > end and after.islower() and _CONVERTED.search(text[:start]):
-        forms = (f"a certain amount of {after}", f"a certain number of {after}", f"an amount in {after}")
+        forms = (f"a certain amount of {after}", f"a certain number of {after}")
         return Place(start, stop, None, forms=forms, withholds=True, called="amount", value=(start, stop))
     if (stop > end or not qualifies(text, end)) and (
         place := _find_measured(text, one, start, stop, before)
@@ -143,7 +145,7 @@ def _count(text: str, start: int, end: int, before: str, noun: str, *, few: bool
     """Of a number before what it counts."""
     if before in ("the", "my", "our"):
         return Place(start, end + 1, dropped="", called=_count_of(noun), value=(start, end))
-    if before in DETERMINERS | {"of"}:
+    if before in DETERMINERS | {"of", "in"}:
         return _find_group(text, start, end) if before == "of" else None
     if noun in _PEOPLE and not few:
         return None
@@ -165,41 +167,39 @@ _GROUPS = make_words("crew family group party team")
 
 
 def find_money(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
-    if text[start - 1 : start] in (*"$€£",):
-        start -= 1
+    start -= text[start - 1 : start] in ("$", "€", "£")
     limit = _BUDGET.search(text, max(0, start - 24), start)
     if limit is not None:
-        if qualifies(text, end) or find_next_word(text, end) in _EACH - {"a", "per"}:
-            return None
-        night = _PER.match(text, end)
-        stop = end if night is None else night.end()
-        if _COSTS.search(text, max(0, limit.start() - 12), limit.start()):
-            return None
-        head = limit.start() + (text[limit.start()] in ", ") * (2 if text[limit.start()] == "," else 1)
-        place = Place(head, stop, _is_budget, called="budget", value=(start, stop))
-        gone = Place(limit.start(), stop, dropped="", called="budget") if limit.start() else None
-        return place if gone is None else place.or_dropped(gone)
+        return _find_budget(text, limit, start, end)
     if find_next_word(text, end) in _EACH:
         return None
-    named = _AMOUNT_OF.search(text, max(0, start - 40), start)
-    if named is not None and not qualifies(text, end):
-        noun = named["noun"]
-        amount = noun if noun in _MEASURED else f"{noun} amount"
-        return Place(named.end() - len(" of "), end, dropped="", called=amount, value=(start, end))
-    unit = one.text.rpartition(" ")[2]
-    if unit.isalpha() and unit.islower() and _CONVERTED.search(text[:start]):
+    unit, ahead = one.text.rpartition(" ")[2], text[max(0, start - 40) : start]
+    if unit.isalpha() and unit.islower() and _CONVERTED.search(ahead):
         return Place(start, end, None, forms=(f"a certain amount of {unit}", f"some {unit}"), withholds=True)
-    if qualifies(text, end):
+    return None if qualifies(text, end) else _find_amount(ahead, start, end, before)
+
+
+def _find_budget(text: str, limit: re.Match[str], start: int, end: int) -> Place | None:
+    """`under 900 dollars` becomes `within my budget`, or goes."""
+    if qualifies(text, end) or find_next_word(text, end) in _EACH - {"a", "per"}:
         return None
-    if _PAID.search(text[:start]) is not None:
-        return Place(
-            start,
-            end,
-            lambda entry: not (_is_budget(entry) or "{" in entry.text),
-            withholds=True,
-            called="amount",
-        )
-    if before in ("on", "of", "with") and _WORKED_OUT.search(text[:start]):
+    if _COSTS.search(text, max(0, limit.start() - 12), limit.start()):
+        return None
+    night = _PER.match(text, end)
+    stop = end if night is None else night.end()
+    place = Place(limit.end("lead"), stop, _is_budget, called="budget", value=(start, stop))
+    return place.or_dropped(Place(limit.start(), stop, dropped="")) if limit.start() else place
+
+
+def _find_amount(ahead: str, start: int, end: int, before: str) -> Place | None:
+    """Of what is paid, owed or worked out, behind the words `ahead`: it is left out, or `some money`."""
+    if (named := _AMOUNT_OF.search(ahead)) is not None:
+        noun = named["noun"]
+        called = noun if noun in _MEASURED else f"{noun} amount"
+        return Place(start - len(" of "), end, dropped="", called=called, value=(start, end))
+    if _PAID.search(ahead) is not None:
+        return Place(start, end, _is_sum, withholds=True, called="amount")
+    if before in ("on", "of", "with") and _WORKED_OUT.search(ahead):
         return Place(start, end, None, forms=_AMOUNTS, withholds=True)
     return None
 
@@ -207,8 +207,8 @@ def find_money(text: str, one: Mention, start: int, end: int, before: str) -> Pl
 _AMOUNTS = ("a certain amount", "a certain sum", "an amount I have in mind", "a sum of money")
 _PER = re.compile(r" (?:a|per|each) (?:night|day|person|month|week)\b|/(?:night|day|month|person)\b")
 _AMOUNT_OF = re.compile(
-    r"\b(?:a|an|the|my) (?:[a-z]+ ){0,2}(?P<noun>balance|bill|budget|capital|deposit|fee|fine|income|investment"
-    r"|invoice|loan|payment|price|principal|salary|tip) of [$€£]?$"
+    r"\b(?:a|an|the|my) (?:[a-z]+ ){0,2}(?P<noun>balance|bill|budget|capital|deposit|fee|fine|income"
+    r"|investment|invoice|loan|payment|price|principal|salary|tip) of $"
 )
 _CONVERTED = re.compile(
     r"\b(?:how (?:much|many [a-z]+) (?:is|are)|convert|exchange|worth of|value of) [$€£]?$", re.IGNORECASE
@@ -225,10 +225,12 @@ def find_year(text: str, value: int, start: int, end: int, before: str) -> Place
     dated = re.search(r"\d(?:st|nd|rd|th)? $|,$", text[: start - len(before) - 1]) is not None
     if dated or _DAY_BEFORE.search(text[: start - len(before) - 1]):
         return None
-    place = Place(start, end, None, forms=list_decades(value), called="year")
-    gone = leave_out(Place(start - len(before) - 1, end), text, frozenset()) if before != "since" else None
-    needless = is_needless(text, start - len(before) - 1, end)
-    return place.or_dropped(gone) if gone is not None and gone.dropped is not None and needless else place
+    place = Place(start, end, None, forms=list_decades(value), called="year", type=ValueType.DATE)
+    gone = leave_out(Place(start - len(before) - 1, end, None), text, frozenset())
+    if before == "since" or gone.dropped is None or not is_needless(text, start - len(before) - 1, end):
+        return place
+    assert gone.dropped_span is not None
+    return Place(*gone.dropped_span, dropped="", called="year", type=ValueType.DATE, value=(start, end))
 
 
 _RANGED = re.compile(r" ?(?:to|and|or|until|till|through|-|–) ?(?:the )?\d")
@@ -236,7 +238,8 @@ _DAY_BEFORE = re.compile(
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December) ?$"
 )
 _PAID = re.compile(
-    r"\b(transfer|send|pay|withdraw|deposit|move|wire|lend|donate)(?: [A-Z]\w+| me| him| her| them){0,2} [$€£]?$",
+    r"\b(transfer|send|pay|withdraw|deposit|move|wire|lend|donate)(?: [A-Z]\w+| me| him| her| them){0,2}"
+    r" [$€£]?$",
     re.IGNORECASE,
 )
 """What is done with money, before it."""
@@ -260,6 +263,10 @@ def find_duration(text: str, one: Mention, start: int, end: int, before: str) ->
     ):
         return None
     return Place(start, end, None, forms=forms, called=called)
+
+
+def _is_sum(entry: Entry) -> bool:
+    return not (_is_budget(entry) or "{" in entry.text)
 
 
 def _is_budget(entry: Entry) -> bool:

@@ -15,7 +15,7 @@ _STOP = re.compile(r"\s*(?:$|[.,;:!?)…\n])")
 _LONGEST = 24
 _NEEDS_MORE = re.compile(
     r"(?:['’](?:s|re|m)|\b(?:am|are|be|been|being|born|do|does|go|goes|happened|is|live|lived|lives|moved|need"
-    r"|put|stay|staying|was|were)) $",
+    r"|put|stay|staying|was|were|(?:arriv|beginn|com|depart|end|leav|return|start)ing)) $",
     re.IGNORECASE,
 )
 """Verbs that say nothing without what follows."""

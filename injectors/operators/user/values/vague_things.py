@@ -143,7 +143,7 @@ def find_name(text: str, one: Mention, start: int, end: int, before: str) -> Pla
         lambda entry: not (_has_coarse(entry) or (work and "friend" in entry.text)),
         type=ValueType.NAME,
         forms=forms,
-        called="full name" if forms else "name",
+        called="full name" if forms else None,
     )
 
 
