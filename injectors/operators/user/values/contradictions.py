@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from crosswind.injectors.conversation import ToolList, ToolResult, UserText
+from crosswind.injectors.operators.user.asides.places import find_missing_mark
 from crosswind.injectors.operators.user.values.small_words import is_small_word, qualifies
 from crosswind.injectors.operators.user.values.spoken_values import find_spoken
 from crosswind.injectors.operators.user.values.sure_values import (
@@ -64,6 +65,8 @@ class Position(StrEnum):
     """In the value's place: the rival and what corrects it at once."""
     END = "end"
     """At the message's end: what puts the value in doubt."""
+    SWAP = "swap"
+    """The rival in the value's place, and what corrects it at the message's end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +92,23 @@ class Contradiction:
 
     def edit(
         self, position: Position, phrase: str, language: Language, *, apart: bool = False
-    ) -> dict[str, Any]:
+    ) -> list[dict[str, Any]]:
         text = self.text
-        if position is Position.END:
-            said = (
-                f"\n{phrase}" if apart and not text[-1:].isspace() else join_sentence(text, phrase, language)
-            )
-            return make_edit(len(text), "", said)
+        if position is not Position.PLACE:
+            edit = make_edit(len(text), "", _append(text, phrase, language, apart=apart))
+            at = self.start + self.told.rindex(self.value)
+            swap = [make_edit(at, self.value, self.rival)] if position is Position.SWAP else []
+            return [*swap, edit]
         whole = phrase.endswith((self.told, ")", "）")) or language in (*JOINED, Language.AR)
         told = phrase if whole else close_aside(phrase, text, self.end)
-        return make_edit(self.start, text[self.start : self.end], told)
+        return [make_edit(self.start, text[self.start : self.end], told)]
+
+
+def _append(text: str, sentence: str, language: Language, *, apart: bool) -> str:
+    missing = find_missing_mark(text) if language is Language.EN else ""
+    if apart and not text[-1:].isspace():
+        return f"\n{sentence}"
+    return f"{missing}{sentence}" if missing else join_sentence(text, sentence, language)
 
 
 def join_sentence(text: str, sentence: str, language: Language) -> str:
@@ -146,6 +156,8 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
         searched = values.are_searched and one.type is ValueType.NAME
         if inside and apart and not (_is_behind(one, spoken) or searched):
             positions.append(Position.PLACE)
+        if inside and apart and closed and not splits(target.protected, len(text)):
+            positions.append(Position.SWAP)
         if closed and named is not None:
             positions.append(Position.END)
         value_named, rival_named = named or (one.text, rival)

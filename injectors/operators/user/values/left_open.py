@@ -82,15 +82,20 @@ def _name_by_type(one: Mention, place: Place) -> str | None:
             return one.thing
         noun = place.thing or "reference"
         return f"{noun} ID" if noun in _NUMBERED else f"{noun} number"
-    plain = _strip(one.thing)
-    if one.type in _KINDS:
-        fits = plain is not None and plain.rpartition(" ")[2] in _KINDS[one.type]
-        return plain if fits else _CALLED[one.type]
     if one.type is ValueType.DURATION and (unit := _UNIT.search(one.text)) is not None:
         return f"number of {unit[1]}s"
-    if one.type in (ValueType.NUMBER, ValueType.OPTION):
-        return plain or _CALLED.get(one.type)
-    return _CALLED.get(one.type)
+    return name_kind(one.type, one.thing)
+
+
+def name_kind(type: ValueType, thing: str | None) -> str | None:
+    """What an English user calls a value of this type that a parameter takes, whose name says `thing`."""
+    plain = _strip(thing)
+    if type in _KINDS:
+        fits = plain is not None and plain.rpartition(" ")[2] in _KINDS[type]
+        return plain if fits else _CALLED[type]
+    if type in (ValueType.NUMBER, ValueType.OPTION):
+        return plain or _CALLED.get(type)
+    return _CALLED.get(type)
 
 
 def _strip(thing: str | None) -> str | None:

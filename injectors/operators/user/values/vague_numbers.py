@@ -27,7 +27,8 @@ _LIMITS = make_words(
 """Words behind which a number is a limit, or one end of a range."""
 _SERIES = make_words("first last latest next past previous top")
 _BUDGET = re.compile(
-    r"(?P<lead>,? |^)(?:for )?\b(?:under|below|up to|at most|less than|no more than|not more than|cheaper than)"
+    r"(?P<lead>,? |^)(?:for )?\b(?:under|below|up to|at most|less than|no more than|not more than"
+    r"|cheaper than)"
     r" [$€£]?$",
     re.IGNORECASE,
 )
@@ -48,8 +49,8 @@ _YEARS = range(1900, 2101)
 _MEASURED = make_words(
     "acceleration altitude amount amplitude angle brightness capacity charge concentration current deposit"
     " depth diameter distance energy force frequency height humidity intensity length level mass percentage"
-    " power pressure principal radius rate resistance salary side size slope speed temperature temp time value"
-    " velocity volume voltage wavelength weight width"
+    " power pressure principal radius rate resistance salary side size slope speed temperature temp time"
+    " value velocity volume voltage wavelength weight width"
 )
 """What a number without a noun of its own measures."""
 _OF = re.compile(r"\b(?:an?|the) (?P<noun>(?:[a-z]+ ){0,2}?(?P<head>[a-z]+)) of (?:about )?[$€£]?$")
