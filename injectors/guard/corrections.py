@@ -1,4 +1,4 @@
-"""Values that the user says wrongly in their place and corrects behind: the guard reads the text corrected."""
+"""Values that the user says wrongly in their place and corrects behind: the guard reads what is meant."""
 
 from __future__ import annotations
 

@@ -109,9 +109,18 @@ _NEAR_CITIES = tuple(
 )
 
 
+CALIFORNIAN = frozenset(
+    ("Los Angeles", "San Francisco", "San Diego", "Oakland", "Sacramento", "San Jose", "Fresno")
+)
+_SMALLER_CITIES = ("Oakland", "Sacramento", "San Jose", "Fresno", "San Diego", "Portland", "Phoenix")
+"""What somebody may say for a city that isn't known: most of those are small and American."""
+
+
 def list_near_cities(city: str, known: tuple[str, ...]) -> tuple[str, ...]:
     """The cities of the same country or fame, of those that the language knows; all where none is told."""
     near = [group for group in _NEAR_CITIES if city in group and {city} < {*group} & {*known}]
+    if not near and known is CITIES[Language.EN] and city not in MORE_PLACES | {*known}:
+        return _SMALLER_CITIES
     return tuple(dict.fromkeys(name for group in near for name in group)) or known
 
 
