@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.guard.corrections import list_corrected
 from crosswind.injectors.targets import Draw
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.quotations import find_open_end
@@ -39,8 +40,9 @@ def check_shown_text(
     if open_end is not None and after.partition(open_end)[2].strip():
         return f"it would have added to what is to be passed on word for word: {open_end!r:.60}"
     withheld = [value for one in draws for value in (*_texts(one, WITHHELD), *_texts(one, COARSE))]
-    for lost in entities.find_all_lost(_leave_out(clean, withheld), after, tools):
-        if not any(lost in value for value in withheld):
+    moved = [*withheld, *(value for one in draws for value, _, _ in list_corrected(one))]
+    for lost in entities.find_all_lost(_leave_out(clean, moved), after, tools):
+        if not any(lost in value for value in moved):
             return f"it would have changed {lost!r:.60}, which the task may depend on"
     for value in (value for one in earlier for value in (*_texts(one, FINAL), *_texts(one, OWED))):
         if _count(after, value) < _count(before, value):

@@ -16,6 +16,7 @@ import msgspec
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.bounds import Bounds
+from crosswind.injectors.guard.corrections import correct
 from crosswind.injectors.guard.tool_classes import Permission
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.targets import (
@@ -126,7 +127,9 @@ def check_read_elsewhere(target: ToolResultTarget, after: str, read: Iterable[st
 
 def check_user_text(entry: Registered, target: UserTarget, after: str, draw: Draw = NO_DRAW) -> str | None:
     """Why the policy may not see this in place of the user's text; None if it may. The phrases of
-    `draw` may hold a rival of a value, and a coarse form."""
+    `draw` may hold a rival of a value, and a coarse form. A value may give way to a rival that is corrected
+    behind it."""
+    shown, after = after, correct(after, draw)
     if not after.strip() and target.text.strip():
         return "nothing of the message was left"
     withheld_for_good = entry.recovery is not Recovery.ASK_USER or not target.user_can_answer
@@ -139,7 +142,7 @@ def check_user_text(entry: Registered, target: UserTarget, after: str, draw: Dra
         return f"it would have added {min(added)!r:.60}, which could be taken for one of the user's facts"
     if entry.recovery is Recovery.IGNORE and not _words_kept(target.text, after):
         return "it would have lost some of the user's own words"
-    return _json_broken(target.text, after)
+    return _json_broken(target.text, shown)
 
 
 def _list_phrases(draw: Draw) -> Iterator[str]:

@@ -1,13 +1,13 @@
-"""Coarse forms of a value: less exact words for a date, a time, a count or an amount, which leave it open."""
+"""Coarse forms of a value: less exact words for a date, a time or a stretch of it, which leave it open."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.calendar import MONTHS, month_of
-from crosswind.injectors.values.english_amounts import list_amounts, list_spans
+from crosswind.injectors.values.english_amounts import list_spans
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.numerals import read_numeral, spell
 from crosswind.injectors.values.parameters import ValueType
@@ -68,14 +68,15 @@ _PARTS_OF_DAY: Mapping[Language, tuple[tuple[int, tuple[str, ...]], ...]] = {
 
 
 def list_coarse_forms(mention: Mention, language: Language) -> tuple[str, ...]:
-    """The less exact forms of a date, a time, a count or an amount that the language has; often none."""
+    """The less exact forms of a date, a time or a stretch of it that the language has; often none. An amount
+    of money is never rounded, nor a count: nobody orders about so much."""
     match mention.type:
         case ValueType.DATE:
             return tuple(_list_dates(mention.text, language))
         case ValueType.TIME:
             return _list_times(mention.text, language)
-        case ValueType.NUMBER | ValueType.DURATION | ValueType.MONEY:
-            return tuple(_list_amounts(mention, language))
+        case ValueType.DURATION:
+            return tuple(_list_spans(mention, language))
         case _:
             return ()
 
@@ -97,12 +98,10 @@ def _list_dates(text: str, language: Language) -> Iterator[str]:
 
 
 _ENGLISH_WEEKS = (
-    (1, 6, "the first few days of {}"),
     (2, 7, "the first week of {}"),
     (8, 14, "the second week of {}"),
     (15, 21, "the third week of {}"),
     (26, 31, "the last week of {}"),
-    (27, 31, "the last few days of {}"),
 )
 
 
@@ -136,9 +135,9 @@ _NEAR_DAYS: Mapping[str, tuple[str, ...]] = {
     ),
     "tomorrow": (
         *("in the next day or two", "sometime in the next couple of days", "in the next few days"),
-        *("within the next couple of days", "one of these days", "sometime soon"),
+        "within the next couple of days",
     ),
-    "next week": ("in the next week or two", "in the next couple of weeks", "sometime soon"),
+    "next week": ("in the next week or two", "in the next couple of weeks"),
     "next month": ("in the next month or two", "in the next few weeks", "in the coming weeks"),
 }
 """What English says less exactly for a day told from today."""
@@ -175,37 +174,24 @@ def _list_times(text: str, language: Language) -> tuple[str, ...]:
     return (*parts, *told)
 
 
-def _list_amounts(mention: Mention, language: Language) -> Iterator[str]:
-    """Words for about as many, with what stands around the number: "three or four nights"."""
-    text, forms = mention.text, _RANGES.get(language)
-    if forms is None or "-" in text:
+def _list_spans(mention: Mention, language: Language) -> Iterator[str]:
+    """Words for about as long: "three or four nights"."""
+    text = mention.text
+    if "-" in text:
         return
     found = _AMOUNT.search(text) or next(
         (word for word in _WORD.finditer(text) if read_numeral(word[0]) is not None), None
     )
-    if found is None:
+    value = None if found is None else read_count(found[0])
+    if found is None or value is None:
         return
-    value = read_count(found[0])
-    if value is None or (mention.type is ValueType.NUMBER and 1900 <= value <= 2100):
-        return
-    lasts = language is Language.EN and mention.type is ValueType.DURATION
-    before, behind = text[: found.start()].strip(), text[found.end() :].strip()
-    unit = behind or _NAME_OF_CURRENCY.get((before, language), "")
-    unit = _NAME_OF_CURRENCY.get((unit, language), unit)
-    if lasts:
+    unit = text[found.end() :].strip()
+    if language is Language.EN:
         yield from (f"{text} or two",) if value == 1 else list_spans(value, unit)
         return
-    if mention.type is not ValueType.NUMBER and not unit:
-        return
-    if unit == "%":
-        unit = "percent" if language is Language.EN else "%"
-    if _CENTS.search(found[0]) and value < 10:
-        if language in (Language.EN, Language.DE) and value > 0:
-            between = " or " if language is Language.EN else " bis "
-            yield f"{spell(value, language)}{between}{spell(value + 1, language)} {unit}".strip()
-        return
     space = "" if language in (Language.ZH, Language.JA) or not unit else " "
-    yield from (f"{form}{space}{unit}" for form in forms(value))
+    words = _RANGES.get(language)
+    yield from (f"{form}{space}{unit}" for form in words(value)) if words is not None else ()
 
 
 def read_count(text: str) -> int | None:
@@ -215,102 +201,37 @@ def read_count(text: str) -> int | None:
     return int(re.sub(r"\D", "", _CENTS.sub("", text))) if _PLAIN.fullmatch(text) else None
 
 
-def _bounds(value: int) -> Iterator[tuple[int, int]]:
-    """Round numbers around a value, one of which may be the value itself."""
-    if value < 2 or value >= 10_000_000:
-        return
-    if value < 10:
-        if value > 2:
-            yield value - 1, value
-        yield value, value + 1
-        return
-    if value < 20:
-        yield (10, 15) if value <= 15 else (15, 20)
-        yield 10, 20
-        return
-    unit = 10 ** (len(str(value)) - 1)
-    low = value // unit * unit
-    yield low, low + unit
-    if value == low and low > unit:
-        yield low - unit, low
+_FEW = range(3, 13)
+"""What a few are."""
 
 
 def _german(value: int) -> Iterator[str]:
-    for low, high in _bounds(value):
-        yield _span(low, high, Language.DE, " bis ", "{}- bis {}{}")
+    yield from ("ein paar" for _ in range(value in _FEW))
 
 
 def _spanish(value: int) -> Iterator[str]:
-    for low, high in _bounds(value):
-        if high <= 100:
-            yield _span(low, high, Language.ES, " o ", "")
-    if 3 <= value < 10:
+    if 2 < value < 10:
+        for low in (value - 1, value):
+            yield f"{spell(low, Language.ES)} o {spell(low + 1, Language.ES)}"
         yield "un puñado de"
-    yield from ("unos cientos de" for _ in range(300 <= value < 1000))
-    yield from ("unos miles de" for _ in range(3000 <= value < 10000))
 
 
 def _french(value: int) -> Iterator[str]:
-    for low, high in _bounds(value):
-        if high <= 70:
-            yield _span(low, high, Language.FR, " ou " if value < 10 else " à ", "")
-    yield from ("quelques centaines de" for _ in range(300 <= value < 1000))
-    yield from ("quelques milliers de" for _ in range(3000 <= value < 10000))
+    yield from ("quelques" for _ in range(value in _FEW))
 
 
 def _chinese(value: int) -> Iterator[str]:
-    sizes = (3, 10, 20, 100, 200, 1000, 2000, 10_000)
-    words = ("", "几", "十几", "几十", "一两百", "几百", "一两千", "几千")
-    word = next((word for below, word in zip(sizes, words, strict=True) if value < below), "")
-    if word:
-        yield word
+    yield from ("几" for _ in range(2 < value < 10))
 
 
 def _japanese(value: int) -> Iterator[str]:
-    sizes = (3, 10, 20, 100, 200, 1000, 2000, 10_000, 20_000, 100_000)
-    words = ("", "数", "十数", "数十", "", "数百", "", "数千", "", "数万")
-    word = next((word for below, word in zip(sizes, words, strict=True) if value < below), "")
-    if word:
-        yield word
+    yield from ("数" for _ in range(2 < value < 10))
 
 
 _RANGES: Mapping[Language, Callable[[int], Iterator[str]]] = {
-    Language.EN: list_amounts,
     Language.DE: _german,
     Language.ES: _spanish,
     Language.FR: _french,
     Language.ZH: _chinese,
     Language.JA: _japanese,
-}
-
-
-def _span(low: int, high: int, language: Language, between: str, scaled: str) -> str:
-    """Two numbers in words: "three or four", "two to three hundred"."""
-    for size, words in _SCALES.get(language, ()):
-        if low >= size and low % size == 0 and high % size == 0:
-            return scaled.format(*_of_scale(low // size, high // size, words, language))
-    return f"{spell(low, language)}{between}{spell(high, language)}"
-
-
-def _of_scale(low: int, high: int, word: str, language: Language) -> Sequence[str]:
-    if language is Language.DE:
-        return "ein" if low == 1 else spell(low, language), spell(high, language), word
-    return f"{spell(low, language)} to", spell(high, language), word
-
-
-_SCALES: Mapping[Language, tuple[tuple[int, str], ...]] = {
-    Language.DE: ((1_000, "tausend"), (100, "hundert")),
-}
-_NAME_OF_CURRENCY = {
-    ("$", Language.EN): "dollars",
-    ("€", Language.EN): "euros",
-    ("£", Language.EN): "pounds",
-    ("¥", Language.EN): "yen",
-    ("₹", Language.EN): "rupees",
-    ("€", Language.DE): "Euro",
-    ("$", Language.DE): "Dollar",
-    ("€", Language.ES): "euros",
-    ("$", Language.ES): "dólares",
-    ("€", Language.FR): "euros",
-    ("$", Language.FR): "dollars",
 }

@@ -69,55 +69,6 @@ GROUPS = (
 )
 """Names that stand for one another: a slip of the tongue."""
 
-_REGIONS = {
-    "California": "Los Angeles, San Francisco, San Diego",
-    "Nevada": "Las Vegas",
-    "Massachusetts": "Boston",
-    "Illinois": "Chicago",
-    "Colorado": "Denver",
-    "Texas": "Houston, Dallas, Austin, San Antonio",
-    "Florida": "Miami, Orlando, Tampa",
-    "Arizona": "Phoenix",
-    "Oregon": "Portland",
-    "Pennsylvania": "Philadelphia",
-    "China": "Shanghai, Beijing",
-    "France": "Paris, Lyon, Marseille, Nice",
-    "Germany": "Berlin, Munich, Hamburg, Frankfurt, Cologne",
-    "Spain": "Madrid, Barcelona, Seville, Valencia",
-    "Italy": "Rome, Milan, Venice, Florence, Naples",
-    "Austria": "Vienna",
-    "Portugal": "Lisbon",
-    "Ireland": "Dublin",
-    "Norway": "Oslo",
-    "Sweden": "Stockholm",
-    "Denmark": "Copenhagen",
-    "the Netherlands": "Amsterdam",
-    "Belgium": "Brussels",
-    "Switzerland": "Zurich, Geneva",
-    "Poland": "Warsaw",
-    "Hungary": "Budapest",
-    "Greece": "Athens",
-    "Turkey": "Istanbul",
-    "Egypt": "Cairo",
-    "Kenya": "Nairobi",
-    "India": "Mumbai, Delhi, Bangalore",
-    "Thailand": "Bangkok",
-    "Japan": "Tokyo, Osaka, Kyoto",
-    "Australia": "Sydney, Melbourne",
-    "Canada": "Toronto, Montreal, Vancouver",
-    "England": "London, Manchester, Liverpool, Bristol, Leeds",
-    "Scotland": "Edinburgh, Glasgow",
-    "Washington State": "Seattle",
-    "Georgia": "Atlanta",
-    "Michigan": "Detroit",
-    "Tennessee": "Nashville, Memphis",
-    "Louisiana": "New Orleans",
-    "Hawaii": "Honolulu",
-    "the Czech Republic": "Prague",
-    "Russia": "Moscow",
-    "South Korea": "Seoul",
-    "the Emirates": "Dubai, Abu Dhabi",
-}
 _NEAR_CITIES = tuple(
     tuple(name.strip() for name in names.split(","))
     for names in (
@@ -158,9 +109,18 @@ _NEAR_CITIES = tuple(
 )
 
 
+CALIFORNIAN = frozenset(
+    ("Los Angeles", "San Francisco", "San Diego", "Oakland", "Sacramento", "San Jose", "Fresno")
+)
+_SMALLER_CITIES = ("Oakland", "Sacramento", "San Jose", "Fresno", "San Diego", "Portland", "Phoenix")
+"""What somebody may say for a city that isn't known: most of those are small and American."""
+
+
 def list_near_cities(city: str, known: tuple[str, ...]) -> tuple[str, ...]:
     """The cities of the same country or fame, of those that the language knows; all where none is told."""
     near = [group for group in _NEAR_CITIES if city in group and {city} < {*group} & {*known}]
+    if not near and known is CITIES[Language.EN] and city not in MORE_PLACES | {*known}:
+        return _SMALLER_CITIES
     return tuple(dict.fromkeys(name for group in near for name in group)) or known
 
 
@@ -188,18 +148,14 @@ def list_near_names(name: str) -> tuple[str, ...]:
     return tuple(one for one in GIVEN_NAMES if one[0] == name[0] and one != name)
 
 
-REGION_OF = {city.strip(): region for region, cities in _REGIONS.items() for city in cities.split(",")}
-"""The state or country of an English city's name."""
-_AREAS = {
-    "the East Coast": "Boston, New York, New York City, Philadelphia, Miami, Baltimore",
-    "the West Coast": "Los Angeles, San Francisco, San Diego, Seattle, Portland, California, Oregon",
-    "the Midwest": "Chicago, Detroit, Kansas, Iowa, Ohio, Illinois, Michigan",
-    "the South": "Texas, Georgia, Alabama, Louisiana, Atlanta",
-    "Europe": "Germany, France, Spain, Italy, Portugal, Austria, Poland, Sweden, Norway, Denmark",
-    "South America": "Brazil, Argentina, Chile, Peru",
-    "North America": "Mexico, Canada",
-    "Asia": "Japan, India, China, Hong Kong, Singapore",
-    "Africa": "Egypt, Kenya",
-}
-AREA_OF = {place.strip(): area for area, places in _AREAS.items() for place in places.split(",")}
-"""Where in its country or in the world an English place lies."""
+MORE_PLACES = frozenset(
+    name.strip()
+    for name in (
+        "Abu Dhabi, Alabama, Argentina, Austin, Baltimore, Bangalore, Barcelona, Bristol, California, Chile, "
+        "Cologne, Dallas, Detroit, Edinburgh, Florence, Frankfurt, Georgia, Glasgow, Hamburg, Honolulu, "
+        "Illinois, Iowa, Kansas, Kyoto, Leeds, Liverpool, Louisiana, Lyon, Manchester, Marseille, Memphis, "
+        "Michigan, Milan, Moscow, Munich, Naples, Nashville, New Orleans, New York City, Nice, Ohio, Oregon, "
+        "Orlando, Peru, San Antonio, Seville, Tampa, Texas, Valencia, Vancouver, Venice "
+    ).split(",")
+)
+"""Other cities, countries and states that English users name."""

@@ -13,23 +13,20 @@ from crosswind.injectors.conversation import Site, ToolList
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting
-from crosswind.injectors.operators.user.asides.draw import write_like
-from crosswind.injectors.operators.user.asides.places import find_places
-from crosswind.injectors.operators.user.values.contradictions import join_sentence
-from crosswind.injectors.operators.user.values.left_out import UNITS
+from crosswind.injectors.operators.user.values.left_open import NAME, draw_remark, name_open
 from crosswind.injectors.operators.user.values.spoken_values import find_spoken, was_said
 from crosswind.injectors.operators.user.values.vague_languages import find_place
 from crosswind.injectors.operators.user.values.vague_place import Place
 from crosswind.injectors.operators.user.values.vague_things import find_container
-from crosswind.injectors.packs.draw import Phrase, Setting, draw_phrase
+from crosswind.injectors.packs.draw import Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Half, Recovery, Result, UserTarget
-from crosswind.injectors.text.edits import apply_edits, drop_overlaps, make_edit
+from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.entities import UNSPACED
 from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
 from crosswind.injectors.text.quotations import find_literals, find_plain_names
-from crosswind.injectors.text.sentences import count_words, is_prose
+from crosswind.injectors.text.sentences import is_prose
 from crosswind.injectors.values.coarse import is_whole, list_coarse_forms
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType, list_parameters
@@ -38,10 +35,9 @@ from crosswind.injectors.wording import written_form
 LEAST_WORDS = 5
 """Words that a later message has beside its values, where it isn't an answer: no answer is vague."""
 
-NAME = "user.ambiguous"
 NOBODY = "nobody could be asked for what the user would leave open"
 _ONE_OF_ITS_KIND = (ValueType.ID, ValueType.EMAIL, ValueType.FILE)
-_LEFT_OUT = 0.45
+_LEFT_OUT = 0.5
 """How often a value that can be left out with its preposition is."""
 _HEDGED = ("a few", "several", "a couple", "about", "between")
 """What a coarse form begins with that needs no other hedge."""
@@ -49,14 +45,6 @@ _BARE = 0.45
 """How often a coarse form stands by itself."""
 _SHORTENED = 0.6
 """How often a value that has such words is told by a part of it, or by what it lies in."""
-_BREAKS = ("", "", "\n", "\n\n")
-"""What separates an offer from the message; empty: what the text asks for."""
-_LONG = 9
-"""Words of a message in which two values may be vague: people leave less open in a shorter one."""
-_SECOND = 0.6
-"""How often a second one is, in a longer message."""
-_OFFERED, _OFFERED_ABROAD = 0.15, 0.2
-"""How often the user says that a value is left out, which nothing vague stands for."""
 
 
 @operator(
@@ -66,18 +54,17 @@ _OFFERED, _OFFERED_ABROAD = 0.15, 0.2
     aliases=("ambiguity",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Ambiguous Instructions)",
     effect=Effect.ADDS,
-    version=6,
+    version=7,
 )
 class Ambiguous:
     """Values that fill the tools' parameters are told less exactly (`mid-November`) or not at all.
 
-    Severity: the share of the message's values that become vague, on average: one at most, in a longer
-    message two. A value that has a coarse form keeps one, which says what to ask for; another is withheld,
-    and one at most. Only a whole phrase gives way, with its preposition or its noun, and only where what
-    stands there surely reads well; where it is left out, the user sometimes says so. The user gives each
-    when asked: nothing is vague that this user has said before, nor an answer of a few words, so that each
-    value is asked for once. Quotations and what is to be passed on stay. Where no user can answer, nothing
-    happens.
+    Severity: the share of the message's values that become vague, on average: one at most. Only a whole
+    phrase gives way, with its preposition or its noun, and only where what stands there surely reads well.
+    The user says openly that it is left open: in front of the message, behind it, or beside the place. The
+    user gives it when asked: nothing is vague that this user has said before, nor an answer of a few words,
+    so that each value is asked for once. Quotations and what is to be passed on stay. Where no user can
+    answer, nothing happens.
     """
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -98,16 +85,10 @@ class Ambiguous:
         if not target.user_can_answer:
             return {"edits": [], "withheld": [], UNABLE: NOBODY}
         share = severity * len(spoken or found)
-        most = min(int(share) + rng.chance(share % 1), _draw_most(target.text, rng))
-        return _draw_edits(target, rng, setting, found, most) if most else None
+        return _draw_open(target, rng, setting, found) if rng.chance(min(share, 1.0)) else None
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         return Result(apply_edits(target.text, draw["edits"]), _describe(draw))
-
-
-def _draw_most(text: str, rng: SeededRandom) -> int:
-    """How many values may be vague."""
-    return 2 if count_words(text) >= _LONG and rng.chance(_SECOND) else 1
 
 
 def _is_answer(text: str, spoken: list[Mention]) -> bool:
@@ -130,9 +111,7 @@ def _find_places(text: str, spoken: list[Mention], language: Language) -> Iterat
         if (place := find_place(text, one, language)) is not None:
             if place.value is not None:
                 start, end = place.value
-                said = text[start:end]
-                thing = None if (one.thing or " ").rpartition(" ")[2] in said.split() else one.thing
-                one = msgspec.structs.replace(one, start=start, end=end, text=said, thing=thing)  # noqa: PLW2901
+                one = msgspec.structs.replace(one, start=start, end=end, text=text[start:end])  # noqa: PLW2901
             yield one, place
 
 
@@ -151,127 +130,57 @@ def _find_containers(target: UserTarget) -> Iterator[tuple[Mention, Place]]:
             yield Mention(start, end, value, ValueType.FILE, None), place
 
 
-def _draw_edits(
-    target: UserTarget, rng: SeededRandom, setting: Setting, found: list[tuple[Mention, Place]], most: int
+def _draw_open(
+    target: UserTarget, rng: SeededRandom, setting: Setting, found: list[tuple[Mention, Place]]
 ) -> Draw | None:
-    edits: list[dict[str, Any]] = []
-    withheld: list[str] = []
-    coarse: list[str] = []
-    phrases: list[str] = []
-    vague: list[Mention] = []
-    left: tuple[str, ValueType] | None = None
-    english, offers = setting.language is Language.EN, find_places(target.text, target.own).behind
+    """Leave one value open, and say so."""
+    english = setting.language is Language.EN
     for one, place in rng.shuffled(found):
-        made = _draw_edit(target, rng, setting, one, place, phrases, outright=not withheld, drops=offers)
-        if made is None or drop_overlaps([*edits, made[0]]) != sorted(
-            [*edits, made[0]], key=lambda one: one["at"]
-        ):
+        made = _draw_edit(target, rng, setting, one, place)
+        if made is None:
             continue
         edit, phrase, form = made
-        edits.append(edit)
-        (withheld if form is None else coarse).append(one.text)
-        vague.append(one)
-        if english and (thing := _call(one, place, form, phrase)):
-            left = thing, one.type
-        phrases += [phrase] if phrase else []
-        if len(edits) == most:
-            break
-    if not edits:
-        return None
-    edits = drop_overlaps(edits)
-    offer = None
-    likely = _OFFERED if left else _OFFERED_ABROAD if withheld and not english else 0
-    if offers and rng.chance(likely):
-        offer = _draw_offer(target, rng, setting, left)
-    if offer is not None:
-        end = apply_edits(target.text, edits)
-        apart = rng.choice(_BREAKS)
-        said = f"{apart}{offer.text}" if apart else join_sentence(end, offer.text, setting.language)
-        edits.append(make_edit(len(target.text), "", said))
-        phrases.append(offer.entry)
-    return {
-        "edits": edits,
-        "withheld": withheld,
-        "coarse": coarse,
-        "phrases": phrases,
-        "reveal": _word_reveal(rng, setting, vague),
-    }
-
-
-def _call(one: Mention, place: Place, form: str | None, phrase: str) -> str | None:
-    """What the user calls the value that is left open: `the date`, `the order number`."""
-    if form is not None:
-        exact = "figure" if form.rpartition(" ")[2] in UNITS else _EXACT.get(one.type)
-        return None if exact is None else f"exact {exact}"
-    if phrase:
-        return None
-    if one.type is ValueType.ID:
-        return None if place.thing is None else f"{place.thing} number"
-    return _OPEN.get(one.type)
-
-
-_EXACT = {
-    ValueType.DATE: "date",
-    ValueType.TIME: "time",
-    ValueType.MONEY: "amount",
-    ValueType.NUMBER: "number",
-}
-_OPEN = {
-    ValueType.DATE: "date",
-    ValueType.TIME: "time",
-    ValueType.PLACE: "place",
-    ValueType.DURATION: "length",
-}
-
-
-def _draw_offer(
-    target: UserTarget, rng: SeededRandom, setting: Setting, left: tuple[str, ValueType] | None
-) -> Phrase | None:
-    """What the user says behind the message, who knows that something is left out."""
-    found = draw_phrase(
-        rng,
-        setting,
-        NAME,
-        "offer",
-        slots={} if left is None else {"thing": left[0]},
-        type=None if left is None else left[1],
-        used=target.branch.phrases,
-    )
-    if found is None:
-        return None
-    return msgspec.structs.replace(found, text=write_like(found.text, target.own, setting.language))
+        thing = name_open(one, place, coarse=form is not None, rng=rng) if english else None
+        if english and thing is None:
+            continue
+        remark = draw_remark(target, rng, setting, edit, thing, place.type or one.type)
+        if remark is not None:
+            return {
+                "edits": remark.edits,
+                "withheld": [one.text] if form is None else [],
+                "coarse": [] if form is None else [one.text],
+                "phrases": [*([phrase] if phrase else []), remark.entry],
+                "reveal": _word_reveal(rng, setting, one),
+            }
+    return None
 
 
 def _draw_edit(
-    target: UserTarget,
-    rng: SeededRandom,
-    setting: Setting,
-    one: Mention,
-    place: Place,
-    used: list[str],
-    *,
-    outright: bool,
-    drops: bool,
+    target: UserTarget, rng: SeededRandom, setting: Setting, one: Mention, place: Place
 ) -> tuple[dict[str, Any], str, str | None] | None:
     """An edit that makes a value vague, the pack entry that words it, and the coarse form in it."""
     text, left_out, bare = target.text, rng.chance(_LEFT_OUT), rng.chance(_BARE)
     english = setting.language is Language.EN
-    bare = bare or (not english and one.type in (ValueType.NUMBER, ValueType.DURATION))
+    bare = bare or (not english and one.type is ValueType.DURATION)
     forms = list_coarse_forms(one, setting.language)
     form = rng.choice(forms) if forms else None
     shortened = rng.choice(place.forms) if place.forms else None
-    accept, drops = place.accept, drops and outright and place.dropped is not None
-    if place.withholds and not outright:
-        return None
-    if shortened is not None and not (drops and left_out) and (accept is None or rng.chance(_SHORTENED)):
+    accept, drops = place.accept, left_out and place.dropped is not None
+    if shortened is not None and not drops and (accept is None or rng.chance(_SHORTENED)):
         edit = _replace(text, place.start, place.end, place.join(shortened, shortened))
         return None if edit is None else (edit, "", None if place.withholds else shortened)
     stands = form is not None and accept is not None and _stands_alone(one, form, setting.language)
     fits = accept is not None and accept(_BARE_FORM)
-    if stands and fits and form is not None and (bare or is_whole(form) or form.startswith(_HEDGED)):
+    if (
+        not drops
+        and stands
+        and fits
+        and form is not None
+        and (bare or is_whole(form) or form.startswith(_HEDGED))
+    ):
         edit = _replace(text, place.start, place.end, place.join(form, form))
         return None if edit is None else (edit, "", form)
-    if accept is not None and not (drops and left_out):
+    if accept is not None and not drops:
         slots = {} if place.thing is None else {"thing": place.thing}
         if form is not None:
             slots["coarse"] = form
@@ -284,9 +193,9 @@ def _draw_edit(
                 "vague",
                 slots=slots,
                 type=place.type or one.type,
-                used={*target.branch.phrases, *used},
+                used=target.branch.phrases,
                 accept=lambda entry, coarse=coarse: (  # type: ignore[misc]
-                    accept(entry) and (outright or _is_coarse(entry)) and coarse in (None, _is_coarse(entry))
+                    accept(entry) and coarse in (None, _is_coarse(entry))
                 ),
             )
         if phrase is not None:
@@ -294,7 +203,7 @@ def _draw_edit(
             said = place.join(phrase.text, form if is_coarse else None)
             edit = _replace(text, place.start, place.end, said)
             return None if edit is None else (edit, phrase.entry, form if is_coarse else None)
-    if drops and place.dropped_span is not None and place.dropped is not None:
+    if place.dropped_span is not None and place.dropped is not None:
         edit = _replace(text, *place.dropped_span, place.dropped)
         return None if edit is None else (edit, "", None)
     return None
@@ -330,16 +239,14 @@ def _describe(draw: Draw) -> str:
     return f"The user's message was made vague{''.join(f', {one}' for one in told)}."
 
 
-def _word_reveal(rng: SeededRandom, setting: Setting, vague: list[Mention]) -> str:
-    """What the user says who is asked for these values: each in a phrase of the packs."""
-    said = []
-    for one in vague:
-        slots = {"value": one.text}
-        if one.thing and setting.language is Language.EN:
-            slots["thing"] = one.thing
-        phrase = draw_phrase(rng, setting, NAME, "reveal", slots=slots, type=one.type)
-        said.append(one.text if phrase is None else phrase.text)
-    return "\n".join(said)
+def _word_reveal(rng: SeededRandom, setting: Setting, one: Mention) -> str:
+    """What the user says who is asked for the value."""
+    slots = {"value": one.text}
+    told = (one.thing or "").rpartition(" ")[2] in one.text.split()
+    if one.thing and setting.language is Language.EN and not told:
+        slots["thing"] = one.thing
+    phrase = draw_phrase(rng, setting, NAME, "reveal", slots=slots, type=one.type)
+    return one.text if phrase is None else phrase.text
 
 
 @written_form(NAME)

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from crosswind.injectors.conversation import ToolList, ToolResult, UserText
+from crosswind.injectors.operators.user.asides.places import find_missing_mark
 from crosswind.injectors.operators.user.values.small_words import is_small_word, qualifies
 from crosswind.injectors.operators.user.values.spoken_values import find_spoken
 from crosswind.injectors.operators.user.values.sure_values import (
@@ -37,7 +38,7 @@ from crosswind.injectors.text.entities import find_whole
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.text.quotations import find_open_end
 from crosswind.injectors.values.calendar import month_of
-from crosswind.injectors.values.known_names import COUNTRIES, GIVEN_NAMES, list_near_names
+from crosswind.injectors.values.known_names import CALIFORNIAN, COUNTRIES, GIVEN_NAMES, list_near_names
 from crosswind.injectors.values.mentions import Mention, find_mentions
 from crosswind.injectors.values.parameters import ValueType, type_of_name
 from crosswind.injectors.values.rivals import draw_known_rival, draw_rival
@@ -64,6 +65,8 @@ class Position(StrEnum):
     """In the value's place: the rival and what corrects it at once."""
     END = "end"
     """At the message's end: what puts the value in doubt."""
+    SWAP = "swap"
+    """The rival in the value's place, and what corrects it at the message's end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +88,29 @@ class Contradiction:
     positions: tuple[Position, ...]
     leads: bool
     """Whether more that belongs to it stands behind the value: a phrase in its place ends in it."""
+    listed: bool
+    """Whether others of its kind stand beside it: what corrects it says which one was wrong."""
     text: str
 
     def edit(
         self, position: Position, phrase: str, language: Language, *, apart: bool = False
-    ) -> dict[str, Any]:
+    ) -> list[dict[str, Any]]:
         text = self.text
-        if position is Position.END:
-            said = (
-                f"\n{phrase}" if apart and not text[-1:].isspace() else join_sentence(text, phrase, language)
-            )
-            return make_edit(len(text), "", said)
+        if position is not Position.PLACE:
+            edit = make_edit(len(text), "", _append(text, phrase, language, apart=apart))
+            at = self.start + self.told.rindex(self.value)
+            swap = [make_edit(at, self.value, self.rival)] if position is Position.SWAP else []
+            return [*swap, edit]
         whole = phrase.endswith((self.told, ")", "）")) or language in (*JOINED, Language.AR)
         told = phrase if whole else close_aside(phrase, text, self.end)
-        return make_edit(self.start, text[self.start : self.end], told)
+        return [make_edit(self.start, text[self.start : self.end], told)]
+
+
+def _append(text: str, sentence: str, language: Language, *, apart: bool) -> str:
+    missing = find_missing_mark(text) if language is Language.EN else ""
+    if apart and not text[-1:].isspace():
+        return f"\n{sentence}"
+    return f"{missing}{sentence}" if missing else join_sentence(text, sentence, language)
 
 
 def join_sentence(text: str, sentence: str, language: Language) -> str:
@@ -140,13 +152,21 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
             continue
         start, end, told, told_rival = _span(text, one, rival, setting.language)
         positions = []
+        listed = values.is_listed(one)
         inside = _may_stand_inside(text, one, start, end, rival, setting.language)
         apart = not splits(target.protected, start) and not splits(target.protected, end)
         named = _name_both(text, one, rival, setting.language)
         searched = values.are_searched and one.type is ValueType.NAME
-        if inside and apart and not (_is_behind(one, spoken) or searched):
+        if inside and apart and not (_is_behind(one, spoken) or searched or listed):
             positions.append(Position.PLACE)
-        if closed and named is not None:
+        leads = _leads(text, one, end, setting.language) or _is_before(one, spoken)
+        region = _find_region(text, one, rival)
+        if region:
+            named, leads = (f"{one.text}{region}", f"{rival}{region}"), False
+        whole = _stands_whole(text, one, named, setting.language, leads=leads)
+        if inside and apart and closed and whole and not searched and not splits(target.protected, len(text)):
+            positions.append(Position.SWAP)
+        if closed and named is not None and not listed:
             positions.append(Position.END)
         value_named, rival_named = named or (one.text, rival)
         if positions:
@@ -162,7 +182,8 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
                 value_named,
                 rival_named,
                 tuple(positions),
-                _leads(text, one, end, setting.language) or _is_before(one, spoken),
+                leads or region != "",
+                listed,
                 text,
             )
 
@@ -272,6 +293,8 @@ def _may_stand_inside(text: str, one: Mention, start: int, end: int, rival: str,
         return False
     capital = _CAPITAL.search(text[max(0, start - 24) : start])
     order = language is Language.EN and find_word_before(text, start) in LEADS
+    if capital and one.type is ValueType.PLACE and capital[0].endswith(" in "):
+        capital = None  # `a tour of the Prado in Madrid`
     if (capital and not order) or re.search(r"\d[ ,]+$", text[max(0, start - 4) : start]):
         return False  # A part of a longer name or number.
     if language is Language.AR:
@@ -280,6 +303,8 @@ def _may_stand_inside(text: str, one: Mention, start: int, end: int, rival: str,
     named = one.type in (ValueType.OPTION, ValueType.PLACE, ValueType.NAME) or month_of(one.text) is not None
     called = before in (one.thing or "").split()
     alone = one.type is ValueType.NUMBER and not qualifies(text, end) and not called
+    if before in NUMBERED or (called and one.type is ValueType.OPTION):
+        named = alone = False
     if language is Language.EN and (named or alone) and before and not is_small_word(before):
         return False  # What stands before may belong to it: an extra large one.
     if language is Language.EN and before in ("a", "an"):
@@ -293,6 +318,33 @@ def _leads(text: str, one: Mention, end: int, language: Language) -> bool:
     if language in JOINED or _GOES_ON.match(text, end):
         return True
     return qualifies(text, end) if language is Language.EN else find_next_word(text, end) != ""
+
+
+def _stands_whole(
+    text: str, one: Mention, named: tuple[str, str] | None, language: Language, *, leads: bool
+) -> bool:
+    """Whether the message's end names all of the value that a call may need, so that a rival can stand alone
+    in its place."""
+    if _TITLE.search(text, max(0, one.start - 8), one.start):
+        return False
+    if language in JOINED:
+        return one.type is not ValueType.NUMBER or named is not None
+    counted = one.type is ValueType.NUMBER and named is not None
+    if language is Language.EN:
+        return counted or one.type is ValueType.OPTION or not leads
+    return one.type not in (ValueType.PLACE, ValueType.NAME) or not _GOES_ON.match(text, one.end)
+
+
+_TITLE = re.compile(r"[A-Z]\w*\. $")
+
+
+def _find_region(text: str, one: Mention, rival: str) -> str:
+    """The state behind a city, where its rival lies there, too: `, CA`."""
+    found = _STATE.match(text, one.end)
+    return found[0] if found is not None and {one.text, rival} <= CALIFORNIAN else ""
+
+
+_STATE = re.compile(r", (?:CA|Calif(?:\.|ornia))(?![\w-])")
 
 
 def name_value(value: str, kind: ValueType, language: Language) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting
+from crosswind.injectors.operators.user.asides.draw import write_like
 from crosswind.injectors.operators.user.values.contradictions import (
     Contradiction,
     Position,
@@ -17,6 +19,7 @@ from crosswind.injectors.operators.user.values.contradictions import (
     join_sentence,
     name_value,
 )
+from crosswind.injectors.operators.user.values.left_open import name_kind
 from crosswind.injectors.operators.user.values.spoken_values import find_thing
 from crosswind.injectors.packs.draw import Phrase, Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
@@ -30,12 +33,9 @@ TRIALS = 3
 _APART = 0.3
 """How often a thought that is taken back stands on a line of its own."""
 NAME = "user.inconsistent"
-_STOPS = ".!?…。！？؟"
-_CHOOSES = re.compile(
-    r"\b(?:book|reserve|schedule|set|move|arrange|plan|rent|order|buy|make|add|remind|wake|deliver|change|need)\b",
-    re.IGNORECASE,
-)
-"""What a user asks to have done who may think of another day or place meanwhile."""
+_VALUE_SLOTS = ("{value}", "{rival}")
+_SWAPPED = 0.65
+"""How often the rival stands by itself, and the message's end corrects it."""
 
 
 @operator(
@@ -45,7 +45,7 @@ _CHOOSES = re.compile(
     aliases=("conflict",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Inconsistent Instructions)",
     effect=Effect.ADDS,
-    version=6,
+    version=7,
 )
 @dataclass(frozen=True)
 class Inconsistent:
@@ -54,9 +54,8 @@ class Inconsistent:
 
     Severity: a message has three occasions for a contradiction, each with this probability, and one at most:
     nobody corrects two slips in one message. The rival stands before the value, as a slip that is
-    corrected at once, or behind the message, as a thought that is taken back: the value is what is said last.
-    Only values are contradicted whose kind is sure, that are told
-    once and are no part of a longer one. The user's own words are all kept.
+    corrected at once, or in its place, and the end of the message corrects it: the value is what is said
+    last. Only values are contradicted whose kind is sure, that are told once and are no part of a longer one.
 
     With `settles: next_message`, and where the user can answer, one value is contradicted or put in doubt,
     and the user's next message settles it, whatever the schedule says; with `settles: later`, the next one
@@ -99,12 +98,16 @@ def _draw_same(
 ) -> Draw | None:
     """Draw a contradiction that this message settles: what is told last is the value."""
     for one in found:
-        for position in rng.shuffled(one.positions):
-            phrase = _draw(target, rng, setting, one, "same", position)
+        order = (Position.SWAP, Position.PLACE)
+        for position in order if rng.chance(_SWAPPED) else order[::-1]:
+            if position not in one.positions:
+                continue
+            part = "same" if position is Position.PLACE else "correction"
+            phrase = _draw(target, rng, setting, one, part, position)
             if phrase is not None:
-                apart = position is Position.END and rng.chance(_APART)
+                apart = rng.chance(_APART)
                 return {
-                    "edits": [one.edit(position, phrase.text, setting.language, apart=apart)],
+                    "edits": one.edit(position, phrase.text, setting.language, apart=apart),
                     "final": [one.value],
                     "wrong": {one.value: [one.rival]},
                     "phrases": [phrase.entry],
@@ -122,8 +125,8 @@ def _draw_doubt(
     for part in rng.shuffled(["doubt", "claim"]):
         phrase = _draw(target, rng, setting, one, part, Position.END)
         if phrase is not None:
-            edit = one.edit(Position.END, phrase.text, setting.language)
-            owed = {"edits": [edit], "final": [], "owed": [one.value], "phrases": [phrase.entry]}
+            edits = one.edit(Position.END, phrase.text, setting.language)
+            owed = {"edits": edits, "final": [], "owed": [one.value], "phrases": [phrase.entry]}
             return owed if wait == 1 else {**owed, "wait": wait}
     return None
 
@@ -141,20 +144,22 @@ def _draw(
     slots = {"value": one.told, "rival": one.told_rival}
     if not inside:
         slots = {"value": one.named, "rival": one.named_rival}
-    if part != "same" and one.thing is not None and setting.language is Language.EN:
-        slots["thing"] = one.thing
-
-    chooses = _CHOOSES.search(target.text) is not None
+    thing = name_kind(one.type, one.thing) if position is Position.SWAP else one.thing
+    if not inside and thing is not None and setting.language is Language.EN:
+        slots["thing"] = thing
 
     def accept(entry: Entry) -> bool:
-        if inside and one.leads and not entry.text.endswith("{value}"):
+        if one.listed and "{rival}" not in entry.text:
             return False
-        if part == "same" and not inside and entry.fits and not chooses:
-            return False
-        return part != "same" or (entry.text[-1] not in _STOPS) == inside
+        if position is Position.SWAP and entry.text.startswith(_VALUE_SLOTS):
+            return slots["value"][:1].isupper() or not slots["value"][:1].isalpha()
+        return not (inside and one.leads) or entry.text.endswith("{value}")
 
     taken = target.branch.phrases
-    return draw_phrase(rng, setting, NAME, part, slots=slots, type=one.type, used=taken, accept=accept)
+    found = draw_phrase(rng, setting, NAME, part, slots=slots, type=one.type, used=taken, accept=accept)
+    if found is None or position is not Position.SWAP:
+        return found
+    return msgspec.structs.replace(found, text=write_like(found.text, target.own, setting.language))
 
 
 def _draw_settlement(target: UserTarget, rng: SeededRandom, setting: Setting) -> Draw | None:

@@ -30,14 +30,15 @@ _NAMED = re.compile(
 """`with a radius of`, before the value."""
 _DIRECT = {
     ValueType.DURATION: make_words("for over within"),
-    ValueType.NUMBER: make_words("for"),
+    ValueType.NUMBER: make_words("for with"),
     ValueType.MONEY: make_words("at for"),
     ValueType.NAME: make_words("at by for from in on with"),
+    ValueType.TIME: make_words("at for"),
     ValueType.PLACE: make_words("at from in near"),
     ValueType.OPTION: make_words("as in into with"),
-    ValueType.DATE: make_words("on"),
+    ValueType.DATE: make_words("for on"),
 }
-_WORDS = (ValueType.NAME, ValueType.PLACE, ValueType.OPTION, ValueType.DATE)
+_WORDS = (ValueType.NAME, ValueType.PLACE, ValueType.OPTION, ValueType.DATE, ValueType.TIME)
 _PLAIN = re.compile(
     r" (?:(?:big|large|new|small|more) )?(?P<noun>[a-z]+(?<![su])s|people)\b"
     r"(?! (?:old|each|per|away|ago|of)\b)"
@@ -56,6 +57,8 @@ _STRICTLY = re.compile(
     r"\b(?:an?|the|my|our|this|that|these|some|any|two|three|four|five|all|of|\d+) $", re.IGNORECASE
 )
 _GOES_ON = make_words("for from if in on please starting using when")
+_THEN = make_words("and then to today tomorrow tonight")
+"""Words behind a phrase that is no name, which they would go on."""
 _LOOSE_ENDS = ("s", "ing")
 _NO_HEADS = ("ed", "en", "ly")
 _LEAST_WORDS = 3
@@ -75,14 +78,29 @@ def find_adjunct(text: str, one: Mention) -> Place | None:
     stop = _find_stop(text, one, named=found is not None)
     if stop is None or not is_needless(text, begin, stop):
         return None
-    start, end = one.start, one.end
+    start, end, called_so = one.start, one.end, _count(text, one)
     if found is not None:
         more = _AND.match(text, stop)
+        called_so = found["noun"] if more is None else "pair of values"
         stop = stop if more is None else more.end()
         start, end = first, stop
-    if not (ends_clause(text, stop) or find_next_word(text, stop) in _GOES_ON):
+    elif one.type is ValueType.NUMBER:
+        end = stop
+    if one.type is ValueType.NAME and find_next_word(text, stop) in ("in", "on"):
+        return None  # `with Emma Stone in the lead role`
+    after = find_next_word(text, stop)
+    more = _GOES_ON | (_THEN if one.type not in (ValueType.NAME, ValueType.PLACE) else frozenset())
+    if not (ends_clause(text, stop) or after in more):
         return None
-    return Place(begin - 1, stop, dropped="", value=(start, end))
+    return Place(begin - 1, stop, dropped="", called=called_so, value=(start, end))
+
+
+def _count(text: str, one: Mention) -> str | None:
+    """What a number counts, or in which unit it measures."""
+    counted, unit = _PLAIN.match(text, one.end), find_next_word(text, one.end)
+    if one.type is not ValueType.NUMBER or (counted is None and unit not in UNITS):
+        return None
+    return f"number of {unit if counted is None else counted['noun']}"
 
 
 def _find_preposition(text: str, one: Mention) -> int | None:

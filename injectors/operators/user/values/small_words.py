@@ -15,11 +15,12 @@ DETERMINERS = make_words(
 GO_ON = make_words(
     """
     about after again all along also am an and any are as at be because been before both but by can
-    could did do does during each either for from had has have he her him his how i if in instead into
-    is it its just keep later like make may maybe me might must my no not now of off on only onto or our
-    out over per please put she should since so some such than thanks that the their them then there
-    these they this those through till to today together tomorrow tonight too under until up using via
-    was we were what when where which while who whose why will with within without would you your
+    could currently did do does during each either for from had has have he her him his how i if in
+    instead into is it its just keep later like make may maybe me might must my no not now of off on
+    only onto or our out over per please put right she should since so some such than thanks that the
+    their them then there these they this those through till to today together tomorrow tonight too
+    under until up using via was we were what when where which while who whose why will with within
+    without would you your
     """
 )
 """Words behind which a value ends its phrase: what stands before them qualifies no noun."""

@@ -31,7 +31,8 @@ UNSPACED = (Language.ZH, Language.JA)
 CITY_NAMES = frozenset(city for cities in CITIES.values() for city in cities)
 PLACES = CITY_NAMES | frozenset(COUNTRIES)
 NUMBERED = frozenset(
-    "account booking card case id invoice issue number order post request ticket tweet".split()
+    "account booking card case claim contract employee id invoice issue number order patient policy post"
+    " request reservation ticket tweet".split()
 )
 """Nouns behind which a number is a name."""
 PLURAL = re.compile(r" (?:(?:big|large|medium|new|news|small|first|latest) )?(?:[a-z]+s|people|percent)\b")
@@ -115,11 +116,15 @@ class SureValues:
         told = self._takes_texts or language is not Language.EN
         self._passed_on = _find_passed_on(text) if told else []
 
+    def is_listed(self, one: Mention) -> bool:
+        """Whether it is one of a list, or an end of a range."""
+        return one.start in self._listed
+
     def is_sure(self, one: Mention) -> bool:
         said = one.text.lower()
         twice = find_whole(self._lower, said, find_whole(self._lower, said, 0) + 1) >= 0
         passed_on = any(start <= one.start < end for start, end in self._passed_on)
-        if said in NO_SLIPS or twice or passed_on or one.start in self._listed:
+        if said in NO_SLIPS or twice or passed_on:
             return False
         if _OPENS_LIST.search(self._text, max(0, one.start - 3), one.start):
             return False
@@ -170,7 +175,8 @@ class SureValues:
             case ValueType.PLACE | ValueType.NAME if english and before == "the":
                 sure = False  # `the Hilton`
             case ValueType.PLACE:
-                sure = one.text not in GIVEN_NAMES and (is_city(one) or one.text in _KNOWN)
+                told = english and before in ("in", "near") and _is_located(one)
+                sure = one.text not in GIVEN_NAMES and (is_city(one) or one.text in _KNOWN or told)
             case ValueType.NAME if one.text in _KNOWN or is_city(one):
                 sure = not english or is_small_word(before)
             case ValueType.NAME:
@@ -203,6 +209,11 @@ def is_city(one: Mention) -> bool:
     """Whether it surely is a city, by its parameter and its letters."""
     named = not _CITY_WORDS.isdisjoint((one.thing or "").split())
     return named and _CITY.fullmatch(one.text) is not None
+
+
+def _is_located(one: Mention) -> bool:
+    """Whether its parameter takes a place, of which nothing says that it is a city."""
+    return not {"location", "place"}.isdisjoint((one.thing or "").split()) and bool(_CITY.fullmatch(one.text))
 
 
 def _ends(text: str, end: int, language: Language) -> bool:

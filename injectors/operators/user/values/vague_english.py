@@ -42,12 +42,12 @@ def find_place(text: str, one: Mention) -> Place | None:
     find = _FINDERS.get(one.type)
     if one.type is ValueType.PLACE and is_person(one):
         find = find_name
-    elif one.type is ValueType.NAME and (is_known(one.text)):
+    elif one.type is ValueType.NAME and is_known(one.text):
         find = find_city
     place = None if find is None else find(text, one, start, end, find_word_before(text, start))
     gone = find_adjunct(text, one) if place is None or place.dropped is None else None
     if gone is not None and place is not None:
-        place = place.or_dropped(gone) if gone.value == (one.start, one.end) else place
+        place = place.or_dropped(gone) if gone.value in (None, place.value or (one.start, one.end)) else place
     place = place or gone
     if place is None or place.accept is None:
         return place
@@ -64,6 +64,11 @@ def _find_option(text: str, one: Mention, start: int, end: int, before: str) -> 
     after, thing = find_next_word(text, end), (one.thing or "").rpartition(" ")[2]
     if not thing or one.text.startswith(("with ", "without ")) or (one.text.endswith("ly") and not after):
         return None
+    if before == thing and (ends_clause(text, end) or after in GO_ON):
+        lead = start - len(before) - 1
+        prep = find_word_before(text, lead)
+        head = lead - len(prep) - 1
+        return _leave_out_phrase(text, head, end, (start, end)) if prep in ("in", "with") else None
     if qualifies(text, end):
         return _find_modifier(text, start, end, before, thing)
     stands = ends_clause(text, end) or after in ("and", "for", "from", "in", "on", "please", "with")
@@ -79,6 +84,11 @@ def _find_modifier(text: str, start: int, end: int, before: str, thing: str) -> 
     head, stop = start - len(before) - 1, end + 1 + len(after)
     if before in ("in", "with") and after == thing:
         return _leave_out_phrase(text, head, stop, (start, stop))
+    if after == thing and before == "the" and thing in _SEVERAL:
+        forms = (f"one of the {thing}s",)
+        return Place(
+            head, stop, None, forms=forms, withholds=True, called=f"exact {thing}", value=(start, stop)
+        )
     if after == thing:
         end, after = stop, find_next_word(text, stop)
     if after in _NEEDS_MORE or not qualifies(text, end):
@@ -89,7 +99,10 @@ def _find_modifier(text: str, start: int, end: int, before: str, thing: str) -> 
         return Place(head, end + 1, dropped=f"{article} ", value=(start, end))
     stop = end + 1 + len(after)
     if before == "the" and after in _SEVERAL and not qualifies(text, stop):
-        return Place(head, stop, None, forms=(f"one of the {after}s",), value=(start, stop))
+        forms = (f"one of the {after}s",)
+        return Place(
+            head, stop, None, forms=forms, withholds=True, called=f"exact {after}", value=(start, stop)
+        )
     several = after.endswith("s") and before not in ("", "of", "and", "or", "as", "by", "in", "to")
     fits = several or before in DETERMINERS - {"no", "the"}
     return Place(start, end + 1, dropped="", value=(start, end)) if fits and start else None

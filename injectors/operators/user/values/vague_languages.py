@@ -19,6 +19,7 @@ from crosswind.injectors.operators.user.values.vague_place import (
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.calendar import NEAR_DAYS
+from crosswind.injectors.values.coarse import read_count
 from crosswind.injectors.values.known_names import CITIES
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
@@ -36,7 +37,37 @@ def find_place(text: str, one: Mention, language: Language) -> Place | None:
     bound = near or one.text.lower() in _TODAY or is_bound(text, one, language)
     if one.type is ValueType.NAME and language is not Language.EN and one.text in _CITIES:
         one = msgspec.structs.replace(one, type=ValueType.PLACE)
-    return None if bound else _FINDERS[language](text, one)
+    if bound:
+        return None
+    return _find_numbered(text, one, language) or _FINDERS[language](text, one)
+
+
+def _find_numbered(text: str, one: Mention, language: Language) -> Place | None:
+    """`meine Bestellung 88213` is enough without its number."""
+    noun, digits = _OWNED.get(language), one.type is ValueType.NUMBER and _LONG_NUMBER.fullmatch(one.text)
+    if noun is None or not (one.type is ValueType.ID or digits) or _JOINED.match(text, one.end):
+        return None
+    found = noun.search(text, max(0, one.start - _LONGEST_NOUN), one.start)
+    if found is None:
+        return None
+    return Place(found.end("noun"), one.end, dropped="", type=ValueType.ID, value=(one.start, one.end))
+
+
+_JOINED = re.compile(r"[\w/_@#'’-]", re.ASCII)
+_LONG_NUMBER = re.compile(r"\d{4,}")
+_LONGEST_NOUN = 40
+_OWNED: Mapping[Language, re.Pattern[str]] = {
+    Language.DE: re.compile(
+        r"\b(?P<noun>(?:meine[nrms]?|mein|die|der|den|dem|das|unsere[nrms]?) [A-ZÄÖÜ][a-zäöüß]+)"
+        r"(?: (?:Nr\.|Nummer|mit der Nummer))? #?$"
+    ),
+    Language.ES: re.compile(r"\b(?P<noun>(?:mi|el|la|nuestr[oa]) [a-záéíóúñ]{4,})(?: (?:número|nº))? #?$"),
+    Language.FR: re.compile(r"\b(?P<noun>(?:ma|mon|la|le|notre) [a-zéèêç]{4,})(?: (?:numéro|n°))? #?$"),
+    Language.ZH: re.compile(r"(?P<noun>订单|预订|快递|包裹|工单|账户)(?:号|编号)?#?$"),
+    Language.JA: re.compile(r"(?P<noun>注文|予約|荷物|チケット|口座)(?:番号)?#?$"),
+    Language.AR: re.compile(r"(?P<noun>[\u0600-\u06ff]{3,})(?: رقم) #?$"),
+}
+"""Nouns that a user calls theirs, and the words for `number` before an id."""
 
 
 _NEAR = frozenset(day for days in NEAR_DAYS.values() for day in days)
@@ -149,7 +180,8 @@ def _find_german(text: str, one: Mention) -> Place | None:
         return Place(start, end) if before.endswith(_DE_ID_NOUNS) else None
     if one.type is ValueType.NUMBER:
         noun = find_next_word(text, end)
-        return Place(start, end, _is_alone if noun[:1].isupper() and noun not in _DE_UNITS else _has_coarse)
+        counts = noun[:1].isupper() and noun not in _DE_UNITS and not _is_couple(one)
+        return Place(start, end, _is_alone if counts else _has_coarse)
     if one.type in _QUALIFIED and not _ends_phrase(text, end, _DE_GO_ON):
         return None
 
@@ -157,9 +189,19 @@ def _find_german(text: str, one: Mention) -> Place | None:
         first = entry.text.split()[0]
         if before in _DE_STAYING and one.type in _WHERE_AND_WHEN:
             return one.type in _MOMENTS and _has_coarse(entry)
-        return first != "den" or (one.type is ValueType.MONEY and before not in _DE_NO_OBJECT)
+        if one.type is ValueType.MONEY:
+            return before not in _DE_NO_OBJECT
+        return first != "den"
 
     return Place(start, end, fits, lambda phrase, coarse: close_aside(phrase, text, end))
+
+
+def _is_couple(one: Mention) -> bool:
+    """Whether it is too small a number for `a few`."""
+    return (read_count(one.text) or 0) < _FEW
+
+
+_FEW = 3
 
 
 def _has_coarse(entry: Entry) -> bool:
@@ -196,7 +238,7 @@ def _find_french(text: str, one: Mention) -> Place | None:
         return None
     if one.type is ValueType.NUMBER:
         noun = find_next_word(text, end)
-        counts = noun.endswith(("s", "x")) and noun not in _FR_UNITS
+        counts = noun.endswith(("s", "x")) and noun not in _FR_UNITS and not _is_couple(one)
         if before in ("les", "des", "mes"):
             return Place(start, end, lambda entry: entry.text == "quelques") if counts else None
         return Place(start, end, _is_alone if counts else _has_coarse)
@@ -244,7 +286,7 @@ def _find_spanish(text: str, one: Mention) -> Place | None:
     noun = before.isalpha() and before not in _ES_PREPOSITIONS and len(before) > 3
     if one.type is ValueType.NUMBER:
         following = find_next_word(text, end)
-        counts = following.endswith("s") and following not in _ES_UNITS
+        counts = following.endswith("s") and following not in _ES_UNITS and not _is_couple(one)
         return Place(start, end, _is_alone if counts else _has_coarse)
     attached = one.type in _QUALIFIED and not _ends_phrase(text, end, _ES_GO_ON)
     if attached or (one.type is ValueType.ID and not noun):
@@ -256,7 +298,9 @@ def _find_spanish(text: str, one: Mention) -> Place | None:
             return (first in ("como", "según", "de", "a", "al")) == noun
         if one.type is ValueType.DATE and entry.text.startswith("{coarse}"):
             return before in _ES_PREPOSITIONS
-        if one.type in (ValueType.PLACE, ValueType.NAME) and not before:
+        if one.type is ValueType.PLACE:
+            return before == "en"
+        if one.type is ValueType.NAME and not before:
             return False
         return not (before in _ES_PREPOSITIONS and first in _ES_OWN)
 
@@ -300,7 +344,9 @@ _JA_COUNTERS = "枚名人個泊件本冊台回部点杯箱通匹着足席室組"
 
 def _find_japanese(text: str, one: Mention) -> Place | None:
     end = one.end
-    if one.type is ValueType.PLACE and text.startswith(("へ", "から", "まで", "行", "発"), end):
+    halved = one.type is ValueType.TIME and text[one.start - 2 : one.start] in ("午前", "午後")
+    moves = one.type is ValueType.PLACE and text.startswith(("へ", "から", "まで", "行", "発"), end)
+    if halved or moves:
         return None
     if re.search(r"[\w_/@-]", text[max(0, one.start - 1) : one.start], re.ASCII):
         return None
@@ -317,7 +363,7 @@ def _find_japanese(text: str, one: Mention) -> Place | None:
     behind_no, before_no = text[one.start - 1 : one.start] == "の", text[end : end + 1] == "の"
 
     def fits(entry: Entry) -> bool:
-        clause = behind_no and entry.text.startswith(("前", "先日", "以前"))
+        clause = behind_no and entry.text.startswith(("前", "先日", "以前", "この"))
         return not clause and not (before_no and entry.text.endswith("のどこか"))
 
     return Place(one.start, end, fits)

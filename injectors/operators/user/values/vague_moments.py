@@ -73,7 +73,7 @@ def _find_limit(one: Mention, start: int, end: int, before: str) -> Place | None
 
 def _fits_behind(entry: Entry) -> bool:
     """Whether it stands behind `from`, `since` or `for`."""
-    return re.match(r"sometime|around|the |my |\{coarse\}$", entry.text) is not None
+    return entry.text in ("{coarse}", "around {coarse}")
 
 
 def _join_date(phrase: str, coarse: str | None) -> str:

@@ -16,77 +16,142 @@ from crosswind.injectors.operators.user.values.vague_things import find_id, is_n
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.coarse import list_coarse_forms, read_count
-from crosswind.injectors.values.english_amounts import list_decades, list_rounded
+from crosswind.injectors.values.english_amounts import list_decades
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
 _LIMITS = make_words(
-    "above at below beyond exactly exceed just least limit max maximum min minimum most only over than to"
+    "above at below beyond exactly exceed just least limit max maximum min minimum most only over than"
     " under up within between and"
 )
 """Words behind which a number is a limit, or one end of a range."""
 _SERIES = make_words("first last latest next past previous top")
 _BUDGET = re.compile(
-    r"(?:\bfor )?\b(?:under|below|up to|at most|less than|no more than|not more than|cheaper than) $",
+    r"(?P<lead>,? |^)(?:for )?\b(?:under|below|up to|at most|less than|no more than|not more than"
+    r"|cheaper than)"
+    r" [$€£]?$",
     re.IGNORECASE,
 )
-_COSTS = re.compile(r"(?:\b(?:is|are|be|was|were|costs?|priced|stays?|comes?)|['’]s|['’]re) $")
+_COSTS = re.compile(r"(?:\b(?:is|are|be|was|were|costs?|priced|stays?|comes?)|['’]s|['’]re)$")
 _COUNTED = re.compile(
-    r" (?:(?:big|first|last|large|latest|medium|more|new|next|news|old|other|recent|small|top) ){0,2}"
-    r"(?:[a-z]+(?<![su])s|people)\b(?! (?:old|each|per|away|later|ago)\b)"
+    r" (?:(?:[a-z]+est|best|big|first|large|medium|more|new|news|old|other|recent|small|top) ){0,2}"
+    r"(?P<noun>[a-z]+(?<![su])s|people)\b(?! (?:old|each|per|away|later|ago)\b)"
 )
 _LISTED = re.compile(r"(?:, and|, or|,| and| or) \d")
 """Behind a number that is one of several."""
-_OPERANDS = make_words(
-    "average divisor factor factorial log mean median multiple power product root square sum"
+_PAIR = re.compile(
+    r"(?P<first>-?\d+(?:\.\d+)?) and (?P<second>-?\d+(?:\.\d+)?)(?=[.?!,]|$| (?:please|using)\b)"
 )
-"""What is worked out of exact numbers."""
 _NUMBERED = re.compile(r"(?:page|step|room|gate|line|version|chapter|number|no|port|day|week|level|floor)$")
 _MOST_FEW = 12
 """Numbers up to this are a few, or several."""
 _YEARS = range(1900, 2101)
+_MEASURED = make_words(
+    "acceleration altitude amount amplitude angle brightness capacity charge concentration current deposit"
+    " depth diameter distance energy force frequency height humidity intensity length level mass percentage"
+    " power pressure principal radius rate resistance salary side size slope speed temperature temp time"
+    " value velocity volume voltage wavelength weight width"
+)
+"""What a number without a noun of its own measures."""
+_OF = re.compile(r"\b(?:an?|the) (?P<noun>(?:[a-z]+ ){0,2}?(?P<head>[a-z]+)) of (?:about )?[$€£]?$")
+"""`a height of`, before the value."""
+_MEASURES = re.compile(r" ?(?:%|°[CF]?\b|[a-z]{1,3}/(?:s|h|m|hr)\^?\d?|[a-z]+ per [a-z]+)")
 
 
 def find_number(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:  # noqa: PLR0911
     value, after = read_count(one.text), find_next_word(text, end)
     if value is not None and value in _YEARS and len(one.text) == _DIGITS_OF_YEAR:
         return find_year(text, value, start, end, before)
+    if before == "of" and (pair := _PAIR.match(text, start)) is not None:
+        return Place(
+            start, pair.end(), None, forms=_PAIRS, withholds=True, called="pair of numbers", value=pair.span()
+        )
     if (value is not None and value < 2) or _LISTED.match(text, end):
         return None
-    if is_numbered(text, one, before):
+    if is_numbered(text, one, before) and (before != "order" or _COUNTED.match(text, end) is None):
         return find_id(text, one, start, end, before)
-    if before in _SERIES and qualifies(text, end):
-        return Place(start, end, dropped="few")
-    limit = before in _LIMITS and not (before in ("to", "at") and after in UNITS)
-    if not limit and after != "cm" and (after in UNITS or one.text.endswith("%")):
-        measured = qualifies(text, end + len(after) + 1) if after in UNITS else qualifies(text, end)
-        stop = end + 1 + len(after) if after in UNITS else end
-        forms = list_rounded(text[start:stop])
-        if before in ("at", "by", "for", "in", "of", "to"):
-            forms = tuple(form for form in forms if "between" not in form)
-        return (
-            Place(start, stop, None, forms=forms)
-            if forms and not (measured or before in DETERMINERS)
-            else None
+    if before in _SERIES and (counted := _COUNTED.match(text, end)) is not None:
+        return Place(start, end, dropped="few", called=_count_of(counted["noun"]))
+    if before in _LIMITS:
+        return None
+    stop = _find_measure(text, end)
+    if stop > end and after.islower() and _CONVERTED.search(text[:start]):
+        forms = (f"a certain amount of {after}", f"a certain number of {after}")
+        return Place(start, stop, None, forms=forms, withholds=True, called="amount", value=(start, stop))
+    if (stop > end or not qualifies(text, end)) and (
+        place := _find_measured(text, one, start, stop, before)
+    ) is not None:
+        return place
+    counted = _COUNTED.match(text, end)
+    if counted is not None and after not in UNITS and not _NUMBERED.search(before):
+        return _count(
+            text, start, end, before, counted["noun"], few=value is not None and 2 < value <= _MOST_FEW
         )
-    if not limit and _COUNTED.match(text, end) is not None and not _NUMBERED.search(before):
-        return _count(text, start, end, before, few=value is not None and 2 < value <= _MOST_FEW)
-    return None if limit or qualifies(text, end) else _find_named_number(text, one, start, end, before)
+    return None
 
 
-def _count(text: str, start: int, end: int, before: str, *, few: bool) -> Place | None:
+_PAIRS = ("two numbers", "two numbers I have here", "a pair of numbers")
+
+
+def _find_measure(text: str, end: int) -> int:
+    """Where a measure ends that begins with a number: `80 kg`, `20 m/s`, `5%`."""
+    if (found := _MEASURES.match(text, end)) is not None:
+        return found.end()
+    after = find_next_word(text, end)
+    return end + 1 + len(after) if after in UNITS else end
+
+
+def _find_measured(text: str, one: Mention, start: int, stop: int, before: str) -> Place | None:
+    """`a height of 83 m` becomes `a certain height`, and `from 80 meters`, `from a certain height`."""
+    if qualifies(text, stop) and find_next_word(text, stop) not in _FREE:
+        return None
+    after = find_next_word(text, one.end)
+    called = (one.thing or "").split()
+    if not called or called[-1] not in _MEASURED:
+        called = _BY_UNIT.get(after, "").split()
+    named = _OF.search(text, max(0, start - 60), start)
+    if named is not None:
+        head = named["head"]
+        if head not in called and head not in _MEASURED:
+            return None
+        forms = tuple(f"{lead} {named['noun']}" for lead in _CERTAIN)
+        return Place(
+            named.start(), stop, None, forms=forms, withholds=True, called=named["noun"], value=(start, stop)
+        )
+    if not called or called[-1] not in _MEASURED or before not in _BEFORE_MEASURE or one.text.startswith("-"):
+        return None
+    if before == "to" and called[-1] in text[max(0, start - 16) : start].split():
+        return Place(start - len(" to "), stop, dropped="", called=called[-1], value=(start, stop))
+    forms = tuple(f"{lead} {called[-1]}" for lead in _CERTAIN)
+    return Place(start, stop, None, forms=forms, withholds=True, called=called[-1], value=(start, stop))
+
+
+_CERTAIN = ("a certain", "a specific", "a particular", "a given")
+_BY_UNIT = {
+    **dict.fromkeys(("celsius", "degrees", "fahrenheit"), "temperature"),
+    **dict.fromkeys(("kmh", "kph", "mph"), "speed"),
+    **dict.fromkeys(("bar", "psi"), "pressure"),
+}
+"""What some units measure, where no parameter says it."""
+_BEFORE_MEASURE = make_words("at by from of to with")
+_FREE = make_words("above away dropped going high long moving tall thrown travelling traveling wide")
+"""Words behind a measure that don't belong to it."""
+
+
+def _count_of(noun: str) -> str:
+    return f"number of {noun}"
+
+
+def _count(text: str, start: int, end: int, before: str, noun: str, *, few: bool) -> Place | None:
     """Of a number before what it counts."""
     if before in ("the", "my", "our"):
-        return Place(start, end + 1, dropped="")
-    if before in DETERMINERS | {"of"}:
+        return Place(start, end + 1, dropped="", called=_count_of(noun), value=(start, end))
+    if before in DETERMINERS | {"of", "in"}:
         return _find_group(text, start, end) if before == "of" else None
-    people = find_next_word(text, end) in _PEOPLE
-    return Place(
-        start,
-        end,
-        lambda entry: few and not (people and entry.text == "some"),
-        forms=() if few else _list_counts(text, start, end),
-    )
+    if noun in _PEOPLE and not few:
+        return None
+    forms = ("a few", "several") if few else ("some",)
+    return Place(start, end, None, forms=forms, called=_count_of(noun))
 
 
 def _find_group(text: str, start: int, end: int) -> Place | None:
@@ -95,50 +160,61 @@ def _find_group(text: str, start: int, end: int) -> Place | None:
     stop = end if not qualifies(text, end) else None
     if noun not in _GROUPS or stop is None:
         return None
-    return Place(start - len(" of "), stop, dropped="", value=(start, end))
+    return Place(start - len(" of "), stop, dropped="", called="number of people", value=(start, end))
 
 
+_PEOPLE = make_words("adults children guests passengers people persons seats travelers travellers")
 _GROUPS = make_words("crew family group party team")
-_PEOPLE = make_words("adults guests passengers people persons seats travelers travellers")
-
-
-def _list_counts(text: str, start: int, end: int) -> tuple[str, ...]:
-    one = Mention(start, end, text[start:end], ValueType.NUMBER, None)
-    count = read_count(one.text)
-    if count == 2:
-        return ("a couple of", "two or three")
-    few = list_coarse_forms(one, Language.EN)
-    return few if count is None or find_next_word(text, end) in _PEOPLE else (*few, "some")
-
-
-def _find_named_number(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
-    """`a height of 83`, which can be less exact."""
-    forms = list_rounded(f"{one.text} x")
-    noun = find_word_before(text, start - len("of ")) if before == "of" else ""
-    if not forms or noun in _OPERANDS or noun not in (one.thing or "").split():
-        return None
-    return Place(start, end, None, forms=tuple(form.removesuffix(" x") for form in forms))
 
 
 def find_money(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
+    start -= text[start - 1 : start] in ("$", "€", "£")
     limit = _BUDGET.search(text, max(0, start - 24), start)
-    after = find_next_word(text, end)
     if limit is not None:
-        costs = _COSTS.search(text, max(0, limit.start() - 12), limit.start())
-        return None if costs or qualifies(text, end) else Place(limit.start(), end, _is_budget)
-    if (paid := _PAID.search(text[:start])) is not None and not qualifies(text, end):
-        unit = one.text.rpartition(" ")[2]
-        if paid[1].lower() in ("convert", "exchange"):
-            return Place(start, end, None, forms=(f"some {unit}",)) if unit.islower() else None
-        few = list_coarse_forms(one, Language.EN)
-        return Place(start, end, lambda entry: not (_is_budget(entry) or _has_coarse(entry)), forms=few)
-    if qualifies(text, end) or before in _LIMITS | _HEDGES | DETERMINERS or after in _EACH:
+        return _find_budget(text, limit, start, end)
+    if find_next_word(text, end) in _EACH:
         return None
-    spoken = list_coarse_forms(one, Language.EN)
-    return Place(start, end, None, forms=spoken) if spoken else None
+    unit, ahead = one.text.rpartition(" ")[2], text[max(0, start - 40) : start]
+    if unit.isalpha() and unit.islower() and _CONVERTED.search(ahead):
+        return Place(start, end, None, forms=(f"a certain amount of {unit}", f"some {unit}"), withholds=True)
+    return None if qualifies(text, end) else _find_amount(ahead, start, end, before)
 
 
-_HEDGES = make_words("about approximately around by hit hits nearly passes per reaches roughly")
+def _find_budget(text: str, limit: re.Match[str], start: int, end: int) -> Place | None:
+    """`under 900 dollars` becomes `within my budget`, or goes."""
+    if qualifies(text, end) or find_next_word(text, end) in _EACH - {"a", "per"}:
+        return None
+    if _COSTS.search(text, max(0, limit.start() - 12), limit.start()):
+        return None
+    night = _PER.match(text, end)
+    stop = end if night is None else night.end()
+    place = Place(limit.end("lead"), stop, _is_budget, called="budget", value=(start, stop))
+    return place.or_dropped(Place(limit.start(), stop, dropped="")) if limit.start() else place
+
+
+def _find_amount(ahead: str, start: int, end: int, before: str) -> Place | None:
+    """Of what is paid, owed or worked out, behind the words `ahead`: it is left out, or `some money`."""
+    if (named := _AMOUNT_OF.search(ahead)) is not None:
+        noun = named["noun"]
+        called = noun if noun in _MEASURED else f"{noun} amount"
+        return Place(start - len(" of "), end, dropped="", called=called, value=(start, end))
+    if _PAID.search(ahead) is not None:
+        return Place(start, end, _is_sum, withholds=True, called="amount")
+    if before in ("on", "of", "with") and _WORKED_OUT.search(ahead):
+        return Place(start, end, None, forms=_AMOUNTS, withholds=True)
+    return None
+
+
+_AMOUNTS = ("a certain amount", "a certain sum", "an amount I have in mind", "a sum of money")
+_PER = re.compile(r" (?:a|per|each) (?:night|day|person|month|week)\b|/(?:night|day|month|person)\b")
+_AMOUNT_OF = re.compile(
+    r"\b(?:a|an|the|my) (?:[a-z]+ ){0,2}(?P<noun>balance|bill|budget|capital|deposit|fee|fine|income"
+    r"|investment|invoice|loan|payment|price|principal|salary|tip) of $"
+)
+_CONVERTED = re.compile(
+    r"\b(?:how (?:much|many [a-z]+) (?:is|are)|convert|exchange|worth of|value of) [$€£]?$", re.IGNORECASE
+)
+_WORKED_OUT = re.compile(r"\b(?:interest|invest\w*|return|tax|tip|value)\b", re.IGNORECASE)
 _EACH = make_words("a an and each less more off or per to")
 _DIGITS_OF_YEAR = 4
 
@@ -150,10 +226,12 @@ def find_year(text: str, value: int, start: int, end: int, before: str) -> Place
     dated = re.search(r"\d(?:st|nd|rd|th)? $|,$", text[: start - len(before) - 1]) is not None
     if dated or _DAY_BEFORE.search(text[: start - len(before) - 1]):
         return None
-    place = Place(start, end, None, forms=list_decades(value))
-    gone = leave_out(Place(start - len(before) - 1, end), text, frozenset()) if before != "since" else None
-    needless = is_needless(text, start - len(before) - 1, end)
-    return place.or_dropped(gone) if gone is not None and gone.dropped is not None and needless else place
+    place = Place(start, end, None, forms=list_decades(value), called="year", type=ValueType.DATE)
+    gone = leave_out(Place(start - len(before) - 1, end, None), text, frozenset())
+    if before == "since" or gone.dropped is None or not is_needless(text, start - len(before) - 1, end):
+        return place
+    assert gone.dropped_span is not None
+    return Place(*gone.dropped_span, dropped="", called="year", type=ValueType.DATE, value=(start, end))
 
 
 _RANGED = re.compile(r" ?(?:to|and|or|until|till|through|-|–) ?(?:the )?\d")
@@ -161,30 +239,36 @@ _DAY_BEFORE = re.compile(
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December) ?$"
 )
 _PAID = re.compile(
-    r"\b(transfer|send|pay|withdraw|deposit|move|wire|lend|donate|convert|exchange)"
-    r"(?: [A-Z]\w+| me| him| her){0,2} $",
+    r"\b(transfer|send|pay|withdraw|deposit|move|wire|lend|donate)(?: [A-Z]\w+| me| him| her| them){0,2}"
+    r" [$€£]?$",
     re.IGNORECASE,
 )
 """What is done with money, before it."""
 
 
 def find_duration(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
+    unit = re.split(r"[ -]", one.text)[-1]
+    called = _count_of(unit if unit.endswith("s") else f"{unit}s")
     if qualifies(text, end) or "-" in one.text:
         if before in ("a", "an") and find_next_word(text, end)[:1] not in (*"aeiou", ""):
             head = start - len(before) - 1
-            return Place(head, end + 1, dropped="A " if text[head].isupper() else "a ")
+            return Place(head, end + 1, dropped="A " if text[head].isupper() else "a ", called="length")
         return None
-    if before in _SERIES and (unit := one.text.rpartition(" ")[2]).endswith("s"):
-        return Place(start, end, dropped=f"few {unit}")
+    if before in _SERIES and unit.endswith("s"):
+        return Place(start, end, dropped=f"few {unit}", called=called)
     forms = list_coarse_forms(one, Language.EN)
-    if not forms or before in _LIMITS - {"over"} | _SERIES | DETERMINERS | {"about", "around"}:
+    if (
+        before == "old"
+        or not forms
+        or before in _LIMITS - {"over"} | _SERIES | DETERMINERS | {"about", "around"}
+    ):
         return None
-    return Place(start, end, None, forms=forms)
+    return Place(start, end, None, forms=forms, called=called)
+
+
+def _is_sum(entry: Entry) -> bool:
+    return not (_is_budget(entry) or "{" in entry.text)
 
 
 def _is_budget(entry: Entry) -> bool:
-    return entry.text.startswith(("within", "at a", "for a", "for not"))
-
-
-def _has_coarse(entry: Entry) -> bool:
-    return "{coarse}" in entry.text
+    return entry.text.startswith(("within", "at a", "for a", "for not", "for that"))

@@ -13,6 +13,12 @@ _LAST = re.compile(r"([^\W_]+) $")
 _NEXT = re.compile(r" ([^\W_]+)")
 _STOP = re.compile(r"\s*(?:$|[.,;:!?)…\n])")
 _LONGEST = 24
+_NEEDS_MORE = re.compile(
+    r"(?:['’](?:s|re|m)|\b(?:am|are|be|been|being|born|do|does|go|goes|happened|is|live|lived|lives|moved|need"
+    r"|put|stay|staying|was|were|(?:arriv|beginn|com|depart|end|leav|return|start)ing)) $",
+    re.IGNORECASE,
+)
+"""Verbs that say nothing without what follows."""
 
 
 def accept_all(entry: Entry) -> bool:
@@ -44,6 +50,8 @@ class Place:
     """Less exact words for this very value, which need no hedge: `Anna`, `Larimer Street`."""
     withholds: bool = False
     """Whether those tell nothing of the value: `my order`."""
+    called: str | None = None
+    """What the user calls the value, where its parameter doesn't say so: `budget`."""
     value: tuple[int, int] | None = None
     """What isn't told any more, where it is more than the mention: `San Diego, California`."""
 
@@ -89,6 +97,8 @@ def leave_out(place: Place, text: str, go_on: frozenset[str]) -> Place:
     if text[:start][-2:] not in (", ",) and not text[:start][-2:-1].isalnum():
         return place
     comma = text[:start].endswith(", ")
+    if not comma and _NEEDS_MORE.search(text, max(0, start - _LONGEST), start):
+        return place
     if not ends_clause(text, place.end) and (comma or after not in go_on):
         return place
     return place.or_dropped(Place(start - 1 - comma, place.end, dropped=""))

@@ -44,7 +44,9 @@ def find_container(text: str, start: int, end: int) -> Place | None:
         return None
     owners = dict.fromkeys((before, "my", "those"))
     forms = (*(f"one of {owner} {several}" for owner in owners), f"that {plain} of mine")
-    return Place(start - len(before) - 1, end + 1 + len(plain), None, forms=forms, withholds=True)
+    called = plain if plain == "table" else f"{plain} name"
+    stop = end + 1 + len(plain)
+    return Place(start - len(before) - 1, stop, None, forms=forms, withholds=True, called=called)
 
 
 _CONTAINERS = {
@@ -68,7 +70,7 @@ def find_id(text: str, one: Mention, start: int, end: int, before: str) -> Place
     noun = head - len(before) - 1
     ahead = find_word_before(text, noun)
     if ahead in ("my", "our"):
-        return Place(head - 1, end, dropped="")
+        return Place(head - 1, end, dropped="", called=f"{before} number")
     if ahead in ("the", "this", "that"):
         noun -= len(ahead) + 1
         ahead = find_word_before(text, noun)
@@ -129,7 +131,7 @@ def find_name(text: str, one: Mention, start: int, end: int, before: str) -> Pla
     ):
         return None
     if one.text.startswith("Dr"):
-        return Place(start, end, None, forms=_DOCTORS, withholds=True)
+        return Place(start, end, None, forms=_DOCTORS, withholds=True, called="doctor's name")
     if not _MAKERS.isdisjoint(called) or one.text.startswith(_TITLES):
         return None
     first, _, last = one.text.partition(" ")
@@ -141,6 +143,7 @@ def find_name(text: str, one: Mention, start: int, end: int, before: str) -> Pla
         lambda entry: not (_has_coarse(entry) or (work and "friend" in entry.text)),
         type=ValueType.NAME,
         forms=forms,
+        called="full name" if forms else None,
     )
 
 
@@ -164,8 +167,8 @@ def find_file(text: str, one: Mention, start: int, end: int, before: str) -> Pla
     noun = "folder" if folder else "file"
     if not forms:
         forms = (f"one of my {noun}s", f"one of those {noun}s", f"a {noun} of mine", f"that {noun} of mine")
-        return Place(start, end, None, thing=noun, forms=forms, withholds=True)
-    return Place(start, end, _has_thing, thing=noun, forms=forms)
+        return Place(start, end, None, thing=noun, forms=forms, withholds=True, called=f"{noun} name")
+    return Place(start, end, _has_thing, thing=noun, forms=forms, called="file name")
 
 
 def find_email(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:

@@ -1,0 +1,217 @@
+"""What users call a value that they leave open, and where in the message they say that it is open."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from crosswind.injectors.operators.user.asides.draw import is_small, write_like
+from crosswind.injectors.operators.user.asides.places import find_missing_mark, find_places
+from crosswind.injectors.operators.user.values.contradictions import join_sentence
+from crosswind.injectors.operators.user.values.small_words import make_words, qualifies
+from crosswind.injectors.operators.user.values.things import PERSONS
+from crosswind.injectors.operators.user.values.vague_place import Place, ends_clause
+from crosswind.injectors.packs.draw import Setting, draw_phrase
+from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import UserTarget
+from crosswind.injectors.text.edits import apply_edits, make_edit
+from crosswind.injectors.text.languages import Language
+from crosswind.injectors.values.mentions import Mention
+from crosswind.injectors.values.parameters import ValueType
+
+NAME = "user.ambiguous"
+_WITHIN, _AHEAD, _LACKS, _TAIL = 0.2, 0.2, 0.4, 0.25
+"""How often the user says so in brackets behind the value, in front of the message, by what they haven't got,
+and at the end of the last sentence."""
+_BREAKS = ("", "", "\n", "\n\n")
+"""What separates a sentence from the message before it; empty: what the text asks for."""
+_HOW_EXACT = ("", "", "", "exact ", "precise ")
+"""What is left open of a value that is told less exactly."""
+_MOST_WORDS = 3
+_KINDS = {
+    ValueType.DATE: make_words("date day deadline month year"),
+    ValueType.TIME: make_words("time hour"),
+    ValueType.MONEY: make_words("balance budget cost deposit fare fee price salary"),
+    ValueType.PLACE: make_words(
+        "address airport area city country county destination district place state station street town"
+    ),
+    ValueType.NAME: PERSONS
+    | make_words(
+        "album brand company contact director doctor hotel league make manufacturer model movie player"
+        " restaurant song team theater theatre trainer venue"
+    ),
+}
+"""The last words of parameters whose names say what they take as people would."""
+_CALLED = {
+    ValueType.DATE: "date",
+    ValueType.TIME: "time",
+    ValueType.MONEY: "amount",
+    ValueType.NUMBER: "number",
+    ValueType.PLACE: "place",
+    ValueType.NAME: "name",
+    ValueType.EMAIL: "address",
+    ValueType.FILE: "file name",
+    ValueType.DURATION: "length",
+}
+_UNIT = re.compile(r"\d[ -]?(second|minute|hour|day|night|week|month|year)s?\b")
+_LEADS = make_words("from to new my the target input given current select preferred desired chosen favorite")
+"""Words before the thing in a parameter's name."""
+_SAID = {
+    "origin": "starting point",
+    "location": "place",
+    "departure": "starting point",
+    "arrival": "destination",
+}
+_NUMBERED = make_words("friend patient employee user customer device vehicle")
+
+
+def name_open(one: Mention, place: Place, *, coarse: bool, rng: SeededRandom) -> str | None:
+    """What an English user calls the value, without an article: `exact date`, `order number`. None where
+    nothing says it."""
+    thing = place.called or _name_by_type(one, place)
+    exact = rng.choice(_HOW_EXACT) if coarse else ""
+    return None if thing is None else f"{exact}{thing}"
+
+
+def _name_by_type(one: Mention, place: Place) -> str | None:
+    if one.type is ValueType.ID or (place.thing and place.withholds and one.type is ValueType.NUMBER):
+        if place.thing is None and (one.thing or "").endswith(("number", "code", "reference", "key")):
+            return one.thing
+        noun = place.thing or "reference"
+        return f"{noun} ID" if noun in _NUMBERED else f"{noun} number"
+    if one.type is ValueType.DURATION and (unit := _UNIT.search(one.text)) is not None:
+        return f"number of {unit[1]}s"
+    return name_kind(one.type, one.thing)
+
+
+def name_kind(type: ValueType, thing: str | None) -> str | None:
+    """What an English user calls a value of this type that a parameter takes, whose name says `thing`."""
+    plain = _strip(thing)
+    if type in _KINDS:
+        fits = plain is not None and plain.rpartition(" ")[2] in _KINDS[type]
+        return plain if fits else _CALLED[type]
+    if type in (ValueType.NUMBER, ValueType.OPTION):
+        return plain or _CALLED.get(type)
+    return _CALLED.get(type)
+
+
+def _strip(thing: str | None) -> str | None:
+    """A parameter's thing as users say it; None where it is none of theirs."""
+    words = (thing or "").split()
+    while words and words[0] in _LEADS:
+        words.pop(0)
+    plain = " ".join(words)
+    return (_SAID.get(plain, plain) or None) if len(words) <= _MOST_WORDS else None
+
+
+class Remark(msgspec.Struct, frozen=True, gc=False):
+    """What the user says of a value that is left open: edits, of which one may be that of the value."""
+
+    edits: list[dict[str, Any]]
+    entry: str
+
+
+def draw_remark(
+    target: UserTarget,
+    rng: SeededRandom,
+    setting: Setting,
+    edit: dict[str, Any],
+    thing: str | None,
+    type: ValueType,
+) -> Remark | None:
+    """The value's edit with what says that it is left open; None where the message has no place for that."""
+    text, places = target.text, find_places(target.text, target.own)
+    english, stop = setting.language is Language.EN, edit["at"] + len(edit["was"])
+    within, ahead, lacks, tail = (english and rng.chance(one) for one in (_WITHIN, _AHEAD, _LACKS, _TAIL))
+    draw = _Draw(target, rng, setting, thing, type)
+    beside = english and _goes_with_bracket(text, edit, stop)
+    before = english and places.before and edit["at"] > 0 and not target.own[:1].islower()
+    if beside and (within or not (before or places.behind)):
+        found = draw.draw("within", lambda entry: entry.text.startswith("("))
+        return None if found is None else Remark([{**edit, "now": f"{edit['now']} {found[0]}"}], found[1])
+    if before and (ahead or not places.behind):
+        found = draw.draw("lack")
+        return None if found is None else Remark([make_edit(0, "", f"{found[0]} "), edit], found[1])
+    if not places.behind:
+        return None
+    if tail and (end := _find_tail(text)) is not None and end >= stop:
+        found = draw.draw("within", lambda entry: not entry.text.startswith("("))
+        return None if found is None else Remark([edit, make_edit(end, "", found[0])], found[1])
+    found = draw.draw("lack" if lacks else "offer")
+    return None if found is None else Remark([edit, _append(target, rng, setting, edit, found[0])], found[1])
+
+
+def _append(
+    target: UserTarget, rng: SeededRandom, setting: Setting, edit: dict[str, Any], said: str
+) -> dict[str, Any]:
+    """A sentence behind the message."""
+    text, apart = target.text, rng.choice(_BREAKS)
+    missing = find_missing_mark(text) if setting.language is Language.EN else ""
+    if apart or missing:
+        return make_edit(len(text), "", f"{apart or missing}{said}")
+    return make_edit(len(text), "", join_sentence(apply_edits(text, [edit]), said, setting.language))
+
+
+class _Draw(msgspec.Struct, frozen=True, gc=False):
+    """Draws entries for one value."""
+
+    target: UserTarget
+    rng: SeededRandom
+    setting: Setting
+    thing: str | None
+    type: ValueType
+
+    def draw(self, part: str, accept: Any = None) -> tuple[str, str] | None:
+        slots = {} if self.thing is None else {"thing": self.thing}
+        # Where nothing names the value, an entry for its type says what is left open.
+        for typed in (True, False) if self.thing is None else (False,):
+            found = draw_phrase(
+                self.rng,
+                self.setting,
+                NAME,
+                part,
+                slots=slots,
+                type=self.type,
+                used=self.target.branch.phrases,
+                accept=lambda entry, typed=typed: (  # type: ignore[misc]
+                    (accept is None or accept(entry))
+                    and (bool(entry.fits) or not typed)
+                    and _fits(entry, self.thing)
+                    and (part == "within" or is_small(self.target.own) or not is_small(entry.text))
+                ),
+            )
+            if found is not None:
+                break
+        else:
+            return None
+        own, language = self.target.own, self.setting.language
+        return (found.text if part == "within" else write_like(found.text, own, language)), found.entry
+
+
+def _fits(entry: Entry, thing: str | None) -> bool:
+    """Whether its article goes with the thing."""
+    return thing is None or not (_ARTICLE.search(entry.text) and (thing[0] in "aeiou" or thing in _MANY))
+
+
+_ARTICLE = re.compile(r"\ba \{thing\}")
+_MANY = ("numbers",)
+
+
+def _goes_with_bracket(text: str, edit: dict[str, Any], stop: int) -> bool:
+    """Whether a bracket can stand there: behind words for the value, or where a clause ends without it."""
+    if edit["now"].strip(" "):
+        return not edit["now"].endswith(" ") and not qualifies(text, stop) and text[stop : stop + 1] in _BREAK
+    return edit["at"] > 0 and ends_clause(text, stop)
+
+
+_BREAK = ("", " ", ".", ",", "?", "!")
+
+
+def _find_tail(text: str) -> int | None:
+    """Where the last sentence can go on: before its full stop, or where it has none."""
+    if text[-1:].isalpha():
+        return len(text)
+    return len(text) - 1 if re.search(r"[a-z]{3}\.\Z", text) is not None else None
