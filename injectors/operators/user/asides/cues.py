@@ -68,7 +68,7 @@ def _register(name: str, way: str, implementation: Cue, profiles: str) -> None:
             implementation,
             source=f"RobustBench-TC, appendix C: the cue in the query of {profiles}",
             documentation=documentation,
-            version=3,
+            version=4,
         )
     )
 

@@ -40,7 +40,7 @@ _SHORT = 60
 """Characters of what may stand in brackets."""
 _READ = 2_000
 """Characters of a message that tell what it speaks of: a longer one is a document."""
-_OTHERS = {"user.topic_drift": 3, "user.boundary_probing": 3}
+_OTHERS = {"user.topic_drift": 3, "user.boundary_probing": 1}
 """How much all entries that fit every message weigh together, where one that fits this message weighs 1:
 what is asked beside has to fit more than what is told."""
 _MOST_OTHERS = 6
@@ -76,6 +76,8 @@ _BEGINS_AFRESH = re.compile(
 """How an English question begins before which other words can stand."""
 _BIDS = re.compile(r"(?:don['’]t|if|it['’]s|just|let me|no need|please|tell me|you)\b", re.IGNORECASE)
 """How other English sentences begin before which they can stand."""
+_KINDS = frozenset({"user.topic_drift", "user.boundary_probing"})
+"""Operators whose entries for a kind of request are about the message."""
 _SHIFT = {"user.topic_drift": "shift"}
 """Operators whose entries for all messages are of another subject, and the part that leads up to these."""
 
@@ -156,9 +158,8 @@ class AsideDraw:
         return None
 
     def _is_near(self, entry: Entry) -> bool:
-        """Whether an entry speaks of the message; of its kind of request is enough where the others are of
-        another subject."""
-        return bool(entry.about) or (self._operator in _SHIFT and entry.asks is not None)
+        """Whether an entry speaks of the message, or of its kind of request."""
+        return bool(entry.about) or (self._operator in _KINDS and entry.asks is not None)
 
     def draw_recap(self, part: str, position: Position, slots: Mapping[str, str]) -> str | None:
         """What the user says again of the message: its values, or what it asks for."""

@@ -139,31 +139,15 @@ _OPEN = re.compile(r"\b(?:why|how|what|whether|out|up|of|the|a|an|my)\Z")
 _NAMED = re.compile(r"[\w'’#$€£%.,/-]+")
 
 
-_ORDER = re.compile(r"(?i)(?:please |(?:can|could|would|will) you (?:please )?)?(\w+) ")
-"""How a message begins that is an order from its first words on."""
 _GREETED = re.compile(
     r"(?i)\W*(?:and|but|or|also|plus|then|now|next|ok|okay|so|great|good|perfect|nice|cool|thanks?|thx|yes|yeah"
     r"|yep|no|nope|sure|alright|right|well|sorry|hi|hey|hello|dear|what about|how about|actually|wait)\b"
 )
-_RECEIVER = re.compile(r"\A(\w+) (?:me|us) ")
-_SEEN = re.compile(r"\Ashow ")
 
 
 def goes_on(text: str) -> bool:
     """Whether an English message goes on from an earlier one, or greets: nobody greets in front of it."""
     return _GREETED.match(text) is not None
-
-
-def draw_announced(text: str, language: Language) -> dict[str, str] | None:
-    """What an order or a question asks for, as its user can announce it: "Find me a hotel in Rome …", "find a
-    hotel"; "What's the area of …?", "the area"."""
-    if language is Language.EN and (question := _QUESTION.fullmatch(text.strip())):
-        return {"thing": question[1]}
-    order = _ORDER.match(text) if language is Language.EN else None
-    short = shorten_request(text, _ANNOUNCED) if order else None
-    if order is None or short is None or not short.startswith(f"{order[1].lower()} "):
-        return None
-    return {"request": _SEEN.sub("see ", _RECEIVER.sub(r"\1 ", short))}
 
 
 def shorten_request(text: str, share: float | None = None) -> str | None:
@@ -190,7 +174,5 @@ def shorten_request(text: str, share: float | None = None) -> str | None:
 
 _SHORTER = 0.5
 """The share of a message that a request said again may have: nobody repeats the whole of a short one."""
-_ANNOUNCED = 0.6
-"""The share that it may have in front of the message."""
 _WORDS = 8
 """Words of a request that is said again: no more than people would type."""

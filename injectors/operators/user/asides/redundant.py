@@ -9,13 +9,11 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_lines
 from crosswind.injectors.operators.user.asides.draw import (
     AsideDraw,
-    Position,
     apply_asides,
     lower_first,
 )
 from crosswind.injectors.operators.user.asides.fillers import (
     LONGEST_TEXT,
-    draw_announced,
     draw_said,
     goes_on,
 )
@@ -34,11 +32,12 @@ from crosswind.injectors.wording import UnusableText, written_form
     aliases=("user-redundancy",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Redundant Information)",
     effect=Effect.ADDS,
-    version=7,
+    version=8,
 )
 class RedundantMessage:
     """The user says the values of a longer message, its request or what it asks for again, in a few words,
-    or adds what is without use to the task: a greeting, an announcement, a plain remark, thanks.
+    or adds what is without use to the task: a greeting, an announcement, a plain remark, thanks. What is a
+    courtesy already isn't followed by thanks.
 
     Severity: the expected share of words that is added (0.5: half as many again), up to a sentence in front
     of the message and one behind it. Sentences are added whole: of messages that are shorter than one, that
@@ -66,7 +65,6 @@ class RedundantMessage:
                 asides.forget(kept)
                 break
             asides.put("before" if first else "behind", sentence)
-            recap = recap and not remark.repeats
             room -= length
         return asides.finish()
 
@@ -102,63 +100,60 @@ _GREETED, _ANNOUNCED, _REMARKED, _THANKED, _JOINED = 0.65, 0.6, 0.8, 0.45, 0.5
 are one sentence."""
 
 
-_JOINS = re.compile(r"(?!you\b|you're|that\b|that's|it's|very|have\b|so\b)", re.IGNORECASE)
-"""What a sentence goes on with behind a comma, of the phrases that may follow another one."""
+_THANKS = re.compile(r"(?:thanks|thank you|many thanks|thx|ty|cheers)\b", re.IGNORECASE)
+"""Thanks that a sentence can go on with behind a comma."""
+_COURTEOUS = re.compile(
+    r"""(?ix)\b(?:help|hand|favour|mind|trouble|okay|ok|fine|all\ right|alright|great|lovely|awesome|wonderful
+    |perfect|amazing|brilliant|fantastic|nice|handy|useful|welcome|glad|relieved|easier|sav(?:e|es)|spare|thanks
+    |happy)\b"""
+)
+"""An English remark that is a courtesy: nobody thanks as well."""
 
 
 class _Remark:
-    """What is said in front of a message, or behind it. `recap`: of the message itself, where that can be."""
+    """What is said in front of a message, or behind it. `recap`: the message itself, where that can be."""
 
     def __init__(self, asides: AsideDraw, target: UserTarget, rng: SeededRandom, recap: bool) -> None:
         self._asides, self._rng, self._recap = asides, rng, recap
         self._text = _find_said(target)
         self._first = not target.ordinal and not goes_on(self._text)
-        self.repeats = False
-        """Whether it says something of the message again."""
 
     def draw_before(self) -> str | None:
         """A greeting of the first message, and what leads up to a request: in English only."""
-        if self._asides.language is None or not self._asides.places.before:
+        if self._asides.language is None or not self._asides.places.before or not self._first:
             return None
-        greets = self._first and self._rng.chance(_GREETED)
+        greets = self._rng.chance(_GREETED)
         announces = not greets or self._rng.chance(_ANNOUNCED)
-        said = self._draw_again("opener", "before") if announces else None
-        if said is None and self._first and announces:
-            said = self._asides.draw_at("opener", "before")
+        said = self._asides.draw_at("opener", "before") if announces else None
         greeting = self._asides.draw_at("greeting", "before") if greets else None
-        return self._join(greeting, said)
+        return self._join(greeting, said, at_front=True)
 
     def draw_behind(self) -> str | None:
         """The message in fewer words or a plain remark, and thanks."""
         if self._asides.language is None or not self._asides.places.behind:
             return None
         remarks, thanks = self._rng.chance(_REMARKED), self._rng.chance(_THANKED)
-        said = self._draw_again("again", "behind")
+        said = self._draw_again()
         if said is None and remarks:
             said = self._asides.draw_at("chat", "behind")
+        thanks = thanks and (said is None or _COURTEOUS.search(said) is None)
         thanked = self._asides.draw_at("thanks", "behind") if thanks or said is None else None
         return self._join(said, thanked)
 
-    def _draw_again(self, part: str, position: Position) -> str | None:
+    def _draw_again(self) -> str | None:
         language = self._asides.language
         if not self._recap or len(self._text) > LONGEST_TEXT or language is None:
             return None
-        announces = part == "opener"
-        if announces:
-            slots = draw_announced(self._text, language)
-        else:
-            slots = draw_said(self._text, language, self._rng)
-        said = self._asides.draw_recap(part, position, slots) if slots else None
-        self.repeats = said is not None
-        return said
+        slots = draw_said(self._text, language, self._rng)
+        return self._asides.draw_recap("again", "behind", slots) if slots else None
 
-    def _join(self, one: str | None, other: str | None) -> str | None:
+    def _join(self, one: str | None, other: str | None, *, at_front: bool = False) -> str | None:
         """Two phrases, in English sometimes in one sentence: "Hi, quick question.", "No rush, thanks!"."""
         if one is None or other is None:
             return one or other
         language = self._asides.language
         joined = self._rng.chance(_JOINED) and language is Language.EN and not set(one) & set(",()?:")
-        if joined and one[-1] in ".!" and _JOINS.match(other):
+        if joined and one[-1] in ".!" and (at_front or _THANKS.match(other)):
             return f"{one[:-1]}, {lower_first(other)}"
         return f"{one}{separate(one, language)}{other}"
 

@@ -1,4 +1,4 @@
-"""The words by which a cue asks for a cheap or a fast way, and those that say it's the assistant's way."""
+"""The words by which a cue asks for a cheap or a fast way."""
 
 from __future__ import annotations
 
@@ -6,34 +6,22 @@ import re
 
 CHEAP = re.compile(
     r"(?i)\b(?:cheap(?:er|est|ly)?|costs?|costing|costly|cost-\w+|low-(?:cost|priced)|\w*priced"
-    r"|(?:in)?expens\w+|econom\w+"
-    r"|budget|affordable|pric(?:e|ey)|fees?|rate|free|spend(?:ing)?|pay(?:s|ing)?|sav(?:e|ings?)"
-    r"|thrift\w*|frugal"
-    r"|bill(?:s|ed)?|charge[sd]?|credits?|paid|cents?|penn(?:y|ies)|savings|bargain|discount|no-frills"
-    r"|wallet|meter(?:ed)?"
-    r"|allowance|overpriced|purse|pocket|bank account|tariff|no-cost|gratis|unpaid|surcharge|entry-level"
-    r"|overpay|dear"
-    r"|tab|invoice|money|cash|funds|dollars?|euro|penny-pinching|stingy|lean(?:er)?|subscription"
-    r"|paywalled|premium)\b"
+    r"|(?:in)?expens\w+|econom\w+|budget|affordable|pric(?:e|ey)|fees?|rate|free|spend(?:ing)?"
+    r"|pay(?:s|ing)?|sav(?:e|ings?)|thrift\w*|frugal|bill(?:s|ed)?|charge[sd]?|credits?|paid|savings"
+    r"|wallet|meter(?:ed)?|allowance|overpriced|pocket|tariff|no-cost|unpaid|overpay|tab|invoice"
+    r"|money|funds|dollars?|euro|lean(?:er)?|subscription|paywalled|premium|quota|usage|limit"
+    r"|open[- ]source|top up|compute|add up|tokens|buy|use up|work for nothing|plan|few calls|pro one"
+    r"|sparing|dear)\b"
 )
 QUICK = re.compile(
-    r"(?i)\b(?:quick\w*|double-quick|fast\w*|speed\w*|swift\w*|rapid|soon(?:est)?|slow\w*|sluggish|lengthy"
-    r"|delays?|(?:no|idle|run|response|waiting|lose|little) time|(?:short on|pressed for) time|time-consuming"
-    r"|time['’]s short|short(?:est|er)? (?:wait|queue|response)|how long|have long|long-\w+|latency|hurr\w+"
-    r"|rushed|right away|straight away|at once|respon\w+|instant\w*|immediate\w*|prompt\w*|wait|waiting"
-    r"|seconds?|(?:a|half a|few) minutes?|take minutes|pace|takes? forever|(?:take|for) ages|dawdle\w*"
-    r"|express|turbo|nimble\w*|brisk\w*|lag(?:gy)?|spinner|zippy|nippy|drag on|crawl\w*|flash"
-    r"|turnaround|overnight|tempo|high-speed|real-time|slowpoke|ASAP|clock|ahead of|before the rest)\b"
-)
-WAY = re.compile(
-    r"(?i)\b(?:tools?|tool-wise|services?|functions?|sources?|methods?|approach|way|route|option|variant"
-    r"|version|calls?|apis?"
-    r"|lookups?|to run|run it|running it|(?:on|at) your (?:side|end)|for you|requests?|quer(?:y|ies)"
-    r"|search|plugins?"
-    r"|integrations?|endpoints?|providers?|backends?|systems?|programs?|modules?|software|connections?"
-    r"|resources?"
-    r"|databases?|under the hood|behind the scenes|in the background|processing|the work behind it|usage"
-    r"|what you (?:use|call|run)"
-    r"|in what you call|technical side|while you work|setup|jobs|runs|processes|steps)\b"
+    r"(?i)\b(?:quick\w*|fast\w*|speed\w*|swift\w*|rapid|soon\w*|slow\w*|sluggish|lengthy|delays?|lag|latency"
+    r"|(?:no|idle|run|response|waiting|lose|much|little|of|least|less|any|for|spend|waste) time"
+    r"|time-consuming|short(?:est|er)? (?:wait|response)|how long|have long|long-\w+|hurr\w+|rush\w*"
+    r"|right away|straight away|at once|respon\w+|instant\w*|immediate\w*|prompt\w*|wait\w*|seconds?"
+    r"|(?:a|half a|few) minutes?|takes? forever|(?:for|take) (?:ages|hours)|dawdle|drags?|done"
+    r"|shortly|in a moment|within minutes|every minute|(?:don['’]t|no|be|too|for|takes?) (?:be )?long"
+    r"|snappy|steps|detours|take your time|than a (?:minute|moment)|get on with it"
+    r"|have to (?:go|be off)|before I leave|deep research|sitting here|step on it|direct way"
+    r"|processing|one place|dither|first|I[’']m still here)\b"
 )
 MEANINGS = {"user.cost_cue": CHEAP, "user.speed_cue": QUICK}
