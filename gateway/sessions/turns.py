@@ -4,7 +4,6 @@ tokens.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -63,12 +62,13 @@ class TurnIndex:
         self._by_response: dict[str, _Head] = {}
         self.responses: list[str] = []
         """The ids of the session's responses, in the order in which they became known."""
-        self._requests: OrderedDict[bytes, TurnPosition] = OrderedDict()
-        self._keys: OrderedDict[str, bytes] = OrderedDict()
+        self._requests: dict[bytes, TurnPosition] = {}
+        self._keys: dict[str, bytes] = {}
         self._destroyed: set[tuple[int, int]] = set()
         self._met: dict[tuple[int, int], int] = {}
         self._met_in_all = 0
-        self.learn(turns)
+        if turns:
+            self.learn(turns)
 
     def is_repeat(self, key: str | None, digest: bytes) -> bool:
         """Whether this idempotency key came with this body before."""
@@ -160,13 +160,13 @@ class TurnIndex:
         if idempotency is not None:
             self._keys[idempotency] = digest
             if len(self._keys) > _REMEMBERED:
-                self._keys.popitem(last=False)
+                del self._keys[next(iter(self._keys))]
         known = self._requests.get(digest)
         if known is not None and (known.index, known.attempt) >= (place.index, place.attempt):
             return
         self._requests[digest] = place
         if len(self._requests) > _REMEMBERED:
-            self._requests.popitem(last=False)
+            del self._requests[next(iter(self._requests))]
 
     def _new(self, chain: Chain | None, index: int | None, after: str | None) -> TurnPosition:
         if index is None:
