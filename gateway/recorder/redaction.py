@@ -27,6 +27,8 @@ _REPEATED_BYTES = 8 << 20
 """How many bytes of clean segments to remember."""
 _WORTH_REMEMBERING = range(SHORTEST, 64 << 10)
 """The sizes in bytes of segments worth remembering."""
+_MOST_REPEATED, _MOST_CALLERS = 32, 16
+"""How many of them are known to hold no credential of one caller, either, and of how many callers."""
 _ENTRY_BYTES = 200
 """What an entry takes beside its segment."""
 _SHORT_PART = 8
@@ -44,12 +46,16 @@ class Redactor:
     With `body_secrets: keep` or `block_training` it masks configured secrets and credentials only.
     """
 
-    __slots__ = ("_clean", "_clear", "_known", "_literal", "_remains", "mode")
+    __slots__ = ("_callers", "_clean", "_clear", "_known", "_literal", "_remains", "_repeated", "mode")
 
     def __init__(self, mode: Secrets, configured: Iterable[str] = ()) -> None:
         self.mode = mode
         self._literal = self._known = _spellings(tuple(configured))
         self._clean = _Clean()
+        self._repeated: set[bytes] = set()
+        """Segments that came before, and hold neither a secret nor one of the caller's credentials."""
+        self._callers: dict[tuple[str, ...], tuple[tuple[bytes, ...], set[bytes]]] = {}
+        """The spellings of the latest callers' credentials and our own, and what of theirs is `_repeated`."""
         self._clear = b""
         """Texts of this turn without a secret: their parts (names, ids, messages) have none either."""
         self._remains: Remains | None = None
@@ -57,15 +63,27 @@ class Redactor:
     def of_turn(self, credentials: tuple[str, ...], remains: Remains | None = None) -> Redactor:
         """The redactor for one request: with its own `credentials`, and its session's secrets."""
         other: Redactor = Redactor.__new__(Redactor)
-        other.mode, other._literal, other._clean, other._clear = self.mode, self._literal, self._clean, b""
-        other._known, other._remains = (*_spellings(credentials), *self._literal), remains
+        other.mode, other._clean, other._clear, other._remains = self.mode, self._clean, b"", remains
+        caller = self._callers.get(credentials)
+        if caller is None:
+            if len(self._callers) >= _MOST_CALLERS:
+                self._callers.clear()
+            caller = self._callers[credentials] = (*_spellings(credentials), *self._literal), set()
+        other._known, other._repeated = caller
         return other
 
     def mask(self, segment: bytes) -> bytes:
         """Mask the segment for storage; return the same object if it has no secret."""
-        if len(segment) < SHORTEST or (segment in self._clear and not self.has_seen_secrets):
-            return segment
         masked, remains = segment, self._remains
+        if len(segment) < SHORTEST:
+            return segment
+        if remains is None or not remains.secrets:
+            if self._clear and segment in self._clear:
+                return segment
+            if segment in self._repeated:
+                if len(self._clear) < _MOST_CLEAR:
+                    self._clear += b"\0" + segment
+                return segment
         for credential in self._known:
             if credential in masked:
                 masked = masked.replace(credential, MASK)
@@ -78,6 +96,10 @@ class Redactor:
             return masked
         if masked not in self._clean:
             masked = self._mask_shaped(masked, readable)
+        elif masked is segment:
+            if len(self._repeated) >= _MOST_REPEATED:
+                self._repeated.clear()
+            self._repeated.add(segment)
         if remains is not None and remains.secrets:
             masked = self._mask_remains(masked)
         if masked is segment and len(self._clear) < _MOST_CLEAR:
