@@ -47,18 +47,15 @@ class Chain:
         self, parent: Chain | None, body: bytes, *, block: bytes | None = None, said: bytes | None = None
     ) -> None:
         """`said`: what the segment says, however a client spells it; None where that isn't known."""
-        before = b"" if parent is None else parent.key
         self.parent = parent
         self.body = body
-        self.block = content_key(body) if block is None else block
-        self.key: bytes = blake2b(before + self.block, digest_size=KEY_BYTES).digest()
-        self.depth: int = 1 if parent is None else parent.depth + 1
-        self.says = b""
+        self.block = block = content_key(body) if block is None else block
+        before, self.depth, says = b"", 1, b""
+        if parent is not None:
+            before, self.depth, says = parent.key, parent.depth + 1, parent.says
+        self.key: bytes = blake2b(before + block, digest_size=KEY_BYTES).digest()
+        self.says = content_key(says + said) if said else b"" if said is None else says
         """A digest of what is said up to here; empty where that isn't known."""
-        if said is not None:
-            self.says = b"" if parent is None else parent.says
-            if said:
-                self.says = content_key(self.says + said)
 
     def __eq__(self, other: object) -> bool:
         return self.key == other.key if isinstance(other, Chain) else NotImplemented
