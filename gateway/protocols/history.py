@@ -241,8 +241,8 @@ class History:
             self._count_equal(item.anchor if named else item.anchor.rpartition("#")[0] + "#0")
 
 
-def _find_said(read: ParsedMessage) -> bytes:
-    """What a message says, whatever its markers, blocks and spaces; empty if that is nothing."""
+def _find_said(read: ParsedMessage) -> tuple[str, ...]:
+    """What a message says, whatever its markers, blocks and spaces; no text if that is nothing."""
     said = [read.own_text or ""]
     if read.calls:
         said += [call.call_id for call in read.calls]
@@ -253,8 +253,7 @@ def _find_said(read: ParsedMessage) -> bytes:
             else:
                 said.append(part.call_id)
                 said += [one.text.strip() for one in part.texts]
-    text = "\x1f".join(said)
-    return text.encode("utf-8", "surrogatepass") if text.strip("\x1f") else b""
+    return tuple(said)
 
 
 def policy_anchor_base(call_id: str, said: str | None) -> str | None:

@@ -56,8 +56,12 @@ class TurnIndex:
         """The last lease included here, if workers share the session."""
         self._next = 0
         self._heads: dict[bytes, _Head] = {}
-        self._said: dict[bytes, _Head] = {}
-        """By content, for a client that spells its history differently than before."""
+        self._said: dict[int | bytes, _Head] = {}
+        """By content (`Chain.means`, or `says`), for a client that spells its history differently than
+        before.
+        """
+        self._shared = False
+        """Some turns are other processes', and known by what they say."""
         self._by_index: dict[int, _Head] = {}
         self._by_response: dict[str, _Head] = {}
         self.responses: list[str] = []
@@ -133,6 +137,7 @@ class TurnIndex:
         if place.index not in self._by_index:
             self._insert(place, key)
         if says:
+            self._shared = True
             self._said[says] = self._by_index[place.index]
 
     def _insert(self, place: TurnPosition, key: bytes | None) -> None:
@@ -179,14 +184,16 @@ class TurnIndex:
         self._by_index[place.index] = head = _Head(place)
         if chain is not None and after is None:
             self._heads[chain.key] = head
-            if chain.says:
-                self._said[chain.says] = head
+            if chain.means:
+                self._said[chain.means] = head
+                if self._shared or self.claimed:
+                    self._said[chain.says] = head
         return place
 
     def _position_after(self, chain: Chain | None, index: int) -> TurnPosition:
         if chain is None:
             return TurnPosition(index)
-        same = self._heads.get(chain.key) or self._said.get(chain.says)
+        same = self._find(chain)
         if same is not None:
             return TurnPosition(index, 0, same.place.parent, f"{chain.key.hex()[:12]}.{index}")
         head = self._head_of(chain.parent)
@@ -212,10 +219,17 @@ class TurnIndex:
     def _head_of(self, node: Chain | None) -> _Head | None:
         """The nearest turn that these messages continue."""
         while node is not None:
-            if head := self._heads.get(node.key) or self._said.get(node.says):
+            if head := self._find(node):
                 return head
             node = node.parent
         return None
+
+    def _find(self, chain: Chain) -> _Head | None:
+        """The turn of just these messages."""
+        head = self._heads.get(chain.key)
+        if head is None and self._shared and chain.means:
+            head = self._said.get(chain.says)
+        return head or self._said.get(chain.means)
 
 
 class TokenChains:
