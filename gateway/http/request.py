@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from crosswind.gateway.http.connection import ClientConnection
 
 JSON: Headers = [(b"content-type", b"application/json")]
+_OK = 200
 _BODILESS = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 _UNTIL_CLOSE = -1
 _HIGH_WATER = 64 << 10
@@ -313,15 +314,23 @@ class HttpRequest:
     async def answer(self, status: int, body: bytes, headers: Headers | WrittenHeaders = JSON) -> None:
         """Send a whole answer. `headers` say nothing about its length."""
         head = headers if isinstance(headers, WrittenHeaders) else WrittenHeaders.write(status, headers)
-        connection, template = self._connection, self.head.template
-        usual = self.arrived and len(body) <= _JOIN_UP_TO and status == HTTPStatus.OK
-        if usual and template.keep_alive and template.method != "HEAD" and connection.keeps(head):
-            self.started = self.complete = True
-            connection.transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (head.lines, len(body), body))
-            return connection.end_answer(self)
+        if self.answer_at_once(status, body, head):
+            return
         lines = b"%bcontent-length: %d\r\n" % (head.lines, len(body))
         await self.start(status, WrittenHeaders(lines, len(body), closes=head.closes), follows=True)
         await self.end(body)
+
+    def answer_at_once(self, status: int, body: bytes, head: WrittenHeaders) -> bool:
+        """As `answer`; False, and nothing sent, where the answer or the connection isn't of the usual kind."""
+        template = self.head.template
+        usual = self.arrived and len(body) <= _JOIN_UP_TO and status == _OK
+        if not (usual and template.keep_alive and template.method != "HEAD" and self._connection.keeps(head)):
+            return False
+        self.started = self.complete = True
+        lines = b"%bcontent-length: %d\r\n\r\n%b" % (head.lines, len(body), body)
+        self._connection.transport.write(lines)
+        self._connection.end_answer(self)
+        return True
 
     def cut(self, *, reset: bool = False) -> None:
         """Close the connection before the answer's end. What was sent arrives, unless it is `reset`."""

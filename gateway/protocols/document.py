@@ -197,7 +197,7 @@ def locate(elements: Sequence[msgspec.Raw], body: bytes, at: int) -> list[tuple[
     spans = []
     for element in elements:
         length = len(memoryview(element))
-        at = at + 1 if body.startswith(b",{", at) else _after_gap(body, at)
+        at = at + 1 if body.startswith(b",{", at) else after_gap(body, at)
         spans.append((at, at + length))
         at += length
     return spans
@@ -263,17 +263,18 @@ def _key(lead: re.Match[bytes]) -> str | None:
 def _scan_elements(body: bytes, start: int, end: int) -> list[tuple[int, int]] | None:
     text = body.decode("latin-1")
     spans = []
-    position = _after_gap(body, start + 1)
+    position = after_gap(body, start + 1)
     while position < end - 1:
         try:
             _, stop = _scanner.raw_decode(text, position)
         except (ValueError, RecursionError):
             return None
         spans.append((position, stop))
-        position = _after_gap(body, stop)
+        position = after_gap(body, stop)
     return spans
 
 
-def _after_gap(body: bytes, position: int) -> int:
+def after_gap(body: bytes, position: int) -> int:
+    """The offset behind the white space, and the comma in it, that begin here."""
     gap = _GAP.match(body, position)
     return gap.end() if gap else position

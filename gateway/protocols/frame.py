@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from crosswind.gateway.protocols.document import Document, MemberSpan, all_objects, locate
+from crosswind.gateway.protocols.document import Document, MemberSpan, after_gap
 from crosswind.gateway.protocols.json_values import UNREADABLE, decode_or_none, text_or_none
 from crosswind.gateway.trajectory.content import content_key
 from crosswind.injectors.conversation import ToolSchema
@@ -90,10 +90,16 @@ class Frame:
             objects = _array.decode((b"[%b]" if first else b"[0%b]") % body[at:stop])
         except UNREADABLE:
             return None
-        spans = locate(objects if first else objects[1:], body, at)
+        spans = []
+        for number, element in enumerate(objects):
+            if number or first:
+                begin = at + 1 if body.startswith(b",{", at) else after_gap(body, at)
+                if not body.startswith(b"{", begin):
+                    return None
+                at = begin + len(memoryview(element))
+                spans.append((begin, at))
         # White space behind the last one belongs to another tail.
-        ends = bool(spans) and spans[-1][1] == stop
-        return spans if ends and all_objects(body, spans) else None
+        return spans if spans and at == stop else None
 
     def document(self, body: bytes) -> Document:
         """The whole body, which has this frame and an array of messages, as a document."""

@@ -111,20 +111,24 @@ class History:
 
     def _add(self, raw: bytes, lead: int, read: ParsedMessage, mask: Mask) -> HistoryStep:
         """Add a message, as it was parsed."""
-        index = len(self.steps)
-        before = self.steps[-1] if index else None
+        index, before, parent, masked = len(self.steps), None, None, False
+        if index:
+            before = self.steps[-1]
+            if index > self.held:
+                # The chain covers this body only: what the upstream holds was stored with earlier turns.
+                parent, masked = before.received, before.masked
         if read.reference:
             # Its texts are not in this body, but results in this body may answer its calls.
             known = self._known_items.get(read.reference, UNPARSED)
             read = ParsedMessage(calls=known.calls, own_text=known.own_text, own_id=known.own_id)
         if read.is_user or read.own_text:
-            read = read_transcript(read, before.parsed.written_calls if before is not None else ())
+            read = read_transcript(read, () if before is None else before.parsed.written_calls)
         items = self._read_items(index, read) if read.parts or read.is_user else ()
-        stored = raw if mask is hide_nothing else mask(raw)
-        # The chain covers this body only: what the upstream holds was stored with earlier turns.
-        parent = before.received if before is not None and index > self.held else None
+        stored = raw
+        if mask is not hide_nothing:
+            stored = mask(raw)
+            masked = masked or stored is not raw
         received = Chain(parent, stored, said=_find_said(read))
-        masked = stored is not raw or (before is not None and parent is not None and before.masked)
         step = HistoryStep(raw, lead, read, items, received, masked)
         self._append(step)
         return step
@@ -159,20 +163,23 @@ class History:
         return tuple(self._all_items[: self._ends[length - 1]]) if length else ()
 
     def _append(self, step: HistoryStep) -> None:
+        raw, read, items = step.raw, step.parsed, self._all_items
         self.steps.append(step)
-        self.segments.append(step.raw)
-        self._all_items += step.items
-        self._ends.append(len(self._all_items))
-        self.size += len(step.raw)
-        read = step.parsed
-        for call in read.calls:
-            if call.call_id:
-                self._calls.setdefault(call.call_id, []).append(call)
-            else:
-                self._unnamed.append(call)
-        for call in read.written_calls:
-            if call.call_id:
-                self._calls.setdefault(call.call_id, []).append(call)
+        self.segments.append(raw)
+        if step.items:
+            items += step.items
+        self._ends.append(len(items))
+        self.size += len(raw)
+        if read.calls:
+            for call in read.calls:
+                if call.call_id:
+                    self._calls.setdefault(call.call_id, []).append(call)
+                else:
+                    self._unnamed.append(call)
+        if read.written_calls:
+            for call in read.written_calls:
+                if call.call_id:
+                    self._calls.setdefault(call.call_id, []).append(call)
 
     def _read_items(self, index: int, read: ParsedMessage) -> tuple[Item, ...]:
         items: list[Item] = []
@@ -234,19 +241,19 @@ class History:
             self._count_equal(item.anchor if named else item.anchor.rpartition("#")[0] + "#0")
 
 
-def _find_said(read: ParsedMessage) -> bytes:
-    """What a message says, whatever its markers, blocks and spaces; empty if that is nothing."""
+def _find_said(read: ParsedMessage) -> tuple[str, ...]:
+    """What a message says, whatever its markers, blocks and spaces; no text if that is nothing."""
     said = [read.own_text or ""]
     if read.calls:
         said += [call.call_id for call in read.calls]
-    for part in read.parts:
-        if isinstance(part, TextPart):
-            said += ("", part.text.strip())
-        else:
-            said.append(part.call_id)
-            said += [one.text.strip() for one in part.texts]
-    text = "\x1f".join(said)
-    return text.encode("utf-8", "surrogatepass") if text.strip("\x1f") else b""
+    if read.parts:
+        for part in read.parts:
+            if isinstance(part, TextPart):
+                said += ("", part.text.strip())
+            else:
+                said.append(part.call_id)
+                said += [one.text.strip() for one in part.texts]
+    return tuple(said)
 
 
 def policy_anchor_base(call_id: str, said: str | None) -> str | None:

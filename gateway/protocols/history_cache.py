@@ -84,10 +84,12 @@ class HistoryCache:
         history.read(body, spans[shared - 1][1] if shared else start, spans[shared:], mask)
         if len(spans) == len(history.steps):
             history.spans = spans
-        if history in self._kept:
-            self._kept.remove(history)
-        self._kept.append(history)
-        del self._kept[:-KEPT_HISTORIES]
+        kept = self._kept
+        if not kept or kept[-1] is not history:
+            if history in kept:
+                kept.remove(history)
+            kept.append(history)
+            del kept[:-KEPT_HISTORIES]
         if frame.size <= LARGEST_FRAME:
             self._frame = frame
         return history

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from math import isfinite
 from typing import Any
 
@@ -46,7 +47,7 @@ def make_completion(index: int, choice: SampledChoice) -> Completion | None:
         return None
     empty = not choice.token_ids and not choice.logprobs and not choice.versions
     if empty or not well_formed(index, choice):
-        return Completion(index, finish_reason=choice.finish_reason)
+        return _make_bare(index, choice.finish_reason)
     return Completion(
         index,
         tuple(choice.token_ids),
@@ -55,6 +56,12 @@ def make_completion(index: int, choice: SampledChoice) -> Completion | None:
         tuple(choice.versions),
         tuple(choice.top) if any(choice.top) else (),
     )
+
+
+@lru_cache(64)
+def _make_bare(index: int, finish_reason: str | None) -> Completion:
+    """A choice without tokens: nearly all of these are equal."""
+    return Completion(index, finish_reason=finish_reason)
 
 
 def well_formed(index: int, choice: SampledChoice) -> bool:

@@ -181,8 +181,11 @@ class Proxy:
         model = None if split is None else split.model
         upstream = entry.upstreams.get(model) or self._choose_upstream(entry, codec, model)
         call = IncomingCall(http, entry, codec, caller, upstream, body)
-        hints = SessionHints() if named or split is None else call.hints(split)
-        session, beginning = await self.sessions.find(claim, hints)
+        beginning = None
+        session = self.sessions.find_live(claim)
+        if session is None:
+            hints = SessionHints() if named or split is None else call.hints(split)
+            session, beginning = await self.sessions.find(claim, hints)
         logged["session"] = session.record.id
         if self.ownership is not None:
             await self.ownership.check_body(body.body, session.record.tenant or "")
@@ -224,8 +227,9 @@ class Proxy:
         """
         http, codec = call.http, call.codec
         redactor = self.redactor.of_turn(call.entry.secrets, session.remains)
-        continues = split.held_by is not None or split.refers
-        certain = not continues or await self.sessions.histories.restore(session, codec, split)
+        certain = True
+        if split.held_by is not None or split.refers:
+            certain = await self.sessions.histories.restore(session, codec, split)
         request = codec.read(split, session.reader(codec), redactor.mask)
         request.certain = certain
         digest = request.digest()
@@ -236,8 +240,11 @@ class Proxy:
             return await self.shared.join(key, shared, http)
         retry = retry or (beginning is not None and beginning.retried is not None)
         turn = TurnRequest(request.chain, digest, retry, request.previous_response, named)
-        place = await self.sessions.place(session, turn)
-        exchange, body = await self.builder.build(call, session, request, place, redactor)
+        place = await self.sessions.place(session, turn) if self.sessions.shared else session.turns.place(turn)
+        noise = Noise()
+        if session.plan.rules:
+            noise = await self.builder.add_noise(call, session, request, place, redactor)
+        exchange, body = self.builder.write(call, session, request, place, redactor, noise)
         if beginning is not None:
             exchange.begin(beginning)
         http.cancel_when_gone()

@@ -69,15 +69,19 @@ class ResponseRelay:
     ) -> None:
         """A plain body is released once its turn is durable: its last byte is what clients act on."""
         limit = self.settings.limits.answer
-        raw = await answer.read_up_to(limit)
+        raw = answer.take_whole()
+        if raw is None:
+            raw = await answer.read_up_to(limit)
         exchange.mark_first_byte()
         if len(raw) > limit:
             exchange.mark_too_large()
             return await self._relay_unread(sink.bare(), exchange, answer, raw)
-        decoding = self._decoder(answer)
-        read = exchange.answer.read_body(decoding.feed(raw))
-        if decoding.failed:
+        decoded = raw
+        if answer.encoding:
+            decoding = self._decoder(answer)
+            decoded = decoding.feed(raw)
             check_readable(exchange, decoding)
+        read = exchange.answer.read_body(decoded)
         while exchange.noise.tools is not None and (following := next_body(exchange)) is not None:
             # The round is over; its answer stays the caller's to close.
             answer = await again(following)
@@ -89,7 +93,9 @@ class ResponseRelay:
         body = read if edited else raw
         if answer.head is not None and isinstance(sink, HttpRequest):
             settled = await self.recording.settle(exchange)
-            await sink.answer(answer.status, body, answer.head.write(edited=edited))
+            head = answer.head.write(edited=edited)
+            if not sink.answer_at_once(answer.status, body, head):
+                await sink.answer(answer.status, body, head)
         else:
             headers = without(select_headers(answer, edited=edited), b"content-length")
             body = shape_answer(exchange, body, headers)

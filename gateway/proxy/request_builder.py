@@ -58,22 +58,32 @@ class RequestBuilder:
     withheld: WithheldNoise
     drills: Drills
 
-    async def build(
+    async def add_noise(
         self,
         call: IncomingCall,
         session: LiveSession,
         request: Request,
         place: TurnPosition,
         redactor: Redactor,
+    ) -> Noise:
+        """Decide the request's noise, of which there is none where its session's drill has none left."""
+        noise = await self._decide(call, session, request, place, redactor)
+        if DRILLED in session.record.labels:
+            count = sum(event.after is not None for event in noise.events)
+            if count and not await self.drills.reserve(session.record, count):
+                return roll_back(noise, session, call.codec, request, place, f"Withheld: {SPENT}.")
+        return noise
+
+    def write(
+        self,
+        call: IncomingCall,
+        session: LiveSession,
+        request: Request,
+        place: TurnPosition,
+        redactor: Redactor,
+        noise: Noise,
     ) -> tuple[Exchange, bytes]:
         """The exchange to come, and the body to send. Noise that can't be written is taken back."""
-        noise = Noise()
-        if session.plan.rules:
-            noise = await self._add_noise(call, session, request, place, redactor)
-            count = sum(event.after is not None for event in noise.events)
-            drilled = DRILLED in session.record.labels
-            if drilled and count and not await self.drills.reserve(session.record, count):
-                noise = roll_back(noise, session, call.codec, request, place, f"Withheld: {SPENT}.")
         offered = call.upstream.dialect.token_ids
         wanted = call.codec.returns_tokens and session.captures(self.settings.capture, offered)
         captured = wanted and not call.upstream.tokenless
@@ -81,7 +91,7 @@ class RequestBuilder:
             exchange, body = self._write(call, session, request, place, redactor, noise, captured=captured)
             exchange.tokenless = wanted and not captured
         except Exception:
-            # As in `add_noise`: the clean request goes through, and asks for no token ids either.
+            # As in `pipeline.add_noise`: the clean request goes through, and asks for no token ids either.
             _log.exception("noise can't be written; the clean request goes through", turn=place.index)
             noise = roll_back(noise, session, call.codec, request, place)
             return self._write(call, session, request, place, redactor, noise, captured=False)
@@ -100,7 +110,7 @@ class RequestBuilder:
         exchange.take_over(refused)
         return exchange, body
 
-    async def _add_noise(
+    async def _decide(
         self,
         call: IncomingCall,
         session: LiveSession,

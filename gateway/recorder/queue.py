@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.record import Durable, Row, Turn
 from crosswind.gateway.trajectory.store import StoreError
 
@@ -95,22 +96,28 @@ def weigh(rows: Sequence[Row]) -> int:
     """Estimate the bytes of memory that only these rows hold."""
     held = _ROW_BYTES * len(rows)
     for row in rows:
-        if type(row) is Turn:
+        if isinstance(row, Turn):
             held += _weigh_turn(row)
     return held
 
 
 def _weigh_turn(turn: Turn) -> int:
-    held, frame = 3 * _ROW_BYTES, None
-    for view in (turn.received, turn.sent, turn.produced, turn.delivered_view):
-        if view is not None:
-            if view.frame is not frame:
-                frame = view.frame
-                for piece in frame:
-                    if piece is not None:
-                        held += len(piece)
-            if view.chain is not None:
-                held += len(view.chain.body)
+    received, sent = turn.received, turn.sent
+    held = 3 * _ROW_BYTES
+    if received is not None:
+        held += _weigh_view(received)
+    if sent is not None and sent is not received:
+        held += _weigh_view(sent)
+    if turn.produced is not None:
+        held += _weigh_view(turn.produced)
+    if turn.delivered_view is not None:
+        held += _weigh_view(turn.delivered_view)
     for completion in turn.completions:
-        held += 16 * len(completion.token_ids) + 100 * sum(map(len, completion.top_logprobs))
+        if completion.token_ids:
+            held += 16 * len(completion.token_ids) + 100 * sum(map(len, completion.top_logprobs))
     return held
+
+
+def _weigh_view(view: View) -> int:
+    held = sum(map(len, filter(None, view.frame)))
+    return held if view.chain is None else held + len(view.chain.body)

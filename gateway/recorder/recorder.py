@@ -159,22 +159,24 @@ class Recorder:
         self, rows: Sequence[Row], retry: bool, loop: asyncio.AbstractEventLoop | None, awaited: bool
     ) -> Submission:
         kept = rows if self._detail is Detail.FULL else filter_rows(rows, self._detail)
-        submission = Submission(kept, weigh(kept), retry, loop)
+        weight = weigh(kept)
+        submission = Submission(kept, weight, retry, loop)
         with self._lock:
+            held = self._queued_bytes + weight
             if not kept and (rows or not self._queued):
                 submission.settle(Durable.YES)
             elif self._closing:
                 self._lose(submission, NotDurable("the recorder is closed: the gateway is shutting down"))
-            elif self._queued_bytes + submission.weight > self._capacity_bytes:
+            elif held > self._capacity_bytes:
                 self._lose(submission, NotDurable("the recorder's buffer is full"))
-            elif self._down is not None and not retry:
-                self._lose(submission, self._down)
+            elif (down := self._down) is not None and not retry:
+                self._lose(submission, down)
             else:
-                if self._down is not None:
-                    submission.settle(Durable.LATE, self._down)
+                if down is not None:
+                    submission.settle(Durable.LATE, down)
                 self._queue.append(submission)
                 self._queued += len(kept)
-                self._queued_bytes += submission.weight
+                self._queued_bytes = held
                 self._awaited += awaited
                 if (
                     self._asleep

@@ -61,12 +61,12 @@ class SessionCache:
 
     def weigh(self, session: LiveSession) -> None:
         """Measure a session again, and drop the least recently used ones if there are too many."""
-        if self._sessions.get(session.record.id) is session:
-            self._bytes -= session.weighed
-            session.weighed = session.size()
-            self._bytes += session.weighed
-        limits = self.limits
-        while len(self._sessions) > limits.live_sessions or self._bytes > limits.live_bytes:
+        sessions, limits = self._sessions, self.limits
+        if sessions.get(session.record.id) is session:
+            size = session.size()
+            self._bytes += size - session.weighed
+            session.weighed = size
+        while len(sessions) > limits.live_sessions or self._bytes > limits.live_bytes:
             if (name := self._find_dispensable(session)) is None:
                 break
             self.remove(name)

@@ -76,6 +76,8 @@ class Sessions:
         self._drills = drills
         self._lag = lag
         self._sync = sync
+        self.shared = sync is not None
+        """Whether other processes serve them, too."""
         self.histories = HistoryRestorer(store)
         self._live = SessionCache(settings.limits)
         self._loading: dict[str, asyncio.Task[LiveSession | None]] = {}
@@ -92,13 +94,9 @@ class Sessions:
         Raises ServiceError 401 for a wrong session key, 404 for another tenant's session and for an unknown
         one (`sessions: strict`), 409 for a closed one.
         """
-        session_id = claim.session_id
-        if claim.caller.session_key is not None:
-            session_id = await self.named(claim)
-        elif session_id is not None and self._sync is None and (session := self._live.get(session_id)):
-            if claim.caller.tenant is not None or session.record.status is SessionStatus.CLOSED:
-                refuse(session.record, claim.caller.tenant)
-            return Found(session)
+        if (live := self.find_live(claim)) is not None:
+            return Found(live)
+        session_id = claim.session_id if claim.caller.session_key is None else await self.named(claim)
         if session_id is None:
             found = await self._infer(claim, hints)
             return found._replace(session=self._resident(found.session))
@@ -114,6 +112,17 @@ class Sessions:
         if not session.stands_in:
             refuse(session.record, claim.caller.tenant)
         return Found(self._resident(session))
+
+    def find_live(self, claim: SessionClaim) -> LiveSession | None:
+        """`find` for a session that a request names and that is in memory; None where more is to be done."""
+        if claim.session_id is None or self.shared or claim.caller.session_key is not None:
+            return None
+        session = self._live.get(claim.session_id)
+        if session is not None and (
+            claim.caller.tenant is not None or session.record.status is SessionStatus.CLOSED
+        ):
+            refuse(session.record, claim.caller.tenant)
+        return session
 
     async def named(self, claim: SessionClaim) -> str | None:
         """The id of the session that a request names, by itself or by a session's key. ServiceError 401."""

@@ -4,7 +4,6 @@ tokens.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -57,18 +56,23 @@ class TurnIndex:
         """The last lease included here, if workers share the session."""
         self._next = 0
         self._heads: dict[bytes, _Head] = {}
-        self._said: dict[bytes, _Head] = {}
-        """By content, for a client that spells its history differently than before."""
+        self._said: dict[int | bytes, _Head] = {}
+        """By content (`Chain.means`, or `says`), for a client that spells its history differently than
+        before.
+        """
+        self._shared = False
+        """Some turns are other processes', and known by what they say."""
         self._by_index: dict[int, _Head] = {}
         self._by_response: dict[str, _Head] = {}
         self.responses: list[str] = []
         """The ids of the session's responses, in the order in which they became known."""
-        self._requests: OrderedDict[bytes, TurnPosition] = OrderedDict()
-        self._keys: OrderedDict[str, bytes] = OrderedDict()
+        self._requests: dict[bytes, TurnPosition] = {}
+        self._keys: dict[str, bytes] = {}
         self._destroyed: set[tuple[int, int]] = set()
         self._met: dict[tuple[int, int], int] = {}
         self._met_in_all = 0
-        self.learn(turns)
+        if turns:
+            self.learn(turns)
 
     def is_repeat(self, key: str | None, digest: bytes) -> bool:
         """Whether this idempotency key came with this body before."""
@@ -133,6 +137,7 @@ class TurnIndex:
         if place.index not in self._by_index:
             self._insert(place, key)
         if says:
+            self._shared = True
             self._said[says] = self._by_index[place.index]
 
     def _insert(self, place: TurnPosition, key: bytes | None) -> None:
@@ -160,13 +165,13 @@ class TurnIndex:
         if idempotency is not None:
             self._keys[idempotency] = digest
             if len(self._keys) > _REMEMBERED:
-                self._keys.popitem(last=False)
+                del self._keys[next(iter(self._keys))]
         known = self._requests.get(digest)
         if known is not None and (known.index, known.attempt) >= (place.index, place.attempt):
             return
         self._requests[digest] = place
         if len(self._requests) > _REMEMBERED:
-            self._requests.popitem(last=False)
+            del self._requests[next(iter(self._requests))]
 
     def _new(self, chain: Chain | None, index: int | None, after: str | None) -> TurnPosition:
         if index is None:
@@ -179,14 +184,16 @@ class TurnIndex:
         self._by_index[place.index] = head = _Head(place)
         if chain is not None and after is None:
             self._heads[chain.key] = head
-            if chain.says:
-                self._said[chain.says] = head
+            if chain.means:
+                self._said[chain.means] = head
+                if self._shared or self.claimed:
+                    self._said[chain.says] = head
         return place
 
     def _position_after(self, chain: Chain | None, index: int) -> TurnPosition:
         if chain is None:
             return TurnPosition(index)
-        same = self._heads.get(chain.key) or self._said.get(chain.says)
+        same = self._find(chain)
         if same is not None:
             return TurnPosition(index, 0, same.place.parent, f"{chain.key.hex()[:12]}.{index}")
         head = self._head_of(chain.parent)
@@ -212,10 +219,17 @@ class TurnIndex:
     def _head_of(self, node: Chain | None) -> _Head | None:
         """The nearest turn that these messages continue."""
         while node is not None:
-            if head := self._heads.get(node.key) or self._said.get(node.says):
+            if head := self._find(node):
                 return head
             node = node.parent
         return None
+
+    def _find(self, chain: Chain) -> _Head | None:
+        """The turn of just these messages."""
+        head = self._heads.get(chain.key)
+        if head is None and self._shared and chain.means:
+            head = self._said.get(chain.says)
+        return head or self._said.get(chain.means)
 
 
 class TokenChains:

@@ -45,26 +45,33 @@ class Chain:
     Chains are equal where their keys are.
     """
 
-    __slots__ = ("block", "body", "depth", "key", "parent", "says")
+    __slots__ = ("_said", "_says", "block", "body", "depth", "key", "means", "parent")
 
     def __init__(
-        self, parent: Chain | None, body: bytes, *, block: bytes | None = None, said: bytes | None = None
+        self,
+        parent: Chain | None,
+        body: bytes,
+        *,
+        block: bytes | None = None,
+        said: tuple[str, ...] | None = None,
     ) -> None:
         """`said`: what the segment says, however a client spells it; None where that isn't known."""
-        before = b"" if parent is None else parent.key
         self.parent = parent
         self.body = body
-        self.block = content_key(body) if block is None else block
+        self.block = block = content_key(body) if block is None else block
+        before, self.depth, means = b"", 1, 0
+        if parent is not None:
+            before, self.depth, means = parent.key, parent.depth + 1, parent.means
         hasher = _new_hasher()
-        hasher.update(before + self.block)
+        hasher.update(before + block)
         self.key: bytes = hasher.digest()
-        self.depth: int = 1 if parent is None else parent.depth + 1
-        self.says = b""
-        """A digest of what is said up to here; empty where that isn't known."""
-        if said is not None:
-            self.says = b"" if parent is None else parent.says
-            if said:
-                self.says = content_key(self.says + said)
+        self._said, self._says = said, b"" if said is None else None
+        if said is None:
+            means = 0
+        elif any(said):
+            means = hash((means, said))
+        self.means: int = means
+        """What is said up to here, hashed for this process; 0 where that isn't known."""
 
     def __eq__(self, other: object) -> bool:
         return self.key == other.key if isinstance(other, Chain) else NotImplemented
@@ -74,6 +81,24 @@ class Chain:
 
     def __repr__(self) -> str:
         return f"Chain({self.key.hex()}, depth {self.depth})"
+
+    @property
+    def says(self) -> bytes:
+        """A digest of what is said up to here; empty where that isn't known. `means` costs less."""
+        says, unknown, node = b"", list[Chain](), self
+        while node._says is None:
+            unknown.append(node)
+            if node.parent is None:
+                break
+            node = node.parent
+        else:
+            says = node._says
+        for node in reversed(unknown):
+            text = "\x1f".join(node._said or ())
+            if text.strip("\x1f"):
+                says = content_key(says + text.encode("utf-8", "surrogatepass"))
+            node._says = says
+        return says
 
     def nodes(self) -> Iterator[Chain]:
         """The nodes from the newest to the oldest."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import lru_cache
 
 import msgspec
 
@@ -21,7 +22,7 @@ from crosswind.gateway.recorder.redaction import MASK, SHORTEST, Redactor
 from crosswind.gateway.sessions.destroyed import Beginning
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import TurnPosition
-from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.content import Chain, Frame, View
 from crosswind.gateway.trajectory.fitness import Fitness, Source
 from crosswind.gateway.trajectory.record import Completion, Durable, Turn, TurnFailure
 
@@ -170,15 +171,20 @@ class Exchange(msgspec.Struct, eq=False):
 
     def build_turn(self, durable: Durable) -> Turn:
         """The turn's row. `durable`: as it will be once the row is on disk."""
-        redactor = self.redactor
-        came = self.upstream_status is not None and not self.too_large
-        answer = self.answer
-        produced = answer.produced_body() if came else None
-        stored = None if produced is None else redactor.mask(produced)
+        redactor, request, answer, place = self.redactor, self.request, self.answer, self.place
+        produced = stored = policy_first = policy_last = None
+        completions: tuple[Completion, ...] = ()
+        came = self.upstream_status is not None and self.unread is not Fitness.ANSWER_TOO_LARGE
+        if came:
+            produced = answer.produced_body()
+            stored = redactor.mask(produced)
+            completions = answer.completions()
         secret = self._has_secret(produced, hidden=stored is not produced)
         masked = secret and redactor.mode != "block_training"
-        completions = tuple([self._mask_completion(one) for one in answer.completions()]) if came else ()
-        spans = [span for completion in completions for span in completion.versions]
+        if completions:
+            completions = tuple([self._mask_completion(one) for one in completions])
+            if spans := [span for completion in completions for span in completion.versions]:
+                policy_first, policy_last = spans[0].version, spans[-1].version
         if masked:
             completions = tuple(
                 Completion(one.index, finish_reason=one.finish_reason, versions=one.versions)
@@ -187,35 +193,35 @@ class Exchange(msgspec.Struct, eq=False):
         fitness, prompt_ids = self._judge(secret)
         return Turn(
             session_id=self.session.record.id,
-            index=self.place.index,
+            index=place.index,
             created_us=self.started_ns // 1000,
-            attempt=self.place.attempt,
-            parent=self.place.parent,
-            branch=self.place.branch,
+            attempt=place.attempt,
+            parent=place.parent,
+            branch=place.branch,
             fitness=fitness,
             durable=durable,
             protocol=self.codec.name,
-            stream=self.request.stream,
+            stream=request.stream,
             spared=self.noise.spared,
-            model=self._mask_name(self.answer.head_text("model") or self.request.model),
-            response_id=self._mask_name(self.answer.head_text("id")),
+            model=self._mask_name(answer.head_text("model") or request.model),
+            response_id=self._mask_name(answer.head_text("id")),
             kept=self._is_kept(),
-            policy_first=spans[0].version if spans else None,
-            policy_last=spans[-1].version if spans else None,
+            policy_first=policy_first,
+            policy_last=policy_last,
             received=self.received,
             sent=self.sent,
             produced=None if stored is None else View.plain(stored),
             prompt_ids=None if masked else prompt_ids,
             completions=completions,
             finish_reason=completions[0].finish_reason if completions else None,
-            usage=self.answer.usage,
+            usage=answer.usage,
             queue_us=self.queue_us,
             first_token_us=self.first_token_us,
             total_us=self.elapsed_us(),
             upstream_status=self.upstream_status,
             error=self.error,
             inner=self.attempts,
-            request=self.request.digest().hex(),
+            request=request.digest().hex(),
             idempotency=self.idempotency,
         )
 
@@ -276,14 +282,12 @@ class Exchange(msgspec.Struct, eq=False):
             )
         if hidden or (self.request.steps and self.request.steps[-1].masked):
             return True
-        if _holds(self.received, MASK):
+        if _shows_mask(self.received.frame):
             return True
-        return self.sent.frame is not self.received.frame and _holds(self.sent, MASK)
+        return self.sent.frame is not self.received.frame and _shows_mask(self.sent.frame)
 
 
-def _holds(view: View, wanted: bytes) -> bool:
-    """Whether the frame of a view holds these bytes."""
-    for piece in view.frame:  # noqa: SIM110 a generator costs more than all it does
-        if piece is not None and wanted in piece:
-            return True
-    return False
+@lru_cache(16)
+def _shows_mask(frame: Frame) -> bool:
+    """Whether a secret was masked in a view's frame. Most turns have one that came before."""
+    return any(MASK in piece for piece in frame if piece is not None)

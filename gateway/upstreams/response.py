@@ -132,10 +132,14 @@ class UpstreamResponse(msgspec.Struct):
             message = f"the upstream sent nothing for {waited:g} s (timeouts.between_chunks)"
         return UpstreamError(504, message, "upstream_stalled")
 
+    def take_whole(self) -> bytes | None:
+        """The whole body, still encoded, if all of it is here, as it usually is with the head."""
+        return self._connection.take_received() if self._connection.ended else None
+
     async def read_up_to(self, limit: int) -> bytes:
         """Read the body, still encoded, and stop once more than `limit` bytes have arrived."""
-        if self._connection.ended:  # as usually with the head
-            return self._connection.take_received()
+        if (whole := self.take_whole()) is not None:
+            return whole
         parts, size = [], 0
         async with aclosing(self.chunks()) as chunks:
             async for chunk in chunks:

@@ -1,10 +1,12 @@
 """Chat Completions: read chunks that only add to a choice's texts, all chunks of one read at once.
 
-Reading a chunk alone costs several times what relaying it does.
+Reading a chunk alone costs several times what relaying it does. Most chunks of an answer differ in their
+text only: of these, just the texts are decoded.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
@@ -68,6 +70,8 @@ _CHUNK_HEAD = frozenset({"id", "object", "created", "model"})
 _WIDE_HEAD = _CHUNK_HEAD | {"system_fingerprint", "service_tier", "obfuscation"}
 _get_choices, _get_usage = attrgetter("choices"), attrgetter("usage")
 _get_index, _get_finish_reason, _get_content = map(attrgetter, ("index", "finish_reason", "delta.content"))
+_CONTENT = re.compile(rb'"content": ?"((?:[^"\\]|\\.)*)"')
+_texts = msgspec.json.Decoder(list[str])
 _narrow = msgspec.json.Decoder(list[_Chunk[_Delta]])
 _wide = msgspec.json.Decoder(list[_WideChunk[_WideDelta]])
 
@@ -92,11 +96,55 @@ class TextDeltas:
         self._is_wide = False
         self._knows_head = False
         """All members that a chunk may bring are known: nothing new can come."""
+        self._before = self._behind = b""
+        """What stands around the text of a chunk that has one and nothing else, once there was one."""
+        self._index = 0
 
     def read(self, events: bytes, head: Mapping[str, Any]) -> Addition | None:
         """What these events add; None if they have anything else, or are spelled unusually. `head`: the
         members of the answer's head that are known by now.
         """
+        if not self._before and not self._is_wide:
+            self._learn(events, head)
+        if not self._before or (alike := self._read_alike(events)) is None:
+            return self._read(events, head)
+        text, rest = alike
+        added = self._read(rest, head) if rest else Addition(parts=[])
+        if added is None or added.index not in (None, self._index):
+            return None
+        added.index = self._index
+        added.parts.insert(0, ("content", text))
+        return added
+
+    def _learn(self, events: bytes, head: Mapping[str, Any]) -> None:
+        """Learn how a chunk with a text is spelled, by the first of these events."""
+        first = events[: events.find(b"\n\n") + 2]
+        added, found = self._read(first, head), _CONTENT.search(first)
+        if added is None or added.index is None or added.finish_reason is not None or self._is_wide:
+            return
+        if found is None or added.usage is not None or not added.parts:
+            return
+        before, behind = first[: found.start(1)], first[found.end(1) :]
+        # A member that is named twice counts once, perhaps with its name spelled by escapes.
+        if b'"content"' not in behind and b"\\" not in before + behind:
+            self._index, self._before, self._behind = added.index, before, behind
+
+    def _read_alike(self, events: bytes) -> tuple[str, bytes] | None:
+        """The text of the chunks that are spelled so, and the events behind them; None where none is."""
+        before = self._before
+        *pieces, rest = events.split(self._behind)
+        # What both the first and the last in order begin with, all between them do.
+        if not pieces or not min(pieces).startswith(before) or not max(pieces).startswith(before):
+            return None
+        start = len(before)
+        try:
+            # A text that isn't one JSON string makes more or fewer of them, or none.
+            texts = _texts.decode(b'["%b"]' % b'","'.join([piece[start:] for piece in pieces]))
+        except UNREADABLE:
+            return None
+        return ("".join(texts), rest) if len(texts) == len(pieces) else None
+
+    def _read(self, events: bytes, head: Mapping[str, Any]) -> Addition | None:
         chunks = self._decode(events)
         if chunks is None or (not self._knows_head and self._brings_head(chunks, head)):
             return None
