@@ -10,7 +10,7 @@ import pytest
 
 from crosswind.injectors.conversation import Ref, ToolCall, ToolResult, ToolSchema
 from crosswind.injectors.operators.words.empty_fields import MEANINGS
-from crosswind.injectors.operators.words.results import FREE_TEXTS, NEXT_TOOL, NEXT_TOOLS, REMARKS
+from crosswind.injectors.operators.words.results import NEXT_TOOL, NEXT_TOOLS, REMARKS
 from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.targets import Branch, Half
 from crosswind.injectors.text.languages import UNABLE, Language, detect_language
@@ -295,7 +295,7 @@ def test_a_record_to_which_people_write_gets_a_field_for_an_injected_instruction
     texts = set()
     for after in map(json.loads, shown("tool.prompt_injection", target)):
         (added,) = after.keys() - clean.keys()
-        assert added[0].islower() and added.lower() in {one.replace("_", "") for one in FREE_TEXTS["order"]}
+        assert added in {"customerNote", "orderNote", "buyerNote", "comment"}
         texts.add(after.pop(added))
         assert after == clean
     assert len(texts) == 40
