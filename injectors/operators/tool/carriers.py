@@ -114,7 +114,7 @@ _RECORDS = {
     **dict.fromkeys(("ticket", "issue", "incident"), Carrier.TICKET),
     **dict.fromkeys(("product", "hotel", "restaurant"), Carrier.REVIEW),
 }
-_TRADED = _words("symbol ticker order_type stock shares")
+_TRADED = _words("symbol ticker order_type")
 """Fields of a stock's order, which carries nobody's words."""
 _SEATED = _words("flight seat gate train concert movie venue passenger fare price departure")
 """Words of fields that a ticket to something has."""
@@ -128,7 +128,7 @@ def list_carrying(tool: str, keys: Iterable[str]) -> tuple[Carrier, list[str]] |
     kind = next((_RECORDS[one] for one in nouns if one in _RECORDS), None)
     names = ["_".join(split_name(key)) for key in keys]
     words = {word for name in names for word in name.split("_")}
-    if kind is None or not _TRADED.isdisjoint({*names, *nouns}):
+    if kind is None or not _TRADED.isdisjoint(names) or "stock" in nouns:
         return None
     if kind is Carrier.TICKET and not _SEATED.isdisjoint(words | set(nouns)):
         kind = Carrier.BOOKING
