@@ -48,8 +48,10 @@ SCROLLBACK = 6_000
 """Characters of earlier commands at severity 1."""
 MOST_FIELDS = 8
 """Empty fields of an object at severity 1."""
+BARE = 0.4
+"""How often nothing but the request or the indentation is added, at the least severity."""
 LONGEST_ECHO = 600
-NULL_SHARE = 0.35
+NULL_SHARE = 0.2
 """How often a text's field without a value is null; else it is the empty text."""
 INDENTS = ("  ", "  ", "  ", "    ", "    ", "\t")
 
@@ -69,9 +71,9 @@ class ContextPressure:
     Severity s: up to 8 x s empty fields in a JSON object, or in each record of its lists, such as answers of
     any kind have and records of this kind: an order's discounts, a device's faults; with probability s / 2
     the call's own arguments, as services repeat them; with probability 1/2 + s / 2 JSON of one line is
-    indented. Before the text of a command stand the session's earlier commands with their true output, up
-    to 6,000 x s characters, and its own. Every true value keeps its place and its bytes; other text is left
-    alone.
+    indented. With probability 0.4 (1 - s), one of the latter two comes alone. Before the text of a command
+    stand the session's earlier commands with their true output, up to 6,000 x s characters, and its own.
+    Every true value keeps its place and its bytes; other text is left alone.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -85,9 +87,12 @@ class ContextPressure:
         holders = find_holders(text) if is_container(value) else ()
         if not holders:
             return None
-        added = [*_draw_fields(target, holders, rng, severity), *_draw_echo(target, value, rng, severity)]
-        indent = rng.choice(INDENTS)
-        wide = (rng.chance(0.5 + severity / 2) or not added) and "\n" not in text.strip()
+        fields = list(_draw_fields(target, holders, rng, severity))
+        added, indent = list(_draw_echo(target, value, rng, severity)), rng.choice(INDENTS)
+        one_line = "\n" not in text.strip()
+        wide = (rng.chance(0.5 + severity / 2) or not fields) and one_line
+        bare = rng.chance(BARE * (1 - severity)) and (added or wide)
+        added = added if bare else [*fields, *added]
         if not added and not wide:
             return None
         return {"added": added} | ({"indent": indent} if wide else {})

@@ -16,25 +16,28 @@ def _words(text: str) -> frozenset[str]:
 
 TROUBLE = (
     *_fields("", "error error_code error_message error_details"),
-    *_fields([], "errors"),
-    *_fields([], "warnings"),
+    *_fields([], "errors validation_errors"),
+    *_fields([], "warnings warning_messages"),
 )
 """Of an answer that went well; none beside one that speaks of an error."""
 
 COMPUTED = (
     *TROUBLE,
     *_fields([], "messages notices info_messages notifications"),
-    *_fields("", "message notice status_message"),
+    *_fields("", "message notice status_message user_message"),
     *_fields({}, "metadata meta extra additional_data _meta"),
-    *_fields("", "details additional_info note notes"),
+    *_fields("", "details additional_info note notes description"),
     *_fields([], "flags"),
+    *_fields({}, "context options"),
+    *_fields([], "annotations footnotes hints"),
+    *_fields("", "reason status_detail status_text"),
 )
 """Of what a function gives."""
 
 ANSWER = (
     *COMPUTED,
     *_fields({}, "attributes"),
-    *_fields([], "links references related"),
+    *_fields([], "links references related see_also"),
     *_fields({}, "_links"),
 )
 """Of any system's answer."""
@@ -49,9 +52,10 @@ PAGES = (
 RECORD = (
     *_fields([], "tags labels custom_tags"),
     *_fields([], "attachments documents"),
-    *_fields("", "external_id legacy_id external_reference source_id"),
-    *_fields("", "updated_by modified_by last_modified_by"),
+    *_fields("", "external_id legacy_id source_id import_id"),
+    *_fields("", "updated_by last_editor edited_by"),
     *_fields({}, "custom_fields metadata attributes"),
+    *_fields([], "history events audit_log"),
     *_fields("", "notes internal_notes comment remarks"),
 )
 """Of a record."""
@@ -59,26 +63,37 @@ RECORD = (
 COMMAND = (
     *_fields("", "stderr error_output"),
     *_fields("", "error error_message error_code"),
-    *_fields([], "errors warnings"),
+    *_fields([], "errors"),
+    *_fields([], "warnings warning_messages"),
     *_fields([], "messages notices hints"),
     *_fields(False, "truncated timed_out interrupted"),
-    *_fields([], "skipped conflicts ignored"),
-    *_fields({}, "metadata meta"),
+    *_fields(False, "dry_run elevated verbose"),
+    *_fields([], "skipped conflicts ignored excluded"),
+    *_fields({}, "metadata meta extra"),
     *_fields("", "details note additional_info"),
+    *_fields([], "options extra_options"),
 )
 """Of a command's answer."""
 
 DEVICE = (
-    *_fields([], "faults fault_codes errors error_codes trouble_codes"),
-    *_fields("", "error error_code error_message last_error fault_code"),
+    *_fields([], "faults fault_codes trouble_codes"),
+    *_fields([], "errors error_codes"),
+    *_fields("", "error error_message last_error fault_code"),
     *_fields([], "alerts warnings active_warnings alarms active_alerts"),
-    *_fields([], "diagnostics diagnostic_messages"),
+    *_fields([], "diagnostics diagnostic_messages self_test_results"),
     *_fields([], "pending_commands queued_commands scheduled_actions pending_actions"),
-    *_fields([], "messages notices notifications"),
-    *_fields({}, "metadata meta vendor_data attributes"),
-    *_fields([], "events event_log"),
-    *_fields("", "reason details note comment"),
+    *_fields([], "messages notices notifications announcements"),
+    *_fields({}, "metadata meta vendor_data attributes extra"),
+    *_fields([], "events event_log history"),
+    *_fields("", "reason details note comment status_text"),
     *_fields([], "flags status_flags"),
+    *_fields({}, "overrides manual_overrides"),
+    *_fields([], "service_reminders maintenance_items"),
+    *_fields([], "missing_signals unavailable_readings"),
+    *_fields([], "inhibits interlocks active_limits"),
+    *_fields([], "degraded_functions limitations"),
+    *_fields([], "pending_updates available_updates"),
+    *_fields("", "profile preset"),
 )
 """Of a device's answer."""
 
@@ -86,7 +101,7 @@ TRADE = (
     *_fields([], "fees commissions"),
     *_fields([], "tax_lots"),
     *_fields([], "legs linked_orders"),
-    *_fields("", "client_order_id external_reference"),
+    *_fields("", "client_order_id"),
     *_fields("", "notes memo"),
     *_fields([], "alerts restrictions"),
     *_fields([], "adjustments"),
@@ -191,7 +206,7 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
             *_fields([], "fees adjustments charges"),
             *_fields([], "holds disputes chargebacks"),
             *_fields("", "memo statement_descriptor"),
-            *_fields("", "external_reference batch_id"),
+            *_fields("", "batch_id end_to_end_id"),
             *_fields([], "alerts restrictions"),
             *_fields("", "tax_details"),
         ),
@@ -318,22 +333,26 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
 MEANINGS = tuple(
     frozenset(names.split())
     for names in (
-        "error errors error_code error_codes error_message error_details error_output "
+        "error errors error_code error_codes error_message error_details error_output validation_errors "
         "stderr last_error fault_code faults fault_codes trouble_codes issues delivery_errors",
-        "warnings alerts alarms active_warnings active_alerts price_alerts weather_alerts advisories",
-        "message messages notice notices notifications info_messages status_message",
-        "metadata meta _meta extra additional_data attributes custom_fields vendor_data",
-        "details additional_info remarks note notes comment comments reason memo customer_note "
+        "warnings warning_messages alerts alarms active_warnings active_alerts price_alerts weather_alerts "
+        "advisories",
+        "message messages notice notices notifications info_messages status_message "
+        "user_message announcements hints",
+        "metadata meta _meta extra additional_data attributes custom_fields vendor_data context "
+        "options extra_options",
+        "details reason status_detail status_text additional_info remarks note notes comment comments memo "
+        "customer_note "
         "special_requests gift_message delivery_instructions statement_descriptor internal_notes "
-        "station_note observation_note disclaimer attribution annotations "
+        "station_note observation_note disclaimer attribution annotations footnotes "
         "description seller_reply owner_response",
-        "links _links references related similar linked_issues related_tickets blocked_by urls",
+        "links _links references related similar see_also linked_issues related_tickets blocked_by urls",
         "next next_page next_cursor next_page_token prev pagination paging",
         "tags labels custom_tags components flags status_flags badges awards reports",
         "attachments documents media images photos",
-        "external_id legacy_id external_reference source_id client_order_id batch_id "
+        "external_id legacy_id import_id reference source_id client_order_id batch_id end_to_end_id "
         "group_reference corporate_code po_number purchase_order",
-        "updated_by modified_by last_modified_by",
+        "updated_by last_editor edited_by",
         "parent_id epic",
         "discounts promotions coupons vouchers offers special_offers",
         "coupon_code promo_code gift_card",
@@ -342,7 +361,7 @@ MEANINGS = tuple(
         "legs linked_orders",
         "refunds returns",
         "holds disputes chargebacks",
-        "extras add_ons upgrades",
+        "add_ons upgrades",
         "loyalty_number membership_number",
         "dividends splits corporate_actions",
         "halts trading_halts",
@@ -359,7 +378,7 @@ MEANINGS = tuple(
         "recurrence recurrence_rule",
         "conference_link meeting_url",
         "exceptions cancellations special_hours closures incidents",
-        "variants options related_products bundles",
+        "variants related_products bundles",
         "gtin barcode",
         "menu_url website",
         "waypoints via alternatives",
@@ -372,10 +391,18 @@ MEANINGS = tuple(
         "suggestions related_searches did_you_mean corrected_query",
         "facets filters aggregations",
         "acl shared_with",
-        "diagnostics diagnostic_messages",
+        "diagnostics diagnostic_messages self_test_results",
         "pending_commands queued_commands scheduled_actions pending_actions",
-        "events event_log",
-        "skipped conflicts ignored",
+        "events event_log history audit_log",
+        "overrides manual_overrides",
+        "service_reminders maintenance_items",
+        "missing_signals unavailable_readings",
+        "inhibits interlocks active_limits",
+        "degraded_functions limitations",
+        "pending_updates available_updates",
+        "profile preset",
+        "dry_run elevated verbose",
+        "skipped conflicts ignored excluded",
         "truncated timed_out interrupted",
     )
 )
