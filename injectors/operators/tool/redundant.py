@@ -250,7 +250,7 @@ class _Fields:
 
 SLACK = 1.3
 """How far the last field may go beyond the room."""
-_WELL = frozenset({"success", "status_text", "ok", "error", "errors", "warnings", "status_code", "code"})
+_WELL = frozenset({"success", "result", "ok", "error", "errors", "warnings", "status_code", "code"})
 """Fields that say that a call went well: none beside an answer that speaks of an error."""
 ENVELOPES = ("meta", "meta", "_meta", "metadata", "response_metadata", "header", "info")
 """What holds what an API sends beside its answer."""
@@ -260,11 +260,12 @@ ENVELOPE_KINDS = {
         event_uuid response_id log_id""".split()
     ),
     "duration": frozenset(
-        """took_ms duration_ms execution_time exec_ms elapsed latency_ms processing_time
-        response_time_ms""".split()
+        """took duration execution_time exec_seconds elapsed latency processing_time
+        response_time""".split()
     ),
     "time": frozenset({"responded_at", "timestamp", "server_time"}),
-    "outcome": frozenset({"success", "status_text", "ok", "status_code", "code"}),
+    "outcome": frozenset({"success", "result", "ok", "status_code", "code"}),
+    "place": frozenset({"host", "host_name", "region", "zone"}),
     "trouble": frozenset({"error", "errors", "warnings"}),
 }
 """Keys that say the same: an answer has one of them."""

@@ -124,8 +124,9 @@ def _tell_change(target: ToolResultTarget) -> Iterator[str]:
     done = PARTICIPLES.get(verb)
     if verb in READING:
         if noun and target.text.lstrip()[:1] == "{":
-            yield from (f"{noun.capitalize()} retrieved", f"{noun.capitalize()} found", "Success")
-            yield from (f"{noun.capitalize()} retrieved successfully.", "OK")
+            yield from (f"{noun.capitalize()} {one}" for one in ("retrieved", "found", "loaded", "returned"))
+            yield from (f"{noun.capitalize()} retrieved successfully.", f"Fetched {noun}.", "OK")
+            yield from ("Lookup successful", f"Here is the {noun}.")
     elif done and noun:
         yield from (f"{noun.capitalize()} {done}", f"{noun.capitalize()} {done} successfully.")
         yield from (f"{noun.capitalize()} has been {done}.", f"Successfully {done}", done.capitalize())

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-MESSAGES = "message message detail status_message info result_message status_text".split()
+MESSAGES = "message msg detail info note outcome response_message info_text summary".split()
 """Fields of a sentence on how a call went."""
-ECHOES = "request query params parameters requested input arguments".split()
+ECHOES = "request query params parameters requested input arguments args filter criteria".split()
 """Fields that hold what was asked for."""
 SELF = "href self url_path uri path resource".split()
 """Fields of a record's own address."""
 LABELS = "display_name label caption heading".split()
 NAMES = "display_name label title".split()
 """Fields of a name for display, of one record and of each of a list."""
-SUFFIXES = ("display", "text", "formatted")
+SUFFIXES = ("display", "text", "formatted", "label", "pretty", "str")
 """Behind a field's name: what it holds as a text for people."""
-COUNTS = "count total total_count num_results size total_items".split()
+COUNTS = "count total total_count num_results size total_items length returned".split()
 """Fields that say how many a list has."""
 EXCERPTS = "excerpt preview snippet teaser summary_text".split()
 HEADINGS = (
