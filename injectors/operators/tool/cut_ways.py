@@ -28,15 +28,14 @@ def is_word(text: str) -> bool:
 
 
 LONGEST_WORD = 120
-LONG, LONG_LOCAL = 600, 400
-"""Characters of JSON that some limit may cut, of a service and of what is none; what is shorter loses whole
-fields or elements."""
+LONG = 400
+"""Characters of JSON that some limit may cut; what is shorter loses whole fields or elements."""
 
 
 def list_ways(target: ToolResultTarget, text: str, value: Any) -> Iterator[Way]:
     """The ways in which such a result may be cut; those that systems prefer stand more often."""
     shape, local = find_shape(text), is_local(target)
-    is_long = len(text) >= (LONG_LOCAL if local else LONG)
+    is_long = len(text) >= LONG
     if shape is Shape.TEXT and len(text) >= LEAST_OUTPUT:
         lines = "\n" in text
         yield from (Way.LINES, Way.LINES, Way.LINES) if lines else ()
@@ -100,7 +99,7 @@ _ANSWERS = "result item record row entry data hit match value list element".spli
 """Words of fields that hold a list of what was asked for."""
 LONG_ANSWER = 5
 """Elements of a list that has pages whatever it is called."""
-LEAST_OUTPUT = 80
+LEAST_OUTPUT = 70
 """Characters of the shortest plain text that is cut."""
 
 
@@ -123,7 +122,7 @@ def find_string(value: Any) -> str | None:
     return max(texts, key=lambda key: (texts[key], key), default=None)
 
 
-LEAST_TEXT = 120
+LEAST_TEXT = 100
 """Characters of the shortest text within JSON that is cut."""
 
 

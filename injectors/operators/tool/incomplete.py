@@ -110,13 +110,18 @@ def _cut(text: str, draw: Draw) -> str:
 
 
 def _draw_bytes(target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float) -> Draw:
-    """A cut after so many characters, in the middle of a word as well, with a mark."""
-    keep = find_boundary(text, max(1, min(len(text) - 1, round((1 - lost) * len(text))))) or 1
+    """A cut after so many characters, in the middle of a word as well; what is no service marks it."""
+    kept = max(LEAST_OF_JSON, round((1 - lost) * len(text)))
+    keep = find_boundary(text, max(1, min(len(text) - 1, kept))) or 1
     slots = {"left": len(text) - keep, "shown": keep, "all": len(text)}
     is_json = find_shape(text) is not Shape.TEXT
     way, local = Way.BYTES if is_json else Way.TAIL, is_local(target)
-    mark = draw_text(target, rng, way, slots, must_say=True, local=local, in_words=is_json)
+    mark = draw_text(target, rng, way, slots, must_say=local or not is_json, local=local)
     return {"keep": keep, "from": len(text), "mark": mark}
+
+
+LEAST_OF_JSON = 300
+"""Characters that a limit lets through at least."""
 
 
 def _draw_tail(target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float) -> Draw:
@@ -272,11 +277,14 @@ def _drop(target: ToolResultTarget, rng: SeededRandom, way: Way, lost: float, or
     if members is None:
         return None
     said = {key: _say_each(one, names) for key, one in members.items()}
-    null = any(isinstance(one, list) and isinstance(one[0], dict) for one in said.values()) or rng.chance(
-        NULL
-    )
+    null = any(_has_path(one) for one in said.values()) or rng.chance(NULL)
     members = said
     return {"drop": names, "add": members, "null": null}
+
+
+def _has_path(value: Any) -> bool:
+    """Whether a member is a list of errors with paths, as GraphQL's: the fields are there, as null."""
+    return isinstance(value, list) and isinstance(value[0], dict) and "path" in value[0]
 
 
 def _say_each(value: Any, names: list[str]) -> Any:
@@ -297,8 +305,8 @@ def _say_each(value: Any, names: list[str]) -> Any:
     ]
 
 
-NULL = 0.3
-"""How often lost fields are there, as null; always where each has an error of its own."""
+NULL = 0.15
+"""How often lost fields are there, as null; always where errors give their paths."""
 
 
 def _draw_part(

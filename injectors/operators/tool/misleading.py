@@ -10,6 +10,7 @@ import msgspec
 
 from crosswind.injectors.conversation import Site, ToolList
 from crosswind.injectors.guard.tool_evidence import words_of
+from crosswind.injectors.guard.tool_words import READING
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.insertion import (
     Around,
@@ -32,14 +33,17 @@ from crosswind.injectors.operators.phrases import NO_PACK, find_prose, find_syst
 from crosswind.injectors.operators.tool.described_call import describe_call
 from crosswind.injectors.operators.tool.options import draw_slots, list_near
 from crosswind.injectors.operators.words.results import (
+    ACTIONS,
     ENGLISH_LEADS,
     LEADS,
     MEMBERS,
     NEXT_TOOL,
     NEXT_TOOLS,
+    RELATED_TOOLS,
     REMARK_HOLDERS,
     REMARK_LISTS,
     REMARKS,
+    UNDOING,
 )
 from crosswind.injectors.packs.draw import Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
@@ -70,7 +74,7 @@ ROOM = 240
     aliases=("induce",),
     source="AgentNoiseBench section 2.2.1, appendix B (Misleading Signals; its example also drops fields)",
     effect=Effect.ADDS,
-    version=8,
+    version=9,
 )
 class Misleading:
     """One or two remarks are added to a result, as services add them: they tempt to the nearest wrong option
@@ -116,6 +120,8 @@ class Misleading:
         return Result(insert(target.text, [*replace_contents(added, remarks), *named]), note)
 
 
+BEHIND = 0.9
+"""How often a field stands behind the object's own."""
 NAMES_FIRST = 0.3
 """How often a field of tools or values goes before remarks."""
 
@@ -190,7 +196,7 @@ def _draw_fields(target: ToolResultTarget, value: Any, rng: SeededRandom) -> lis
         return []
     holder = find_first_holder(target.text, value)
     made = [*_draw_next(target, rng), *_draw_members(target, rng)]
-    last, point = rng.chance(0.7), rng.uniform()
+    last, point = rng.chance(BEHIND), rng.uniform()
     if holder is None or not made:
         return []
     case = find_case(target.text)
@@ -203,16 +209,25 @@ def _draw_fields(target: ToolResultTarget, value: Any, rng: SeededRandom) -> lis
 
 
 def _draw_next(target: ToolResultTarget, rng: SeededRandom) -> Iterator[tuple[list[str], Any]]:
-    """Other tools on the same things, and the names that a field of them can have."""
+    """Other tools on the same things, and the names that a field of them can have: what may be done, what
+    is related, or what may come next."""
     single, linked, near = rng.chance(0.15), rng.chance(0.3), rng.shuffled(list_near(target))
-    keys, many = rng.shuffled(NEXT_TOOL if single else NEXT_TOOLS), rng.integer(1, MOST_NEXT)
-    name = rng.choice(("name", "rel", "tool", "action", "operation"))
+    keys, many = rng.choice((ACTIONS, RELATED_TOOLS, NEXT_TOOLS)), rng.integer(1, MOST_NEXT)
+    name = rng.choice(("name", "tool", "action", "operation"))
+    firsts = {one: next(iter(split_name(one)), "") for one in near}
+    if keys is ACTIONS:
+        near = [one for one in near if firsts[one] not in READING]
+    elif keys is NEXT_TOOLS:
+        near = [one for one in near if firsts[one] not in UNDOING]
     if not near or not LOCAL.isdisjoint(find_kinds(target, "")):
         return
-    told: Any = near[:many]
+    if single and keys is NEXT_TOOLS:
+        yield rng.shuffled(NEXT_TOOL), near[0]
+        return
+    told: list[Any] = near[:many]
     if linked:
         told = [{name: one} for one in told]
-    yield keys, near[0] if single else told
+    yield rng.shuffled(keys), told
 
 
 MOST_NEXT = 3
@@ -281,7 +296,7 @@ def _draw_field_places(text: str, holder: Holder, rng: SeededRandom) -> Iterator
     case, keys = find_case(text), rng.shuffled(REMARKS)
     taken: list[str] = []
     for _ in range(MOST):
-        gap, listed = holder.gaps[-1 if rng.chance(0.7) else 0], rng.chance(LISTED)
+        gap, listed = holder.gaps[-1 if rng.chance(BEHIND) else 0], rng.chance(LISTED)
         names = rng.shuffled(REMARK_LISTS) if listed else keys
         outer, within = write_key(rng.choice(REMARK_HOLDERS), case), rng.chance(HELD)
         key = next((one for one in names if write_key(one, case) not in {*holder.keys, *taken}), None)
@@ -299,7 +314,7 @@ def _draw_field_places(text: str, holder: Holder, rng: SeededRandom) -> Iterator
         yield place
 
 
-LISTED, HELD = 0.25, 0.3
+LISTED, HELD = 0.25, 0.2
 """How often a field of remarks holds a list, and how often another field holds it."""
 
 

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 REMARKS = """
-    note notice info remark hint tip advisory guidance caveat reminder fyi annotation bulletin disclaimer
-    good_to_know additional_info service_message system_message
+    note notice info disclaimer additional_info remark footnote advisory comment message detail hint
+    information caveat service_message usage_terms remarks
 """.split()
 """Fields of remarks."""
 
-REMARK_LISTS = """
-    notes notices remarks hints tips advisories reminders caveats info_messages annotations bulletins
-    announcements
-""".split()
+REMARK_LISTS = "notes notices remarks disclaimers messages footnotes hints advisories comments".split()
 """Fields of lists of remarks."""
 
-REMARK_HOLDERS = "meta _meta metadata response_metadata system service context".split()
+REMARK_HOLDERS = "meta _meta metadata response_metadata info".split()
 """Fields that hold what a service says besides."""
 
-NEXT_TOOLS = """
-    next_actions see_also next_steps related_tools possible_calls recommended_operations follow_ups
-    suggestions quick_links also_available other_endpoints further_methods shortcuts often_used_next
-    available_transitions companion_tools
+ACTIONS = """
+    actions available_actions allowed_actions possible_actions supported_actions permitted_actions
+    available_operations
 """.split()
-"""Fields by which a system names its calls that may come next."""
+"""Fields by which a system says what can be done with what it gave."""
 
-NEXT_TOOL = """
-    next_action suggested_call see_also recommended_operation next_step default_next related_endpoint
-    shortcut follow_up continue_with
-""".split()
+RELATED_TOOLS = "see_also related_tools related_operations related_calls related_actions".split()
+"""Fields by which it names calls on the same things."""
+
+NEXT_TOOLS = "next_actions next_steps suggested_actions recommended_actions suggestions".split()
+"""Fields by which it names calls that may come next."""
+
+NEXT_TOOL = "next_action suggested_action next_step recommended_action".split()
 """The same for a single call."""
+
+UNDOING = frozenset("delete remove cancel clear reset drop stop close logout undo revoke retract".split())
+"""First words of calls that no system suggests of itself."""
 
 LEADS = ("", "", "", "\u2022 ", "* ")
 """What stands before a remark that is a line of text, in any language."""

@@ -10,7 +10,13 @@ import pytest
 
 from crosswind.injectors.conversation import Ref, ToolCall, ToolResult, ToolSchema
 from crosswind.injectors.operators.words.empty_fields import MEANINGS
-from crosswind.injectors.operators.words.results import NEXT_TOOL, NEXT_TOOLS, REMARKS
+from crosswind.injectors.operators.words.results import (
+    ACTIONS,
+    NEXT_TOOL,
+    NEXT_TOOLS,
+    RELATED_TOOLS,
+    REMARKS,
+)
 from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.targets import Branch, Half
 from crosswind.injectors.text.languages import UNABLE, Language, detect_language
@@ -143,7 +149,7 @@ def test_a_service_names_its_own_other_calls_as_the_next() -> None:
         json.dumps(one)
         for after in map(json.loads, shown("tool.misleading", target, 1.0, seeds=80))
         for key, one in after.items()
-        if key in {*NEXT_TOOLS, *NEXT_TOOL}
+        if key in {*ACTIONS, *NEXT_TOOLS, *NEXT_TOOL, *RELATED_TOOLS}
     ]
     assert 20 < len(named) < 60
     assert all("place_order" in one or "cancel_order" in one for one in named)
