@@ -50,7 +50,7 @@ PAGES = (
 """Of the answer that holds a list."""
 
 RECORD = (
-    *_fields([], "tags labels custom_tags"),
+    *_fields([], "tags labels"),
     *_fields([], "attachments documents"),
     *_fields("", "external_id legacy_id source_id import_id"),
     *_fields("", "updated_by last_editor edited_by"),
@@ -186,7 +186,7 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
         ),
     ),
     (
-        _words("order orders cart purchase checkout shipment shipments delivery parcel"),
+        _words("order orders cart checkout shipment shipments delivery parcel"),
         (
             *_fields([], "discounts promotions coupons"),
             *_fields("", "coupon_code promo_code"),
@@ -348,7 +348,7 @@ MEANINGS = tuple(
         "description seller_reply owner_response",
         "links _links references related similar see_also linked_issues related_tickets blocked_by urls",
         "next next_page next_cursor next_page_token prev pagination paging",
-        "tags labels custom_tags components flags status_flags badges awards reports",
+        "tags labels components flags status_flags badges awards reports",
         "attachments documents media images photos",
         "external_id legacy_id import_id reference source_id client_order_id batch_id end_to_end_id "
         "group_reference corporate_code po_number purchase_order",
