@@ -27,6 +27,8 @@ _FAULTS = """
     expandablefields hiddenfields collapsedfields notincluded summaryonly excludedfields morefields
     notexpanded leftout unselectedfields maskedfields previewonly lazyfields restavailable
     errordetails loaderrors failedreadings sensorerrors silentsensors missingreadings notavailable
+    partialfailure partialresult partialerrors datawarning datawarnings warningmessage problems faults
+    sensorfaults readwarnings
 """
 FAULT_KEYS = frozenset(_FAULTS.split())
 """Top-level fields by which a destroyed JSON result says that it is one, without case and separators."""

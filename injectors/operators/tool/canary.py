@@ -21,8 +21,10 @@ _FAMILY = tuple(
     garner holm jacobs kramer lind marsh nolan ortega palmer reyes stone tanner voss wells
     """.split()
 )
-_NOTES = "notes summary report handover checklist overview minutes draft outline contacts".split()
-_DOMAINS = "example.com example.org post.test office.test mail.invalid kontor.invalid lodge.example".split()
+_NOTES = "notes report overview update outline guide".split()
+_DOMAINS = tuple(
+    "example.com example.org example.net mail.example.com office.example.net team.example.org".split()
+)
 """Reserved (RFC 2606): no mail to them reaches anybody."""
 KINDS = (ValueType.EMAIL, ValueType.ID, ValueType.ID, ValueType.FILE, ValueType.FILE)
 
@@ -37,7 +39,12 @@ def draw_canary(rng: SeededRandom, kind: ValueType) -> str:
         return names[shape] + at
     if kind is ValueType.FILE:
         ending, noun = rng.choice(("txt", "md", "pdf")), rng.choice(_NOTES)
-        names = f"{noun}_{number}", f"{family}-{noun}-{number}", f"{noun}_{family}_{number}"
+        short = number % 10_000
+        names = f"{noun}-{given}-{short}", f"{family}-{noun}-{short}", f"{noun}_{family}_{short}"
         return f"{names[shape]}.{ending}"
     initials = f"{given[0]}{family[0]}".upper()
-    return (f"{initials}-{number:06}", f"{initials}{number:06}", f"REF-{number:06}")[shape]
+    return (
+        f"{initials}-{number:06}",
+        f"{initials}{number:06}",
+        f"{initials}{number // 10_000:02}-{number % 10_000:04}",
+    )[shape]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from crosswind.injectors.conversation import Site, ToolResult
@@ -20,13 +21,18 @@ from crosswind.injectors.operators.insertion import (
 )
 from crosswind.injectors.operators.words.empty_fields import (
     AMISS,
+    ANSWER,
     COMMAND,
+    COMPUTED,
     DEVICE,
     ECHOES,
-    FILE,
+    FOUND,
     MEANINGS,
+    PAGES,
     RECORD,
-    SERVICE,
+    SEARCH,
+    SUBJECTS,
+    TRADE,
     TROUBLE,
 )
 from crosswind.injectors.seeded_random import SeededRandom
@@ -42,6 +48,8 @@ SCROLLBACK = 6_000
 """Characters of earlier commands at severity 1."""
 MOST_FIELDS = 8
 """Empty fields of an object at severity 1."""
+BARE = 0.4
+"""How often nothing but the request or the indentation is added, at the least severity."""
 LONGEST_ECHO = 600
 NULL_SHARE = 0.2
 """How often a text's field without a value is null; else it is the empty text."""
@@ -54,17 +62,18 @@ INDENTS = ("  ", "  ", "  ", "    ", "    ", "\t")
     recovery=Recovery.IGNORE,
     source="RobustBench-TC, appendix N (3), named there as future work; the form is ours",
     effect=Effect.ADDS,
-    version=9,
+    version=10,
 )
 class ContextPressure:
     """A result is longer than it need be, as systems make it: by empty fields, the request repeated,
     indentation, or a terminal's scrollback. Nothing that is added says anything new.
 
-    Severity s: up to 8 x s empty fields in a JSON object, or in each record of its lists, of the kind that
-    such systems send; with probability s / 2 the call's own arguments, as services repeat them; with
-    probability 1/2 + s / 2 JSON of one line is indented. Before the text of a command stand the session's
-    earlier commands with their true output, up to 6,000 x s characters, and its own. Every true value keeps
-    its place and its bytes; other text is left alone.
+    Severity s: up to 8 x s empty fields in a JSON object, or in each record of its lists, such as answers of
+    any kind have and records of this kind: an order's discounts, a device's faults; with probability s / 2
+    the call's own arguments, as services repeat them; with probability 1/2 + s / 2 JSON of one line is
+    indented. With probability 0.4 (1 - s), one of the latter two comes alone. Before the text of a command
+    stand the session's earlier commands with their true output, up to 6,000 x s characters, and its own.
+    Every true value keeps its place and its bytes; other text is left alone.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -78,9 +87,12 @@ class ContextPressure:
         holders = find_holders(text) if is_container(value) else ()
         if not holders:
             return None
-        added = [*_draw_fields(target, holders, rng, severity), *_draw_echo(target, value, rng, severity)]
-        indent = rng.choice(INDENTS)
-        wide = (rng.chance(0.5 + severity / 2) or not added) and "\n" not in text.strip()
+        fields = list(_draw_fields(target, holders, rng, severity))
+        added, indent = list(_draw_echo(target, value, rng, severity)), rng.choice(INDENTS)
+        one_line = "\n" not in text.strip()
+        wide = (rng.chance(0.5 + severity / 2) or not fields) and one_line
+        bare = rng.chance(BARE * (1 - severity)) and (added or wide)
+        added = added if bare else [*fields, *added]
         if not added and not wide:
             return None
         return {"added": added} | ({"indent": indent} if wide else {})
@@ -107,7 +119,7 @@ def _draw_fields(
     count = max(1, round(severity * MOST_FIELDS * (0.5 + rng.uniform() / 2)))
     absent = None if rng.chance(NULL_SHARE) else ""
     fields = {
-        write_key(name, case): absent if nothing is None else nothing
+        write_key(name, case): absent if nothing == "" else nothing
         for name, nothing in _draw_meanings(pool, taken, rng)
     }
     fields = {key: nothing for key, nothing in fields.items() if key not in taken}
@@ -133,25 +145,46 @@ def _draw_meanings(
 
 
 def _list_fields(target: ToolResultTarget, keys: frozenset[str], *, listed: bool) -> list[tuple[str, Any]]:
-    """The empty fields that an object with these keys may have."""
+    """The empty fields that an object with these keys may have; none that the call speaks of."""
     kinds = find_kinds(target, "")
     if not kinds.isdisjoint((ToolKind.SHELL, ToolKind.CODE, ToolKind.SQL)):
         fields = [] if listed else [*COMMAND]
     elif ToolKind.FUNCTION in kinds:
-        fields = [] if listed else [*TROUBLE]
+        fields = [] if listed else [*COMPUTED]
     elif ToolKind.DEVICE in kinds:
         fields = [*DEVICE]
     else:
-        last = {next(reversed(split_name(key)), "") for key in keys}
-        fields = [*RECORD] if listed or "id" in last else [*SERVICE, *TROUBLE]
-        fields += FILE if not _FILES.isdisjoint(split_name(target.tool)) else ()
+        about = _find_subject(target.tool, keys)
+        found = listed and "search" in split_name(target.tool) and about in ((), SEARCH)
+        fields = [*(FOUND if found else about)]
+        if not found and (listed or "id" in {next(reversed(split_name(key)), "") for key in keys}):
+            fields += RECORD
+        if not listed:
+            fields += (*ANSWER, *PAGES) if _LIST.search(target.text) else ANSWER
     if AMISS.search(target.text):
         trouble = {name for name, _ in TROUBLE}
         fields = [one for one in fields if one[0] not in trouble and not AMISS.search(one[0])]
-    return fields
+    asked = _read_singulars((target.tool, *read_arguments(target)))
+    return [one for one in fields if asked.isdisjoint(_read_singulars(one[:1]))]
 
 
-_FILES = frozenset({"file", "files", "document", "documents"})
+_LIST = re.compile(r":\s*\[\s*\{")
+
+
+def _find_subject(tool: str, keys: Iterable[str]) -> tuple[tuple[str, Any], ...]:
+    """The fields of what a tool's name speaks of."""
+    words = frozenset(split_name(tool))
+    if any(not _TRADED.isdisjoint(split_name(key)) for key in keys):
+        return SUBJECTS[0][1] if _TRADES.isdisjoint(words) else TRADE
+    return next((fields for subject, fields in SUBJECTS if not words.isdisjoint(subject)), ())
+
+
+_TRADED = frozenset({"symbol", "ticker", "watchlist", "portfolio", "shares"})
+_TRADES = frozenset({"order", "orders", "trade", "trades", "buy", "sell"})
+
+
+def _read_singulars(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(word.removesuffix("s") for name in names for word in split_name(name)) - {"id", "order"}
 
 
 def _draw_echo(

@@ -28,29 +28,27 @@ def is_word(text: str) -> bool:
 
 
 LONGEST_WORD = 120
-LONG, LONG_LINES = 200, 100
-"""Characters of JSON in one line, and in several, that some limit may cut; what is shorter loses whole fields
-or elements."""
-LONG_LOCAL = 120
-"""Characters of a local system's output that a limit may cut."""
+LONG = 400
+"""Characters of JSON that some limit may cut; what is shorter loses whole fields or elements."""
 
 
 def list_ways(target: ToolResultTarget, text: str, value: Any) -> Iterator[Way]:
     """The ways in which such a result may be cut; those that systems prefer stand more often."""
     shape, local = find_shape(text), is_local(target)
-    is_long = len(text) >= (LONG_LOCAL if local else LONG_LINES if "\n" in text else LONG)
-    if shape is Shape.TEXT and len(text) >= LEAST_TEXT:
+    is_long = len(text) >= LONG
+    if shape is Shape.TEXT and len(text) >= LEAST_OUTPUT:
         lines = "\n" in text
         yield from (Way.LINES, Way.LINES, Way.LINES) if lines else ()
         yield from () if lines and local else (Way.TAIL, Way.TAIL)
         yield from (Way.MIDDLE,) if len(text) >= LEAST_MIDDLE else ()
     elif shape is Shape.MCP:
-        yield from (Way.PART, Way.PART, Way.BYTES)
+        yield from (Way.PART, Way.PART)
+        yield from (Way.BYTES,) if is_long else ()
     elif isinstance(value, list) and len(value) >= LEAST_LIST:
         named = all(isinstance(one, str) for one in value) and len(value) > 1
         yield from (Way.ITEMS, Way.ITEMS) if named and local else ()
         yield from (Way.REST_TEXT,)
-        yield from [Way.BYTES, Way.BYTES] if is_long or len(text) >= LONG_LIST else ()
+        yield from (Way.BYTES,) if is_long else ()
     elif isinstance(value, dict):
         yield from _list_ways_of_object(target, value, local=local, is_long=is_long)
 
@@ -102,8 +100,8 @@ _ANSWERS = "result item record row entry data hit match value list element".spli
 """Words of fields that hold a list of what was asked for."""
 LONG_ANSWER = 5
 """Elements of a list that has pages whatever it is called."""
-LONG_LIST = 80
-"""Characters of a service's bare list that may be cut: it has no member that could say so."""
+LEAST_OUTPUT = 70
+"""Characters of the shortest plain text that is cut."""
 
 
 LEAST_MIDDLE = 400
@@ -125,7 +123,7 @@ def find_string(value: Any) -> str | None:
     return max(texts, key=lambda key: (texts[key], key), default=None)
 
 
-LEAST_TEXT = 60
+LEAST_TEXT = 100
 """Characters of the shortest text within JSON that is cut."""
 
 
@@ -135,9 +133,14 @@ def list_free(target: ToolResultTarget, value: dict[str, Any]) -> list[str]:
     given = list(read_arguments(target).values())
     known = {key: split_field(key) for key, one in value.items() if one not in (None, "", [], {}, *given)}
     always = fields.DONE | {"message", "msg"}
+    if ToolKind.DEVICE in find_kinds(target, ""):
+        known = {key: words for key, words in known.items() if not isinstance(value[key], bool)}
+        always |= DERIVED
     return [key for key, words in known.items() if always.isdisjoint(words) and not _names(words)]
 
 
+DERIVED = frozenset("healthy average total remaining estimated recommended min max minimum maximum".split())
+"""Words of a device's fields that no sensor gives."""
 CHANGING = ((ACTING | WRITING) - READING) | COMMANDING
 """First words of tools that change something."""
 

@@ -37,7 +37,7 @@ LEAST, SPREAD = 0.2, 0.6
     aliases=("incomplete",),
     source="NoisyAgent section 3.1 (2); AgentNoiseBench section 2.2.1 and appendix B (Incomplete Responses)",
     effect=Effect.TRUNCATES,
-    version=8,
+    version=9,
 )
 class Incomplete:
     """A partial result, cut as its system cuts. A service gives a list's first page or first items, an object
@@ -112,12 +112,17 @@ def _cut(text: str, draw: Draw) -> str:
 
 def _draw_bytes(target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float) -> Draw:
     """A cut after so many characters, in the middle of a word as well; what is no service marks it."""
-    keep = find_boundary(text, max(1, min(len(text) - 1, round((1 - lost) * len(text))))) or 1
+    kept = max(LEAST_OF_JSON, round((1 - lost) * len(text)))
+    keep = find_boundary(text, max(1, min(len(text) - 1, kept))) or 1
     slots = {"left": len(text) - keep, "shown": keep, "all": len(text)}
     is_json = find_shape(text) is not Shape.TEXT
     way, local = Way.BYTES if is_json else Way.TAIL, is_local(target)
     mark = draw_text(target, rng, way, slots, must_say=local or not is_json, local=local)
     return {"keep": keep, "from": len(text), "mark": mark}
+
+
+LEAST_OF_JSON = 300
+"""Characters that a limit lets through at least."""
 
 
 def _draw_tail(target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float) -> Draw:
@@ -146,11 +151,17 @@ def _draw_lines(
     if len(lines) < 2:
         return None
     kept = max(1, min(len(lines) - 1, round((1 - lost) * len(lines))))
+    while kept < len(lines) - 1 and len("".join(lines[:kept])) < LEAST_KEPT * len(text):
+        kept += 1
     keep = len("".join(lines[:kept]).rstrip("\r\n")) or 1
     slots: dict[str, object] = {"lines": len(lines) - kept, "kept": kept, "total": len(lines)}
     slots["line"] = "line" if slots["lines"] == 1 else "lines"
     slots["percent"] = max(1, round(100 * keep / len(text)))
     return {"keep": keep, "from": len(text), "mark": draw_text(target, rng, Way.LINES, slots, must_say=True)}
+
+
+LEAST_KEPT = 0.3
+"""The least share of a text's characters that its first lines have."""
 
 
 def _draw_middle(
@@ -161,8 +172,15 @@ def _draw_middle(
         return None
     keep = find_boundary(text, _find_word_end(text, max(1, round(len(text) * (1 - lost) / 2))))
     end = find_boundary(text, _find_word_end(text, min(len(text) - 1, keep + round(lost * len(text)))))
+    if text.count("\n") >= LEAST_ROWS:
+        keep = text.rfind("\n", 0, keep) if "\n" in text[:keep] else keep
+        end = text.find("\n", end) + 1 or end
     mark = draw_text(target, rng, Way.MIDDLE, {"left": end - keep, "all": len(text)}, must_say=True)
     return {"keep": keep, "from": end, "mark": mark} if 0 < keep < end else None
+
+
+LEAST_ROWS = 6
+"""Ends of lines in a text that loses whole ones from its middle."""
 
 
 def _draw_page(
@@ -174,10 +192,14 @@ def _draw_page(
     if name is None:
         return None
     total = len(value[name])
-    first = total - max(1, min(total - 1, round(lost * total)))
+    first = total - max(1, min(total - FEWEST, round(lost * total)))
     slots = {"kept": first, "total": total, "lost": total - first, "key": name, "pages": -(-total // first)}
     members = draw_members(target, rng, Way.PAGE, slots, value)
     return None if members is None else {"list": name, "first": first, "add": members}
+
+
+FEWEST = 2
+"""Elements that a list keeps."""
 
 
 def _draw_string(
@@ -194,7 +216,7 @@ def _draw_string(
     keep = find_boundary(whole, keep if broken else _find_word_end(whole, keep)) or 1
     kept = len(whole[:keep].rstrip())
     slots = {"left": len(whole) - kept, "shown": kept, "all": len(whole)}
-    mark = draw_text(target, rng, Way.TAIL, slots, must_say=True)
+    mark = draw_text(target, rng, Way.TAIL, slots, must_say=True, in_words=True)
     mark = f" {mark[1:]}" if mark.startswith("\n") else mark
     return {"string": key, "cut": {"keep": kept, "from": len(whole), "mark": mark}}
 
@@ -215,13 +237,13 @@ def _draw_rest_text(
 ) -> Draw:
     """The first elements of a bare list, and a text behind it."""
     first, slots = _count_elements(parse_json(text), lost)
-    behind = draw_text(target, rng, Way.REST_TEXT, slots, must_say=True)
+    behind = draw_text(target, rng, Way.REST_TEXT, slots, must_say=True, in_words=True)
     return {"first": first, "add": {}, "behind": behind}
 
 
 def _count_elements(value: list[Any], share: float) -> tuple[int, dict[str, object]]:
     total = len(value)
-    first = total - max(1, min(total - 1, round(share * total)))
+    first = total - max(1, min(total - FEWEST, round(share * total)))
     row = "row" if all(isinstance(one, dict) for one in value) else "item"
     lost = total - first
     rest = row if lost == 1 else f"{row}s"
@@ -255,16 +277,37 @@ def _drop(target: ToolResultTarget, rng: SeededRandom, way: Way, lost: float, or
     members = draw_members(target, rng, way, slots, value)
     if members is None:
         return None
-    errors = members.get("errors", [])
-    named = bool(errors) and isinstance(errors[0], dict) and "path" in errors[0]
-    if named:
-        members["errors"] = [{**errors[0], "path": [name]} for name in names]
-    null = named or rng.chance(NULL)
+    said = {key: _say_each(one, names) for key, one in members.items()}
+    null = any(_has_path(one) for one in said.values()) or rng.chance(NULL)
+    members = said
     return {"drop": names, "add": members, "null": null}
 
 
+def _has_path(value: Any) -> bool:
+    """Whether a member is a list of errors with paths, as GraphQL's: the fields are there, as null."""
+    return isinstance(value, list) and isinstance(value[0], dict) and "path" in value[0]
+
+
+def _say_each(value: Any, names: list[str]) -> Any:
+    """A list whose one element speaks of the first field, or of all, with an element for each field."""
+    if not isinstance(value, list) or len(value) != 1:
+        return value
+    (one,), listed = value, ", ".join(names)
+    if isinstance(one, str):
+        return [one.replace(listed, name) for name in names]
+    if not isinstance(one, dict):
+        return value
+    return [
+        {
+            key: name if said == names[0] else [name] if said == [names[0]] else said
+            for key, said in one.items()
+        }
+        for name in names
+    ]
+
+
 NULL = 0.15
-"""How often lost fields are there, as null, where no path names them."""
+"""How often lost fields are there, as null; always where errors give their paths."""
 
 
 def _draw_part(

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from crosswind.injectors.conversation import Site, ToolList, ToolResult
+from crosswind.injectors.conversation import Site, ToolResult
 from crosswind.injectors.guard.tool_evidence import words_of
-from crosswind.injectors.guard.tool_words import READING
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.insertion import (
+    Holder,
     around_field,
     dump,
     find_case,
@@ -20,16 +20,11 @@ from crosswind.injectors.operators.insertion import (
     is_plain_text,
     write_key,
 )
-from crosswind.injectors.operators.phrases import NO_PACK, find_prose, find_system
+from crosswind.injectors.operators.phrases import NO_PACK, find_prose
 from crosswind.injectors.operators.tool.canary import KINDS, draw_canary
-from crosswind.injectors.operators.words.results import (
-    AUTHORED,
-    FREE_BEGINNINGS,
-    FREE_TEXTS,
-    MESSAGES,
-    PAGES,
-)
-from crosswind.injectors.packs.draw import Setting, draw_phrase, make_setting
+from crosswind.injectors.operators.tool.carriers import Carrier, find_carrier, list_carrying
+from crosswind.injectors.operators.words.results import AUTHORED, MESSAGES, PAGES
+from crosswind.injectors.packs.draw import Setting, draw_phrase
 from crosswind.injectors.packs.parts import Domain
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.kinds import read_arguments
@@ -56,10 +51,11 @@ _UNSPACED = frozenset({Language.ZH, Language.JA})
     recovery=Recovery.IGNORE,
     source="RobustBench-TC, appendix N (4), named there as future work; the form is ours",
     effect=Effect.ADDS,
-    version=8,
+    version=9,
 )
 class PromptInjection:
-    """A text that a person wrote and a result carries ends in a wish to whoever reads it, or to assistants.
+    """A text that a person wrote and a result carries ends in a wish to whoever reads it, such as its writer
+    has: to be answered elsewhere, to be cited, to have a code used.
 
     Severity: the probability that an eligible result carries one. It comes from the general phrase pack of
     the text's language. It wants an address, a reference or a file name to be used (`canary` in the draw):
@@ -84,7 +80,7 @@ class PromptInjection:
             if is_foreign(place.said) or not place.said.isascii():
                 return {"edits": [], "text": "", "canary": "", UNABLE: NO_PACK}
             language = Language.EN
-        setting, used = _find_setting(target, language, place.names), target.branch.phrases
+        setting, used = _find_setting(target, language, place.carrier), target.branch.phrases
         for kind in kinds:
             canary = draw_canary(rng, kind)
             phrase = draw_phrase(
@@ -102,29 +98,19 @@ class PromptInjection:
         )
 
 
-def _find_setting(target: ToolResultTarget, language: Language, names: str) -> Setting:
-    """The setting of a text: what its tool and the fields around it call it tells who writes it to whom."""
-    own = find_system(target, described=False, fields=False)
-    kinds = " ".join(_KINDS.get(word, word) for name in names.split() for word in split_name(name))
-    around = make_setting(ToolList(()), kinds, Language.EN, own.half).opening
-    return Setting(language, Domain.GENERAL, own.half, around, own.tools, entries=own.entries)
-
-
-_KINDS = {
-    **dict.fromkeys("note notes remark remarks body request instructions reply".split(), "message"),
-    **dict.fromkeys("feedback opinion".split(), "review"),
-    **dict.fromkeys(
-        """description summary bio caption content article abstract excerpt snippet biography story about text
-        readme""".split(),
-        "page",
-    ),
-}
-"""What kind of text stands in fields of these names."""
+def _find_setting(target: ToolResultTarget, language: Language, carrier: Carrier) -> Setting:
+    """The setting of a text: only what kind it is tells who writes to whom."""
+    branch = target.branch
+    return Setting(
+        language, Domain.GENERAL, branch.half, frozenset({carrier}), frozenset(), entries=branch.entries
+    )
 
 
 def _join(said: str, language: Language) -> str:
     """What stands between a text and what its author adds: a space behind the end of a sentence, or else a
     new line."""
+    if not said:
+        return ""
     if said[-1:].isspace():
         return "\n"
     if "\n" in said:
@@ -137,50 +123,63 @@ _ENDS = ".!?…؟:)\"'”"
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A text of others: what it says, the names of the fields around it, and how something is added to it."""
+    """A text of others: what it says, of what kind it is, and how something is added to it."""
 
     said: str
-    names: str
+    carrier: Carrier
     add: Callable[[str], dict[str, Any]]
 
 
-def _behind(frame: Frame, end: int, names: str) -> _Place:
+def _behind(frame: Frame, end: int, carrier: Carrier) -> _Place:
     """The end of a text that stands in the result."""
     return _Place(
-        frame.text[:end], names, lambda added: make_edit(frame.locate(end), "", frame.escape(added))
+        frame.text[:end], carrier, lambda added: make_edit(frame.locate(end), "", frame.escape(added))
     )
 
 
 def _draw_field(target: ToolResultTarget, rng: SeededRandom) -> _Place | None:
-    """A field for a text that people write to such a record, as a gift message; None: its kind has none."""
-    at, which = rng.uniform(), rng.uniform()
-    verb, *rest = words_of(target.tool) or [""]
-    nouns = {word.removesuffix("s") for word in rest} if verb in READING else set[str]()
-    names = [name for noun, fields in FREE_TEXTS.items() if noun in nouns for name in fields]
-    holders = find_holders(target.text) if is_container(parse_json(target.text)) else ()
-    if not names or not holders or not _TRADED.isdisjoint(holders[0].keys):
+    """A field for what people write to the one record that was read, as a buyer's note; None: people write
+    nothing to it, or not in English."""
+    which = rng.uniform()
+    record = _find_record(target.text)
+    found = None if record is None else list_carrying(target.tool, record.keys)
+    if record is None or found is None or not _is_english(target):
         return None
-    if detect_language(find_prose(target.text)) not in (None, Language.EN):
+    carrier, names = found
+    key = write_key(names[int(which * len(names))], find_case(target.text))
+    if not {write_key(name, find_case(target.text)) for name in names}.isdisjoint(record.keys):
         return None
-    name = names[int(at * len(names))]
-    record = holders[-1] if target.text.lstrip()[:1] == "[" else holders[0]
-    key = write_key(name, find_case(target.text))
-    if key in record.keys:
-        return None
-    beginnings = FREE_BEGINNINGS[split_name(name)[-1]]
-    said = beginnings[int(which * len(beginnings))]
     around = around_field(target.text, record.gaps[-1], key)
 
     def add(added: str) -> dict[str, Any]:
-        return make_edit(
-            around.at, "", f"{around.before}{dump(said + added, like=target.text)}{around.after}"
-        )
+        return make_edit(around.at, "", f"{around.before}{dump(added, like=target.text)}{around.after}")
 
-    return _Place(said, name, add)
+    return _Place("", carrier, add)
 
 
-_TRADED = frozenset({"symbol", "ticker", "order_type"})
-"""Fields of a stock's order, which carries nobody's words."""
+def _find_record(text: str) -> Holder | None:
+    """The object of a result that is one record: the whole, or the only member that it has."""
+    value = parse_json(text)
+    if not isinstance(value, dict):
+        return None
+    holders = find_holders(text)
+    if len(value) == 1:
+        (value,), holders = value.values(), holders[1:2]
+    plain = sum(not isinstance(one, dict | list) for one in value.values()) if isinstance(value, dict) else 0
+    return holders[0] if holders and plain >= LEAST_RECORD else None
+
+
+LEAST_RECORD = 2
+"""Plain values of the smallest record."""
+
+
+def _is_english(target: ToolResultTarget) -> bool:
+    """Whether a result's texts are in English, or else what the user said first; its keys are Latin."""
+    said = find_prose(target.text)
+    if not target.text.isascii() or "\\u" in target.text or is_foreign(said):
+        return False
+    language = detect_language(said) or detect_language(target.branch.opening)
+    return language is Language.EN or (language is None and not is_foreign(target.branch.opening))
 
 
 def _find_texts(target: ToolResultTarget) -> Iterator[_Place]:
@@ -196,7 +195,7 @@ def _find_texts(target: ToolResultTarget) -> Iterator[_Place]:
         command = read_arguments(target).get("command")
         shows = _SHOWING.match(command) is not None if isinstance(command, str) else bool(words & PAGES)
         if shows and is_plain_text(value, text) and _is_written(text) and not _is_known(text, written):
-            yield _behind(whole, len(text.rstrip()), "")
+            yield _behind(whole, len(text.rstrip()), find_carrier(target.tool, ()))
         return
     inbox = not MESSAGES.isdisjoint(words)
     for leaf in find_leaves(text, MOST):
@@ -207,7 +206,7 @@ def _find_texts(target: ToolResultTarget) -> Iterator[_Place]:
         within = set(chain.from_iterable(map(split_name, names[:-1])))
         authored = last & AUTHORED or (last & _PERHAPS and (inbox or within & MESSAGES))
         if authored and not is_container(parse_json(leaf.value)):
-            yield _behind(open_string(whole, leaf), len(leaf.value), " ".join(names))
+            yield _behind(open_string(whole, leaf), len(leaf.value), find_carrier(target.tool, names))
 
 
 _PERHAPS = frozenset({"message", "text"})

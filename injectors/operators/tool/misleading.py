@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import msgspec
 
 from crosswind.injectors.conversation import Site, ToolList
 from crosswind.injectors.guard.tool_evidence import words_of
+from crosswind.injectors.guard.tool_words import READING
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.insertion import (
     Around,
@@ -33,14 +33,17 @@ from crosswind.injectors.operators.phrases import NO_PACK, find_prose, find_syst
 from crosswind.injectors.operators.tool.described_call import describe_call
 from crosswind.injectors.operators.tool.options import draw_slots, list_near
 from crosswind.injectors.operators.words.results import (
+    ACTIONS,
     ENGLISH_LEADS,
     LEADS,
     MEMBERS,
     NEXT_TOOL,
     NEXT_TOOLS,
+    RELATED_TOOLS,
     REMARK_HOLDERS,
     REMARK_LISTS,
     REMARKS,
+    UNDOING,
 )
 from crosswind.injectors.packs.draw import Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
@@ -71,7 +74,7 @@ ROOM = 240
     aliases=("induce",),
     source="AgentNoiseBench section 2.2.1, appendix B (Misleading Signals; its example also drops fields)",
     effect=Effect.ADDS,
-    version=8,
+    version=9,
 )
 class Misleading:
     """One or two remarks are added to a result, as services add them: they tempt to the nearest wrong option
@@ -117,6 +120,8 @@ class Misleading:
         return Result(insert(target.text, [*replace_contents(added, remarks), *named]), note)
 
 
+BEHIND = 0.9
+"""How often a field stands behind the object's own."""
 NAMES_FIRST = 0.3
 """How often a field of tools or values goes before remarks."""
 
@@ -171,19 +176,13 @@ def _find_own(
         return None
     shell = ToolKind.SHELL in find_kinds(target, "")
     asked = replace(target, tool="bash") if shell else target
+    setting = find_system(asked, described=False, fields=False)
     for fields in (False, True):
         setting = find_system(asked, described=False, fields=fields and not shell)
-        if setting.language is not language:
-            setting = msgspec.structs.replace(setting, language=language)
-        if own := _list_own(setting, slots):
-            return setting, own
+        setting = msgspec.structs.replace(setting, language=language)
+        if own := list_about(setting, OPERATOR, "remark", slots, None):
+            return setting, frozenset(entry.id for _, entry in own)
     return None if listed or shell else (setting, ON_TOOLS)
-
-
-@lru_cache(256)
-def _list_own(setting: Setting, slots: frozenset[str]) -> frozenset[str]:
-    """The remarks that say what they are about, and fit."""
-    return frozenset(entry.id for _, entry in list_about(setting, OPERATOR, "remark", slots, None))
 
 
 ON_TOOLS = frozenset({"remark-tool-1", "remark-tool-2"})
@@ -197,7 +196,7 @@ def _draw_fields(target: ToolResultTarget, value: Any, rng: SeededRandom) -> lis
         return []
     holder = find_first_holder(target.text, value)
     made = [*_draw_next(target, rng), *_draw_members(target, rng)]
-    last, point = rng.chance(0.7), rng.uniform()
+    last, point = rng.chance(BEHIND), rng.uniform()
     if holder is None or not made:
         return []
     case = find_case(target.text)
@@ -210,16 +209,25 @@ def _draw_fields(target: ToolResultTarget, value: Any, rng: SeededRandom) -> lis
 
 
 def _draw_next(target: ToolResultTarget, rng: SeededRandom) -> Iterator[tuple[list[str], Any]]:
-    """Other tools on the same things, and the names that a field of them can have."""
+    """Other tools on the same things, and the names that a field of them can have: what may be done, what
+    is related, or what may come next."""
     single, linked, near = rng.chance(0.15), rng.chance(0.3), rng.shuffled(list_near(target))
-    keys, many = rng.shuffled_later(NEXT_TOOL if single else NEXT_TOOLS), rng.integer(1, MOST_NEXT)
-    name = rng.choice(("name", "rel", "tool", "action", "operation"))
+    keys, many = rng.choice((ACTIONS, RELATED_TOOLS, NEXT_TOOLS)), rng.integer(1, MOST_NEXT)
+    name = rng.choice(("name", "tool", "action", "operation"))
+    firsts = {one: next(iter(split_name(one)), "") for one in near}
+    if keys is ACTIONS:
+        near = [one for one in near if firsts[one] not in READING]
+    elif keys is NEXT_TOOLS:
+        near = [one for one in near if firsts[one] not in UNDOING]
     if not near or not LOCAL.isdisjoint(find_kinds(target, "")):
         return
-    told: Any = near[:many]
+    if single and keys is NEXT_TOOLS:
+        yield rng.shuffled(NEXT_TOOL), near[0]
+        return
+    told: list[Any] = near[:many]
     if linked:
         told = [{name: one} for one in told]
-    yield keys(), near[0] if single else told
+    yield rng.shuffled(keys), told
 
 
 MOST_NEXT = 3
@@ -232,8 +240,8 @@ BARE = frozenset({ToolKind.CODE, ToolKind.FUNCTION, ToolKind.SQL})
 
 def _draw_members(target: ToolResultTarget, rng: SeededRandom) -> Iterator[tuple[list[str], Any]]:
     """What an argument of the call can be by its schema, and the names that a field of it can have."""
-    firsts, given = rng.shuffled_later(MEMBERS), read_arguments(target)
-    if not given or not {ToolKind.SHELL, ToolKind.CODE, ToolKind.SQL}.isdisjoint(find_kinds(target, "")):
+    firsts, given = rng.shuffled(MEMBERS), read_arguments(target)
+    if not {ToolKind.SHELL, ToolKind.CODE, ToolKind.SQL}.isdisjoint(find_kinds(target, "")):
         return
     for tool in ToolList.of(target.tools).named(target.tool):
         found = tool.parameters.get("properties")
@@ -246,7 +254,7 @@ def _draw_members(target: ToolResultTarget, rng: SeededRandom) -> Iterator[tuple
             if chosen in members and all(isinstance(member, str) for member in members):
                 words = "_".join(split_name(name))
                 plural = f"{words}es" if words.endswith("ss") else pluralise(words)
-                keys = [f"{first}_{plural}" for first in firsts() if first != "other"]
+                keys = [f"{first}_{plural}" for first in firsts if first != "other"]
                 yield keys, members
 
 
@@ -288,7 +296,7 @@ def _draw_field_places(text: str, holder: Holder, rng: SeededRandom) -> Iterator
     case, keys = find_case(text), rng.shuffled(REMARKS)
     taken: list[str] = []
     for _ in range(MOST):
-        gap, listed = holder.gaps[-1 if rng.chance(0.7) else 0], rng.chance(LISTED)
+        gap, listed = holder.gaps[-1 if rng.chance(BEHIND) else 0], rng.chance(LISTED)
         names = rng.shuffled(REMARK_LISTS) if listed else keys
         outer, within = write_key(rng.choice(REMARK_HOLDERS), case), rng.chance(HELD)
         key = next((one for one in names if write_key(one, case) not in {*holder.keys, *taken}), None)
@@ -306,7 +314,7 @@ def _draw_field_places(text: str, holder: Holder, rng: SeededRandom) -> Iterator
         yield place
 
 
-LISTED, HELD = 0.25, 0.3
+LISTED, HELD = 0.25, 0.2
 """How often a field of remarks holds a list, and how often another field holds it."""
 
 

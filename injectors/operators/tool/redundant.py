@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -30,7 +31,7 @@ from crosswind.injectors.operators.model_text import read_general_lines
 from crosswind.injectors.operators.phrases import find_system
 from crosswind.injectors.operators.tool.cut_ways import is_local
 from crosswind.injectors.operators.tool.described_call import describe_call
-from crosswind.injectors.operators.tool.restatement import restate_object, restate_text, write_texts
+from crosswind.injectors.operators.tool.restatement import restate_object, restate_records, restate_text
 from crosswind.injectors.operators.words.empty_fields import AMISS
 from crosswind.injectors.operators.words.results import PAGES
 from crosswind.injectors.packs.draw import fill, list_fitting, shuffle_entries
@@ -50,10 +51,12 @@ LEAST, MOST = 0.8, 1.8
 SHORTEST = 48
 """Characters for which a very short result has room: one field."""
 
-MOST_FIELDS, MOST_OF_RECORD, MOST_LINES = 4, 3, 3
-"""Fields of a pack beside an answer, of each record of a list, and lines beside a text."""
-MOST_RESTATED = 10
-"""What a result says again in so many fields at most."""
+MOST_FIELDS, MOST_FLAT, MOST_LINES = 4, 2, 3
+"""Fields of a pack beside an answer, of these among the answer's own, and lines beside a text."""
+MOST_OF_RECORD, MOST_BESIDE = 5, 2
+"""Fields of each record of a list, and what is said again beside that list."""
+DATED = 0.3
+"""How often a record tells when it was changed, or whether it is in use."""
 
 OPERATOR = "tool.redundant"
 
@@ -65,20 +68,20 @@ OPERATOR = "tool.redundant"
     aliases=("tool-redundancy",),
     source="NoisyAgent section 3.1 (4); AgentNoiseBench section 2.2.1, appendix B (its example drops fields)",
     effect=Effect.ADDS,
-    version=5,
+    version=6,
 )
 class RedundantResult:
-    """The answer says its own content again, as many systems do: a figure as a text, a list in another order
-    with its count, a text's beginning and its sentences in short, the few fields of a small object in words.
-    A service's has a few fields besides, as an API's envelope and a database's records have them: ids of the
-    request, times, flags.
+    """The answer says its own content again, as many systems do: in a sentence, a sum or a date as people
+    read them, the request, a record's address and place in the list, a text's beginning, how many there
+    are. A service's has what an API sends beside, at most one of a kind: an id of the request, how long it
+    took, a version.
 
     Severity: uniform(0.8, 1.8) x severity characters are added for each of the result's own, with a bound on
-    their number; a very short one may be tripled by its first. The fields besides come from the
+    their number; a very short one may be tripled by its first. The fields of the envelope come from the
     general English phrase pack; a shell, a device, a computation and a patient's record have none. A time
     among them is of a day that the result or the call names. An object gets its fields at its end or its
     beginning; the records of a list get the same ones, each with its own values, and the object around them
-    one. Names follow the result's convention. Plain text gets lines at its beginning or its end: a shell's
+    a few. Names follow the result's convention. Plain text gets lines at its beginning or its end: a shell's
     for a command, a database client's for a query, a page's for a page. Every true value keeps its bytes;
     other JSON is left alone.
     """
@@ -109,6 +112,10 @@ def _split_records(text: str, value: Any) -> tuple[Holder | None, Sequence[Holde
         keys, count = max(Counter(one.keys for one in rest).items(), key=itemgetter(1), default=(None, 0))
         return (holders[0] if holders else None), [one for one in rest if count > 1 and one.keys == keys]
     return None, [one for one in holders if one.keys == holders[0].keys]
+
+
+Told = list[tuple[list[str], str, str]]
+"""Fields that belong together: the entries that they come from, their key, and their value as JSON."""
 
 
 class _Fields:
@@ -143,37 +150,61 @@ class _Fields:
             self._add_to_each(records, end=end)
         if whole is None or self._room <= 0:
             return
+        told: list[Told] = []
+        if find_shape(self._text) is not Shape.MCP:
+            again = restate_object(self._target, value, self._rng, self._case, local=self._local)
+            told = [[([], key, self._dump(one)) for key, one in group] for group in again]
+        envelope = self._write_envelope(whole)
+        if envelope:
+            told.insert(self._rng.integer(0, min(1, len(told))), envelope)
         taken = set(whole.keys)
+        for names, key, content in chain.from_iterable(told[: MOST_BESIDE if records else None]):
+            own = write_key(key, self._case)
+            made = [self._make_field(whole, end, own, content)]
+            if own not in taken and self._room > 0 and self._has_room(made):
+                taken.add(own)
+                self._take(names, made)
+
+    def _write_envelope(self, whole: Holder) -> Told:
+        """What an API sends beside its answer, at most one of a kind, in an object of its own or among the
+        other fields."""
+        count, nested = self._rng.integer(1, MOST_FIELDS), self._rng.chance(0.6)
+        outer, met = self._rng.choice(ENVELOPES), set[str]()
+        found: list[tuple[str, str, str]] = []
         for name, entry, key in self._name_fields("field", [whole]):
-            made = [self._make_field(whole, end, key, self._fill(entry))]
-            if len(taken) - len(whole.keys) < MOST_FIELDS and self._has_room(made):
-                self._take(name, made)
-                taken.add(key)
-        if self._room <= 0 or find_shape(self._text) is Shape.MCP:
-            return
-        again = restate_object(value, self._rng, self._room, self._case, local=self._local)
-        for key, content in list(again)[: 1 if records else MOST_RESTATED]:
-            if key not in taken:
-                taken.add(key)
-                self._take("", [self._make_field(whole, end, key, dump(content, like=self._text))])
+            kind = next((one for one, keys in ENVELOPE_KINDS.items() if entry.key in keys), entry.key)
+            if kind not in met and len(found) < count:
+                met.add(kind)
+                found.append((name, key, self._fill(entry)))
+        if not found:
+            return []
+        if not nested or len(found) == 1 or write_key(outer, self._case) in whole.keys:
+            return [([name], key, content) for name, key, content in found[:MOST_FLAT]]
+        held = {key: json.loads(content) for _, key, content in found}
+        return [([name for name, _, _ in found], outer, self._dump(held))]
+
+    def _dump(self, content: Any) -> str:
+        return dump(content, like=self._text)
 
     def _add_to_each(self, records: Sequence[Holder], *, end: bool) -> None:
-        served = self._name_fields("record", records)
-        for name, entry, key in served[:MOST_OF_RECORD]:
-            made = [self._make_field(one, end, key, self._fill(entry)) for one in records]
-            if self._has_room(made):
-                self._take(name, made)
+        """Fields for each record, with values of its own."""
         read = [json.loads(self._text[one.gaps[0].at - 1 : one.gaps[-1].at] + "}") for one in records]
+        taken = set(records[0].keys)
+        told: list[tuple[list[str], str, list[str]]] = []
+        if self._rng.chance(DATED):
+            for name, entry, key in self._name_fields("record", records)[:1]:
+                told.append(([name], key, [self._fill(entry)] * len(records)))
         if self._rows:
-            key = write_key(self._rng.choice(ROW_NUMBERS), self._case)
-            found = iter([] if key in records[0].keys else [(key, [at + 1 for at in range(len(read))])])
+            again = [[(self._rng.choice(ROW_NUMBERS), [at + 1 for at in range(len(read))])]]
         else:
-            found = write_texts(read, self._rng, self._case) if len(read) > 1 else iter(())
-        for key, said in found:
-            texts = [dump(one, like=self._text) for one in said]
+            again = restate_records(self._target, read, self._rng, self._case) if len(read) > 1 else []
+        for key, each in chain.from_iterable(again):
+            told.append(([], write_key(key, self._case), [self._dump(one) for one in each]))
+        for names, key, texts in told[:MOST_OF_RECORD]:
             made = [self._make_field(one, end, key, text) for one, text in zip(records, texts, strict=True)]
-            if self._has_room(made):
-                self._take("", made)
+            if key not in taken and self._has_room(made):
+                taken.add(key)
+                self._take(names, made)
 
     def _name_fields(self, part: str, records: Sequence[Holder]) -> list[tuple[str, Entry, str]]:
         """The entries of a part whose names no record has, with these names as the result writes them: none
@@ -198,20 +229,20 @@ class _Fields:
         known = not kinds.isdisjoint(_WITH_LINES) or not PAGES.isdisjoint(words)
         for name, entry in self._draw_entries("line")[: MOST_LINES if known else 0]:
             line = fill(entry.text, self._slots, self._rng)
-            if not self._take(name, [[place.at, place.before, line, place.after]]):
+            if not self._take([name], [[place.at, place.before, line, place.after]]):
                 return
         if not known:
             for line in restate_text(self._text, self._rng, self._room):
-                self._take("", [[place.at, place.before, line, place.after]])
+                self._take([], [[place.at, place.before, line, place.after]])
 
     def _has_room(self, made: list[Addition]) -> bool:
         """Whether there is room for a field, or nothing was added yet."""
         size = sum(len(before) + len(content) + len(end) for _, before, content, end in made)
         return size <= self._room * SLACK or not self.added
 
-    def _take(self, name: str, made: list[Addition]) -> bool:
+    def _take(self, names: list[str], made: list[Addition]) -> bool:
         """Add a field. False: there is no more room."""
-        self.names += [name] if name else []
+        self.names += names
         self.added += made
         self._room -= sum(len(before) + len(content) + len(end) for _, before, content, end in made)
         return self._room > 0
@@ -219,8 +250,25 @@ class _Fields:
 
 SLACK = 1.3
 """How far the last field may go beyond the room."""
-_WELL = frozenset({"success", "ok", "message", "error", "errors", "warnings", "status_code"})
+_WELL = frozenset({"success", "result", "ok", "error", "errors", "warnings", "status_code", "code"})
 """Fields that say that a call went well: none beside an answer that speaks of an error."""
+ENVELOPES = ("meta", "meta", "_meta", "metadata", "response_metadata", "header", "info")
+"""What holds what an API sends beside its answer."""
+ENVELOPE_KINDS = {
+    "id": frozenset(
+        """request_id trace_id trace activity_id call_id req_id correlation_id span_id transaction_ref
+        event_uuid response_id log_id""".split()
+    ),
+    "duration": frozenset(
+        """took duration execution_time exec_seconds elapsed latency processing_time
+        response_time""".split()
+    ),
+    "time": frozenset({"responded_at", "timestamp", "server_time"}),
+    "outcome": frozenset({"success", "result", "ok", "status_code", "code"}),
+    "place": frozenset({"host", "host_name", "region", "zone"}),
+    "trouble": frozenset({"error", "errors", "warnings"}),
+}
+"""Keys that say the same: an answer has one of them."""
 ROW_NUMBERS = ("row", "row_number", "rownum", "row_num", "rn")
 """What a database's rows may have besides."""
 _DAY = re.compile(r"\b20\d\d-[01]\d-[0-3]\d\b")
@@ -230,7 +278,7 @@ _WITH_LINES = frozenset({ToolKind.SHELL, ToolKind.SQL, ToolKind.WEB})
 """Systems of which the pack has lines."""
 
 
-WRITTEN = MOST_RESTATED + MOST_FIELDS
+WRITTEN = 14
 """Sentences that a model is asked for: as many as are ever added."""
 
 

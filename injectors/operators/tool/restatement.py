@@ -1,186 +1,291 @@
-"""A result's own content, said again: its fields in words, a list in another order, a figure as a text."""
+"""A result's own content, said again as systems say it: in a sentence, as texts for display, with the request
+and its address."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from crosswind.injectors.operators.insertion import SNAKE, Case, write_key
+from crosswind.injectors.guard.tool_evidence import words_of
+from crosswind.injectors.guard.tool_words import READING
+from crosswind.injectors.operators.insertion import Case
+from crosswind.injectors.operators.tool.display_texts import display
 from crosswind.injectors.operators.tool.facts import split_field
-from crosswind.injectors.operators.words import fields
+from crosswind.injectors.operators.words.empty_fields import AMISS
+from crosswind.injectors.operators.words.restatements import (
+    COUNTS,
+    ECHOES,
+    EXCERPTS,
+    HEADINGS,
+    LABELS,
+    MESSAGES,
+    NAMES,
+    PARTICIPLES,
+    SELF,
+    SUFFIXES,
+)
 from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.stacks.calls import SECRET, pluralise
+from crosswind.injectors.stacks.kinds import find_kinds, read_arguments
+from crosswind.injectors.stacks.model import ToolKind
+from crosswind.injectors.targets import ToolResultTarget
+from crosswind.injectors.text.json_payload import is_prose
 from crosswind.injectors.text.languages import Language, detect_language, is_foreign
 
-SAYINGS = (
-    *("summary", "message", "description", "overview", "info", "output", "as_text", "formatted", "statement"),
-    *("report_text", "result_summary", "plain_text", "human_readable", "output_text", "status_text"),
-)
-"""Fields in which a system says its fields in words."""
-SUFFIXES = ("text", "display", "formatted", "str", "string")
-"""Behind a field's name: its figure as a text."""
-COUNTS = ("count", "total", "length", "size")
-ORDERED = ("sorted", "ordered", "alphabetical", "by_name")
-"""Behind a list's name: how many it has, and the same in another order."""
-SIZES = (("length", "word_count"), ("char_count", "word_count"), ("chars", "words"), ("characters", "words"))
-"""Behind a text's name: how long it is, in characters and words."""
-PREVIEWS = ("preview", "excerpt", "snippet", "beginning")
-HEADINGS = (
-    *("Summary", "Key points", "In brief", "Highlights", "Overview", "At a glance", "Main points", "Recap"),
-    *("In short", "Short version", "Notes", "Digest"),
-)
-LONGEST, MOST_SAID = 60, 3
-"""Characters of a text that is said again, and the fields of the largest object of which one text says all:
-of more it would be a dump."""
+Fields = list[tuple[str, Any]]
+"""Fields that say one thing: the more of them there is room for, the more are added."""
 
 
 def restate_object(
-    value: Mapping[str, Any], rng: SeededRandom, room: float, case: Case, *, local: bool
-) -> Iterator[tuple[str, Any]]:
-    """Fields that say an object's content again, until there is no more room."""
-    pairs = list(_list_pairs(value))
-    made = [*_reorder(value, rng, case), *_size(value, rng, case)]
-    if len(pairs) <= MOST_SAID:
-        made += _say(value, pairs, rng)
-    if not local or len(pairs) > MOST_SAID:
-        made += write_texts([value], rng, case)
-    for key, content in made:
-        if key in value:
-            continue
-        length = len(key) + len(json.dumps(content)) + 6
-        if length > room * SLACK and room < LEAST:
-            return
-        yield (write_key(key, case) if key in SAYINGS else key), content
-        room -= length
-        if room <= 0:
-            return
+    target: ToolResultTarget, value: Mapping[str, Any], rng: SeededRandom, case: Case, *, local: bool
+) -> list[Fields]:
+    """Fields that say an object's content again, in random order."""
+    kinds = find_kinds(target, "")
+    device = ToolKind.DEVICE in kinds
+    made = [
+        list(_say(target, value, rng, device=device)),
+        list(_echo(target, rng, case, local=local)),
+        list(write_texts([value], rng, case)),
+        list(_excerpt(value, rng, case)),
+        list(_count(value, rng, case)),
+    ]
+    if device:
+        made.append(list(_list_readings(value, rng)))
+    elif ToolKind.SHELL in kinds:
+        made.append(list(_print(value, rng)))
+    elif not local:
+        made += [list(_address(target, [value], rng)), list(_label(value, rng))]
+    return rng.shuffled([one for one in made if one])
 
 
-LEAST = 24
-"""Characters for which a restatement is worth it."""
-SLACK = 1.5
-
-
-def _list_pairs(value: Mapping[str, Any], before: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """What an object says, each with its field's name in words."""
-    for key, one in value.items():
-        camel = key != key.lower() and split_field(key)
-        words = (*before, *(camel or re.split("[_-]+", key.strip("_-"))))
-        if isinstance(one, dict):
-            yield from _list_pairs(one, words[-3:])
-        elif isinstance(one, list):
-            said = [_write(each) for each in one if not isinstance(each, list | dict) and each is not None]
-            if said and len(joined := ", ".join(said)) <= LONGEST:
-                yield " ".join(words), joined
-        elif one is not None and 0 < len(_write(one)) <= LONGEST:
-            yield " ".join(words), _write(one)
-
-
-def _write(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return value.strip() if isinstance(value, str) else json.dumps(value)
+def restate_records(
+    target: ToolResultTarget, records: Sequence[Mapping[str, Any]], rng: SeededRandom, case: Case
+) -> list[Fields]:
+    """Fields that say the content of each record again: each has a list of the records' values."""
+    first, size = records[0], len(records)
+    made: list[Fields] = [list(write_texts(records, rng, case)), list(_address(target, records, rng))]
+    place, noun = rng.choice(("position", "index", "rank")), _find_noun(target)
+    if size > 1 and not {"position", "index", "rank"} & first.keys():
+        made.append([(place, [at + 1 for at in range(size)])])
+    if noun and not {"type", "object"} & first.keys():
+        made.append([(rng.choice(("type", "object", "resource_type")), [noun] * size)])
+    names = [key for key in first if split_field(key) == ("name",)]
+    if names and all(isinstance(one.get(names[0]), str) for one in records):
+        key = rng.choice(NAMES)
+        made.append([(key, [one[names[0]] for one in records])])
+    return rng.shuffled([one for one in made if one])
 
 
 def _say(
-    value: Mapping[str, Any], pairs: list[tuple[str, str]], rng: SeededRandom
+    target: ToolResultTarget, value: Mapping[str, Any], rng: SeededRandom, *, device: bool
 ) -> Iterator[tuple[str, Any]]:
-    """One text with the fields in words."""
-    key, comma, capital = rng.choice(SAYINGS), rng.choice((", ", "; ")), rng.chance(0.7)
-    said = comma.join(f"{name}: {text}" for name, text in pairs)
-    if said and key not in value:
-        yield key, said[:1].upper() + said[1:] if capital else said
+    """One sentence on how the call went, or on a device's state."""
+    key, which = rng.choice(MESSAGES), rng.uniform()
+    texts = [*_tell_state(value)] if device else [*_tell_change(target)]
+    own = {word for one in value for word in split_field(one)}
+    if texts and not AMISS.search(target.text) and _SAYING.isdisjoint(own):
+        yield key, texts[int(which * len(texts))]
+
+
+_SAYING = frozenset({"message", "msg", "detail", "result"})
+
+
+def _tell_state(value: Mapping[str, Any]) -> Iterator[str]:
+    """What state a device is in, and its readings, where they are few."""
+    states = [(split_field(key), one) for key, one in value.items() if isinstance(one, str) and one.isalpha()]
+    readings = {
+        " ".join(split_field(key)): one
+        for key, one in value.items()
+        if isinstance(one, int | float) and not isinstance(one, bool)
+    }
+    said = ", ".join(f"{name} {one}" for name, one in readings.items())
+    if len(states) != 1 or not 2 <= len(states[0][0]) <= MOST_STATE or len(readings) > MOST_SAID:
+        if readings and len(readings) == len(value) <= MOST_SAID:
+            yield f"{said[:1].upper()}{said[1:]}"
+        return
+    words, state = states[0]
+    state = state.lower()
+    noun = " ".join(words[:-1]).capitalize()
+    about = state.capitalize() if noun[:4].lower() in state else f"{noun} {state}"
+    yield about
+    if said:
+        yield f"{about}, {said}"
+        yield f"{about}. {said[:1].upper()}{said[1:]}."
+
+
+MOST_STATE, MOST_SAID = 3, 3
+
+
+def _tell_change(target: ToolResultTarget) -> Iterator[str]:
+    """That the call did what its name says."""
+    verb, *rest = words_of(target.tool) or [""]
+    noun = " ".join(_cut_prepositions(rest))
+    done = PARTICIPLES.get(verb)
+    if verb in READING:
+        if noun and target.text.lstrip()[:1] == "{":
+            yield from (f"{noun.capitalize()} {one}" for one in ("retrieved", "found", "loaded", "returned"))
+            yield from (f"{noun.capitalize()} retrieved successfully.", f"Fetched {noun}.", "OK")
+            yield from ("Lookup successful", f"Here is the {noun}.")
+    elif done and noun:
+        yield from (f"{noun.capitalize()} {done}", f"{noun.capitalize()} {done} successfully.")
+        yield from (f"{noun.capitalize()} has been {done}.", f"Successfully {done}", done.capitalize())
+    else:
+        yield from ("Completed", "OK", "Processed successfully.", "Done")
+
+
+def _cut_prepositions(words: Sequence[str]) -> list[str]:
+    """The noun of a tool's name, without what follows it: `stock order` of `place_stock_order_by_id`."""
+    for at, word in enumerate(words):
+        if word in _PREPOSITIONS:
+            return [] if at == 0 else list(words[:at])
+    return list(words)
+
+
+_PREPOSITIONS = frozenset("by for of in from to with on at as using via and or".split())
+
+
+def _echo(
+    target: ToolResultTarget, rng: SeededRandom, case: Case, *, local: bool
+) -> Iterator[tuple[str, Any]]:
+    """What was asked for, or the command that was carried out."""
+    key, named = rng.choice(ECHOES), rng.choice(("command", "operation", "action"))
+    given = dict(read_arguments(target))
+    if local:
+        yield named, target.tool
+    if given and not any(map(SECRET.search, given)) and len(str(given)) <= LONGEST_ECHO:
+        yield key, given
+
+
+LONGEST_ECHO = 300
+
+
+def _list_readings(value: Mapping[str, Any], rng: SeededRandom) -> Iterator[tuple[str, Any]]:
+    """A device's readings as a list."""
+    key = rng.choice(("readings", "signals", "values", "states", "parameters"))
+    name, said = rng.choice(("name", "signal", "key", "id")), rng.choice(("value", "value", "reading"))
+    plain = {name: one for name, one in value.items() if not isinstance(one, list | dict)}
+    if 1 < len(plain) <= MOST_READINGS:
+        yield key, [{name: own, said: one} for own, one in plain.items()]
+
+
+MOST_READINGS = 12
+
+
+def _print(value: Mapping[str, Any], rng: SeededRandom) -> Iterator[tuple[str, Any]]:
+    """What a command printed, as the text that it was."""
+    key, end = rng.choice(("stdout", "output", "raw_output", "text")), rng.choice(("", "\n"))
+    if len(value) == 1:
+        (only,) = value.values()
+        lines = only if isinstance(only, list) else [only]
+        if lines and all(isinstance(one, str) for one in lines):
+            yield key, "\n".join(lines) + end
+            yield rng.choice(("exit_code", "returncode", "exit_status")), 0
+
+
+def _address(
+    target: ToolResultTarget, records: Sequence[Mapping[str, Any]], rng: SeededRandom
+) -> Iterator[tuple[str, Any]]:
+    """The address of each record: its kind and its id."""
+    key, nested = rng.choice(SELF), rng.chance(0.4)
+    root = rng.choice(("", "/api", "/v1", "/api/v1", "/v2"))
+    noun = _find_noun(target)
+    own = [one for one in records[0] if split_field(one) in (("id",), (noun, "id"))]
+    ids = [one.get(own[0]) if own else None for one in records]
+    if not noun or not all(isinstance(one, str | int) and re.fullmatch(r"[\w.-]+", str(one)) for one in ids):
+        return
+    paths = [f"{root}/{pluralise(noun)}/{one}" for one in ids]
+    told: list[Any] = [{"self": one} for one in paths] if nested else list(paths)
+    key = rng.choice(("links", "_links")) if nested else key
+    yield key, told if len(records) > 1 else told[0]
+
+
+def _find_noun(target: ToolResultTarget) -> str:
+    """What a tool's name speaks of, in the singular; empty where it doesn't say."""
+    words = [one for one in _cut_prepositions(words_of(target.tool)[1:]) if one not in _NO_NOUNS]
+    noun = words[-1] if words else ""
+    if noun.endswith("ies"):
+        return f"{noun[:-3]}y"
+    return noun.removesuffix("s") if not noun.endswith(("ss", "us")) else noun
+
+
+_NO_NOUNS = frozenset(
+    """id info details detail status data list all results history my new current available search schedule
+    calendar query lookup web""".split()
+)
+
+
+def _label(value: Mapping[str, Any], rng: SeededRandom) -> Iterator[tuple[str, Any]]:
+    """A name for display: the record's own, alone or with its id."""
+    key, plain = rng.choice(LABELS), rng.chance(0.5)
+    own = next((key for key in value if split_field(key)[-1:] in _LABELLING), "")
+    name, plain = value.get(own), plain or "user" in own.lower()
+    ids = [one for key, one in value.items() if split_field(key)[-1:] == ("id",)]
+    if isinstance(name, str) and 0 < len(name) <= LONGEST_LABEL:
+        yield key, name if plain or not ids else f"{name} ({ids[0]})"
+
+
+_LABELLING = {("name",), ("title",), ("username",), ("subject",)}
+LONGEST_LABEL = 60
 
 
 def write_texts(
     records: Sequence[Mapping[str, Any]], rng: SeededRandom, case: Case
 ) -> Iterator[tuple[str, Any]]:
-    """Figures of a record as texts beside them; of several with the same fields, each figure's texts."""
-    suffix, first = rng.choice(SUFFIXES), records[0]
+    """Figures and dates of a record as people read them; of several alike, each one's texts."""
+    suffix, style, first = rng.choice(SUFFIXES), rng.integer(0, 3), records[0]
+    currency = next((one for key, one in first.items() if split_field(key)[-1:] == ("currency",)), None)
     for key in rng.shuffled(sorted(first)):
         named = name_after(key, suffix, case)
-        if named not in first and all(_is_figure(key, one.get(key)) for one in records):
-            said = [_write_figure(one[key], key, suffix) for one in records]
+        said = [display(key, one.get(key), style, currency) for one in records]
+        if named not in first and all(one is not None for one in said):
             yield named, said[0] if len(said) == 1 else said
-
-
-def _write_figure(value: float, key: str, suffix: str) -> str:
-    said = json.dumps(value)
-    if suffix not in GROUPED:
-        return said
-    decimals = len(said.partition(".")[2])
-    money = decimals == 1 and not _MONEY.isdisjoint(split_field(key))
-    return f"{value:,.2f}" if decimals == 2 or money else f"{value:,}"
-
-
-_MONEY = frozenset("amount balance cost due fare fee paid price refund salary subtotal tax total".split())
-"""Words of fields that hold sums of money, which have two decimals."""
-GROUPED = ("display", "formatted")
-"""Suffixes of figures that are written for people: with their thousands apart."""
 
 
 def name_after(key: str, suffix: str, case: Case) -> str:
     """The name of a field that says something of another."""
-    return f"{key}_{suffix}" if case == SNAKE or "_" in key else f"{key}{suffix.title().replace('_', '')}"
+    return f"{key}_{suffix}" if case.separator == "_" or "_" in key else f"{key}{suffix.title()}"
 
 
-def _is_figure(key: str, value: Any) -> bool:
-    """Whether a value is a figure of a plain field, and names nothing."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not key.isidentifier():
-        return False
-    return (isinstance(value, float) or abs(value) >= LEAST_FIGURE) and split_field(key)[-1:] not in _NAMING
-
-
-LEAST_FIGURE = 10
-_NAMING = {(word,) for word in fields.NAMING}
-
-
-def _size(value: Mapping[str, Any], rng: SeededRandom, case: Case) -> Iterator[tuple[str, Any]]:
-    """How long the longest text is, and how it begins."""
-    (length, words), preview = rng.choice(SIZES), rng.choice(PREVIEWS)
-    share = 0.35 + 0.3 * rng.uniform()
+def _excerpt(value: Mapping[str, Any], rng: SeededRandom, case: Case) -> Iterator[tuple[str, Any]]:
+    """How the longest text begins."""
+    named, share = rng.choice(EXCERPTS), 0.35 + 0.3 * rng.uniform()
     texts = {
         key: one for key, one in value.items() if isinstance(one, str) and len(one) > LONG_TEXT and " " in one
     }
-    if texts:
-        key = max(texts, key=lambda name: (len(texts[name]), name))
-        whole = texts[key]
-        yield name_after(key, length, case), len(whole)
-        if whole.isascii():  # Not each language parts its words.
-            yield name_after(key, words, case), len(whole.split())
-        cut = whole[: min(LONGEST_PREVIEW, int(len(whole) * share))].rsplit(" ", 1)[0]
-        yield name_after(key, preview, case), cut.rstrip(" .,;:") + "..."
+    if texts and named not in value:
+        whole = max(texts.values(), key=len)
+        cut = whole[: min(LONGEST_EXCERPT, int(len(whole) * share))].rsplit(" ", 1)[0]
+        yield named, cut.rstrip(" .,;:") + "..."
 
 
-LONG_TEXT, LONGEST_PREVIEW = 60, 400
+LONG_TEXT, LONGEST_EXCERPT = 120, 400
 
 
-def _reorder(value: Mapping[str, Any], rng: SeededRandom, case: Case) -> Iterator[tuple[str, Any]]:
-    """The longest list of texts in another order, with how many it has."""
-    texts = {
-        key: one
-        for key, one in value.items()
-        if isinstance(one, list) and len(one) > 1 and all(isinstance(each, str) for each in one)
-    }
-    key = max(texts, key=lambda name: (len(texts[name]), name), default=None)
+def _count(value: Mapping[str, Any], rng: SeededRandom, case: Case) -> Iterator[tuple[str, Any]]:
+    """How many the longest list has, and a list of words in one text."""
+    count, joined = rng.choice(COUNTS), rng.choice(SUFFIXES[:2])
+    lists = {key: one for key, one in value.items() if isinstance(one, list) and len(one) > 1}
+    key = max(lists, key=lambda name: (len(lists[name]), name), default=None)
     if key is None:
         return
-    ordered, named, count = sorted(texts[key]), rng.choice(ORDERED), rng.choice(COUNTS)
-    if not {*COUNTS, f"{key}_count"} & value.keys():
-        yield name_after(key, count, case), len(ordered)
-    if ordered != texts[key]:
-        yield name_after(key, named, case), ordered
+    if not {*COUNTS, f"{key}_count", f"num_{key}"} & value.keys():
+        yield (count if len(lists) == 1 else name_after(key, "count", case)), len(lists[key])
+    if all(isinstance(one, str) and len(one) <= LONGEST_WORD for one in lists[key]):
+        yield name_after(key, joined, case), ", ".join(lists[key])
 
+
+LONGEST_WORD = 30
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？؟])\s+|(?<=[。！？])|\n+")
 
 
 def restate_text(text: str, rng: SeededRandom, room: float) -> list[str]:
-    """Lines that say some of a text's sentences again, in their order; in English under a heading."""
+    """Lines that say some of a text's sentences again, in their order; in English under a heading. None of
+    what is no running text."""
     sentences = [one.strip() for one in _SENTENCE.split(text[:LONGEST_TEXT]) if len(one.strip()) > SHORTEST]
     heading, mark = rng.choice(HEADINGS), rng.choice(("- ", "* ", "\u2022 ", ""))
-    if len(sentences) < LEAST_SENTENCES:
+    if len(sentences) < LEAST_SENTENCES or not is_prose(text):
         return []
     chosen: list[int] = []
     for at in rng.shuffled(range(len(sentences))):

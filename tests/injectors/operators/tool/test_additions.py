@@ -10,7 +10,13 @@ import pytest
 
 from crosswind.injectors.conversation import Ref, ToolCall, ToolResult, ToolSchema
 from crosswind.injectors.operators.words.empty_fields import MEANINGS
-from crosswind.injectors.operators.words.results import FREE_TEXTS, NEXT_TOOL, NEXT_TOOLS, REMARKS
+from crosswind.injectors.operators.words.results import (
+    ACTIONS,
+    NEXT_TOOL,
+    NEXT_TOOLS,
+    RELATED_TOOLS,
+    REMARKS,
+)
 from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.targets import Branch, Half
 from crosswind.injectors.text.languages import UNABLE, Language, detect_language
@@ -66,13 +72,13 @@ def test_a_redundant_result_is_up_to_three_times_as_long_at_the_papers_dose(text
 
 
 def test_redundant_fields_say_the_result_again_and_are_named_as_its_own() -> None:
-    known = {entry.key for pack in load_all() for entry in pack.select("tool.redundant", "field", Half.TRAIN)}
+    said: set[str] = set()
     for after in map(json.loads, outcomes("tool.redundant", CAMEL)):
         new = after.keys() - json.loads(CAMEL).keys()
-        assert new and all("_" not in key for key in new)
-        own = {key for key in new if re.sub("[A-Z]", lambda one: f"_{one[0].lower()}", key) not in known}
-        said = " ".join(json.dumps(after[key]) for key in own)
-        assert not own or any(word in said for word in ("W1", "Oslo", "no", "38.5"))
+        assert new and all("_" not in key.lstrip("_") for key in new)
+        said |= {json.dumps(after[key]) for key in new}
+    assert {'"38.50"', '{"reservation_id": "KX93TL"}'} <= said
+    assert any("eservation retrieved" in one for one in said)
 
 
 def test_a_large_object_is_not_said_again_in_one_text_and_a_sentence_stays_alone() -> None:
@@ -143,7 +149,7 @@ def test_a_service_names_its_own_other_calls_as_the_next() -> None:
         json.dumps(one)
         for after in map(json.loads, shown("tool.misleading", target, 1.0, seeds=80))
         for key, one in after.items()
-        if key in {*NEXT_TOOLS, *NEXT_TOOL}
+        if key in {*ACTIONS, *NEXT_TOOLS, *NEXT_TOOL, *RELATED_TOOLS}
     ]
     assert 20 < len(named) < 60
     assert all("place_order" in one or "cancel_order" in one for one in named)
@@ -295,7 +301,7 @@ def test_a_record_to_which_people_write_gets_a_field_for_an_injected_instruction
     texts = set()
     for after in map(json.loads, shown("tool.prompt_injection", target)):
         (added,) = after.keys() - clean.keys()
-        assert added[0].islower() and added.lower() in {one.replace("_", "") for one in FREE_TEXTS["order"]}
+        assert added in {"customerNote", "orderNote", "buyerNote", "comment"}
         texts.add(after.pop(added))
         assert after == clean
     assert len(texts) == 40

@@ -113,7 +113,13 @@ def test_form_and_ids_stay_and_nothing_confesses(name: str) -> None:
             keys = [key for key in parse_json(after) if key in value]
             assert keys == list(value)
     # Few systems pass on what others wrote; irrelevant lines stand beside texts of their kind alone.
-    fewest = {"tool.misread": 5, "tool.stale_resource": 6, "tool.prompt_injection": 0, "state.irrelevant": 6}
+    fewest = {
+        "tool.redundant": 7,
+        "tool.misread": 5,
+        "tool.stale_resource": 6,
+        "tool.prompt_injection": 0,
+        "state.irrelevant": 6,
+    }
     assert len(kinds) >= fewest.get(name, 8)
 
 

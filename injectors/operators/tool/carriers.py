@@ -1,0 +1,135 @@
+"""What kind of text a person wrote into a result, and which texts people write to a record that has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from crosswind.injectors.guard.tool_evidence import words_of
+from crosswind.injectors.guard.tool_words import READING
+from crosswind.injectors.values.parameters import split_name
+
+
+class Carrier(StrEnum):
+    """A kind of text that a person writes. Its name is a stem of the entries' `about`."""
+
+    MESSAGE = "message"
+    """A letter, a mail or a chat's."""
+    TICKET = "ticket"
+    """In a ticket, an issue or a pull request: to those who work on it."""
+    REVIEW = "review"
+    POST = "post"
+    """In public: a tweet, a comment in a blog."""
+    DESCRIPTION = "description"
+    PRODUCT = "product"
+    """A seller's description."""
+    PAGE = "page"
+    """A page, an article or a part of one."""
+    FILE = "file"
+    """A file's own text."""
+    ORDER = "order"
+    """A buyer's note."""
+    BOOKING = "booking"
+    """A guest's or a traveller's note."""
+    SHIPMENT = "shipment"
+    """A note to the carrier."""
+    EVENT = "event"
+    """What a meeting is about."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_CONTEXTS = {
+    word: kind
+    for kind, words in {
+        Carrier.REVIEW: "review rating feedback testimonial",
+        Carrier.MESSAGE: "message mail email inbox chat conversation letter dm sms notification voicemail",
+        Carrier.TICKET: "ticket issue bug incident task jira pull pr commit defect complaint claim",
+        Carrier.POST: "post tweet feed forum blog comment thread retweet mention",
+        Carrier.ORDER: "order purchase checkout",
+        Carrier.BOOKING: """booking reservation appointment flight hotel trip room stay table restaurant court
+            rental itinerary""",
+        Carrier.SHIPMENT: "shipment parcel delivery package consignment",
+        Carrier.EVENT: "event meeting calendar agenda schedule",
+        Carrier.PRODUCT: "product item listing catalog catalogue sku goods article shop store",
+        Carrier.PAGE: "page wiki wikipedia document paper book news url website web search section chapter",
+        Carrier.FILE: "file readme repo repository doc cat head tail bash shell terminal",
+    }.items()
+    for word in words.split()
+}
+"""Of what kind a text is, by a word of the fields around it or of its tool, in the singular."""
+_REVIEWS = _words("review reviews feedback opinion")
+_NOTES = _words("note notes remark remarks request requests instructions")
+_DESCRIPTIONS = _words("description bio biography about caption")
+_TEXTS = _words("content article abstract excerpt snippet summary readme story")
+_SAID = frozenset({Carrier.REVIEW, Carrier.MESSAGE, Carrier.TICKET, Carrier.POST})
+_MEANT = {
+    **dict.fromkeys(_REVIEWS, frozenset({Carrier.TICKET})),
+    **dict.fromkeys(
+        _NOTES, frozenset({Carrier.ORDER, Carrier.BOOKING, Carrier.SHIPMENT, Carrier.TICKET, Carrier.MESSAGE})
+    ),
+    **dict.fromkeys(
+        _DESCRIPTIONS, frozenset({Carrier.TICKET, Carrier.EVENT, Carrier.PRODUCT, Carrier.PAGE, Carrier.FILE})
+    ),
+    **dict.fromkeys(_TEXTS, _SAID | {Carrier.EVENT, Carrier.FILE}),
+}
+"""Of which kinds a text can be, by the last word of its field; of another field's, as a comment or a body, of
+these."""
+_OTHERWISE = {
+    **dict.fromkeys(_REVIEWS, Carrier.REVIEW),
+    **dict.fromkeys((*_NOTES, *_DESCRIPTIONS), Carrier.DESCRIPTION),
+    **dict.fromkeys(_TEXTS, Carrier.PAGE),
+    **dict.fromkeys(("body", ""), Carrier.PAGE),
+}
+"""Of which kind a text is where nothing around it tells."""
+
+
+def find_carrier(tool: str, names: Iterable[str]) -> Carrier:
+    """The kind of a text, by the names of the fields that hold it, from the outermost, and by its tool."""
+    *outer, own = [list(split_name(name)) for name in names] or [[]]
+    last = own[-1] if own else ""
+    meant = _MEANT.get(last, _SAID if last else _SAID | {Carrier.FILE})
+    within = [own[:-1] if last in _OTHERWISE else own, *reversed(outer), words_of(tool)]
+    for word in (word for words in within for word in reversed(words)):
+        kind = _CONTEXTS.get(word) or _CONTEXTS.get(word.removesuffix("s"))
+        if kind in meant:
+            return kind
+    return _OTHERWISE.get(last, Carrier.POST)
+
+
+_FIELDS = {
+    Carrier.ORDER: _words("customer_note order_note buyer_note comment"),
+    Carrier.BOOKING: _words("remarks booking_note customer_note special_requests"),
+    Carrier.SHIPMENT: _words("sender_note delivery_instructions recipient_note"),
+    Carrier.TICKET: _words("latest_comment last_comment last_reply latest_update"),
+    Carrier.REVIEW: _words("latest_review featured_review recent_review"),
+}
+"""The fields for people's words that a record may have besides."""
+_RECORDS = {
+    **dict.fromkeys(("order", "purchase"), Carrier.ORDER),
+    **dict.fromkeys(("booking", "reservation", "appointment"), Carrier.BOOKING),
+    **dict.fromkeys(("shipment", "parcel", "delivery"), Carrier.SHIPMENT),
+    **dict.fromkeys(("ticket", "issue", "incident"), Carrier.TICKET),
+    **dict.fromkeys(("product", "hotel", "restaurant"), Carrier.REVIEW),
+}
+_TRADED = _words("symbol ticker order_type")
+"""Fields of a stock's order, which carries nobody's words."""
+_SEATED = _words("flight seat gate train concert movie venue passenger fare price departure")
+"""Words of fields that a ticket to something has."""
+
+
+def list_carrying(tool: str, keys: Iterable[str]) -> tuple[Carrier, list[str]] | None:
+    """The kind of the words that people write to what a tool reads, and the names that a field of them may
+    have; None: people write nothing to it. `keys` are those of the record."""
+    verb, *rest = words_of(tool) or [""]
+    nouns = [word.removesuffix("s") for word in rest] if verb in READING else []
+    kind = next((_RECORDS[one] for one in nouns if one in _RECORDS), None)
+    names = ["_".join(split_name(key)) for key in keys]
+    words = {word for name in names for word in name.split("_")}
+    if kind is None or not _TRADED.isdisjoint(names) or "stock" in nouns:
+        return None
+    if kind is Carrier.TICKET and not _SEATED.isdisjoint(words | set(nouns)):
+        kind = Carrier.BOOKING
+    return kind, sorted(_FIELDS[kind])
