@@ -240,7 +240,6 @@ class Batch:
         cursor = connection.cursor()
         load, execute = partial(load_known, connection), partial(_execute, cursor)
         encoded = list[Values]()
-        contents = list[SessionContent]()
         for at, turn in enumerate(turns):
             content = self._contents.get(turn.session_id)
             if content is None:
@@ -250,7 +249,6 @@ class Batch:
             try:
                 ledger = encode_ledger(*ledgers[at]) if at in ledgers else None
                 encoded.append(encode_row(turn, content, ledger, arrival))
-                contents.append(content)
             except (KeyError, TypeError, ValueError, OverflowError) as error:
                 raise _make_refusal(turn, error) from error
             if self._repeated:
@@ -259,8 +257,8 @@ class Batch:
             raise AlreadyStored
         if not self._repeated:
             first = (cursor.lastrowid or 0) - len(turns) + 1
-            for row, (turn, content) in enumerate(zip(turns, contents, strict=True), first):
-                content.last = (turn.index, turn.attempt), row
+            for row, turn in enumerate(turns, first):
+                self._contents[turn.session_id].last = (turn.index, turn.attempt), row
 
     def _record_deliveries(self, connection: sqlite3.Connection) -> list[Delivery]:
         """Record what became of turns that earlier batches inserted last in their sessions: their rows are
