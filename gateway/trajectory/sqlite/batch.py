@@ -53,6 +53,7 @@ from crosswind.gateway.trajectory.turn_body import LedgerBody, decode_body
 Numbers = Mapping[str, int]
 Values = Sequence[Any]
 Runs = sqlite3.Connection | sqlite3.Cursor
+"""What runs statements. A cursor tells which row came last."""
 
 _STAMPED = {"arrival": "arrival()"}
 _SESSION = SESSION.insert("number", "arrival", "rewarded_us")
@@ -197,14 +198,11 @@ class Batch:
             self._known.remember(session_id, content, self._state)
 
     def _open_sessions(self, connection: sqlite3.Connection, opened: Sequence[Session], arrival: int) -> None:
-        first = self._known.next_number(self._state)
+        first, deleted_any = self._known.next_number(self._state), False
         if first is None:
             first, deleted_any = find_next_number(connection)
-            deleted = find_deleted(connection, [one.id for one in opened]) if deleted_any else None
-            if deleted is not None:
-                raise RowRefused(f"session {deleted!r} was deleted")
-        else:
-            deleted_any = False
+        if deleted_any and (deleted := find_deleted(connection, [one.id for one in opened])) is not None:
+            raise RowRefused(f"session {deleted!r} was deleted")
         encoded = _encode(opened, SESSION.encode, {})
         common = SESSION.pick_common(encoded)
         if common is not None:
