@@ -53,6 +53,7 @@ from crosswind.gateway.trajectory.turn_body import LedgerBody, decode_body
 Numbers = Mapping[str, int]
 Values = Sequence[Any]
 Runs = sqlite3.Connection | sqlite3.Cursor
+"""What runs statements. A cursor tells which row came last."""
 
 _STAMPED = {"arrival": "arrival()"}
 _SESSION = SESSION.insert("number", "arrival", "rewarded_us")
@@ -197,14 +198,11 @@ class Batch:
             self._known.remember(session_id, content, self._state)
 
     def _open_sessions(self, connection: sqlite3.Connection, opened: Sequence[Session], arrival: int) -> None:
-        first = self._known.next_number(self._state)
+        first, deleted_any = self._known.next_number(self._state), False
         if first is None:
             first, deleted_any = find_next_number(connection)
-            deleted = find_deleted(connection, [one.id for one in opened]) if deleted_any else None
-            if deleted is not None:
-                raise RowRefused(f"session {deleted!r} was deleted")
-        else:
-            deleted_any = False
+        if deleted_any and (deleted := find_deleted(connection, [one.id for one in opened])) is not None:
+            raise RowRefused(f"session {deleted!r} was deleted")
         encoded = _encode(opened, SESSION.encode, {})
         common = SESSION.pick_common(encoded)
         if common is not None:
@@ -240,7 +238,6 @@ class Batch:
         cursor = connection.cursor()
         load, execute = partial(load_known, connection), partial(_execute, cursor)
         encoded = list[Values]()
-        contents = list[SessionContent]()
         for at, turn in enumerate(turns):
             content = self._contents.get(turn.session_id)
             if content is None:
@@ -250,7 +247,6 @@ class Batch:
             try:
                 ledger = encode_ledger(*ledgers[at]) if at in ledgers else None
                 encoded.append(encode_row(turn, content, ledger, arrival))
-                contents.append(content)
             except (KeyError, TypeError, ValueError, OverflowError) as error:
                 raise _make_refusal(turn, error) from error
             if self._repeated:
@@ -259,8 +255,8 @@ class Batch:
             raise AlreadyStored
         if not self._repeated:
             first = (cursor.lastrowid or 0) - len(turns) + 1
-            for row, (turn, content) in enumerate(zip(turns, contents, strict=True), first):
-                content.last = (turn.index, turn.attempt), row
+            for row, turn in enumerate(turns, first):
+                self._contents[turn.session_id].last = (turn.index, turn.attempt), row
 
     def _record_deliveries(self, connection: sqlite3.Connection) -> list[Delivery]:
         """Record what became of turns that earlier batches inserted last in their sessions: their rows are

@@ -18,6 +18,7 @@ from crosswind.gateway.trajectory.turn_body import DamagedBody, Place, TurnBody,
 
 PROMPT_TOKENS, COMPLETION_TOKENS = ("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens")
 """The members of a usage that count tokens, by protocol."""
+_MOST = 1 << 62
 
 _SAME = {
     "turn_index": "index",
@@ -222,14 +223,16 @@ def _count_tokens(usage: Mapping[str, Any]) -> tuple[int | None, int | None]:
     """The prompt and completion tokens of a usage."""
     if not usage:
         return None, None
+    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    if type(prompt) is type(completion) is int and 0 <= prompt < _MOST and 0 <= completion < _MOST:
+        return prompt, completion
     return _count(usage, PROMPT_TOKENS), _count(usage, COMPLETION_TOKENS)
 
 
 def _count(usage: Mapping[str, Any], members: Sequence[str]) -> int | None:
-    get = usage.get
     for member in members:
-        count = get(member)
-        if type(count) is int and 0 <= count < 1 << 62:
+        count = usage.get(member)
+        if type(count) is int and 0 <= count < _MOST:
             return count
     return None
 

@@ -203,8 +203,21 @@ def test_masking_is_stable_and_leaves_what_has_no_secret(text: bytes) -> None:
 def test_what_is_clean_for_one_caller_is_looked_through_for_another() -> None:
     redactor = Redactor("redact")
     piece = b"x " * 1500 + b"the-callers-own-key"
-    assert redactor.of_turn(("another-callers-key",)).mask(piece) is piece
+    for _ in range(3):
+        assert redactor.of_turn(("another-callers-key",)).mask(piece) is piece
+        assert redactor.of_turn(("the-callers-own-key",)).mask(piece) == b"x " * 1500 + b"[redacted]"
+    for number in range(40):
+        assert redactor.of_turn((f"the-key-of-caller-{number}",)).mask(piece) is piece
     assert redactor.of_turn(("the-callers-own-key",)).mask(piece) == b"x " * 1500 + b"[redacted]"
+
+
+def test_what_was_clean_is_looked_through_for_a_secret_that_came_later() -> None:
+    redactor, remains = Redactor("redact"), Remains()
+    left = b"What noise left: sk abcdefghijklm"
+    for _ in range(3):
+        assert redactor.of_turn((), remains).mask(left) is left
+    redactor.of_turn((), remains).mask(b"My key is " + SECRETS[0].encode())
+    assert redactor.of_turn((), remains).mask(left) == b"What noise left: [redacted]"
 
 
 ESCAPES: dict[str, Callable[[str], str]] = {

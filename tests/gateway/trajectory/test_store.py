@@ -13,6 +13,8 @@ from msgspec import structs
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.ledger_rows import LedgerTextsErased
 from crosswind.gateway.trajectory.record import (
+    Delivered,
+    Delivery,
     Reward,
     Row,
     SessionDeleted,
@@ -188,3 +190,47 @@ def test_the_memory_of_sessions_keeps_to_its_capacity_however_short_they_are() -
     finally:
         tracemalloc.stop()
     assert known.take("session-1", 1) is None and known.take("session-9999", 9999) is not None
+
+
+def test_numbers_and_deletions_are_known_whoever_opens_sessions(store: SqliteStore, path: Path) -> None:
+    with closing(SqliteStore(path)) as other:
+        store.write([rows.session("a")])
+        store.write([rows.session("b")])
+        other.write([rows.session("c"), rows.session("d")])
+        store.write([rows.session("e")])
+        other.write([SessionDeleted("e")])
+        store.write([rows.session("f")])
+        for one, name in ((store, "e"), (other, "e")):
+            with pytest.raises(StoreError, match="'e' was deleted"):
+                one.write([rows.session(name)])
+        store.write([SessionDeleted("f")])
+        with pytest.raises(StoreError, match="'f' was deleted"):
+            store.write([rows.session("f")])
+        store.write([rows.session("g"), rows.session("h", task_id="t")])
+        other.write([rows.session("i")])
+    opened = rows.query(path, "SELECT id FROM session ORDER BY number")
+    assert [name for (name,) in opened] == ["a", "b", "c", "d", "g", "h", "i"]
+
+
+def test_a_delivery_finds_its_turn_whichever_was_written_last(store: SqliteStore, path: Path) -> None:
+    def deliver(index: int, attempt: int = 0) -> Delivery:
+        return Delivery("s", index, attempt, Delivered.YES, None, 100 + index + attempt)
+
+    with closing(SqliteStore(path)) as other:
+        store.write([rows.session(), rows.session("t"), rows.turn()])
+        store.write([deliver(0), rows.turn(index=1), rows.turn("t"), rows.turn(index=2)])
+        store.write([deliver(1), rows.turn(index=2, attempt=1)])
+        other.write([rows.turn(index=3), deliver(2)])
+        store.write([deliver(3), deliver(2, attempt=1)])
+        store.write([rows.turn("t"), rows.turn(index=4)])  # one of them is written again
+        store.write([deliver(4)])
+        store.write([deliver(4)])
+    assert [(turn.index, turn.total_us) for turn in store.turns("s")] == [
+        (0, 100),
+        (1, 101),
+        (2, 102),
+        (2, 103),
+        (3, 103),
+        (4, 104),
+    ]
+    assert [turn.delivered for turn in store.turns("t")] == [Delivered.UNKNOWN]
