@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from crosswind.injectors.conversation import ToolList
+from crosswind.injectors.conversation import Keyed, ToolList
 from crosswind.injectors.operators.tool.facts import Fact, FactKind
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.operators.words.vocabularies import LIFECYCLES, VOCABULARIES
@@ -17,7 +17,7 @@ from crosswind.injectors.targets import ToolResultTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.json_leaves import is_asked_for
 from crosswind.injectors.values.mentions import Mention
-from crosswind.injectors.values.parameters import Keyed, Parameter, ValueType, list_once
+from crosswind.injectors.values.parameters import Parameter, ValueType, list_once
 from crosswind.injectors.values.rivals import draw_rival
 
 SpanEdit = tuple[int, int, str]
