@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import msgspec
 
@@ -133,6 +133,18 @@ class ToolList(tuple[ToolSchema, ...]):
                 part = part.values()
             pending += [one for one in part if isinstance(one, _CONTAINERS)]
         return frozenset(words)
+
+
+class Keyed(str):
+    """A tool list that is equal to another one which says the same: what follows from it can be cached. As a
+    string, its anchor, it is looked up without a call of Python."""
+
+    tools: ToolList
+
+    def __new__(cls, tools: ToolList) -> Self:
+        self = super().__new__(cls, tools.anchor)
+        self.tools = tools
+        return self
 
 
 def _canonical(parameters: Mapping[str, Any]) -> str:

@@ -312,7 +312,8 @@ class _TextNoise:
         earlier = [one.draw for one in self._done]
         if any(observations.PARTS in one for one in earlier):
             return None  # What became of an observation has a guard of its own.
-        return shown_text.check_shown_text(target.own, target.tools, earlier, draw, target.text, after)
+        clean = self._item.text
+        return shown_text.check_shown_text(clean, target.tools, earlier, draw, target.text, after)
 
     def _target_for(self, text: str, unsettled: tuple[str, ...]) -> TextTarget:
         """The item with its text as noise has left it: the same target until a rule changes the text."""

@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import chain, pairwise
 
-from crosswind.injectors.conversation import ToolList
+from crosswind.injectors.conversation import Keyed, ToolList
 from crosswind.injectors.packs.parts import Domain
 from crosswind.injectors.text.tokens import Facet, read_tokens
-from crosswind.injectors.values.parameters import Keyed, list_parameters, split_name
+from crosswind.injectors.values.parameters import list_parameters, split_name
 
 _STEMS: dict[Domain, frozenset[str]] = {
     domain: frozenset(stems.split())

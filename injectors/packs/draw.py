@@ -10,7 +10,7 @@ from itertools import chain
 
 import msgspec
 
-from crosswind.injectors.conversation import ToolList
+from crosswind.injectors.conversation import Keyed, ToolList
 from crosswind.injectors.packs.domains import detect_domain, list_all_stems, list_text_stems, split_words
 from crosswind.injectors.packs.load import load
 from crosswind.injectors.packs.model import SLOT, Entry, Pack, list_slots
@@ -18,7 +18,7 @@ from crosswind.injectors.packs.parts import DRAWN_SLOTS, Address, Domain
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import EntryWeights, Half
 from crosswind.injectors.text.languages import Language
-from crosswind.injectors.values.parameters import Keyed, ValueType
+from crosswind.injectors.values.parameters import ValueType
 
 JOINED = frozenset({Language.ZH, Language.JA, Language.AR})
 """Languages that write words together: a stem is found anywhere in their texts."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from crosswind.injectors.text.signs import Sign
+from crosswind.injectors.text.tokens import Sign
 
 _SQL = r"""\b(?:explain\ +)?(?:
       select\b(?!\ (?:a|an|the|one|my|it)\b)[^\n;?!]{1,400}?\bfrom\ +\w

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from crosswind.injectors.text.signs import Sign
+from crosswind.injectors.text.tokens import Sign
 
 _THING = (
     "(?:messages?|notes?|comments?|tweets?|posts?|captions?|contents?|texts?|body|subject|titles?|description"

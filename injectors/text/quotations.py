@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from crosswind.injectors.text.languages import Language, detect_language
 from crosswind.injectors.text.leads import find_leads, mentions
-from crosswind.injectors.text.signs import Sign
+from crosswind.injectors.text.tokens import Sign
 
 REMEMBERED = 16_384
 """Characters of the longest text whose literals are cached."""

@@ -14,8 +14,6 @@ from itertools import accumulate, count
 from operator import add
 from typing import Any, Generic, TypeVar
 
-import msgspec
-
 LONGEST_TOKEN = 64
 """Characters of the longest token of which anything is kept."""
 _MOST_KEPT = 4_096
@@ -62,21 +60,47 @@ class _Kept:
 _kept = _Kept()
 
 
-class Tokens(msgspec.Struct, frozen=True, gc=False):
-    """The tokens of a text in order, and where each begins."""
+class Tokens:
+    """The tokens of a text, in order."""
 
-    texts: list[str]
-    starts: list[int]
-    _known: list[_Token]
+    __slots__ = ("_known", "_starts", "_text", "texts")
+
+    def __init__(self, text: str) -> None:
+        self.texts = text.split()
+        self._text, self._known = text, _look_up(self.texts)
+        self._starts: list[int] | None = None
+
+    @property
+    def starts(self) -> list[int]:
+        """Where each begins."""
+        if self._starts is None:
+            self._starts = _find_starts(self._text, self.texts)
+        return self._starts
 
     def between(self, start: int, end: int) -> Tokens:
         """Those that begin in a part of the text."""
         some = slice(bisect_left(self.starts, start), bisect_left(self.starts, end))
-        return Tokens(self.texts[some], self.starts[some], self._known[some])
+        return self._take(self.texts[some], self.starts[some], self._known[some])
 
     def moved(self, by: int) -> Tokens:
         """The same tokens as they stand so much farther behind in another text."""
-        return Tokens(self.texts, [start + by for start in self.starts], self._known)
+        return self._take(self.texts, [start + by for start in self.starts], self._known)
+
+    def _take(self, texts: list[str], starts: list[int], known: list[_Token]) -> Tokens:
+        taken = object.__new__(Tokens)
+        taken.texts, taken._text, taken._starts, taken._known = texts, self._text, starts, known
+        return taken
+
+
+def _find_starts(text: str, tokens: list[str]) -> list[int]:
+    ends = list(accumulate(map(len, tokens), initial=0))
+    if ends.pop() + len(tokens) - 1 == len(text):
+        return list(map(add, ends, count()))  # One space, most often, behind each but the last.
+    starts, at = [], 0
+    for token in tokens:
+        starts.append(text.find(token, at))
+        at = starts[-1] + len(token)
+    return starts
 
 
 class Facet(Generic[T]):
@@ -99,25 +123,61 @@ class Facet(Generic[T]):
 
 def read_tokens(text: str) -> Tokens:
     """The tokens of a text: the same ones as long as few other texts are read."""
-    return _short_tokens(text) if len(text) <= _LONGEST_TEXT else _read_tokens(text)
+    return _short_tokens(text) if len(text) <= _LONGEST_TEXT else Tokens(text)
 
 
-def _read_tokens(text: str) -> Tokens:
-    tokens = text.split()
-    ends = list(accumulate(map(len, tokens), initial=0))
-    if ends.pop() + len(tokens) - 1 == len(text):
-        # One space, most often, behind each but the last.
-        return Tokens(tokens, list(map(add, ends, count())), _look_up(tokens))
-    starts, at = [], 0
-    for token in tokens:
-        starts.append(text.find(token, at))
-        at = starts[-1] + len(token)
-    return Tokens(tokens, starts, _look_up(tokens))
-
-
-_short_tokens = lru_cache(64)(_read_tokens)
+_short_tokens = lru_cache(64)(Tokens)
 
 
 def _look_up(tokens: Sequence[str]) -> list[_Token]:
     known = list(map(_kept.now.get, tokens))
+    if all(known):
+        return known  # type: ignore[return-value]
     return [one or _kept.find(token) for token, one in zip(tokens, known, strict=True)]
+
+
+_LETTERS = {at: chr(at).lower() if chr(at).isalpha() else " " for at in range(128)}
+"""Of a text in ASCII: its letters in lower case, and spaces for all else."""
+_kinds: list[Callable[[str], bool]] = []
+
+
+class Sign:
+    """Words of one kind: those for which `holds`. Words are runs of letters, in lower case."""
+
+    __slots__ = ("_bit",)
+
+    def __init__(self, holds: Callable[[str], bool]) -> None:
+        self._bit = 1 << len(_kinds)
+        _kinds.append(holds)
+
+    def may_stand_in(self, text: str) -> bool:
+        """Whether a text in ASCII, in either case, has a word of the kind. True also where it is too long to
+        tell."""
+        return len(text) > _LONGEST_TEXT or bool(_read_text(text) & self._bit)
+
+
+@lru_cache(64)
+def _read_text(text: str) -> int:
+    """The bits of all kinds of which the text has a word."""
+    found = 0
+    for bits in set(_BITS.of(read_tokens(text))):
+        found |= bits
+    return found
+
+
+def _read_token(token: str) -> int:
+    """The bits of the kinds of which a token has a word."""
+    found = 0
+    for word in token.translate(_LETTERS).split():
+        found |= _short_word(word) if len(word) <= LONGEST_TOKEN else _read_word(word)
+    return found
+
+
+def _read_word(word: str) -> int:
+    return sum(1 << number for number, holds in enumerate(_kinds) if holds(word))
+
+
+_short_word = lru_cache(4096)(_read_word)
+
+
+_BITS = Facet(_read_token)

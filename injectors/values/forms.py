@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from crosswind.injectors.text.edits import any_of, compile_phrases
 from crosswind.injectors.text.languages import Language, detect_language
-from crosswind.injectors.text.signs import Sign
-from crosswind.injectors.text.tokens import Facet, read_tokens
+from crosswind.injectors.text.tokens import Facet, Sign, read_tokens
 from crosswind.injectors.values.calendar import MONTH_WORDS, MONTHS, NEAR_DAYS, WEEKDAYS
 from crosswind.injectors.values.known_names import CITIES
 from crosswind.injectors.values.numerals import list_numerals

@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from crosswind.injectors.conversation import ToolList
+from crosswind.injectors.conversation import Keyed, ToolList
 from crosswind.injectors.text.quotations import find_literals, find_plain_names
 from crosswind.injectors.values.forms import LONGEST, find_forms, find_names
 from crosswind.injectors.values.known_names import GIVEN_NAMES
-from crosswind.injectors.values.parameters import Keyed, Parameter, ValueType, list_once
+from crosswind.injectors.values.parameters import Parameter, ValueType, list_once
 
 
 class Mention(msgspec.Struct, frozen=True, gc=False):

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 
-from crosswind.injectors.conversation import ToolList, ToolSchema
+from crosswind.injectors.conversation import Keyed, ToolList, ToolSchema
 
 
 class ValueType(StrEnum):
@@ -139,18 +139,6 @@ def list_parameters(tools: ToolList) -> tuple[Parameter, ...]:
     change from request to request.
     """
     return list_once(Keyed(tools))
-
-
-class Keyed(str):
-    """A tool list that is equal to another one which says the same: what follows from it can be cached. As a
-    string, its anchor, it is looked up without a call of Python."""
-
-    tools: ToolList
-
-    def __new__(cls, tools: ToolList) -> Self:
-        self = super().__new__(cls, tools.anchor)
-        self.tools = tools
-        return self
 
 
 @lru_cache(256)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from crosswind.injectors.conversation import ToolList
+from crosswind.injectors.conversation import Keyed, ToolList
 from crosswind.injectors.guard.tool_words import READING
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.errors import LOGINS
 from crosswind.injectors.targets import ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parse_json
-from crosswind.injectors.values.parameters import Keyed, split_name
+from crosswind.injectors.values.parameters import split_name
 
 LONGEST = 48
 """Characters of the longest option that a remark names."""

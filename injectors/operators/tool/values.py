@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from crosswind.injectors.conversation import ToolList
+from crosswind.injectors.conversation import Keyed, ToolList
 from crosswind.injectors.operators.tool.facts import Fact, FactKind
 from crosswind.injectors.operators.tool.figures import read_figure, write_figure
 from crosswind.injectors.operators.tool.ties import PROGRESS
@@ -22,7 +22,7 @@ from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.text.json_spans import find_leaves
 from crosswind.injectors.values.known_names import GIVEN_NAMES, list_near_cities, list_near_names
 from crosswind.injectors.values.mentions import Mention
-from crosswind.injectors.values.parameters import Keyed, Parameter, ValueType, list_once
+from crosswind.injectors.values.parameters import Parameter, ValueType, list_once
 from crosswind.injectors.values.rivals import draw_rival
 
 SpanEdit = tuple[int, int, str]

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from crosswind.injectors.conversation import ToolList
-from crosswind.injectors.values.parameters import Keyed, ValueType, list_once, split_name
+from crosswind.injectors.conversation import Keyed, ToolList
+from crosswind.injectors.values.parameters import ValueType, list_once, split_name
 
 SHORTEST = 3
 """Letters of the shortest word of a name that is looked at."""

@@ -90,15 +90,16 @@ class Typos:
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
         # Everything is drawn in a fixed order, so that more severity means more of the same typos.
         share = 0.5 if self.between is not None else severity
-        most = max(1, int(count_words(target.own) * 2 * share / WORDS))
+        own, tools = target.own, ToolList.of(target.tools)
+        most = max(1, int(count_words(own) * 2 * share / WORDS))
         count = min(most, self._draw_count(rng, severity))
         if count == 0:
             return None
-        language = _find_language(target)
-        words = _find_words(target, language)
+        language = _find_language(target, own)
+        words = _find_words(target, tools, language)
         small = draw_small(target.text, language, target.protected, rng) if words else None
         marks = rng.named("mark")
-        mark = _draw_mark(target, language, marks) if marks.chance(MARKED) or not words else None
+        mark = _draw_mark(target, tools, language, marks) if marks.chance(MARKED) or not words else None
         if words is None and mark is None:
             return {"edits": [], UNABLE: UNKNOWN_LANGUAGE}
         edits = [one for one in (small, mark) if one is not None]
@@ -107,7 +108,7 @@ class Typos:
         )
         wanted = count - (small is not None)
         edits += _draw_edits(target.text, language, shuffled, rng, wanted, edits)
-        if not edits and words and (late := _draw_mark(target, language, marks)) is not None:
+        if not edits and words and (late := _draw_mark(target, tools, language, marks)) is not None:
             edits.append(late)
         return {"edits": sorted(edits, key=lambda one: int(one["at"]))} if edits else None
 
@@ -124,22 +125,26 @@ class Typos:
         )
 
 
-def _draw_mark(target: UserTarget, language: Language | None, rng: SeededRandom) -> dict[str, Any] | None:
-    return draw_mark(target.text, language, ToolList.of(target.tools), target.protected, rng)
+def _draw_mark(
+    target: UserTarget, tools: ToolList, language: Language | None, rng: SeededRandom
+) -> dict[str, Any] | None:
+    return draw_mark(target.text, language, tools, target.protected, rng)
 
 
-def _find_language(target: UserTarget) -> Language | None:
-    found = detect_language(target.own) or detect_language(target.branch.opening)
-    if found is not None or is_foreign(target.own):
+def _find_language(target: UserTarget, own: str) -> Language | None:
+    found = detect_language(own) or detect_language(target.branch.opening)
+    if found is not None or is_foreign(own):
         return found
-    first = target.own.split(None, 1)[0].lower() if target.own.strip() else ""
+    first = own.split(None, 1)[0].lower() if own.strip() else ""
     return next((one for one in COMMANDED if first in read_words(f"commands.{one.value}")), Language.EN)
 
 
-def _find_words(target: UserTarget, language: Language | None) -> tuple[PlainWord, ...] | None:
+def _find_words(
+    target: UserTarget, tools: ToolList, language: Language | None
+) -> tuple[PlainWord, ...] | None:
     if language in LANGUAGES:
         return find_request_words(target.text, language, target.protected)
-    return find_plain_words(target.text, ToolList.of(target.tools), language, target.protected)
+    return find_plain_words(target.text, tools, language, target.protected)
 
 
 def _draw_edits(
