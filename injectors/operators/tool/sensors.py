@@ -10,8 +10,8 @@ from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.phrases import find_prose
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
-from crosswind.injectors.operators.tool.ties import find_related, find_verdicts, has_quotes_beside, is_end
-from crosswind.injectors.operators.tool.figures import read_figure, write_figure
+from crosswind.injectors.operators.tool.ties import find_free, find_related, find_verdicts, has_quotes_beside, is_end
+from crosswind.injectors.operators.tool.figures import LEAST_WHOLE, read_figure, write_figure
 from crosswind.injectors.operators.tool.values import (
     Alternatives,
     SpanEdit,
@@ -36,7 +36,7 @@ MOST_LIKELY = 0.4
 UNKNOWN = "?"
 """The paper's symbol for a cell that could not be read."""
 UNREAD = ("null", "null", '"unknown"', '"unavailable"')
-"""How a value of a sensor could not be read; no other system loses a value."""
+"""How a value of a sensor could not be read; of other systems' values, null."""
 AMBIGUOUS = frozenset({"state", "open", "closed", "active", "mode", "level", "position"})
 """Words of fields that a sensor gives where it also measures; elsewhere a program or a person may."""
 UNREAD_SHARE = 0.2
@@ -62,8 +62,9 @@ class Misread:
     neighbour is the cell beside, the next word of the schema or the vocabulary, or another word under the
     same field. Items of lists, and what says how the call went, are read correctly. Half of the misread cells
     show as `?` (the paper's symbol); of the values of JSON that a sensor gives, one in five, and all without
-    a neighbour, show as null or as unknown; other values without a neighbour are read correctly, and so is
-    the receipt of a command. Nothing else says that the result is uncertain, as in the paper.
+    a neighbour, show as null or as unknown. What judges a figure beside it is read correctly. A result that has
+    no other value is misread in one digit of a figure, or else shows a word without a neighbour as null (ours).
+    The receipt of a command is read correctly. Nothing else says that the result is uncertain, as in the paper.
     Ids and what the call's arguments hold are read correctly; a call that was misread as often as the
     profile's bounds allow returns the truth.
     """
@@ -109,6 +110,10 @@ def _misread_words(
     judges = find_verdicts(facts)
     sensed, found = ([one for one in ones if one not in judges] for ones in (sensed, found))
     values = sensed or [one for one in found if _find_beside(one, alternatives)]
+    if not values and first is not None and (digits := list(_misread_digits(target, facts))):
+        yield digits[int(first * len(digits))]
+        return
+    values = values or found
     unreads = UNREAD if _is_english(target) else UNREAD[:1]
     instrument = any(not fields.MEASURED.isdisjoint(one.words) for one in facts)
     sure = None if first is None else int(first * len(values))
@@ -121,11 +126,25 @@ def _misread_words(
         beside = _find_beside(fact, alternatives)
         senses = not fields.SENSED.isdisjoint(fact.words)
         given = senses and (instrument or not fields.SENSED.difference(AMBIGUOUS).isdisjoint(fact.words))
-        if given and (unread or not beside) and fact.frame.levels == quoted:
+        if ((given and unread) or not beside) and fact.frame.levels == quoted:
             # What stands in place of a word takes its quotation marks along.
-            yield start - quoted, end + quoted, unreads[int(way * len(unreads))]
+            shown = unreads if given else UNREAD[:1]
+            yield start - quoted, end + quoted, shown[int(way * len(shown))]
         elif beside:
             yield start, end, fact.frame.escape(beside[int(which * len(beside))])
+
+
+def _misread_digits(target: ToolResultTarget, facts: Sequence[Fact]) -> Iterator[SpanEdit]:
+    """Each figure with another digit, up and down: the last one before the point, or of a small one the last."""
+    for fact in find_free(target, facts):
+        if fact.kind is not FactKind.FIGURE or fact.prose or is_dose(fact):
+            continue
+        for up in (True, False):
+            value = read_figure(fact.text)
+            unit = (1 if up else -1) if value is not None and abs(value) >= LEAST_WHOLE else None
+            moved = change_figure(fact, (value or 0.0) + unit, round_=False) if unit else _step(fact, up=up)
+            if moved is not None and value:
+                yield fact.replace(moved)
 
 
 def _is_english(target: ToolResultTarget) -> bool:

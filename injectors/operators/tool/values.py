@@ -293,6 +293,11 @@ def find_earlier_word(value: str, options: Sequence[str] = ()) -> str | None:
     return None
 
 
+def is_state(value: str) -> bool:
+    """Whether a word is of a lifecycle: what isn't has no first one."""
+    return value.lower() in _LIFE_BY_WORD
+
+
 @lru_cache(1024)
 def find_neighbours(value: str) -> tuple[str, ...]:
     """The words beside this one in its vocabulary."""

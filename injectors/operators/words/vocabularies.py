@@ -9,7 +9,7 @@ from crosswind.injectors.operators.words.foreign_vocabularies import (
     FOREIGN_VOCABULARIES,
 )
 from crosswind.injectors.text.languages import Language
-from crosswind.injectors.values.known_names import CITIES
+from crosswind.injectors.values.known_names import CITIES, GIVEN_NAMES
 
 _ENGLISH_LIFECYCLES = (
     ("pending", "cancelled"),
@@ -65,7 +65,7 @@ VOCABULARIES = (
     ("standard", "express", "overnight"),
     ("two", "three", "four", "five", "six", "seven", "eight"),
     ("morning", "afternoon", "evening"),
-    ("daily", "weekly", "monthly", "quarterly", "yearly"),
+    ("daily", "weekly", "monthly", "quarterly", "annual"),
     ("increased", "decreased"),
     ("higher", "lower"),
     ("highest", "lowest"),
@@ -76,6 +76,16 @@ VOCABULARIES = (
     ("longer", "shorter"),
     ("faster", "slower"),
     ("earlier", "later"),
+    ("early", "late"),
+    ("positive", "negative"),
+    ("minimum", "maximum"),
+    ("increase", "decrease"),
+    ("increases", "decreases"),
+    ("growth", "decline"),
+    ("improved", "declined"),
+    ("rising", "falling"),
+    ("strong", "weak"),
+    ("fast", "slow"),
     ("January", "February", "April", "June", "July", "September", "October", "November", "December"),
     *(
         tuple(word.strip() for word in words.split(","))
@@ -96,7 +106,7 @@ VOCABULARIES = (
         bug, feature, task
         development, staging, production
         manual, automatic
-        petrol, diesel, electric, hybrid
+        petrol, electric, hybrid
         sedan, hatchback, coupe, van
         cash, card, cheque
         basic, plus, premium, enterprise
@@ -135,15 +145,19 @@ VOCABULARIES = (
 _PLAIN_IN_PROSE = (
     *("Seattle", "Brazil", "sunny", "north", "northeast", "black", "three", "evening"),
     *("weekly", "increased", "higher", "highest", "before", "above", "inside", "larger", "longer", "faster"),
-    "earlier",
+    *("earlier", "early", "positive", "minimum", "increase", "increases", "growth", "improved", "rising"),
+    *("strong", "fast"),
 )
 """A word of each list whose words mean the same wherever a text has them, as they are written there."""
+
+_NAMES_IN_PROSE = frozenset(GIVEN_NAMES) - {"Frank", "Jack", "Mark", "Max", "Rosa"}
+"""Names that are no words, where a sentence may begin with them."""
 
 IN_PROSE = re.compile(
     "|".join(
         rf"\b{re.escape(word)}\b"
-        for words in VOCABULARIES
-        if not set(_PLAIN_IN_PROSE).isdisjoint(words)
+        for words in (*VOCABULARIES, tuple(sorted(_NAMES_IN_PROSE)))
+        if not {*_PLAIN_IN_PROSE, "Anna"}.isdisjoint(words)
         for word in words
     )
 )
