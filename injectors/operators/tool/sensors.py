@@ -10,8 +10,14 @@ from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.phrases import find_prose
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
-from crosswind.injectors.operators.tool.ties import find_free, find_related, find_verdicts, has_quotes_beside, is_end
-from crosswind.injectors.operators.tool.figures import LEAST_WHOLE, read_figure, write_figure
+from crosswind.injectors.operators.tool.figures import read_figure, write_figure
+from crosswind.injectors.operators.tool.ties import (
+    find_free,
+    find_related,
+    find_verdicts,
+    has_quotes_beside,
+    is_end,
+)
 from crosswind.injectors.operators.tool.values import (
     Alternatives,
     SpanEdit,
@@ -20,6 +26,7 @@ from crosswind.injectors.operators.tool.values import (
     is_dose,
     limit,
     replace_spans,
+    step_figure,
 )
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.seeded_random import SeededRandom
@@ -49,7 +56,7 @@ UNREAD_SHARE = 0.2
     recovery=Recovery.RETRY,
     source="WildGrid, section 2.2 (3) (Noisy signals): per-cell noise, misread tiles and unknown symbols",
     effect=Effect.FALSIFIES,
-    version=4,
+    version=5,
 )
 class Misread:
     """Discrete values of a sensing result are misread as a neighbouring value or as unknown; another look
@@ -62,9 +69,10 @@ class Misread:
     neighbour is the cell beside, the next word of the schema or the vocabulary, or another word under the
     same field. Items of lists, and what says how the call went, are read correctly. Half of the misread cells
     show as `?` (the paper's symbol); of the values of JSON that a sensor gives, one in five, and all without
-    a neighbour, show as null or as unknown. What judges a figure beside it is read correctly. A result that has
-    no other value is misread in one digit of a figure, or else shows a word without a neighbour as null (ours).
-    The receipt of a command is read correctly. Nothing else says that the result is uncertain, as in the paper.
+    a neighbour, show as null or as unknown. What judges a figure beside it is read correctly. A result that
+    has no other value is misread in one digit of a figure, or else shows a word without a neighbour as null
+    (ours). The receipt of a command is read correctly. Nothing else says that the result is uncertain, as in
+    the paper.
     Ids and what the call's arguments hold are read correctly; a call that was misread as often as the
     profile's bounds allow returns the truth.
     """
@@ -93,7 +101,7 @@ COMMANDING = frozenset(
     """
     start stop lock unlock set create book cancel place transfer post send comment resolve update delete add
     remove press fill buy sell order schedule reserve purchase publish close open pay submit modify exchange
-    return activate toggle turn adjust retweet follow unfollow mv cp rm mkdir touch edit upload
+    return renew register activate toggle turn adjust retweet follow unfollow mv cp rm mkdir touch edit upload
     """.split()
 )
 
@@ -135,16 +143,11 @@ def _misread_words(
 
 
 def _misread_digits(target: ToolResultTarget, facts: Sequence[Fact]) -> Iterator[SpanEdit]:
-    """Each figure with another digit, up and down: the last one before the point, or of a small one the last."""
+    """Each figure with another last digit, up and down."""
     for fact in find_free(target, facts):
-        if fact.kind is not FactKind.FIGURE or fact.prose or is_dose(fact):
-            continue
-        for up in (True, False):
-            value = read_figure(fact.text)
-            unit = (1 if up else -1) if value is not None and abs(value) >= LEAST_WHOLE else None
-            moved = change_figure(fact, (value or 0.0) + unit, round_=False) if unit else _step(fact, up=up)
-            if moved is not None and value:
-                yield fact.replace(moved)
+        if fact.kind is FactKind.FIGURE and not fact.prose and not is_dose(fact) and read_figure(fact.text):
+            moved = (step_figure(fact, up=up) for up in (True, False))
+            yield from (fact.replace(text) for text in moved if text is not None)
 
 
 def _is_english(target: ToolResultTarget) -> bool:
@@ -179,7 +182,9 @@ def _misread_cells(frame: Frame, rows: int, rng: SeededRandom, rate: float) -> l
     return edits
 
 
-_LETTER = re.compile(r"[^\W\d]+|[\w-]+|.{1,3}|[<>=~ ]*[\d.,:/ \u2013-]*\d[\d.,:/ \u2013%+-]*")
+_LETTER = re.compile(
+    r"[^\W\d]+|[\w-]+|.{1,3}|\d[\d.,]* ?[A-Za-z%°]{1,4}|[<>=~ ]*[\d.,:/ \u2013-]*\d[\d.,:/ \u2013%+-]*"
+)
 """A word, an id, a mark, a figure or a range: no row of a map."""
 
 
@@ -189,7 +194,7 @@ _LETTER = re.compile(r"[^\W\d]+|[\w-]+|.{1,3}|[<>=~ ]*[\d.,:/ \u2013-]*\d[\d.,:/
     recovery=Recovery.RETRY,
     source="ours (beyond the papers), after the noise of measuring instruments",
     effect=Effect.FALSIFIES,
-    version=4,
+    version=5,
 )
 class NumericNoise:
     """The readings of a result are off as an instrument's are; another look draws again.

@@ -11,11 +11,11 @@ from crosswind.injectors.conversation import Site, ToolResult
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.cut_ways import changes_something
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
-from crosswind.injectors.operators.tool.ties import find_free
 from crosswind.injectors.operators.tool.figures import read_figure
+from crosswind.injectors.operators.tool.lists import shorten_list
+from crosswind.injectors.operators.tool.ties import find_free
 from crosswind.injectors.operators.tool.values import (
     Alternatives,
-    SpanEdit,
     change_figure,
     draw_other,
     find_earlier_word,
@@ -24,15 +24,14 @@ from crosswind.injectors.operators.tool.values import (
     move_time,
     replace_spans,
     spread,
+    step_figure,
 )
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.kinds import find_kinds
 from crosswind.injectors.stacks.model import ToolKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
-from crosswind.injectors.text.json_leaves import MOST
 from crosswind.injectors.text.json_payload import is_container, parse_json
-from crosswind.injectors.text.json_spans import find_leaves
 
 LONGEST, MOST_RESULTS = 16_384, 16
 """Earlier results are read up to so many characters, and so many of them."""
@@ -44,7 +43,7 @@ LONGEST, MOST_RESULTS = 16_384, 16
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (5), named there as future work; the form is ours",
     effect=Effect.FALSIFIES,
-    version=4,
+    version=5,
 )
 class StaleResource:
     """The call succeeds and shows the thing as it was some time ago.
@@ -52,12 +51,12 @@ class StaleResource:
     Severity: the probability that an eligible result is stale. What this session saw earlier of the same
     resource (the same call, or the same id) stands in the place of what changed since. Where it saw nothing
     else, one to three facts that change as time goes by are as they may have been: a status as the one before
-    it in the schema or in its lifecycle, a person, a place or a plan as another one, a date or a time that was
-    put off, a counter lower, another amount a little off, and the record's own times earlier; what else the
-    result says contradicts none of them, and nothing says how old it is. A plain list that states no such fact
-    lacks its last one or two elements. The receipt of a change has no earlier state, and what lasts (a colour,
-    a language, a date of birth) was no other. The same call made again gives the present state, from the
-    second time on.
+    it in the schema or in its lifecycle, a person, a place or a plan as another one, a date or a time that
+    was put off, a counter lower, another amount a little off, and the record's own times earlier; what else
+    the result says contradicts none of them, and nothing says how old it is. A plain list that states no such
+    fact lacks its last one or two elements. The receipt of a change has no earlier state, and what lasts (a
+    colour, a language, a date of birth) was no other. The same call made again gives the present state, from
+    the second time on.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -67,7 +66,7 @@ class StaleResource:
         facts = find_free(target, find_facts(target))
         drawn = _find_seen(target, facts) or _draw_earlier(target, facts, rng, count)
         drawn |= _draw_times(facts, drawn, rng)
-        edits = spread(target.text, facts, drawn) if drawn else _find_newest(target, rng)
+        edits = spread(target.text, facts, drawn) if drawn else shorten_list(target, rng, last=True)
         if not edits:
             return None
         return {"old": [list(one) for one in edits], "count": len(drawn) or 1}
@@ -180,21 +179,10 @@ def _draw_before(
             options = find_options(target, fact)
             was = find_earlier_word(fact.text, options)
             if was is None and not options and not fact.prose and not is_state(fact.text):
-                return draw_other(fact, alternatives, rng)
+                was = draw_other(fact, alternatives, rng)
             return None if was is None or alternatives.is_repeated(fact, was) else was
         case FactKind.FIGURE if fields.FIXED.isdisjoint(fact.words):
-            value = read_figure(fact.text)
-            if value is None:
-                return None
-            counter = not fields.COUNTERS.isdisjoint(fact.words)
-            share = rng.uniform(0.02, 0.05 if _is_measured(fact) else 0.15)
-            less = counter or rng.chance(0.5)
-            step = max(abs(value) * share, 1.0 if fact.text.isdigit() else 0.0)
-            if counter and value < step:
-                return None
-            sign = -1 if less and value >= step else 1
-            # Of a round figure such as 32.0 a small share is none.
-            return change_figure(fact, value + sign * step) or change_figure(fact, value + sign)
+            return _draw_figure_before(fact, rng)
         case FactKind.FLAG if not (fields.SENSED | _TURNING).isdisjoint(fact.words):
             return draw_other(fact, alternatives, rng)
         case FactKind.DATE | FactKind.TIME if fields.UPDATES.isdisjoint(fact.words):
@@ -202,26 +190,16 @@ def _draw_before(
     return None
 
 
-def _find_newest(target: ToolResultTarget, rng: SeededRandom) -> list[SpanEdit]:
-    """The edit that takes the last one or two elements from the one list of scalars that a result is or has."""
-    count = rng.integer(1, 2)
-    value = parse_json(target.text)
-    if not is_container(value) or _COUNTED.search(target.text):
-        return []
-    leaves = list(find_leaves(target.text, MOST))
-    lists = {leaf.place[:-1] for leaf in leaves if isinstance(leaf.place[-1], int)}
-    if len(lists) != 1 or len(leaves) >= MOST:
-        return []
-    elements = [leaf for leaf in leaves if isinstance(leaf.place[-1], int)]
-    whole = _follow(value, elements[0].place[:-1])
-    left = len(elements) - min(count, len(elements) // 2)
-    if len(whole) != len(elements) or left == len(elements):
-        return []
-    return [(elements[left - 1].end, elements[-1].end, "")]
-
-
-_COUNTED = re.compile(r"(?i)total|count|number|\b(?:size|length)\b")
-"""What says how long a list is."""
+def _draw_figure_before(fact: Fact, rng: SeededRandom) -> str | None:
+    value = read_figure(fact.text)
+    counter = not fields.COUNTERS.isdisjoint(fact.words)
+    share = rng.uniform(0.02, 0.05 if _is_measured(fact) else 0.15)
+    less = counter or rng.chance(0.5)
+    if value is None or (counter and value < 1):
+        return None
+    step = max(abs(value) * share, 1.0 if fact.text.isdigit() else 0.0)
+    less = less and value >= step
+    return change_figure(fact, value - step if less else value + step) or step_figure(fact, up=not less)
 
 
 def _is_measured(fact: Fact) -> bool:

@@ -39,12 +39,16 @@ _ENGLISH_LIFECYCLES = (
     ("draft", "published", "archived"),
     ("waitlisted", "booked", "attended"),
 )
+UNDER_WAY = (
+    ("new", "open", "on hold"),
+    ("pending", "processing", "confirmed", "queued", "scheduled"),
+)
+"""States of what has just been asked for."""
 LIFECYCLES = (*_ENGLISH_LIFECYCLES, *FOREIGN_LIFECYCLES)
 """States in their order: an older snapshot of a thing shows an earlier word."""
 
 VOCABULARIES = (
     ("pending", "processing", "confirmed", "completed"),
-    ("new", "open", "on hold", "closed"),
     ("unavailable", "available", "reserved"),
     *_ENGLISH_LIFECYCLES,
     ("basic_economy", "economy", "premium_economy", "business", "first_class"),
