@@ -206,6 +206,8 @@ def _judge_cell(field: str, text: str) -> tuple[FactKind, int, int] | None:
         return None
     if (time := _judge_time(text)) is not None:
         return time, 0, len(text)
+    if _ODD.fullmatch(text) and not _GROUPED.fullmatch(text):
+        return None  # A version, or an address.
     if (quantity := _QUANTITY.fullmatch(text)) is not None:
         if _BARE.fullmatch(text) and (kind := _judge_number(field, text)) is not FactKind.FIGURE:
             return None if kind is None else (kind, 0, len(text))
@@ -286,6 +288,7 @@ _CLOCK_BEFORE = re.compile(r"\d:\d\d $")
 _LISTING = re.compile(r"[dlcbps-](?:[r-][w-][xsStT-]){3}")
 _DECIMALS = re.compile(r"\d+[.,]\d+")
 _ODD = re.compile(r"\d+(?:\.\d+){2,}")
+_GROUPED = re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+")
 NEAR = 28
 
 

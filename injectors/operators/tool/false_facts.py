@@ -5,6 +5,7 @@ from __future__ import annotations
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.facts import FactKind, find_facts
+from crosswind.injectors.operators.tool.lists import shorten_list
 from crosswind.injectors.operators.tool.ties import find_free
 from crosswind.injectors.operators.tool.values import Alternatives, draw_other, replace_spans, spread
 from crosswind.injectors.seeded_random import SeededRandom
@@ -18,7 +19,7 @@ from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResu
     aliases=("error",),
     source="AgentNoiseBench section 2.2.1, appendix B (Erroneous Outputs); NoisyAgent section 3.1 (3)",
     effect=Effect.FALSIFIES,
-    version=4,
+    version=5,
 )
 class Erroneous:
     """One to three facts of a result are false, and the result doesn't say so.
@@ -26,10 +27,11 @@ class Erroneous:
     Severity is both how likely and how much: a result is hit with probability severity, and then 1 fact is
     false, and more, binomial with mean 2 x severity (2 trials). A false value is plausible: another value
     that the schema enumerates or that the same field has elsewhere, a date near, an amount 2 to 45 % off, a
-    count some more or fewer. It contradicts nothing beside it: what follows from another part of the result,
-    or what a write says of itself, stays as it is, and a name changes wherever it stands. Ids, codes, card
-    and list numbers, addresses and what the call's arguments hold stay, all other bytes too. The same call
-    made again tells the truth, from the second time on.
+    count some more or fewer, a place or a person like this one, a postcode that is all that was asked for.
+    It contradicts nothing beside it: what follows from another part of the result, such as a sum, or what a
+    write says of itself, stays as it is (but for how far it has come: `pending`), and a name changes wherever
+    it stands. Ids, codes, card and list numbers, addresses and what the call's arguments hold stay, all other
+    bytes too. The same call made again tells the truth, from the second time on.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -48,15 +50,15 @@ class Erroneous:
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (1), named there as future work; the form is ours",
     effect=Effect.FALSIFIES,
-    version=4,
+    version=5,
 )
 class FabricatedObservation:
     """A plausible result, made up, stands in place of the true one.
 
     Severity: the probability that an eligible result is made up. It answers the same call in the same form,
     ids included, and every fact for which a false value of the same kind is at hand is false. Nothing says
-    so, and nothing that is left contradicts it: the same call made again tells the truth, from the second
-    time on.
+    so, and nothing that is left contradicts it. A plain list that states no fact lacks an element or two. The
+    same call made again tells the truth, from the second time on.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -90,5 +92,6 @@ def draw_false_facts(target: ToolResultTarget, rng: SeededRandom, most: int | No
             if len(drawn) == most:
                 break
     if not drawn:
-        return None
+        edits = shorten_list(target, rng, last=False) if most is None else []
+        return {"false": [list(one) for one in edits], "count": 1} if edits else None
     return {"false": [list(one) for one in spread(target.text, facts, drawn)], "count": len(drawn)}

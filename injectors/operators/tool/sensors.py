@@ -10,8 +10,14 @@ from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.phrases import find_prose
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
-from crosswind.injectors.operators.tool.ties import find_related, find_verdicts, has_quotes_beside, is_end
 from crosswind.injectors.operators.tool.figures import read_figure, write_figure
+from crosswind.injectors.operators.tool.ties import (
+    find_free,
+    find_related,
+    find_verdicts,
+    has_quotes_beside,
+    is_end,
+)
 from crosswind.injectors.operators.tool.values import (
     Alternatives,
     SpanEdit,
@@ -20,6 +26,7 @@ from crosswind.injectors.operators.tool.values import (
     is_dose,
     limit,
     replace_spans,
+    step_figure,
 )
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.seeded_random import SeededRandom
@@ -36,7 +43,7 @@ MOST_LIKELY = 0.4
 UNKNOWN = "?"
 """The paper's symbol for a cell that could not be read."""
 UNREAD = ("null", "null", '"unknown"', '"unavailable"')
-"""How a value of a sensor could not be read; no other system loses a value."""
+"""How a value of a sensor could not be read; of other systems' values, null."""
 AMBIGUOUS = frozenset({"state", "open", "closed", "active", "mode", "level", "position"})
 """Words of fields that a sensor gives where it also measures; elsewhere a program or a person may."""
 UNREAD_SHARE = 0.2
@@ -49,7 +56,7 @@ UNREAD_SHARE = 0.2
     recovery=Recovery.RETRY,
     source="WildGrid, section 2.2 (3) (Noisy signals): per-cell noise, misread tiles and unknown symbols",
     effect=Effect.FALSIFIES,
-    version=4,
+    version=5,
 )
 class Misread:
     """Discrete values of a sensing result are misread as a neighbouring value or as unknown; another look
@@ -62,8 +69,10 @@ class Misread:
     neighbour is the cell beside, the next word of the schema or the vocabulary, or another word under the
     same field. Items of lists, and what says how the call went, are read correctly. Half of the misread cells
     show as `?` (the paper's symbol); of the values of JSON that a sensor gives, one in five, and all without
-    a neighbour, show as null or as unknown; other values without a neighbour are read correctly, and so is
-    the receipt of a command. Nothing else says that the result is uncertain, as in the paper.
+    a neighbour, show as null or as unknown. What judges a figure beside it is read correctly. A result that
+    has no other value is misread in one digit of a figure, or else shows a word without a neighbour as null
+    (ours). The receipt of a command is read correctly. Nothing else says that the result is uncertain, as in
+    the paper.
     Ids and what the call's arguments hold are read correctly; a call that was misread as often as the
     profile's bounds allow returns the truth.
     """
@@ -92,7 +101,7 @@ COMMANDING = frozenset(
     """
     start stop lock unlock set create book cancel place transfer post send comment resolve update delete add
     remove press fill buy sell order schedule reserve purchase publish close open pay submit modify exchange
-    return activate toggle turn adjust retweet follow unfollow mv cp rm mkdir touch edit upload
+    return renew register activate toggle turn adjust retweet follow unfollow mv cp rm mkdir touch edit upload
     """.split()
 )
 
@@ -109,6 +118,10 @@ def _misread_words(
     judges = find_verdicts(facts)
     sensed, found = ([one for one in ones if one not in judges] for ones in (sensed, found))
     values = sensed or [one for one in found if _find_beside(one, alternatives)]
+    if not values and first is not None and (digits := list(_misread_digits(target, facts))):
+        yield digits[int(first * len(digits))]
+        return
+    values = values or found
     unreads = UNREAD if _is_english(target) else UNREAD[:1]
     instrument = any(not fields.MEASURED.isdisjoint(one.words) for one in facts)
     sure = None if first is None else int(first * len(values))
@@ -121,11 +134,20 @@ def _misread_words(
         beside = _find_beside(fact, alternatives)
         senses = not fields.SENSED.isdisjoint(fact.words)
         given = senses and (instrument or not fields.SENSED.difference(AMBIGUOUS).isdisjoint(fact.words))
-        if given and (unread or not beside) and fact.frame.levels == quoted:
+        if ((given and unread) or not beside) and fact.frame.levels == quoted:
             # What stands in place of a word takes its quotation marks along.
-            yield start - quoted, end + quoted, unreads[int(way * len(unreads))]
+            shown = unreads if given else UNREAD[:1]
+            yield start - quoted, end + quoted, shown[int(way * len(shown))]
         elif beside:
             yield start, end, fact.frame.escape(beside[int(which * len(beside))])
+
+
+def _misread_digits(target: ToolResultTarget, facts: Sequence[Fact]) -> Iterator[SpanEdit]:
+    """Each figure with another last digit, up and down."""
+    for fact in find_free(target, facts):
+        if fact.kind is FactKind.FIGURE and not fact.prose and not is_dose(fact) and read_figure(fact.text):
+            moved = (step_figure(fact, up=up) for up in (True, False))
+            yield from (fact.replace(text) for text in moved if text is not None)
 
 
 def _is_english(target: ToolResultTarget) -> bool:
@@ -160,7 +182,9 @@ def _misread_cells(frame: Frame, rows: int, rng: SeededRandom, rate: float) -> l
     return edits
 
 
-_LETTER = re.compile(r"[^\W\d]+|[\w-]+|.{1,3}|[<>=~ ]*[\d.,:/ \u2013-]*\d[\d.,:/ \u2013%+-]*")
+_LETTER = re.compile(
+    r"[^\W\d]+|[\w-]+|.{1,3}|\d[\d.,]* ?[A-Za-z%°]{1,4}|[<>=~ ]*[\d.,:/ \u2013-]*\d[\d.,:/ \u2013%+-]*"
+)
 """A word, an id, a mark, a figure or a range: no row of a map."""
 
 
@@ -170,7 +194,7 @@ _LETTER = re.compile(r"[^\W\d]+|[\w-]+|.{1,3}|[<>=~ ]*[\d.,:/ \u2013-]*\d[\d.,:/
     recovery=Recovery.RETRY,
     source="ours (beyond the papers), after the noise of measuring instruments",
     effect=Effect.FALSIFIES,
-    version=4,
+    version=5,
 )
 class NumericNoise:
     """The readings of a result are off as an instrument's are; another look draws again.

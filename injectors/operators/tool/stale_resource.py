@@ -11,17 +11,20 @@ from crosswind.injectors.conversation import Site, ToolResult
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.cut_ways import changes_something
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
-from crosswind.injectors.operators.tool.ties import find_free
 from crosswind.injectors.operators.tool.figures import read_figure
+from crosswind.injectors.operators.tool.lists import shorten_list
+from crosswind.injectors.operators.tool.ties import find_free
 from crosswind.injectors.operators.tool.values import (
     Alternatives,
     change_figure,
     draw_other,
     find_earlier_word,
     find_options,
+    is_state,
     move_time,
     replace_spans,
     spread,
+    step_figure,
 )
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.seeded_random import SeededRandom
@@ -40,7 +43,7 @@ LONGEST, MOST_RESULTS = 16_384, 16
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (5), named there as future work; the form is ours",
     effect=Effect.FALSIFIES,
-    version=4,
+    version=5,
 )
 class StaleResource:
     """The call succeeds and shows the thing as it was some time ago.
@@ -48,10 +51,12 @@ class StaleResource:
     Severity: the probability that an eligible result is stale. What this session saw earlier of the same
     resource (the same call, or the same id) stands in the place of what changed since. Where it saw nothing
     else, one to three facts that change as time goes by are as they may have been: a status as the one before
-    it in the schema or in its lifecycle, a counter lower, another amount a little off, and the record's own
-    times earlier; what else the result says contradicts none of them, and nothing says how old it is. The
-    receipt of a change has no earlier state. The same call made again gives the present state, from the
-    second time on.
+    it in the schema or in its lifecycle, a person, a place or a plan as another one, a date or a time that
+    was put off, a counter lower, another amount a little off, and the record's own times earlier; what else
+    the result says contradicts none of them, and nothing says how old it is. A plain list that states no such
+    fact lacks its last one or two elements. The receipt of a change has no earlier state, and what lasts (a
+    colour, a language, a date of birth) was no other. The same call made again gives the present state, from
+    the second time on.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -60,11 +65,11 @@ class StaleResource:
             return None
         facts = find_free(target, find_facts(target))
         drawn = _find_seen(target, facts) or _draw_earlier(target, facts, rng, count)
-        if not drawn:
-            return None
         drawn |= _draw_times(facts, drawn, rng)
-        edits = spread(target.text, facts, drawn)
-        return {"old": [list(one) for one in edits], "count": len(drawn)}
+        edits = spread(target.text, facts, drawn) if drawn else shorten_list(target, rng, last=True)
+        if not edits:
+            return None
+        return {"old": [list(one) for one in edits], "count": len(drawn) or 1}
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         count = draw["count"]
@@ -167,32 +172,34 @@ def _changes(target: ToolResultTarget, fact: Fact) -> bool:
 def _draw_before(
     target: ToolResultTarget, fact: Fact, alternatives: Alternatives, rng: SeededRandom
 ) -> str | None:
+    if not _LASTING.isdisjoint(fact.words):
+        return None
     match fact.kind:
         case FactKind.WORD:
             options = find_options(target, fact)
-            return find_earlier_word(fact.text, options)
-        case FactKind.FIGURE if (not fact.prose or _is_price(fact)) and fields.FIXED.isdisjoint(fact.words):
-            value = read_figure(fact.text)
-            if value is None:
-                return None
-            counter = not fields.COUNTERS.isdisjoint(fact.words)
-            share = rng.uniform(0.02, 0.05 if _is_measured(fact) else 0.15)
-            less = counter or rng.chance(0.5)
-            step = max(abs(value) * share, 1.0 if fact.text.isdigit() else 0.0)
-            return change_figure(fact, value - step if less and value >= step else value + step)
+            was = find_earlier_word(fact.text, options)
+            if was is None and not options and not fact.prose and not is_state(fact.text):
+                was = draw_other(fact, alternatives, rng)
+            return None if was is None or alternatives.is_repeated(fact, was) else was
+        case FactKind.FIGURE if fields.FIXED.isdisjoint(fact.words):
+            return _draw_figure_before(fact, rng)
         case FactKind.FLAG if not (fields.SENSED | _TURNING).isdisjoint(fact.words):
             return draw_other(fact, alternatives, rng)
-        case FactKind.DATE if not _MOVING.isdisjoint(fact.words):
+        case FactKind.DATE | FactKind.TIME if fields.UPDATES.isdisjoint(fact.words):
             return draw_other(fact, alternatives, rng)
     return None
 
 
-def _is_price(fact: Fact) -> bool:
-    """Whether a figure in running text is money, or a share."""
-    return _MONEY.search(fact.frame.text, max(0, fact.start - 2), fact.end + 8) is not None
-
-
-_MONEY = re.compile(r"[$€£¥%]|EUR|USD|GBP|euros?\b|dollars?\b|pounds?\b")
+def _draw_figure_before(fact: Fact, rng: SeededRandom) -> str | None:
+    value = read_figure(fact.text)
+    counter = not fields.COUNTERS.isdisjoint(fact.words)
+    share = rng.uniform(0.02, 0.05 if _is_measured(fact) else 0.15)
+    less = counter or rng.chance(0.5)
+    if value is None or (counter and value < 1):
+        return None
+    step = max(abs(value) * share, 1.0 if fact.text.isdigit() else 0.0)
+    less = less and value >= step
+    return change_figure(fact, value - step if less else value + step) or step_figure(fact, up=not less)
 
 
 def _is_measured(fact: Fact) -> bool:
@@ -203,8 +210,12 @@ _TURNING = frozenset(
     "online available stock unread recording draft paid enabled busy read shipped muted".split()
 )
 """Words of flags that change as time goes by."""
-_MOVING = frozenset("expected eta due ready next estimated arrival delivery slot".split())
-"""Words of dates that are put off."""
+_LASTING = frozenset(
+    """colour color material language languages genre sector gender sex country nationality birth born founded
+    issued created made built signed joined published fuel transmission kind category cuisine brand maker
+    binding origin destination season period current now today farbe couleur fecha_nacimiento since""".split()
+)
+"""Words of fields whose values last, or say what time it is."""
 
 
 def _draw_times(facts: list[Fact], drawn: Mapping[int, str], rng: SeededRandom) -> dict[int, str]:

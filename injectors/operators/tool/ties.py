@@ -17,6 +17,7 @@ from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, split_field
 from crosswind.injectors.operators.tool.figures import read_figure
 from crosswind.injectors.operators.words import fields
+from crosswind.injectors.operators.words.vocabularies import UNDER_WAY
 from crosswind.injectors.targets import ToolClass, ToolResultTarget
 from crosswind.injectors.text.json_leaves import list_leaves
 from crosswind.injectors.text.json_payload import is_container, parse_json
@@ -60,12 +61,9 @@ def _is_progress(fact: Fact, target: ToolResultTarget) -> bool:
     """Whether a word says how far what a call asked for has come: `pending` of an order that was placed. What
     the call itself did, as `locked` of a lock, is none."""
     said = fact.text.lower()
+    known = any(said in states for states in UNDER_WAY)
     stems = [word[:4] for word in words_of(target.tool) if len(word) > 3]
-    return said in PROGRESS and not fields.SENSED.intersection(fact.words) and not said.startswith(tuple(stems))
-
-
-PROGRESS = frozenset("new pending processing confirmed queued scheduled open".split())
-"""States of what is under way."""
+    return known and not fields.SENSED.intersection(fact.words) and not said.startswith(tuple(stems))
 
 
 def find_related(facts: Sequence[Fact]) -> list[Fact]:

@@ -10,10 +10,9 @@ from functools import lru_cache
 
 from crosswind.injectors.conversation import Keyed, ToolList
 from crosswind.injectors.operators.tool.facts import Fact, FactKind
-from crosswind.injectors.operators.tool.figures import read_figure, write_figure
-from crosswind.injectors.operators.tool.ties import PROGRESS
+from crosswind.injectors.operators.tool.figures import LEAST_WHOLE, read_figure, write_figure
 from crosswind.injectors.operators.words import fields
-from crosswind.injectors.operators.words.vocabularies import LIFECYCLES, VOCABULARIES
+from crosswind.injectors.operators.words.vocabularies import LIFECYCLES, UNDER_WAY, VOCABULARIES
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolClass, ToolResultTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
@@ -57,13 +56,9 @@ class Alternatives:
     def find(self, fact: Fact) -> list[str]:
         """Other words for this one, of the first kind that there are any of. An item of a list has none: it
         would be in the list twice; nor has one that is the only of its field, such as a name."""
-        value = fact.text
         if fact.place and isinstance(fact.place[-1], int) and not _is_cell(fact):
             return []
-        found = [one for one in self._find(fact) if not self.is_repeated(fact, one)]
-        if fact.text.lower() in PROGRESS and self._target.tool_class is not ToolClass.READ_ONLY:
-            found = [one for one in found if one.lower() not in ENDED]
-        return found
+        return [one for one in self._find(fact) if not self.is_repeated(fact, one)]
 
     def is_repeated(self, fact: Fact, word: str) -> bool:
         """Whether a word would be the second of its kind in a column that says no word twice, as a row's key
@@ -80,6 +75,7 @@ class Alternatives:
         options = find_options(self._target, fact)
         sources = (
             options,
+            () if self._target.tool_class is ToolClass.READ_ONLY else _find_under_way(value),
             _find_kind(value),
             same if max(same.values(), default=0) > 1 else (),
             self._codes if _CODE.fullmatch(value) else (),
@@ -106,6 +102,11 @@ def _read_columns(text: str) -> dict[str | int, list[str]]:
     return columns
 
 
+def _find_under_way(value: str) -> Sequence[str]:
+    """The states in which what a call asked for may be, too."""
+    return next((states for states in UNDER_WAY if value.lower() in states), ())
+
+
 def _find_kind(value: str) -> Sequence[str]:
     """Words of the same kind: of its vocabulary, of the cities those near by, and names that begin alike."""
     words = _BY_WORD.get(value.lower(), ())
@@ -117,8 +118,6 @@ def _find_kind(value: str) -> Sequence[str]:
     return words
 
 
-ENDED = frozenset("closed cancelled failed rejected refunded".split())
-"""States that contradict the call that has just been made."""
 LARGEST_PLAIN = 40
 """Words of the largest vocabulary in which each may stand for each."""
 
@@ -243,8 +242,7 @@ def _draw_figure(fact: Fact, rng: SeededRandom) -> str | None:
         return write_figure(limit(fact, value, moved), fact.text)
     factor = 1 + share if up else 1 - 0.7 * share
     least = change_figure(fact, value * factor) or change_figure(fact, value * (2 - factor))
-    # Of a round figure such as 32.0 a small share is none.
-    return least or change_figure(fact, value + (1 if up else -1)) or change_figure(fact, value * 1.1)
+    return least or step_figure(fact, up=up)
 
 
 def is_dose(fact: Fact) -> bool:
@@ -269,6 +267,19 @@ def change_figure(fact: Fact, moved: float, *, round_: bool = True) -> str | Non
     return None if shown is None or shown == fact.text else shown
 
 
+def step_figure(fact: Fact, *, up: bool) -> str | None:
+    """The figure one off in its last digit, or of a round one such as 32.0 in the one before the point: what
+    a smaller change comes to."""
+    value = read_figure(fact.text)
+    assert value is not None
+    decimals = re.search(r"\d[.,](\d+)$", fact.text)
+    whole = decimals is None or (abs(value) >= LEAST_WHOLE and not decimals[1].strip("0"))
+    step = 1.0 if whole or decimals is None else 10.0 ** -len(decimals[1])
+    step = step if up or abs(value) <= step else -step
+    near = (value + times * step for times in (1, -1, 2))
+    return next((one for at in near if (one := change_figure(fact, at, round_=False)) is not None), None)
+
+
 def limit(fact: Fact, value: float, moved: float) -> float:
     """The value within the bounds that its field has: shares, percentages and ratings have an upper end, and
     what isn't below zero doesn't fall there."""
@@ -291,6 +302,11 @@ def find_earlier_word(value: str, options: Sequence[str] = ()) -> str | None:
             at = spelt.index(value.lower())
             return match_case(words[at - 1], value) if at else None
     return None
+
+
+def is_state(value: str) -> bool:
+    """Whether a word is of a lifecycle: what isn't has no first one."""
+    return value.lower() in _LIFE_BY_WORD
 
 
 @lru_cache(1024)

@@ -72,7 +72,7 @@ FOREIGN_VOCABULARIES = (
         schwarz, weiß, rot, grün, blau, gelb, grau
         ja, nein
         sonnig, bewölkt, regnerisch, windig, neblig
-        Benzin, Diesel, Elektro, Hybrid
+        Benzin, Elektro, Erdgas
         Einzelzimmer, Doppelzimmer, Familienzimmer
         Barzahlung, Kreditkarte, Überweisung, Lastschrift
         monatlich, vierteljährlich, jährlich

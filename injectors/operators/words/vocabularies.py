@@ -9,7 +9,7 @@ from crosswind.injectors.operators.words.foreign_vocabularies import (
     FOREIGN_VOCABULARIES,
 )
 from crosswind.injectors.text.languages import Language
-from crosswind.injectors.values.known_names import CITIES
+from crosswind.injectors.values.known_names import CITIES, GIVEN_NAMES
 
 _ENGLISH_LIFECYCLES = (
     ("pending", "cancelled"),
@@ -39,12 +39,16 @@ _ENGLISH_LIFECYCLES = (
     ("draft", "published", "archived"),
     ("waitlisted", "booked", "attended"),
 )
+UNDER_WAY = (
+    ("new", "open", "on hold"),
+    ("pending", "processing", "confirmed", "queued", "scheduled"),
+)
+"""States of what has just been asked for."""
 LIFECYCLES = (*_ENGLISH_LIFECYCLES, *FOREIGN_LIFECYCLES)
 """States in their order: an older snapshot of a thing shows an earlier word."""
 
 VOCABULARIES = (
     ("pending", "processing", "confirmed", "completed"),
-    ("new", "open", "on hold", "closed"),
     ("unavailable", "available", "reserved"),
     *_ENGLISH_LIFECYCLES,
     ("basic_economy", "economy", "premium_economy", "business", "first_class"),
@@ -65,7 +69,7 @@ VOCABULARIES = (
     ("standard", "express", "overnight"),
     ("two", "three", "four", "five", "six", "seven", "eight"),
     ("morning", "afternoon", "evening"),
-    ("daily", "weekly", "monthly", "quarterly", "yearly"),
+    ("daily", "weekly", "monthly", "quarterly", "annual"),
     ("increased", "decreased"),
     ("higher", "lower"),
     ("highest", "lowest"),
@@ -76,6 +80,16 @@ VOCABULARIES = (
     ("longer", "shorter"),
     ("faster", "slower"),
     ("earlier", "later"),
+    ("early", "late"),
+    ("positive", "negative"),
+    ("minimum", "maximum"),
+    ("increase", "decrease"),
+    ("increases", "decreases"),
+    ("growth", "decline"),
+    ("improved", "declined"),
+    ("rising", "falling"),
+    ("strong", "weak"),
+    ("fast", "slow"),
     ("January", "February", "April", "June", "July", "September", "October", "November", "December"),
     *(
         tuple(word.strip() for word in words.split(","))
@@ -96,7 +110,7 @@ VOCABULARIES = (
         bug, feature, task
         development, staging, production
         manual, automatic
-        petrol, diesel, electric, hybrid
+        petrol, electric, hybrid
         sedan, hatchback, coupe, van
         cash, card, cheque
         basic, plus, premium, enterprise
@@ -135,15 +149,19 @@ VOCABULARIES = (
 _PLAIN_IN_PROSE = (
     *("Seattle", "Brazil", "sunny", "north", "northeast", "black", "three", "evening"),
     *("weekly", "increased", "higher", "highest", "before", "above", "inside", "larger", "longer", "faster"),
-    "earlier",
+    *("earlier", "early", "positive", "minimum", "increase", "increases", "growth", "improved", "rising"),
+    *("strong", "fast"),
 )
 """A word of each list whose words mean the same wherever a text has them, as they are written there."""
+
+_NAMES_IN_PROSE = frozenset(GIVEN_NAMES) - {"Frank", "Jack", "Mark", "Max", "Rosa"}
+"""Names that are no words, where a sentence may begin with them."""
 
 IN_PROSE = re.compile(
     "|".join(
         rf"\b{re.escape(word)}\b"
-        for words in VOCABULARIES
-        if not set(_PLAIN_IN_PROSE).isdisjoint(words)
+        for words in (*VOCABULARIES, tuple(sorted(_NAMES_IN_PROSE)))
+        if not {*_PLAIN_IN_PROSE, "Anna"}.isdisjoint(words)
         for word in words
     )
 )

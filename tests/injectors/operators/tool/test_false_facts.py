@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from crosswind.injectors.targets import ToolClass
 from tests.injectors.operators.acting import (
     BAGGAGE,
     PASSAGE,
@@ -155,7 +156,11 @@ STOCK = json.dumps({"symbol": "NVDA", "price": 220.34, "volume": 1834, "percent_
 )
 def test_what_contradicts_its_neighbours_or_its_call_stays(name: str, tool: str, text: str) -> None:
     target = replace(result_target(text), tool=tool)
-    assert shown(name, target, 1.0) == [text] * 40
+    for noisy in shown(name, target, 1.0):
+        if "[" in text and name != "tool.erroneous":  # An older list, or one made up, lacks elements.
+            assert 0 < noisy.count(",") + 1 <= text.count(",") + 1
+        else:
+            assert noisy == text
 
 
 def test_a_sum_and_its_items_stay_and_an_order_of_dates_too() -> None:
@@ -165,3 +170,36 @@ def test_a_sum_and_its_items_stay_and_an_order_of_dates_too() -> None:
         assert (noisy["items"], noisy["total"]) == (cart["items"], cart["total"])
     for noisy in map(json.loads, outcomes("tool.fabricated_observation", json.dumps(days))):
         assert [one["date"] for one in noisy["days"]] == ["2026-02-21", "2026-02-22"]
+
+
+def test_sums_and_products_of_figures_side_by_side_hold() -> None:
+    for figures in (
+        {"revenue": 4413, "expenses": 2433, "profit": 1980},
+        {"price": 12.5, "quantity": 4, "amount": 50.0},
+    ):
+        text = json.dumps(figures)
+        assert shown("tool.erroneous", result_target(text, {}), 1.0) == [text] * 40
+    told = "Revenue 4413 euros, expenses 2433 euros, profit 1980 euros."
+    assert shown("tool.erroneous", result_target(told, {}), 1.0) == [told] * 40
+
+
+def test_a_row_s_key_is_never_another_row_s() -> None:
+    rows = [{"status": "open", "rate": 3.5}, {"status": "closed", "rate": 4.5}]
+    for noisy in map(json.loads, outcomes("tool.erroneous", json.dumps(rows))):
+        assert len({one["status"] for one in noisy}) == 2
+
+
+def test_a_version_is_no_figure_and_a_postcode_alone_is_a_fact() -> None:
+    text = '{"old": "0.27.0", "new": "0.28.0"}'
+    assert shown("tool.erroneous", result_target(text, {}), 1.0) == [text] * 40
+    seen = {json.loads(one)["zipcode"] for one in outcomes("tool.erroneous", '{"zipcode": "83214"}')}
+    assert len(seen) > 5 and all(len(one) == 5 and one.startswith("83") for one in seen)
+
+
+def test_what_was_just_ordered_is_under_way_and_what_was_done_is_done() -> None:
+    placed = replace(result_target('{"status": "Pending"}', {}), tool="place_order")
+    placed = replace(placed, tool_class=ToolClass.DESTRUCTIVE)
+    seen = {json.loads(one)["status"] for one in shown("tool.erroneous", placed, 1.0)}
+    assert "Confirmed" in seen and "Cancelled" not in seen
+    done = replace(placed, tool="confirm_order", text='{"status": "Confirmed"}')
+    assert set(shown("tool.erroneous", done, 1.0)) == {done.text}
