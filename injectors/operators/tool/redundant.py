@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -34,7 +35,7 @@ from crosswind.injectors.operators.tool.described_call import describe_call
 from crosswind.injectors.operators.tool.restatement import restate_object, restate_records, restate_text
 from crosswind.injectors.operators.words.empty_fields import AMISS
 from crosswind.injectors.operators.words.results import PAGES
-from crosswind.injectors.packs.draw import fill, list_fitting, shuffle_entries
+from crosswind.injectors.packs.draw import Setting, fill, list_fitting, shuffle_entries
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.packs.parts import Domain
 from crosswind.injectors.seeded_random import SeededRandom
@@ -134,8 +135,15 @@ class _Fields:
         self.names: list[str] = []
         self.added: list[Addition] = []
 
-    def _draw_entries(self, part: str) -> list[tuple[str, Entry]]:
-        fitting = list_fitting(self._setting, OPERATOR, part)
+    def _find_printer(self) -> Setting:
+        """The setting of what prints a text: a shell, a database's client, whatever its tool's name."""
+        kinds = find_kinds(self._target, "")
+        printers = {ToolKind.SHELL: "bash", ToolKind.SQL: "sql"}
+        name = next((name for kind, name in printers.items() if kind in kinds), "")
+        return find_system(replace(self._target, tool=name), described=False) if name else self._setting
+
+    def _draw_entries(self, part: str, setting: Setting | None = None) -> list[tuple[str, Entry]]:
+        fitting = list_fitting(setting or self._setting, OPERATOR, part)
         if not self._slots:
             fitting = tuple(one for one in fitting if "{time}" not in one[1].text)
         if AMISS.search(self._text):
@@ -227,7 +235,7 @@ class _Fields:
         place = around_line(self._text, at)
         kinds, words = find_kinds(self._target, ""), set(words_of(self._target.tool))
         known = not kinds.isdisjoint(_WITH_LINES) or not PAGES.isdisjoint(words)
-        for name, entry in self._draw_entries("line")[: MOST_LINES if known else 0]:
+        for name, entry in self._draw_entries("line", self._find_printer())[: MOST_LINES if known else 0]:
             line = fill(entry.text, self._slots, self._rng)
             if not self._take([name], [[place.at, place.before, line, place.after]]):
                 return

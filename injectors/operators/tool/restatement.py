@@ -211,7 +211,7 @@ def _find_noun(target: ToolResultTarget) -> str:
 
 _NO_NOUNS = frozenset(
     """id info details detail status data list all results history my new current available search schedule
-    calendar query lookup web""".split()
+    calendar query lookup web timeline feed portfolio watchlist""".split()
 )
 
 
