@@ -22,6 +22,7 @@ from crosswind.injectors.operators.words.restatements import (
     MESSAGES,
     NAMES,
     PARTICIPLES,
+    QUERIES,
     SELF,
     SUFFIXES,
 )
@@ -55,7 +56,7 @@ def restate_object(
     elif ToolKind.SHELL in kinds:
         made.append(list(_print(value, rng)))
     elif not local:
-        made += [list(_address(target, [value], rng)), list(_label(value, rng))]
+        made += [list(_address(target, [value], rng)), list(_label(target, value, rng))]
     return rng.shuffled([one for one in made if one])
 
 
@@ -124,9 +125,9 @@ def _tell_change(target: ToolResultTarget) -> Iterator[str]:
     done = PARTICIPLES.get(verb)
     if verb in READING:
         if noun and target.text.lstrip()[:1] == "{":
-            yield from (f"{noun.capitalize()} {one}" for one in ("retrieved", "found", "loaded", "returned"))
+            yield from (f"{noun.capitalize()} {one}" for one in ("retrieved", "found", "loaded"))
             yield from (f"{noun.capitalize()} retrieved successfully.", f"Fetched {noun}.", "OK")
-            yield from ("Lookup successful", f"Here is the {noun}.")
+            yield from ("Lookup successful", f"{noun.capitalize()} lookup complete")
     elif done and noun:
         yield from (f"{noun.capitalize()} {done}", f"{noun.capitalize()} {done} successfully.")
         yield from (f"{noun.capitalize()} has been {done}.", f"Successfully {done}", done.capitalize())
@@ -149,7 +150,8 @@ def _echo(
     target: ToolResultTarget, rng: SeededRandom, case: Case, *, local: bool
 ) -> Iterator[tuple[str, Any]]:
     """What was asked for, or the command that was carried out."""
-    key, named = rng.choice(ECHOES), rng.choice(("command", "operation", "action"))
+    asks = not local and words_of(target.tool)[:1] != [] and words_of(target.tool)[0] in READING
+    key, named = rng.choice(QUERIES if asks else ECHOES), rng.choice(("command", "operation", "action"))
     given = dict(read_arguments(target))
     if local:
         yield named, target.tool
@@ -215,17 +217,20 @@ _NO_NOUNS = frozenset(
 )
 
 
-def _label(value: Mapping[str, Any], rng: SeededRandom) -> Iterator[tuple[str, Any]]:
-    """A name for display: the record's own, alone or with its id."""
+def _label(
+    target: ToolResultTarget, value: Mapping[str, Any], rng: SeededRandom
+) -> Iterator[tuple[str, Any]]:
+    """A name for display: the record's own, alone or with its id; a user's for nothing but a user."""
     key, plain = rng.choice(LABELS), rng.chance(0.5)
-    own = next((key for key in value if split_field(key)[-1:] in _LABELLING), "")
-    name, plain = value.get(own), plain or "user" in own.lower()
+    user = _find_noun(target) in ("user", "profile")
+    naming = _LABELLING | {("username",)} if user else _LABELLING
+    name = next((one for key, one in value.items() if split_field(key)[-1:] in naming), None)
     ids = [one for key, one in value.items() if split_field(key)[-1:] == ("id",)]
     if isinstance(name, str) and 0 < len(name) <= LONGEST_LABEL:
-        yield key, name if plain or not ids else f"{name} ({ids[0]})"
+        yield key, name if plain or user or not ids else f"{name} ({ids[0]})"
 
 
-_LABELLING = {("name",), ("title",), ("username",), ("subject",)}
+_LABELLING = frozenset({("name",), ("title",), ("subject",)})
 LONGEST_LABEL = 60
 
 
