@@ -193,7 +193,7 @@ class _Fields:
         told: list[tuple[list[str], str, list[str]]] = []
         if self._rng.chance(DATED):
             for name, entry, key in self._name_fields("record", records)[:1]:
-                told.append(([name], key, [self._fill(entry)] * len(records)))
+                told.append(([name], key, [self._fill(entry) for _ in records]))
         if self._rows:
             again = [[(self._rng.choice(ROW_NUMBERS), [at + 1 for at in range(len(read))])]]
         else:

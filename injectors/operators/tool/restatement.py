@@ -46,9 +46,9 @@ def restate_object(
     device = ToolKind.DEVICE in kinds
     made = [
         list(_say(target, value, rng, device=device)),
-        list(_echo(target, rng, case, local=local)),
+        list(_echo(target, rng, local=local)),
         list(write_texts([value], rng, case)),
-        list(_excerpt(value, rng, case)),
+        list(_excerpt(value, rng)),
         list(_count(value, rng, case)),
     ]
     if device:
@@ -146,11 +146,9 @@ def _cut_prepositions(words: Sequence[str]) -> list[str]:
 _PREPOSITIONS = frozenset("by for of in from to with on at as using via and or".split())
 
 
-def _echo(
-    target: ToolResultTarget, rng: SeededRandom, case: Case, *, local: bool
-) -> Iterator[tuple[str, Any]]:
+def _echo(target: ToolResultTarget, rng: SeededRandom, *, local: bool) -> Iterator[tuple[str, Any]]:
     """What was asked for, or the command that was carried out."""
-    asks = not local and words_of(target.tool)[:1] != [] and words_of(target.tool)[0] in READING
+    asks = not local and READING.issuperset(words_of(target.tool)[:1])
     key, named = rng.choice(QUERIES if asks else ECHOES), rng.choice(("command", "operation", "action"))
     given = dict(read_arguments(target))
     if local:
@@ -252,7 +250,7 @@ def name_after(key: str, suffix: str, case: Case) -> str:
     return f"{key}_{suffix}" if case.separator == "_" or "_" in key else f"{key}{suffix.title()}"
 
 
-def _excerpt(value: Mapping[str, Any], rng: SeededRandom, case: Case) -> Iterator[tuple[str, Any]]:
+def _excerpt(value: Mapping[str, Any], rng: SeededRandom) -> Iterator[tuple[str, Any]]:
     """How the longest text begins."""
     named, share = rng.choice(EXCERPTS), 0.35 + 0.3 * rng.uniform()
     texts = {
