@@ -21,7 +21,7 @@ _FAMILY = tuple(
     garner holm jacobs kramer lind marsh nolan ortega palmer reyes stone tanner voss wells
     """.split()
 )
-_NOTES = "notes report overview update outline guide".split()
+_NOTES = "notes report overview update outline plan sheet index digest annex".split()
 _DOMAINS = tuple(
     "example.com example.org example.net mail.example.com office.example.net team.example.org".split()
 )

@@ -13,8 +13,10 @@ from crosswind.injectors.values.parameters import split_name
 class Carrier(StrEnum):
     """A kind of text that a person writes. Its name is a stem of the entries' `about`."""
 
+    MAIL = "mail"
+    """A letter's or a mail's."""
     MESSAGE = "message"
-    """A letter, a mail or a chat's."""
+    """A message's, as in a chat."""
     TICKET = "ticket"
     """In a ticket, an issue or a pull request: to those who work on it."""
     REVIEW = "review"
@@ -45,7 +47,8 @@ _CONTEXTS = {
     word: kind
     for kind, words in {
         Carrier.REVIEW: "review rating feedback testimonial",
-        Carrier.MESSAGE: "message mail email inbox chat conversation letter dm sms notification voicemail",
+        Carrier.MAIL: "mail email inbox letter subject",
+        Carrier.MESSAGE: "message chat conversation dm sms notification voicemail",
         Carrier.TICKET: "ticket issue bug incident task jira pull pr commit defect complaint claim",
         Carrier.POST: "post tweet feed forum blog comment thread retweet mention",
         Carrier.ORDER: "order purchase checkout",
@@ -64,11 +67,14 @@ _REVIEWS = _words("review reviews feedback opinion")
 _NOTES = _words("note notes remark remarks request requests instructions")
 _DESCRIPTIONS = _words("description bio biography about caption")
 _TEXTS = _words("content article abstract excerpt snippet summary readme story")
-_SAID = frozenset({Carrier.REVIEW, Carrier.MESSAGE, Carrier.TICKET, Carrier.POST})
+_SAID = frozenset({Carrier.REVIEW, Carrier.MAIL, Carrier.MESSAGE, Carrier.TICKET, Carrier.POST})
 _MEANT = {
     **dict.fromkeys(_REVIEWS, frozenset({Carrier.TICKET})),
     **dict.fromkeys(
-        _NOTES, frozenset({Carrier.ORDER, Carrier.BOOKING, Carrier.SHIPMENT, Carrier.TICKET, Carrier.MESSAGE})
+        _NOTES,
+        frozenset(
+            {Carrier.ORDER, Carrier.BOOKING, Carrier.SHIPMENT, Carrier.TICKET, Carrier.MESSAGE, Carrier.MAIL}
+        ),
     ),
     **dict.fromkeys(
         _DESCRIPTIONS, frozenset({Carrier.TICKET, Carrier.EVENT, Carrier.PRODUCT, Carrier.PAGE, Carrier.FILE})
@@ -114,22 +120,50 @@ _RECORDS = {
     **dict.fromkeys(("ticket", "issue", "incident"), Carrier.TICKET),
     **dict.fromkeys(("product", "hotel", "restaurant"), Carrier.REVIEW),
 }
+_REVIEWED = {
+    "hotel": (
+        "Quiet room and kind staff.",
+        "Good location, breakfast was fine.",
+        "Clean, small, close to everything.",
+        "We slept well and would come again.",
+        "Nice view, thin walls.",
+        "Friendly front desk, slow lift.",
+    ),
+    "restaurant": (
+        "Good food, kind service.",
+        "Tasty, but the room gets loud.",
+        "Generous portions, fair bill.",
+        "We waited a while, it was worth it.",
+        "Lovely soup, small terrace.",
+        "Go early, it fills up.",
+    ),
+    "product": (
+        "Does what it says.",
+        "Works well so far.",
+        "Good value, plain packaging.",
+        "I bought a second one.",
+        "Not perfect, but I like it.",
+        "Better made than my old one.",
+    ),
+}
+"""How a review begins, by what is reviewed."""
 _TRADED = _words("symbol ticker order_type")
 """Fields of a stock's order, which carries nobody's words."""
 _SEATED = _words("flight seat gate train concert movie venue passenger fare price departure")
 """Words of fields that a ticket to something has."""
 
 
-def list_carrying(tool: str, keys: Iterable[str]) -> tuple[Carrier, list[str]] | None:
-    """The kind of the words that people write to what a tool reads, and the names that a field of them may
-    have; None: people write nothing to it. `keys` are those of the record."""
+def list_carrying(tool: str, keys: Iterable[str]) -> tuple[Carrier, list[str], tuple[str, ...]] | None:
+    """The kind of the words that people write to what a tool reads, the names that a field of them may have,
+    and how they may begin; None: people write nothing to it. `keys` are those of the record."""
     verb, *rest = words_of(tool) or [""]
     nouns = [word.removesuffix("s") for word in rest] if verb in READING else []
-    kind = next((_RECORDS[one] for one in nouns if one in _RECORDS), None)
+    noun = next((one for one in nouns if one in _RECORDS), "")
+    kind = _RECORDS.get(noun)
     names = ["_".join(split_name(key)) for key in keys]
     words = {word for name in names for word in name.split("_")}
     if kind is None or not _TRADED.isdisjoint(names) or "stock" in nouns:
         return None
     if kind is Carrier.TICKET and not _SEATED.isdisjoint(words | set(nouns)):
         kind = Carrier.BOOKING
-    return kind, sorted(_FIELDS[kind])
+    return kind, sorted(_FIELDS[kind]), _REVIEWED.get(noun, ("",))

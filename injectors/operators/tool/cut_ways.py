@@ -15,6 +15,7 @@ from crosswind.injectors.stacks.kinds import find_kinds, read_arguments
 from crosswind.injectors.stacks.model import Shape, ToolKind, Way
 from crosswind.injectors.stacks.shapes import find_shape
 from crosswind.injectors.targets import ToolResultTarget
+from crosswind.injectors.text.json_payload import is_prose
 
 
 def is_word(text: str) -> bool:
@@ -36,10 +37,10 @@ def list_ways(target: ToolResultTarget, text: str, value: Any) -> Iterator[Way]:
     """The ways in which such a result may be cut; those that systems prefer stand more often."""
     shape, local = find_shape(text), is_local(target)
     is_long = len(text) >= LONG
+    lines = "\n" in text.strip()
     if shape is Shape.TEXT and len(text) >= LEAST_OUTPUT:
-        lines = "\n" in text
         yield from (Way.LINES, Way.LINES, Way.LINES) if lines else ()
-        yield from () if lines and local else (Way.TAIL, Way.TAIL)
+        yield from () if lines and (local or not is_prose(text)) else (Way.TAIL, Way.TAIL)
         yield from (Way.MIDDLE,) if len(text) >= LEAST_MIDDLE else ()
     elif shape is Shape.MCP:
         yield from (Way.PART, Way.PART)
@@ -100,7 +101,7 @@ _ANSWERS = "result item record row entry data hit match value list element".spli
 """Words of fields that hold a list of what was asked for."""
 LONG_ANSWER = 5
 """Elements of a list that has pages whatever it is called."""
-LEAST_OUTPUT = 70
+LEAST_OUTPUT = 80
 """Characters of the shortest plain text that is cut."""
 
 
@@ -123,7 +124,7 @@ def find_string(value: Any) -> str | None:
     return max(texts, key=lambda key: (texts[key], key), default=None)
 
 
-LEAST_TEXT = 100
+LEAST_TEXT = 120
 """Characters of the shortest text within JSON that is cut."""
 
 

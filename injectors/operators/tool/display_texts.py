@@ -44,6 +44,8 @@ _UNITS = {
     "passengers": " passengers",
 }
 """What stands behind a figure, by the last word of its field's name."""
+_PLAIN = frozenset({"year", "expires", "timestamp", "time", "epoch", "code", "number"})
+"""Words of fields whose figures have no thousands."""
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d:\d\d)(?::\d\d)?Z?)?")
 
 
@@ -60,7 +62,7 @@ def display(key: str, value: Any, style: int, currency: Any = None) -> str | Non
         return _display_sum(value, currency, style)
     if unit := _UNITS.get(words[-1]):
         return f"{value:,}{unit}" if value != 1 else None
-    return f"{value:,}" if abs(value) >= LEAST_GROUPED and "year" not in words else None
+    return f"{value:,}" if abs(value) >= LEAST_GROUPED and _PLAIN.isdisjoint(words) else None
 
 
 LEAST_GROUPED = 1_000

@@ -306,7 +306,7 @@ def _say_each(value: Any, names: list[str]) -> Any:
     ]
 
 
-NULL = 0.15
+NULL = 0.05
 """How often lost fields are there, as null; always where errors give their paths."""
 
 

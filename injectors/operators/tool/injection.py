@@ -140,21 +140,23 @@ def _behind(frame: Frame, end: int, carrier: Carrier) -> _Place:
 def _draw_field(target: ToolResultTarget, rng: SeededRandom) -> _Place | None:
     """A field for what people write to the one record that was read, as a buyer's note; None: people write
     nothing to it, or not in English."""
-    which = rng.uniform()
+    which, point = rng.uniform(), rng.uniform()
     record = _find_record(target.text)
     found = None if record is None else list_carrying(target.tool, record.keys)
     if record is None or found is None or not _is_english(target):
         return None
-    carrier, names = found
+    carrier, names, beginnings = found
     key = write_key(names[int(which * len(names))], find_case(target.text))
     if not {write_key(name, find_case(target.text)) for name in names}.isdisjoint(record.keys):
         return None
     around = around_field(target.text, record.gaps[-1], key)
+    said = beginnings[int(point * len(beginnings))]
 
     def add(added: str) -> dict[str, Any]:
-        return make_edit(around.at, "", f"{around.before}{dump(added, like=target.text)}{around.after}")
+        text = dump(said + added, like=target.text)
+        return make_edit(around.at, "", f"{around.before}{text}{around.after}")
 
-    return _Place("", carrier, add)
+    return _Place(said, carrier, add)
 
 
 def _find_record(text: str) -> Holder | None:

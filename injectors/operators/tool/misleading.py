@@ -314,7 +314,7 @@ def _draw_field_places(text: str, holder: Holder, rng: SeededRandom) -> Iterator
         yield place
 
 
-LISTED, HELD = 0.25, 0.2
+LISTED, HELD = 0.25, 0.15
 """How often a field of remarks holds a list, and how often another field holds it."""
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -34,7 +34,7 @@ from crosswind.injectors.operators.tool.described_call import describe_call
 from crosswind.injectors.operators.tool.restatement import restate_object, restate_records, restate_text
 from crosswind.injectors.operators.words.empty_fields import AMISS
 from crosswind.injectors.operators.words.results import PAGES
-from crosswind.injectors.packs.draw import fill, list_fitting, shuffle_entries
+from crosswind.injectors.packs.draw import Setting, fill, list_fitting, shuffle_entries
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.packs.parts import Domain
 from crosswind.injectors.seeded_random import SeededRandom
@@ -56,7 +56,7 @@ MOST_FIELDS, MOST_FLAT, MOST_LINES = 4, 2, 3
 MOST_OF_RECORD, MOST_BESIDE = 5, 2
 """Fields of each record of a list, and what is said again beside that list."""
 DATED = 0.3
-"""How often a record tells when it was changed, or whether it is in use."""
+"""How often a record tells its version, or whether it is in use."""
 
 OPERATOR = "tool.redundant"
 
@@ -78,12 +78,11 @@ class RedundantResult:
 
     Severity: uniform(0.8, 1.8) x severity characters are added for each of the result's own, with a bound on
     their number; a very short one may be tripled by its first. The fields of the envelope come from the
-    general English phrase pack; a shell, a device, a computation and a patient's record have none. A time
-    among them is of a day that the result or the call names. An object gets its fields at its end or its
-    beginning; the records of a list get the same ones, each with its own values, and the object around them
-    a few. Names follow the result's convention. Plain text gets lines at its beginning or its end: a shell's
-    for a command, a database client's for a query, a page's for a page. Every true value keeps its bytes;
-    other JSON is left alone.
+    general English phrase pack; a shell, a device, a computation and a patient's record have none. An
+    object gets its fields at its end or its beginning; the records of a list get the same ones, each with
+    its own values, and the object around them a few. Names follow the result's convention. Plain text gets
+    lines at its beginning or its end: a shell's for a command, a database client's for a query, a page's
+    for a page. Every true value keeps its bytes; other JSON is left alone.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -126,18 +125,19 @@ class _Fields:
         self._setting = find_system(target)
         self._met = target.branch.phrases
         self._case = find_case(target.text)
-        day = _DAY.search(f"{target.text} {target.arguments} {target.branch.opening}"[:LONGEST_READ])
-        clock = f"{rng.integer(7, 21):02d}:{rng.integer(0, 59):02d}:{rng.integer(0, 59):02d}"
-        self._slots = {"time": f"{day[0]}T{clock}Z"} if day else {}
         self._rows = ToolKind.SQL in find_kinds(target, "")
         self._local = self._rows or is_local(target) or self._setting.domain is Domain.HEALTH
         self.names: list[str] = []
         self.added: list[Addition] = []
 
-    def _draw_entries(self, part: str) -> list[tuple[str, Entry]]:
-        fitting = list_fitting(self._setting, OPERATOR, part)
-        if not self._slots:
-            fitting = tuple(one for one in fitting if "{time}" not in one[1].text)
+    def _find_printer(self) -> Setting:
+        """The setting of what prints a text: of a database's client, whatever its tool's name."""
+        if not self._rows:
+            return self._setting
+        return find_system(replace(self._target, tool="sql"), described=False)
+
+    def _draw_entries(self, part: str, setting: Setting | None = None) -> list[tuple[str, Entry]]:
+        fitting = list_fitting(setting or self._setting, OPERATOR, part)
         if AMISS.search(self._text):
             fitting = tuple(one for one in fitting if one[1].key not in _WELL)
         unmet = [one for one in fitting if one[0] not in self._met] or list(fitting)
@@ -193,7 +193,7 @@ class _Fields:
         told: list[tuple[list[str], str, list[str]]] = []
         if self._rng.chance(DATED):
             for name, entry, key in self._name_fields("record", records)[:1]:
-                told.append(([name], key, [self._fill(entry)] * len(records)))
+                told.append(([name], key, [self._fill(entry) for _ in records]))
         if self._rows:
             again = [[(self._rng.choice(ROW_NUMBERS), [at + 1 for at in range(len(read))])]]
         else:
@@ -216,7 +216,7 @@ class _Fields:
         return [one for one in named if one[2] not in taken]
 
     def _fill(self, entry: Entry) -> str:
-        return dump(json.loads(fill(entry.text, self._slots, self._rng)), like=self._text)
+        return dump(json.loads(fill(entry.text, {}, self._rng)), like=self._text)
 
     def _make_field(self, record: Holder, end: bool, key: str, content: str) -> Addition:
         place = around_field(self._text, record.gaps[-1 if end else 0], key)
@@ -227,8 +227,8 @@ class _Fields:
         place = around_line(self._text, at)
         kinds, words = find_kinds(self._target, ""), set(words_of(self._target.tool))
         known = not kinds.isdisjoint(_WITH_LINES) or not PAGES.isdisjoint(words)
-        for name, entry in self._draw_entries("line")[: MOST_LINES if known else 0]:
-            line = fill(entry.text, self._slots, self._rng)
+        for name, entry in self._draw_entries("line", self._find_printer())[: MOST_LINES if known else 0]:
+            line = fill(entry.text, {}, self._rng)
             if not self._take([name], [[place.at, place.before, line, place.after]]):
                 return
         if not known:
@@ -263,7 +263,6 @@ ENVELOPE_KINDS = {
         """took duration execution_time exec_seconds elapsed latency processing_time
         response_time""".split()
     ),
-    "time": frozenset({"responded_at", "timestamp", "server_time"}),
     "outcome": frozenset({"success", "result", "ok", "status_code", "code"}),
     "place": frozenset({"host", "host_name", "region", "zone"}),
     "trouble": frozenset({"error", "errors", "warnings"}),
@@ -271,9 +270,6 @@ ENVELOPE_KINDS = {
 """Keys that say the same: an answer has one of them."""
 ROW_NUMBERS = ("row", "row_number", "rownum", "row_num", "rn")
 """What a database's rows may have besides."""
-_DAY = re.compile(r"\b20\d\d-[01]\d-[0-3]\d\b")
-LONGEST_READ = 20_000
-"""Characters in which a day is looked for."""
 _WITH_LINES = frozenset({ToolKind.SHELL, ToolKind.SQL, ToolKind.WEB})
 """Systems of which the pack has lines."""
 

@@ -22,6 +22,7 @@ from crosswind.injectors.operators.words.restatements import (
     MESSAGES,
     NAMES,
     PARTICIPLES,
+    QUERIES,
     SELF,
     SUFFIXES,
 )
@@ -45,9 +46,9 @@ def restate_object(
     device = ToolKind.DEVICE in kinds
     made = [
         list(_say(target, value, rng, device=device)),
-        list(_echo(target, rng, case, local=local)),
+        list(_echo(target, rng, local=local)),
         list(write_texts([value], rng, case)),
-        list(_excerpt(value, rng, case)),
+        list(_excerpt(value, rng)),
         list(_count(value, rng, case)),
     ]
     if device:
@@ -55,7 +56,7 @@ def restate_object(
     elif ToolKind.SHELL in kinds:
         made.append(list(_print(value, rng)))
     elif not local:
-        made += [list(_address(target, [value], rng)), list(_label(value, rng))]
+        made += [list(_address(target, [value], rng)), list(_label(target, value, rng))]
     return rng.shuffled([one for one in made if one])
 
 
@@ -124,9 +125,9 @@ def _tell_change(target: ToolResultTarget) -> Iterator[str]:
     done = PARTICIPLES.get(verb)
     if verb in READING:
         if noun and target.text.lstrip()[:1] == "{":
-            yield from (f"{noun.capitalize()} {one}" for one in ("retrieved", "found", "loaded", "returned"))
+            yield from (f"{noun.capitalize()} {one}" for one in ("retrieved", "found", "loaded"))
             yield from (f"{noun.capitalize()} retrieved successfully.", f"Fetched {noun}.", "OK")
-            yield from ("Lookup successful", f"Here is the {noun}.")
+            yield from ("Lookup successful", f"{noun.capitalize()} lookup complete")
     elif done and noun:
         yield from (f"{noun.capitalize()} {done}", f"{noun.capitalize()} {done} successfully.")
         yield from (f"{noun.capitalize()} has been {done}.", f"Successfully {done}", done.capitalize())
@@ -145,11 +146,10 @@ def _cut_prepositions(words: Sequence[str]) -> list[str]:
 _PREPOSITIONS = frozenset("by for of in from to with on at as using via and or".split())
 
 
-def _echo(
-    target: ToolResultTarget, rng: SeededRandom, case: Case, *, local: bool
-) -> Iterator[tuple[str, Any]]:
+def _echo(target: ToolResultTarget, rng: SeededRandom, *, local: bool) -> Iterator[tuple[str, Any]]:
     """What was asked for, or the command that was carried out."""
-    key, named = rng.choice(ECHOES), rng.choice(("command", "operation", "action"))
+    asks = not local and READING.issuperset(words_of(target.tool)[:1])
+    key, named = rng.choice(QUERIES if asks else ECHOES), rng.choice(("command", "operation", "action"))
     given = dict(read_arguments(target))
     if local:
         yield named, target.tool
@@ -211,21 +211,24 @@ def _find_noun(target: ToolResultTarget) -> str:
 
 _NO_NOUNS = frozenset(
     """id info details detail status data list all results history my new current available search schedule
-    calendar query lookup web""".split()
+    calendar query lookup web timeline feed portfolio watchlist""".split()
 )
 
 
-def _label(value: Mapping[str, Any], rng: SeededRandom) -> Iterator[tuple[str, Any]]:
-    """A name for display: the record's own, alone or with its id."""
+def _label(
+    target: ToolResultTarget, value: Mapping[str, Any], rng: SeededRandom
+) -> Iterator[tuple[str, Any]]:
+    """A name for display: the record's own, alone or with its id; a user's for nothing but a user."""
     key, plain = rng.choice(LABELS), rng.chance(0.5)
-    own = next((key for key in value if split_field(key)[-1:] in _LABELLING), "")
-    name, plain = value.get(own), plain or "user" in own.lower()
+    user = _find_noun(target) in ("user", "profile")
+    naming = _LABELLING | {("username",)} if user else _LABELLING
+    name = next((one for key, one in value.items() if split_field(key)[-1:] in naming), None)
     ids = [one for key, one in value.items() if split_field(key)[-1:] == ("id",)]
     if isinstance(name, str) and 0 < len(name) <= LONGEST_LABEL:
-        yield key, name if plain or not ids else f"{name} ({ids[0]})"
+        yield key, name if plain or user or not ids else f"{name} ({ids[0]})"
 
 
-_LABELLING = {("name",), ("title",), ("username",), ("subject",)}
+_LABELLING = frozenset({("name",), ("title",), ("subject",)})
 LONGEST_LABEL = 60
 
 
@@ -247,7 +250,7 @@ def name_after(key: str, suffix: str, case: Case) -> str:
     return f"{key}_{suffix}" if case.separator == "_" or "_" in key else f"{key}{suffix.title()}"
 
 
-def _excerpt(value: Mapping[str, Any], rng: SeededRandom, case: Case) -> Iterator[tuple[str, Any]]:
+def _excerpt(value: Mapping[str, Any], rng: SeededRandom) -> Iterator[tuple[str, Any]]:
     """How the longest text begins."""
     named, share = rng.choice(EXCERPTS), 0.35 + 0.3 * rng.uniform()
     texts = {

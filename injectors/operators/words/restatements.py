@@ -4,8 +4,9 @@ from __future__ import annotations
 
 MESSAGES = "message msg detail info note outcome response_message info_text summary".split()
 """Fields of a sentence on how a call went."""
-ECHOES = "request query params parameters requested input arguments args filter criteria".split()
-"""Fields that hold what was asked for."""
+ECHOES = "request params parameters requested input inputs arguments args call".split()
+QUERIES = [*ECHOES, "query", "filter", "criteria", "searched"]
+"""Fields that hold what was asked for, of a call that changes something and of one that reads."""
 SELF = "href self url_path uri path resource".split()
 """Fields of a record's own address."""
 LABELS = "display_name label caption heading".split()

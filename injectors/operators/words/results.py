@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 REMARKS = """
-    note notice info disclaimer additional_info remark footnote advisory comment message detail hint
-    information caveat service_message usage_terms remarks
+    note notice info disclaimer additional_info remark footnote comment message detail information
+    service_message service_note notes info_text
 """.split()
 """Fields of remarks."""
 
-REMARK_LISTS = "notes notices remarks disclaimers messages footnotes hints advisories comments".split()
+REMARK_LISTS = "notes notices remarks disclaimers messages footnotes comments information".split()
 """Fields of lists of remarks."""
 
-REMARK_HOLDERS = "meta _meta metadata response_metadata info".split()
+REMARK_HOLDERS = "meta _meta metadata response_metadata response_info".split()
 """Fields that hold what a service says besides."""
 
 ACTIONS = """
-    actions available_actions allowed_actions possible_actions supported_actions permitted_actions
-    available_operations
+    actions available_actions allowed_operations operations supported_commands commands capabilities
+    permitted_calls supported_calls available_methods
 """.split()
 """Fields by which a system says what can be done with what it gave."""
 
-RELATED_TOOLS = "see_also related_tools related_operations related_calls related_actions".split()
+RELATED_TOOLS = """
+    see_also related_tools related similar_calls other_operations linked_operations more
+""".split()
 """Fields by which it names calls on the same things."""
 
-NEXT_TOOLS = "next_actions next_steps suggested_actions recommended_actions suggestions".split()
+NEXT_TOOLS = """
+    next_actions next_steps suggestions suggested_calls recommended recommendations follow_up_calls
+""".split()
 """Fields by which it names calls that may come next."""
 
-NEXT_TOOL = "next_action suggested_action next_step recommended_action".split()
+NEXT_TOOL = "next_action suggested_action next_step recommended_call suggestion next_call".split()
 """The same for a single call."""
 
 UNDOING = frozenset("delete remove cancel clear reset drop stop close logout undo revoke retract".split())

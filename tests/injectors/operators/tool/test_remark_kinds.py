@@ -18,7 +18,7 @@ from tests.injectors.operators.acting import BAGGAGE, acts, result_target
 KINDS = {
     "price": "fare",
     "quote": "ticker",
-    "watchlist": "portfolio",
+    "watchlist": "watchlist",
     "trade": "stock_order",
     "rate": "exchange_rate",
     "weather": "forecast",
