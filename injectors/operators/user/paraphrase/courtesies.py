@@ -70,6 +70,7 @@ _COURTESIES: Mapping[Language, Courtesies] = {
         ("شكرًا لك.", "شكرًا جزيلًا.", "شكرًا مقدمًا.", "مع الشكر."),
     ),
 }
+_POLITE_JA = re.compile("です|ます|ません|ください|下さい|でしょう")
 _QUESTION = re.compile(r"[?？؟]\s*\Z")
 _STOPPED = re.compile(r"[.!?。！？؟…]\s*\Z")
 _NO_STOP = re.compile(r"[\w)\]»”’]\s*\Z")
@@ -85,11 +86,22 @@ def surround(sentence: str, text: str, language: Language, *, opens: bool, close
     joint = courtesies.joint
     if opens:
         openings = courtesies.asking if _QUESTION.search(sentence) else courtesies.openings
+        if language is Language.JA and not _POLITE_JA.search(text):
+            openings = ()  # Nobody excuses themselves, and goes on casually.
         forms += [f"{opening}{joint}{sentence}" for opening in openings]
     if closes and (_STOPPED.search(sentence) or _NO_STOP.search(sentence)):
         stop = "" if _STOPPED.search(sentence) else "." if joint else "。"
         forms += [f"{sentence}{stop}{joint}{closing}" for closing in courtesies.closings]
     return forms
+
+
+def is_twice_polite(said: str, sentence: str, language: Language) -> bool:
+    """Whether the sentence asks politely more than once, where it didn't before."""
+    courtesies = _COURTESIES.get(language)
+    if courtesies is None:
+        return False
+    count = len(courtesies.said.findall(said))
+    return count > 1 and count > len(courtesies.said.findall(sentence))
 
 
 def ask_otherwise(sentence: str, language: Language) -> list[str]:
