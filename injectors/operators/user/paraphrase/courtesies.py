@@ -95,13 +95,22 @@ def surround(sentence: str, text: str, language: Language, *, opens: bool, close
     return forms
 
 
-def is_twice_polite(said: str, sentence: str, language: Language) -> bool:
-    """Whether the sentence asks politely more than once, where it didn't before."""
-    courtesies = _COURTESIES.get(language)
-    if courtesies is None:
+def says_please_twice(said: str, sentence: str, language: Language) -> bool:
+    """Whether the sentence says `please` more than once, where it didn't before."""
+    please = _PLEASES.get(language)
+    if please is None:
         return False
-    count = len(courtesies.said.findall(said))
-    return count > 1 and count > len(courtesies.said.findall(sentence))
+    count = len(please.findall(said))
+    return count > 1 and count > len(please.findall(sentence))
+
+
+_PLEASES: Mapping[Language, re.Pattern[str]] = {
+    Language.DE: re.compile(r"\bbitte\b", re.IGNORECASE),
+    Language.ES: re.compile(r"\b(?:por favor|porfa)\b", re.IGNORECASE),
+    Language.FR: re.compile(r"\b(?:s['’]il (?:te|vous) pla[iî]t|svp|stp|veuillez)\b", re.IGNORECASE),
+    Language.ZH: re.compile("请(?!问)"),
+    Language.AR: re.compile("من فضلك|رجاء|لو سمحت"),
+}
 
 
 def ask_otherwise(sentence: str, language: Language) -> list[str]:

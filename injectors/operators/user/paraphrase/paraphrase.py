@@ -167,7 +167,7 @@ _COURTEOUS = frozenset("for it kindly me please pls thank thanks you".split())
 def _loses(said: str, sentence: str, language: Language) -> bool:
     """Whether a part of what is asked for is gone, or the sentence asks politely twice."""
     if language is not Language.EN:
-        return courtesies.is_twice_polite(said, sentence, language)
+        return courtesies.says_please_twice(said, sentence, language)
     kept = {*_WORDS.findall(said.lower())}
     return not kept.issuperset({*_WORDS.findall(sentence.lower())[_ASKED_BY:]} - _COURTEOUS)
 

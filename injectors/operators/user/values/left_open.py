@@ -23,7 +23,7 @@ from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
 NAME = "user.ambiguous"
-_WITHIN, _AHEAD, _NOTES, _LACKS, _TAIL = 0.25, 0.12, 0.6, 0.3, 0.3
+_WITHIN, _AHEAD, _NOTES, _LACKS, _TAIL = 0.28, 0.1, 0.65, 0.3, 0.3
 """How often the user says so in brackets behind the value, in front of the message, by a note of a few words,
 by what they haven't got, and at the end of the last sentence."""
 _BREAKS = ("", "", "\n", "\n\n")
@@ -57,6 +57,7 @@ _CALLED = {
     ValueType.DURATION: "length",
 }
 _UNIT = re.compile(r"\d[ -]?(second|minute|hour|day|night|week|month|year)s?\b")
+_PLACES = ("place", "location", "area", "town", "spot")
 _LEADS = make_words("from to new my the target input given current select preferred desired chosen favorite")
 """Words before the thing in a parameter's name."""
 _SAID = {
@@ -72,6 +73,7 @@ def name_open(one: Mention, place: Place, *, coarse: bool, rng: SeededRandom) ->
     """What an English user calls the value, without an article: `exact date`, `order number`. None where
     nothing says it."""
     thing = place.called or _name_by_type(one, place)
+    thing = rng.choice(_PLACES) if thing == "place" else thing
     exact = rng.choice(_HOW_EXACT) if coarse else ""
     return None if thing is None else f"{exact}{thing}"
 

@@ -7,7 +7,7 @@ import re
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
 from crosswind.injectors.operators.user.values.small_words import GO_ON, make_words
 from crosswind.injectors.operators.user.values.things import PERSONS
-from crosswind.injectors.operators.user.values.vague_cities import NAME_GOES_ON
+from crosswind.injectors.operators.user.values.vague_cities import NAME_GOES_ON, NO_PLACES, is_known
 from crosswind.injectors.operators.user.values.vague_place import (
     Place,
     ends_clause,
@@ -30,8 +30,8 @@ _KINDS = make_words(
 _NO_KINDS = make_words(
     """
     address code content data description email file identifier info keyword keywords label list message
-    name names note number option parameter person phone query question request search string subject symbol text
-    ticker type unit units url user username value word
+    name names note number option parameter person phone query question request search string subject
+    symbol text ticker type unit units url user username value word
     """
 )
 """Words of parameters that say no kind of thing."""
@@ -64,6 +64,8 @@ def find_kind(text: str, one: Mention, start: int, end: int) -> Place | None:
 
 def _find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
     before, after = find_word_before(text, start), find_next_word(text, end)
+    if one.type is ValueType.PLACE and one.text in NO_PLACES and not is_known(one.text):
+        return None
     if not (ends_clause(text, end) or after in GO_ON) or NAME_GOES_ON.match(text, end):
         return None
     if (

@@ -72,9 +72,9 @@ def find_number(text: str, one: Mention, start: int, end: int, before: str) -> P
         return find_id(text, one, start, end, before)
     if before in _SERIES and (counted := _COUNTED.match(text, end)) is not None:
         return Place(start, end, dropped="few", called=_count_of(counted["noun"]))
-    if before in _LIMITS:
-        return None
     stop = _find_measure(text, end)
+    if before in _LIMITS and not (before in ("at", "to") and stop > end):
+        return None
     if stop > end and after.islower() and _CONVERTED.search(text[:start]):
         forms = (f"a certain amount of {after}", f"a certain number of {after}")
         return Place(start, stop, None, forms=forms, withholds=True, called="amount", value=(start, stop))
