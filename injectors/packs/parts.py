@@ -66,7 +66,7 @@ DRAWN_SLOTS = frozenset({"uuid", "time", "int", "hex", "one"})
 """Slots that the generator fills, wherever the conversation has nothing to fill them with."""
 
 CONVERSATION_SLOTS = frozenset(
-    {"value", "rival", "thing", "coarse", "request", "option", "chosen", "tool", "field", "canary"}
+    {"value", "rival", "thing", "which", "coarse", "request", "option", "chosen", "tool", "field", "canary"}
 )
 
 
@@ -152,9 +152,10 @@ PARTS: dict[tuple[str, str], Part] = {
         Part("user.inconsistent", "settle", 15, _slots("value"), _slots("thing rival")),
         Part("user.inconsistent", "doubt", 10, _slots("value rival"), _slots("thing")),
         Part("user.ambiguous", "vague", 56, may=_slots("thing coarse"), in_domain=0, foreign_share=0.2),
-        Part("user.ambiguous", "offer", 64, may=_slots("thing one"), in_domain=0, foreign_share=0.15),
-        Part("user.ambiguous", "lack", 32, may=_slots("thing one"), in_domain=0, foreign_share=0.0),
-        Part("user.ambiguous", "within", 40, may=_slots("thing one"), in_domain=0, foreign_share=0.0),
+        Part("user.ambiguous", "offer", 64, may=_slots("thing which one"), in_domain=0, foreign_share=0.15),
+        Part("user.ambiguous", "lack", 32, may=_slots("thing which one"), in_domain=0, foreign_share=0.0),
+        Part("user.ambiguous", "within", 40, may=_slots("thing which one"), in_domain=0, foreign_share=0.0),
+        Part("user.ambiguous", "note", 40, _slots("thing"), _slots("one"), in_domain=0, foreign_share=0.0),
         Part("user.ambiguous", "reveal", 20, _slots("value"), _slots("thing")),
         Part("user.paraphrase", "frame", 24, _slots("request"), in_domain=0, foreign_share=0.2),
         Part(

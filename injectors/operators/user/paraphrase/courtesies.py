@@ -70,6 +70,7 @@ _COURTESIES: Mapping[Language, Courtesies] = {
         ("شكرًا لك.", "شكرًا جزيلًا.", "شكرًا مقدمًا.", "مع الشكر."),
     ),
 }
+_POLITE_JA = re.compile("です|ます|ません|ください|下さい|でしょう")
 _QUESTION = re.compile(r"[?？؟]\s*\Z")
 _STOPPED = re.compile(r"[.!?。！？؟…]\s*\Z")
 _NO_STOP = re.compile(r"[\w)\]»”’]\s*\Z")
@@ -85,11 +86,31 @@ def surround(sentence: str, text: str, language: Language, *, opens: bool, close
     joint = courtesies.joint
     if opens:
         openings = courtesies.asking if _QUESTION.search(sentence) else courtesies.openings
+        if language is Language.JA and not _POLITE_JA.search(text):
+            openings = ()  # Nobody excuses themselves, and goes on casually.
         forms += [f"{opening}{joint}{sentence}" for opening in openings]
     if closes and (_STOPPED.search(sentence) or _NO_STOP.search(sentence)):
         stop = "" if _STOPPED.search(sentence) else "." if joint else "。"
         forms += [f"{sentence}{stop}{joint}{closing}" for closing in courtesies.closings]
     return forms
+
+
+def says_please_twice(said: str, sentence: str, language: Language) -> bool:
+    """Whether the sentence says `please` more than once, where it didn't before."""
+    please = _PLEASES.get(language)
+    if please is None:
+        return False
+    count = len(please.findall(said))
+    return count > 1 and count > len(please.findall(sentence))
+
+
+_PLEASES: Mapping[Language, re.Pattern[str]] = {
+    Language.DE: re.compile(r"\bbitte\b", re.IGNORECASE),
+    Language.ES: re.compile(r"\b(?:por favor|porfa)\b", re.IGNORECASE),
+    Language.FR: re.compile(r"\b(?:s['’]il (?:te|vous) pla[iî]t|svp|stp|veuillez)\b", re.IGNORECASE),
+    Language.ZH: re.compile("请(?!问)"),
+    Language.AR: re.compile("من فضلك|رجاء|لو سمحت"),
+}
 
 
 def ask_otherwise(sentence: str, language: Language) -> list[str]:

@@ -66,7 +66,7 @@ def fits(entry: Entry, request: Request, language: Language, *, alone: bool) -> 
         if entry.text.startswith("Necesito") and _FOR_SPEAKER_ES.match(asked):
             return False
         return (mine is None or not mine.search(asked)) and not (long and len(behind.strip(" .?!？。！")) > 3)
-    if long and len(behind.split()) > 1:
+    if (long and len(behind.split()) > 1) or (behind[:1] == "," and asked[-1:].isdigit()):
         return False
     return _reads_well(entry.text, request, alone) and _has_doer(entry.text, request)
 

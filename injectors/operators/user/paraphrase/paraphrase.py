@@ -14,6 +14,7 @@ from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.phrases import NO_PACK, PhraseDraw, find_setting
 from crosswind.injectors.operators.user.paraphrase import courtesies, foreign_rewrites, frames, rewrites
 from crosswind.injectors.operators.user.requests.extraction import Request, find_requests
+from crosswind.injectors.operators.user.requests.verbs import SURE
 from crosswind.injectors.operators.user.typos.named_words import NamedWords, read_named_words
 from crosswind.injectors.operators.user.values.sure_values import PASSED_ON
 from crosswind.injectors.packs.draw import Setting
@@ -58,7 +59,7 @@ NO_FORM = "no sentence has a form that can surely be said in another one"
     aliases=("query_paraphrase", "QueryPara"),
     source="RobustBench-TC, table 1 and appendices C and F (Observation); by rule here, by a model there",
     effect=Effect.REWORDS,
-    version=5,
+    version=6,
 )
 class Paraphrase:
     """The same meaning in other constructions: a command as a question, a wish or a statement and back, a
@@ -123,7 +124,11 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
     named = read_named_words(ToolList.of(target.tools))
     if named.takes_message:
         return
-    requests = {one.start: one for one in find_requests(text, language)}
+    requests = {
+        one.start: one
+        for one in find_requests(text, language)
+        if one.infinitive.partition(" ")[0] not in _NO_DEEDS
+    }
     drawn = PhraseDraw(target, setting, rng, OPERATOR)
     literals = [(one.start, one.end) for one in find_literals(text)]
     spoken = ""
@@ -138,7 +143,9 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
         one = _Sentence(text, begin, stop, language, requests.get(begin), bound, literal)
         said, phrase = _draw_form(one, drawn, named, spoken, rng)
         sentence = one.words
-        if said is None or said == sentence or find_lost(sentence, said, target.tools) is not None:
+        if said is None or said == sentence or _loses(said, sentence, language):
+            continue
+        if find_lost(sentence, said, target.tools) is not None:
             continue
         if text[stop:].strip() and "\n" not in text[stop : stop + 1]:
             said = rewrites.end_sentence(said, "。" if language in (Language.ZH, Language.JA) else ".")
@@ -147,6 +154,22 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
             spoken = f"{spoken} {said}"
         edit = make_edit(begin, sentence, said)
         yield edit if phrase is None else edit | {"phrase": phrase}
+
+
+_NO_DEEDS = ("given", "hope", "like", "love", "mean", "thank", "with")
+"""What reads as a verb of asking, and is none: `like 12.34 as the input`."""
+_WORDS = re.compile(r"[^\W_]+")
+_ASKED_BY = 6
+"""Words that ask, at most, before what is asked for."""
+_COURTEOUS = frozenset("for it kindly me please pls thank thanks you".split())
+
+
+def _loses(said: str, sentence: str, language: Language) -> bool:
+    """Whether a part of what is asked for is gone, or the sentence asks politely twice."""
+    if language is not Language.EN:
+        return courtesies.says_please_twice(said, sentence, language)
+    kept = {*_WORDS.findall(said.lower())}
+    return not kept.issuperset({*_WORDS.findall(sentence.lower())[_ASKED_BY:]} - _COURTEOUS)
 
 
 class _Sentence(msgspec.Struct, frozen=True, gc=False):
@@ -255,7 +278,8 @@ def _draw_courtesy(said: str, text: str, spoken: str, begin: int, stop: int, rng
     greeting, closing = rng.choice(rewrites.GREETINGS), rng.choice(rewrites.CLOSINGS)
     if rewrites.COURTESY.search(f"{text} {spoken} {said}"):
         return said
-    if greets and not text[:begin].strip():
+    ordered = said.endswith("?") and said.partition(" ")[0].lower() in SURE
+    if greets and not text[:begin].strip() and not ordered:
         said = (
             f"{greeting} {rewrites.lower_first(said)}"
             if greeting.endswith(",")

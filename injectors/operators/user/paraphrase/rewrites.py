@@ -15,7 +15,7 @@ LONG = 14
 
 GREETINGS = (
     *("Hi,", "Hello,", "Hey,", "Hi there,", "Good morning,", "Hi!", "Hello!", "Hey!", "Hello there,"),
-    *("Good afternoon,", "Good evening,", "Hey there,"),
+    *("Good afternoon,", "Good evening,", "Hey there,", "Good day,", "Morning,"),
 )
 CLOSINGS = (
     *(
@@ -28,6 +28,15 @@ CLOSINGS = (
         "Thanks in advance.",
     ),
     *("Thank you very much.", "Much appreciated.", "Cheers.", "Thanks so much!", "Thank you in advance."),
+    *(
+        "Thank you so much.",
+        "Thanks for your help.",
+        "Many thanks!",
+        "Thanks for the help!",
+        "Thanks a bunch.",
+    ),
+    *("Appreciate it.", "I appreciate it.", "Thanks a million.", "That would be great.", "Best regards."),
+    *("Thanks again.", "Kind regards.", "Thank you for your help.", "That would help a lot."),
 )
 COURTESY = re.compile(
     r"\b(?:hi|hello|hey|good (?:day|morning|afternoon|evening)|thanks|thank you|thx|please|pls|kindly|cheers"
@@ -78,6 +87,14 @@ _FORMS: tuple[tuple[str, bool], ...] = (
     ("It'd be nice if you could {}.", True),
     ("I'd be glad if you could {}.", True),
     ("If possible, {}.", True),
+    ("Could I ask you to {}?", True),
+    ("Do you think you could {}?", True),
+    ("I need you to {}.", True),
+    ("I want you to {}.", True),
+    ("Can I have you {}?", False),
+    ("Is there any chance you could {}?", True),
+    ("It would help if you could {}.", True),
+    ("I'm hoping you can {}.", True),
     ("If you can, {}.", True),
     ("When you have a moment, {}.", True),
     ("When you get a chance, {}.", True),
@@ -133,8 +150,7 @@ _QUESTION = re.compile(
 )
 _OPENERS = (
     *("Quick question: {}", "I was wondering, {}", "Just wondering, {}", "One question: {}"),
-    *("Tell me, {}", "I'm curious, {}", "Question: {}", "Out of interest, {}", "I have a question: {}"),
-    *("A quick one: {}", "Can I ask something, {}", "Let me ask you this: {}"),
+    *("Tell me, {}", "I'm curious, {}", "Out of interest, {}", "So, {}", "A quick one: {}"),
 )
 _EMBEDDED = re.compile(
     r"(?P<asked>(?:Which|How (?:many|much)) (?:[a-z-]+ ){1,3}(?:are|is|was|were|have|has|had) "
@@ -309,7 +325,7 @@ _GREETING = re.compile(r"(?:Hi|Hello|Hey|Good (?:morning|afternoon|evening))(?: 
 
 
 def _greet(sentence: str) -> list[str]:
-    return ["Hello!", "Hi there!", "Hi,", "Hey!", "Hello,"] if _GREETING.fullmatch(sentence) else []
+    return ["Hello!", "Hi there!", "Hi!", "Hey!", "Hey there!"] if _GREETING.fullmatch(sentence) else []
 
 
 _LOOKING = re.compile(r"I(?:'m| am) looking for (?P<what>[^.?!;:]{4,200})(?P<end>\.?)")

@@ -13,7 +13,7 @@ from crosswind.injectors.conversation import Site, ToolList
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting
-from crosswind.injectors.operators.user.values.left_open import NAME, draw_remark, name_open
+from crosswind.injectors.operators.user.values.left_open import NAME, ask_which, draw_remark, name_open
 from crosswind.injectors.operators.user.values.spoken_values import find_spoken, was_said
 from crosswind.injectors.operators.user.values.vague_languages import find_place
 from crosswind.injectors.operators.user.values.vague_place import Place
@@ -143,7 +143,8 @@ def _draw_open(
         thing = name_open(one, place, coarse=form is not None, rng=rng) if english else None
         if english and thing is None:
             continue
-        remark = draw_remark(target, rng, setting, edit, thing, place.type or one.type)
+        named = None if thing is None else (thing, ask_which(one, thing, rng))
+        remark = draw_remark(target, rng, setting, edit, named, place.type or one.type)
         if remark is not None:
             return {
                 "edits": remark.edits,

@@ -88,8 +88,6 @@ class Contradiction:
     positions: tuple[Position, ...]
     leads: bool
     """Whether more that belongs to it stands behind the value: a phrase in its place ends in it."""
-    listed: bool
-    """Whether others of its kind stand beside it: what corrects it says which one was wrong."""
     text: str
 
     def edit(
@@ -152,12 +150,11 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
             continue
         start, end, told, told_rival = _span(text, one, rival, setting.language)
         positions = []
-        listed = values.is_listed(one)
         inside = _may_stand_inside(text, one, start, end, rival, setting.language)
         apart = not splits(target.protected, start) and not splits(target.protected, end)
         named = _name_both(text, one, rival, setting.language)
         searched = values.are_searched and one.type is ValueType.NAME
-        if inside and apart and not (_is_behind(one, spoken) or searched or listed):
+        if inside and apart and not (_is_behind(one, spoken) or searched):
             positions.append(Position.PLACE)
         leads = _leads(text, one, end, setting.language) or _is_before(one, spoken)
         region = _find_region(text, one, rival)
@@ -166,7 +163,7 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
         whole = _stands_whole(text, one, named, setting.language, leads=leads)
         if inside and apart and closed and whole and not searched and not splits(target.protected, len(text)):
             positions.append(Position.SWAP)
-        if closed and named is not None and not listed:
+        if closed and named is not None:
             positions.append(Position.END)
         value_named, rival_named = named or (one.text, rival)
         if positions:
@@ -183,7 +180,6 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
                 rival_named,
                 tuple(positions),
                 leads or region != "",
-                listed,
                 text,
             )
 
@@ -327,14 +323,24 @@ def _stands_whole(
     in its place."""
     if _TITLE.search(text, max(0, one.start - 8), one.start):
         return False
+    named_kind = one.type in (ValueType.PLACE, ValueType.NAME)
     if language in JOINED:
-        return one.type is not ValueType.NUMBER or named is not None
-    counted = one.type is ValueType.NUMBER and named is not None
+        apart = not named_kind or _AFTER_NAME.match(text, one.end) is not None
+        return apart and (one.type is not ValueType.NUMBER or named is not None)
     if language is Language.EN:
-        return counted or one.type is ValueType.OPTION or not leads
-    return one.type not in (ValueType.PLACE, ValueType.NAME) or not _GOES_ON.match(text, one.end)
+        counted = one.type is ValueType.NUMBER and named is not None
+        return (counted and not _OF_THESE.match(text, one.end)) or one.type is ValueType.OPTION or not leads
+    if one.type is ValueType.NUMBER:
+        return not leads
+    return not named_kind or not (
+        (leads and _GOES_ON.match(text, one.end)) or _OF_NAME.search(text[: one.start])
+    )
 
 
+_AFTER_NAME = re.compile(r"[^\u4e00-\u9fff\u30a0-\u30ff\w]|[\u3040-\u309f的到去飞住至明今后是有出之]|$")
+"""What may stand behind a Chinese or Japanese place that is no part of a longer name."""
+_OF_THESE = re.compile(r" [a-z]+ of\b")
+_OF_NAME = re.compile(r"\b(?:de|del|d['’]|du|des|von|vom) ?$", re.IGNORECASE)
 _TITLE = re.compile(r"[A-Z]\w*\. $")
 
 

@@ -149,8 +149,6 @@ def _draw(
         slots["thing"] = thing
 
     def accept(entry: Entry) -> bool:
-        if one.listed and "{rival}" not in entry.text:
-            return False
         if position is Position.SWAP and entry.text.startswith(_VALUE_SLOTS):
             return slots["value"][:1].isupper() or not slots["value"][:1].isalpha()
         return not (inside and one.leads) or entry.text.endswith("{value}")

@@ -23,9 +23,9 @@ from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
 NAME = "user.ambiguous"
-_WITHIN, _AHEAD, _LACKS, _TAIL = 0.2, 0.2, 0.4, 0.25
-"""How often the user says so in brackets behind the value, in front of the message, by what they haven't got,
-and at the end of the last sentence."""
+_WITHIN, _AHEAD, _NOTES, _LACKS, _TAIL = 0.28, 0.1, 0.65, 0.3, 0.3
+"""How often the user says so in brackets behind the value, in front of the message, by a note of a few words,
+by what they haven't got, and at the end of the last sentence."""
 _BREAKS = ("", "", "\n", "\n\n")
 """What separates a sentence from the message before it; empty: what the text asks for."""
 _HOW_EXACT = ("", "", "", "exact ", "precise ")
@@ -57,6 +57,7 @@ _CALLED = {
     ValueType.DURATION: "length",
 }
 _UNIT = re.compile(r"\d[ -]?(second|minute|hour|day|night|week|month|year)s?\b")
+_PLACES = ("place", "location", "area", "town", "spot")
 _LEADS = make_words("from to new my the target input given current select preferred desired chosen favorite")
 """Words before the thing in a parameter's name."""
 _SAID = {
@@ -72,6 +73,7 @@ def name_open(one: Mention, place: Place, *, coarse: bool, rng: SeededRandom) ->
     """What an English user calls the value, without an article: `exact date`, `order number`. None where
     nothing says it."""
     thing = place.called or _name_by_type(one, place)
+    thing = rng.choice(_PLACES) if thing == "place" else thing
     exact = rng.choice(_HOW_EXACT) if coarse else ""
     return None if thing is None else f"{exact}{thing}"
 
@@ -107,6 +109,35 @@ def _strip(thing: str | None) -> str | None:
     return (_SAID.get(plain, plain) or None) if len(words) <= _MOST_WORDS else None
 
 
+def ask_which(one: Mention, thing: str, rng: SeededRandom) -> str:
+    """The same as the object of what the user says: `the date`, `which day`."""
+    asked = tuple(
+        form.format(thing.removeprefix("exact ").removeprefix("precise "))
+        for form in _ASKED.get(one.type, ())
+    )
+    if thing == "name" or (one.type is ValueType.NAME and thing.rpartition(" ")[2] in PERSONS):
+        asked = ("who", "who exactly")
+    counted = _COUNTED.fullmatch(thing)
+    if counted is not None:
+        asked = (f"how many {counted[1]}", "how many")
+    return rng.choice(asked) if asked and rng.chance(_AS_QUESTION) else f"the {thing}"
+
+
+_AS_QUESTION = 0.55
+_COUNTED = re.compile(r"(?:exact |precise )?number of ([a-z]+)")
+_ASKED = {
+    ValueType.DATE: ("what day", "which day", "when exactly", "when"),
+    ValueType.TIME: ("what time", "when exactly", "when"),
+    ValueType.PLACE: ("which {}", "where", "where exactly"),
+    ValueType.NAME: ("which {}", "what {}"),
+    ValueType.MONEY: ("how much", "how much exactly"),
+    ValueType.OPTION: ("which {}", "what {}"),
+    ValueType.ID: ("which one", "which one exactly"),
+    ValueType.FILE: ("which one",),
+}
+"""What an embedded question asks for, by the value's type."""
+
+
 class Remark(msgspec.Struct, frozen=True, gc=False):
     """What the user says of a value that is left open: edits, of which one may be that of the value."""
 
@@ -119,13 +150,15 @@ def draw_remark(
     rng: SeededRandom,
     setting: Setting,
     edit: dict[str, Any],
-    thing: str | None,
+    thing: tuple[str, str] | None,
     type: ValueType,
 ) -> Remark | None:
     """The value's edit with what says that it is left open; None where the message has no place for that."""
     text, places = target.text, find_places(target.text, target.own)
     english, stop = setting.language is Language.EN, edit["at"] + len(edit["was"])
-    within, ahead, lacks, tail = (english and rng.chance(one) for one in (_WITHIN, _AHEAD, _LACKS, _TAIL))
+    within, ahead, notes, lacks, tail = (
+        english and rng.chance(one) for one in (_WITHIN, _AHEAD, _NOTES, _LACKS, _TAIL)
+    )
     draw = _Draw(target, rng, setting, thing, type)
     beside = english and _goes_with_bracket(text, edit, stop)
     before = english and places.before and edit["at"] > 0 and not target.own[:1].islower()
@@ -140,7 +173,7 @@ def draw_remark(
     if tail and (end := _find_tail(text)) is not None and end >= stop:
         found = draw.draw("within", lambda entry: not entry.text.startswith("("))
         return None if found is None else Remark([edit, make_edit(end, "", found[0])], found[1])
-    found = draw.draw("lack" if lacks else "offer")
+    found = draw.draw("note" if notes else "lack" if lacks else "offer")
     return None if found is None else Remark([edit, _append(target, rng, setting, edit, found[0])], found[1])
 
 
@@ -161,11 +194,12 @@ class _Draw(msgspec.Struct, frozen=True, gc=False):
     target: UserTarget
     rng: SeededRandom
     setting: Setting
-    thing: str | None
+    thing: tuple[str, str] | None
+    """What the value is called, and the same as an object; None in other languages."""
     type: ValueType
 
     def draw(self, part: str, accept: Any = None) -> tuple[str, str] | None:
-        slots = {} if self.thing is None else {"thing": self.thing}
+        slots = {} if self.thing is None else dict(zip(("thing", "which"), self.thing, strict=True))
         # Where nothing names the value, an entry for its type says what is left open.
         for typed in (True, False) if self.thing is None else (False,):
             found = draw_phrase(
@@ -188,16 +222,18 @@ class _Draw(msgspec.Struct, frozen=True, gc=False):
         else:
             return None
         own, language = self.target.own, self.setting.language
-        return (found.text if part == "within" else write_like(found.text, own, language)), found.entry
+        if part == "within":
+            return found.text, found.entry
+        said = found.text[:1].upper() + found.text[1:] if part == "note" else found.text
+        return write_like(said, own, language), found.entry
 
 
-def _fits(entry: Entry, thing: str | None) -> bool:
+def _fits(entry: Entry, thing: tuple[str, str] | None) -> bool:
     """Whether its article goes with the thing."""
-    return thing is None or not (_ARTICLE.search(entry.text) and (thing[0] in "aeiou" or thing in _MANY))
+    return thing is None or not (_ARTICLE.search(entry.text) and thing[0][0] in "aeiou")
 
 
 _ARTICLE = re.compile(r"\ba \{thing\}")
-_MANY = ("numbers",)
 
 
 def _goes_with_bracket(text: str, edit: dict[str, Any], stop: int) -> bool:

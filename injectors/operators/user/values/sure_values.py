@@ -116,15 +116,11 @@ class SureValues:
         told = self._takes_texts or language is not Language.EN
         self._passed_on = _find_passed_on(text) if told else []
 
-    def is_listed(self, one: Mention) -> bool:
-        """Whether it is one of a list, or an end of a range."""
-        return one.start in self._listed
-
     def is_sure(self, one: Mention) -> bool:
         said = one.text.lower()
         twice = find_whole(self._lower, said, find_whole(self._lower, said, 0) + 1) >= 0
         passed_on = any(start <= one.start < end for start, end in self._passed_on)
-        if said in NO_SLIPS or twice or passed_on:
+        if said in NO_SLIPS or twice or passed_on or one.start in self._listed:
             return False
         if _OPENS_LIST.search(self._text, max(0, one.start - 3), one.start):
             return False

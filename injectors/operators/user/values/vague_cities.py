@@ -14,7 +14,7 @@ from crosswind.injectors.values.parameters import ValueType
 _OF_NAME = make_words("bank capital city county kingdom lake port republic state town university")
 """Nouns that make a name together with `of` and a place."""
 CITY_NAMES = frozenset(city for cities in CITIES.values() for city in cities)
-_NO_PLACES = frozenset(name for group in GROUPS for name in group)
+NO_PLACES = frozenset(name for group in GROUPS for name in group)
 _REGION = re.compile(r"(?:, [A-Z][\w'-]*(?: [A-Z][\w'-]*){0,2})+(?![\w'-]| (?:and|or) [A-Z])")
 NAME_GOES_ON = re.compile(r" (?:(?:of|and|&) )?[A-Z\d]")
 
@@ -27,7 +27,7 @@ def is_known(name: str) -> bool:
 def find_city(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     """`in Boston` becomes `near me` or goes, `from Boston` becomes `from here`; an address, its street."""
     street = list_wider(text, one.text)
-    if one.text in _NO_PLACES and not is_known(one.text):
+    if one.text in NO_PLACES and not is_known(one.text):
         return None
     if (region := _REGION.match(text, end)) is not None:
         end = region.end()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from crosswind.injectors.operators.user.values.left_out import find_adjunct
 from crosswind.injectors.operators.user.values.small_words import DETERMINERS, GO_ON, make_words, qualifies
 from crosswind.injectors.operators.user.values.vague_cities import find_city, is_known
+from crosswind.injectors.operators.user.values.vague_kinds import find_kind
 from crosswind.injectors.operators.user.values.vague_moments import find_date, find_time
 from crosswind.injectors.operators.user.values.vague_numbers import find_duration, find_money, find_number
 from crosswind.injectors.operators.user.values.vague_place import (
@@ -45,6 +46,7 @@ def find_place(text: str, one: Mention) -> Place | None:
     elif one.type is ValueType.NAME and is_known(one.text):
         find = find_city
     place = None if find is None else find(text, one, start, end, find_word_before(text, start))
+    place = place or find_kind(text, one, start, end)
     gone = find_adjunct(text, one) if place is None or place.dropped is None else None
     if gone is not None and place is not None:
         place = place.or_dropped(gone) if gone.value in (None, place.value or (one.start, one.end)) else place
@@ -104,7 +106,7 @@ def _find_modifier(text: str, start: int, end: int, before: str, thing: str) -> 
             head, stop, None, forms=forms, withholds=True, called=f"exact {after}", value=(start, stop)
         )
     several = after.endswith("s") and before not in ("", "of", "and", "or", "as", "by", "in", "to")
-    fits = several or before in DETERMINERS - {"no", "the"}
+    fits = several or before in DETERMINERS - {"no"}
     return Place(start, end + 1, dropped="", value=(start, end)) if fits and start else None
 
 

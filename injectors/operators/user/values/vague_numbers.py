@@ -72,9 +72,9 @@ def find_number(text: str, one: Mention, start: int, end: int, before: str) -> P
         return find_id(text, one, start, end, before)
     if before in _SERIES and (counted := _COUNTED.match(text, end)) is not None:
         return Place(start, end, dropped="few", called=_count_of(counted["noun"]))
-    if before in _LIMITS:
-        return None
     stop = _find_measure(text, end)
+    if before in _LIMITS and not (before in ("at", "to") and stop > end):
+        return None
     if stop > end and after.islower() and _CONVERTED.search(text[:start]):
         forms = (f"a certain amount of {after}", f"a certain number of {after}")
         return Place(start, stop, None, forms=forms, withholds=True, called="amount", value=(start, stop))
@@ -109,15 +109,14 @@ def _find_measured(text: str, one: Mention, start: int, stop: int, before: str) 
     called = (one.thing or "").split()
     if not called or called[-1] not in _MEASURED:
         called = _BY_UNIT.get(after, "").split()
-    named = _OF.search(text, max(0, start - 60), start)
-    if named is not None:
-        head = named["head"]
-        if head not in called and head not in _MEASURED:
-            return None
-        forms = tuple(f"{lead} {named['noun']}" for lead in _CERTAIN)
-        return Place(
-            named.start(), stop, None, forms=forms, withholds=True, called=named["noun"], value=(start, stop)
-        )
+    if before and before in (one.thing or "").split():
+        return _find_behind_noun(text, start, stop, before)
+    if (named := _OF.search(text, max(0, start - 60), start)) is not None:
+        noun, value = named["noun"], (start, stop)
+        forms = tuple(f"{lead} {noun}" for lead in _CERTAIN)
+        known = named["head"] in called or named["head"] in _MEASURED
+        place = Place(named.start(), stop, None, forms=forms, withholds=True, called=noun, value=value)
+        return place if known else None
     if not called or called[-1] not in _MEASURED or before not in _BEFORE_MEASURE or one.text.startswith("-"):
         return None
     if before == "to" and called[-1] in text[max(0, start - 16) : start].split():
@@ -126,14 +125,29 @@ def _find_measured(text: str, one: Mention, start: int, stop: int, before: str) 
     return Place(start, stop, None, forms=forms, withholds=True, called=called[-1], value=(start, stop))
 
 
+def _find_behind_noun(text: str, start: int, stop: int, noun: str) -> Place | None:
+    """`radius 5 cm` becomes `a certain radius`."""
+    head = start - len(noun) - 1
+    ahead = find_word_before(text, head)
+    if ahead not in _BEFORE_MEASURE | {"of"}:
+        return None
+    forms = tuple(f"{lead} {noun}" for lead in _CERTAIN)
+    return Place(head, stop, None, forms=forms, withholds=True, called=noun, value=(start, stop))
+
+
 _CERTAIN = ("a certain", "a specific", "a particular", "a given")
 _BY_UNIT = {
     **dict.fromkeys(("celsius", "degrees", "fahrenheit"), "temperature"),
     **dict.fromkeys(("kmh", "kph", "mph"), "speed"),
     **dict.fromkeys(("bar", "psi"), "pressure"),
+    **dict.fromkeys(("feet", "ft", "km", "kilometers", "m", "meters", "metres", "miles"), "distance"),
+    **dict.fromkeys(("g", "grams", "kg", "lbs", "ounces", "pounds"), "weight"),
+    **dict.fromkeys(("gallons", "liters", "litres"), "amount"),
+    **dict.fromkeys(("seconds",), "time"),
+    "watts": "power",
 }
 """What some units measure, where no parameter says it."""
-_BEFORE_MEASURE = make_words("at by from of to with")
+_BEFORE_MEASURE = make_words("at by from to with")
 _FREE = make_words("above away dropped going high long moving tall thrown travelling traveling wide")
 """Words behind a measure that don't belong to it."""
 

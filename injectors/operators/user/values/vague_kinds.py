@@ -1,0 +1,105 @@
+"""Where the kind of a value stands for it in an English sentence: `a certain company`, `a certain number`."""
+
+from __future__ import annotations
+
+import re
+
+from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
+from crosswind.injectors.operators.user.values.small_words import GO_ON, make_words
+from crosswind.injectors.operators.user.values.things import PERSONS
+from crosswind.injectors.operators.user.values.vague_cities import NAME_GOES_ON, NO_PLACES, is_known
+from crosswind.injectors.operators.user.values.vague_place import (
+    Place,
+    ends_clause,
+    find_next_word,
+    find_word_before,
+)
+from crosswind.injectors.values.mentions import Mention
+from crosswind.injectors.values.parameters import ValueType
+
+_KINDS = make_words(
+    """
+    actor airline airport album artist author book brand city club company competition conference country
+    county course currency director dish drug event exchange festival game genre hotel index ingredient
+    language league location material medication movie museum park place player podcast port product
+    restaurant route school server show song species sport stadium state station stock store subject team
+    theater topic tournament town university venue website
+    """
+)
+"""Nouns before a name that tell its kind: `the movie Arrival`."""
+_NO_KINDS = make_words(
+    """
+    address code content data description email file identifier info keyword keywords label list message
+    name names note number option parameter person phone query question request search string subject
+    symbol text ticker type unit units url user username value word
+    """
+)
+"""Words of parameters that say no kind of thing."""
+_LEAST_LETTERS = 4
+_BEFORE = make_words("about at by for from in near of on to with")
+_LEADS = ("a certain", "a particular", "a specific", "one particular")
+_OWN_NAME = re.compile(r"[a-z,] [A-Z][\w'’-]* (?:of|in|at|for|and|&) $")
+"""What goes on with a name: `the University of Oxford`."""
+_BESIDE = re.compile(r"(?:, | and | or | & |/)$")
+_LISTED = re.compile(r",? (?:and|or|&|vs\.?|versus) |, [A-Z\d]|/")
+_OPERATED = re.compile(
+    r"\b(?:absolute value|cube|divisors?|factorial|factors|log|logarithm|multiples|root|square) of $"
+)
+_LIST = re.compile(
+    r"-?\d+(?:\.\d+)?(?:, ?-?\d+(?:\.\d+)?)*,? and -?\d+(?:\.\d+)?(?=[.?!]|$| (?:please|using)\b)"
+)
+_LIST_LEAD = re.compile(r"\b(?:(?:the )?numbers |of |between |for )$")
+
+
+def find_kind(text: str, one: Mention, start: int, end: int) -> Place | None:
+    """The place of a value for which its kind can stand."""
+    match one.type:
+        case ValueType.NAME | ValueType.PLACE | ValueType.OPTION:
+            return _find_named(text, one, start, end)
+        case ValueType.NUMBER:
+            return _find_number(text, start, end)
+        case _:
+            return None
+
+
+def _find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
+    before, after = find_word_before(text, start), find_next_word(text, end)
+    if one.type is ValueType.PLACE and one.text in NO_PLACES and not is_known(one.text):
+        return None
+    if not (ends_clause(text, end) or after in GO_ON) or NAME_GOES_ON.match(text, end):
+        return None
+    if (
+        _LISTED.match(text, end)
+        or _BESIDE.search(text[:start])
+        or _OWN_NAME.search(text, max(0, start - 40), start)
+    ):
+        return None
+    kind = (one.thing or "").rpartition(" ")[2]
+    if before in _KINDS and one.type is not ValueType.OPTION:
+        kind, start = before, start - len(before) - 1
+        before = find_word_before(text, start)
+        if before == "the":
+            start -= len("the ")
+            before = find_word_before(text, start)
+    verb = before in SURE | AMBIGUOUS and one.type is ValueType.NAME
+    if len(kind) < _LEAST_LETTERS or kind in _NO_KINDS | PERSONS or not (before in _BEFORE or verb):
+        return None
+    kind = "place" if kind == "location" else kind.removesuffix("s")
+    forms = tuple(f"{lead} {kind}" for lead in _LEADS)
+    return Place(start, end, None, forms=forms, withholds=True, called=kind, value=(one.start, end))
+
+
+def _find_number(text: str, start: int, end: int) -> Place | None:
+    listed = _LIST.match(text, start)
+    lead = _LIST_LEAD.search(text, max(0, start - 14), start)
+    if listed is not None and lead is not None:
+        forms = ("some numbers", "a few numbers", "several numbers", "a set of numbers")
+        begin = start if lead[0] in ("of ", "between ", "for ") else lead.start()
+        value = (start, listed.end())
+        stop, called = listed.end(), "list of numbers"
+        return Place(begin, stop, None, forms=forms, withholds=True, called=called, value=value)
+    operated = _OPERATED.search(text, max(0, start - 24), start) is not None
+    if not operated or not (ends_clause(text, end) or find_next_word(text, end) in GO_ON):
+        return None
+    forms = tuple(f"{lead} number" for lead in _LEADS)
+    return Place(start, end, None, forms=forms, withholds=True, called="number", value=(start, end))
