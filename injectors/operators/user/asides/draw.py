@@ -74,9 +74,9 @@ _BEGINS_AFRESH = re.compile(
     re.IGNORECASE,
 )
 """How an English question begins before which other words can stand."""
-_BIDS = re.compile(r"(?:don['’]t|if|it['’]s|just|let me|no need|please|tell me|you)\b", re.IGNORECASE)
-"""How other English sentences begin before which they can stand."""
-_KINDS = frozenset({"user.topic_drift", "user.boundary_probing"})
+_BIDS = re.compile(r"(?!(?:also|and|i|maybe|no|not)\b)[a-z]", re.IGNORECASE)
+"""How other English sentences begin before which they can stand: those that bid."""
+_KINDS = frozenset({"user.topic_drift", "user.boundary_probing", "user.out_of_scope"})
 """Operators whose entries for a kind of request are about the message."""
 _SHIFT = {"user.topic_drift": "shift"}
 """Operators whose entries for all messages are of another subject, and the part that leads up to these."""

@@ -11,7 +11,6 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.user.simulated_user.behaviours import (
     KINDS,
-    Behaviour,
     BehaviourKind,
     describe_behaviour,
     draw_behaviour,
@@ -25,16 +24,27 @@ LONGEST_PATTERN = 1200
 HEADINGS = (
     "How you talk:",
     "Your way of writing:",
-    "This is how you behave in the talk:",
+    "This is how you behave:",
     "As to your manner:",
     "Play this person as follows:",
     "What you are like to talk to:",
+    "On style:",
+    "Habits of yours:",
+    "Some notes on the role:",
+    "You have a quirk:",
+    "For the conversation, note this:",
+    "One thing about how you come across:",
 )
 OBJECTIVES = (
     "None of this changes what you want or what you know: your goal and every fact above stay as they are.",
     "Your goal and every fact above stay as they are; this is only about the way you talk.",
     "What you want, and all that you know, is still what is written above.",
     "Through all of it your wish and your facts remain the ones above, and you make up no others.",
+    "The task and the details given before hold without any change.",
+    "Whatever you say on the way, the aim is the one described, with the same data.",
+    "Everything else in these instructions applies as before.",
+    "It is a matter of tone alone; the request and its facts are fixed.",
+    "Invent nothing: the purpose is the one you were given.",
 )
 """What preserves the objective, after every pattern."""
 
@@ -46,7 +56,7 @@ OBJECTIVES = (
     aliases=("interaction_pattern",),
     source="NoisyAgent section 3.1, eq. 5 (user-side injection, before the task starts)",
     effect=Effect.REWORDS,
-    version=2,
+    version=3,
 )
 @dataclass(frozen=True)
 class InteractionPattern:
@@ -73,13 +83,14 @@ class InteractionPattern:
         return {
             "kinds": kinds,
             "behaviours": [msgspec.to_builtins(behaviour) for behaviour, _ in drawn],
+            "told": [describe_behaviour(behaviour, rng) for behaviour, _ in drawn],
             "heading": rng.choice(HEADINGS),
             "objective": rng.choice(OBJECTIVES),
             "phrases": [name for _, names in drawn for name in names],
         }
 
     def apply(self, target: InstructionsTarget, draw: Draw) -> Result:
-        return _add_pattern(target, draw, "\n".join(_describe(draw)))
+        return _add_pattern(target, draw, "\n".join(draw["told"]))
 
 
 @written_form("user.interaction_pattern")
@@ -93,16 +104,12 @@ class InteractionPatternWording:
         task = (
             "The material instructs somebody who plays the user of an assistant. Write two to four sentences "
             "that tell this person how to talk, made to measure for this user and this wish. The manner: "
-            f"{' '.join(_describe(draw))} Neither repeat nor change the wish, and tell nobody else's part."
+            f"{' '.join(draw['told'])} Neither repeat nor change the wish, and tell nobody else's part."
         )
         return task, target.text
 
     def apply(self, target: InstructionsTarget, draw: Draw, text: str) -> Result:
         return _add_pattern(target, draw, read_text(text, LONGEST_PATTERN, like=target.text))
-
-
-def _describe(draw: Draw) -> list[str]:
-    return [describe_behaviour(msgspec.convert(one, Behaviour)) for one in draw["behaviours"]]
 
 
 def _add_pattern(target: InstructionsTarget, draw: Draw, pattern: str) -> Result:
