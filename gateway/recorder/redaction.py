@@ -74,16 +74,22 @@ class Redactor:
 
     def mask(self, segment: bytes) -> bytes:
         """Mask the segment for storage; return the same object if it has no secret."""
-        masked, remains = segment, self._remains
         if len(segment) < SHORTEST:
             return segment
+        masked, remains = segment, self._remains
         if remains is None or not remains.secrets:
             if self._clear and segment in self._clear:
                 return segment
-            if segment in self._repeated:
-                if len(self._clear) < _MOST_CLEAR:
-                    self._clear += b"\0" + segment
-                return segment
+            if segment not in self._repeated:
+                masked = self._mask(segment)
+        else:
+            masked = self._mask(segment)
+        if masked is segment and self.mode == "redact" and len(self._clear) < _MOST_CLEAR:
+            self._clear += b"\0" + segment
+        return masked
+
+    def _mask(self, segment: bytes) -> bytes:
+        masked, remains = segment, self._remains
         for credential in self._known:
             if credential in masked:
                 masked = masked.replace(credential, MASK)
@@ -100,11 +106,7 @@ class Redactor:
             if len(self._repeated) >= _MOST_REPEATED:
                 self._repeated.clear()
             self._repeated.add(segment)
-        if remains is not None and remains.secrets:
-            masked = self._mask_remains(masked)
-        if masked is segment and len(self._clear) < _MOST_CLEAR:
-            self._clear += b"\0" + segment
-        return masked
+        return self._mask_remains(masked)
 
     def forget_texts(self) -> None:
         """Forget the request's texts: names that come with its answer stand in the answer's."""

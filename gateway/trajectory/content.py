@@ -59,9 +59,10 @@ class Chain:
         if parent is not None:
             before, self.depth, means = parent.key, parent.depth + 1, parent.means
         self.key: bytes = blake2b(before + block, digest_size=KEY_BYTES).digest()
-        self._said, self._says = said, b"" if said is None else None
+        self._said = said
+        self._says: bytes | None = None
         if said is None:
-            means = 0
+            means, self._says = 0, b""
         elif any(said):
             means = hash((means, said))
         self.means: int = means
