@@ -321,7 +321,7 @@ class HttpRequest:
         await self.end(body)
 
     def answer_at_once(self, status: int, body: bytes, head: WrittenHeaders) -> bool:
-        """As `answer`; False, and nothing sent, where the answer or the connection isn't of the usual kind."""
+        """As `answer`; False, and nothing sent, where the answer or the connection is unusual."""
         template = self.head.template
         usual = self.arrived and len(body) <= _JOIN_UP_TO and status == _OK
         if not (usual and template.keep_alive and template.method != "HEAD" and self._connection.keeps(head)):

@@ -240,7 +240,8 @@ class Proxy:
             return await self.shared.join(key, shared, http)
         retry = retry or (beginning is not None and beginning.retried is not None)
         turn = TurnRequest(request.chain, digest, retry, request.previous_response, named)
-        place = await self.sessions.place(session, turn) if self.sessions.shared else session.turns.place(turn)
+        alone = not self.sessions.shared
+        place = session.turns.place(turn) if alone else await self.sessions.place(session, turn)
         noise = Noise()
         if session.plan.rules:
             noise = await self.builder.add_noise(call, session, request, place, redactor)

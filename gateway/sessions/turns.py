@@ -193,7 +193,7 @@ class TurnIndex:
     def _position_after(self, chain: Chain | None, index: int) -> TurnPosition:
         if chain is None:
             return TurnPosition(index)
-        same = self._find(chain)
+        same = self._find(chain) if self._heads else None
         if same is not None:
             return TurnPosition(index, 0, same.place.parent, f"{chain.key.hex()[:12]}.{index}")
         head = self._head_of(chain.parent)
@@ -218,7 +218,7 @@ class TurnIndex:
 
     def _head_of(self, node: Chain | None) -> _Head | None:
         """The nearest turn that these messages continue."""
-        while node is not None:
+        while node is not None and self._heads:
             if head := self._find(node):
                 return head
             node = node.parent

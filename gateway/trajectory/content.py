@@ -65,9 +65,10 @@ class Chain:
         hasher = _new_hasher()
         hasher.update(before + block)
         self.key: bytes = hasher.digest()
-        self._said, self._says = said, b"" if said is None else None
+        self._said = said
+        self._says: bytes | None = None
         if said is None:
-            means = 0
+            means, self._says = 0, b""
         elif any(said):
             means = hash((means, said))
         self.means: int = means

@@ -100,10 +100,11 @@ class SecretRules:
         if runs := _find_runs(text):
             # Only a keyword in or before a run counts.
             near = [lower[begin:end] for begin, end in _widen(runs, _NEAR)]
-            if rules := self._beside.find(b"\0".join(near)):
-                found += _apply(rules, text, _widen(runs, _CONTEXT), named=named)
+            rules = self._beside.find(b"\0".join(near))
+            if rules and (rules := _find_possible(rules, text, named=named)):
+                found += _apply(rules, text, _widen(runs, _CONTEXT))
         if named and (rules := self._find_anywhere(lower)):
-            found += _apply(rules, text, [(0, len(text))], named=True)
+            found += _apply(_find_possible(rules, text, named=True), text, [(0, len(text))])
         return readable.locate(_join(found)) if found else []
 
     def _find_anywhere(self, text: bytes) -> set[_Rule]:
@@ -121,12 +122,20 @@ class SecretRules:
         return found
 
 
-def _apply(rules: Iterable[_Rule], text: bytes, windows: Sequence[Span], *, named: bool) -> Iterator[Span]:
+def _find_possible(rules: Iterable[_Rule], text: bytes, *, named: bool) -> set[_Rule]:
+    """The rules that may find anything in a text, of those that a keyword in it speaks for."""
+    return {
+        rule
+        for rule in rules
+        if (named or not rule.by_name) and (rule.demanded is None or rule.demanded.search(text))
+    }
+
+
+def _apply(rules: Iterable[_Rule], text: bytes, windows: Sequence[Span]) -> Iterator[Span]:
     """What the rules find in the windows of a text."""
     for rule in rules:
-        if (named or not rule.by_name) and (rule.demanded is None or rule.demanded.search(text)):
-            for window in windows:
-                yield from rule.find(text, window)
+        for window in windows:
+            yield from rule.find(text, window)
 
 
 class _Keywords:
@@ -289,9 +298,10 @@ def _widen(runs: Sequence[Span], around: Span) -> list[Span]:
     wide: list[Span] = []
     last = -1
     for begin, end in runs:
-        first, last_before, last = (begin - before if begin > before else 0), last, end + behind
-        if first <= last_before:
+        first = begin - before if begin > before else 0
+        if first <= last:
             first = wide.pop()[0]
+        last = end + behind
         wide.append((first, last))
     return wide
 

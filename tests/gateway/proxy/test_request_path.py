@@ -95,11 +95,11 @@ async def walk(running: Running) -> Walk:
 @pytest.mark.parametrize(
     ("given", "files", "changes"),
     [
-        pytest.param({"record": "none"}, 22, 58, id="neither noise nor a record"),
-        pytest.param({}, 45, 150, id="clean"),
+        pytest.param({"record": "none"}, 22, 56, id="neither noise nor a record"),
+        pytest.param({}, 44, 143, id="clean"),
         # The noise acts in each of these turns: it is drawn, checked by the guard, told, and remembered.
-        pytest.param({"noise": NOISE}, 82, 274, id="text noise"),
-        pytest.param({"noise": profile(ABBREVIATED)}, 66, 259, id="renamed tools"),
+        pytest.param({"noise": NOISE}, 82, 273, id="text noise"),
+        pytest.param({"noise": profile(ABBREVIATED)}, 66, 257, id="renamed tools"),
     ],
 )
 async def test_a_streamed_request(tmp_path: Path, given: dict[str, Any], files: int, changes: int) -> None:
