@@ -17,7 +17,7 @@ def _words(text: str) -> frozenset[str]:
 TROUBLE = (
     *_fields("", "error error_code error_message error_details"),
     *_fields([], "errors validation_errors"),
-    *_fields([], "warnings warning_messages"),
+    *_fields([], "warnings alerts"),
 )
 """Of an answer that went well; none beside one that speaks of an error."""
 
@@ -27,9 +27,8 @@ COMPUTED = (
     *_fields("", "message notice status_message user_message"),
     *_fields({}, "metadata meta extra additional_data _meta"),
     *_fields("", "details additional_info note notes description"),
-    *_fields([], "flags"),
     *_fields({}, "context options"),
-    *_fields([], "annotations footnotes hints"),
+    *_fields([], "annotations footnotes hints flags"),
     *_fields("", "reason status_detail status_text"),
 )
 """Of what a function gives."""
