@@ -17,7 +17,7 @@ def _words(text: str) -> frozenset[str]:
 TROUBLE = (
     *_fields("", "error error_code error_message error_details"),
     *_fields([], "errors validation_errors"),
-    *_fields([], "warnings warning_messages"),
+    *_fields([], "warnings warning_messages cautions alerts"),
 )
 """Of an answer that went well; none beside one that speaks of an error."""
 
@@ -27,7 +27,6 @@ COMPUTED = (
     *_fields("", "message notice status_message user_message"),
     *_fields({}, "metadata meta extra additional_data _meta"),
     *_fields("", "details additional_info note notes description"),
-    *_fields([], "flags"),
     *_fields({}, "context options"),
     *_fields([], "annotations footnotes hints"),
     *_fields("", "reason status_detail status_text"),
@@ -86,7 +85,7 @@ DEVICE = (
     *_fields({}, "metadata meta vendor_data attributes extra"),
     *_fields([], "events event_log history"),
     *_fields("", "reason details note comment status_text"),
-    *_fields([], "flags status_flags"),
+    *_fields([], "flags status_flags indicators limits"),
     *_fields({}, "overrides manual_overrides"),
     *_fields([], "service_reminders maintenance_items"),
     *_fields([], "missing_signals unavailable_readings"),
@@ -335,8 +334,8 @@ MEANINGS = tuple(
     for names in (
         "error errors error_code error_codes error_message error_details error_output validation_errors "
         "stderr last_error fault_code faults fault_codes trouble_codes issues delivery_errors",
-        "warnings warning_messages alerts alarms active_warnings active_alerts price_alerts weather_alerts "
-        "advisories",
+        "warnings warning_messages cautions alerts alarms active_warnings active_alerts "
+        "price_alerts weather_alerts advisories",
         "message messages notice notices notifications info_messages status_message "
         "user_message announcements hints",
         "metadata meta _meta extra additional_data attributes custom_fields vendor_data context "
@@ -348,7 +347,7 @@ MEANINGS = tuple(
         "description seller_reply owner_response",
         "links _links references related similar see_also linked_issues related_tickets blocked_by urls",
         "next next_page next_cursor next_page_token prev pagination paging",
-        "tags labels components flags status_flags badges awards reports",
+        "tags labels components flags status_flags indicators limits badges awards reports",
         "attachments documents media images photos",
         "external_id legacy_id import_id reference source_id client_order_id batch_id end_to_end_id "
         "group_reference corporate_code po_number purchase_order",
