@@ -21,6 +21,7 @@ from crosswind.injectors.conversation import Site, ToolSchema
 from crosswind.injectors.faults import Fault
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard import tools as tool_guard
+from crosswind.injectors.guard.corrections import correct
 from crosswind.injectors.guard.tools import ToolConstraints
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.result_validation import check_draw, check_result
@@ -238,7 +239,8 @@ def check_what_survives(entry: Registered, target: Target, draw: Draw, result: R
         check_tool(target, after)
     if isinstance(target, UserTarget):
         if entry.recovery is not Recovery.ASK_USER or not target.user_can_answer:
-            assert entities.find_lost(target.text, after, target.tools) is None
+            # A value that gives way to a rival stands in what corrects it.
+            assert entities.find_lost(target.text, correct(after, draw), target.tools) is None
         # A rival number is named as wrong, and the true one as final: it is said in the text, too.
         rivals = " ".join(rival for wrong in draw.get("wrong", {}).values() for rival in wrong)
         added = entities.find_numbers(after) - entities.find_numbers(target.text)

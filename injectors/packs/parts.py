@@ -155,7 +155,7 @@ PARTS: dict[tuple[str, str], Part] = {
         Part("user.ambiguous", "offer", 64, may=_slots("thing which one"), in_domain=0, foreign_share=0.15),
         Part("user.ambiguous", "lack", 32, may=_slots("thing which one"), in_domain=0, foreign_share=0.0),
         Part("user.ambiguous", "within", 40, may=_slots("thing which one"), in_domain=0, foreign_share=0.0),
-        Part("user.ambiguous", "note", 40, _slots("thing"), _slots("one"), in_domain=0, foreign_share=0.0),
+        Part("user.ambiguous", "note", 36, _slots("thing"), _slots("one"), in_domain=0, foreign_share=0.0),
         Part("user.ambiguous", "reveal", 20, _slots("value"), _slots("thing")),
         Part("user.paraphrase", "frame", 24, _slots("request"), in_domain=0, foreign_share=0.2),
         Part(

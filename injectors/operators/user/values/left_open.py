@@ -57,7 +57,7 @@ _CALLED = {
     ValueType.DURATION: "length",
 }
 _UNIT = re.compile(r"\d[ -]?(second|minute|hour|day|night|week|month|year)s?\b")
-_PLACES = ("place", "location", "area", "town", "spot")
+_PLACES = ("place", "location", "area", "town")
 _LEADS = make_words("from to new my the target input given current select preferred desired chosen favorite")
 """Words before the thing in a parameter's name."""
 _SAID = {
@@ -214,7 +214,7 @@ class _Draw(msgspec.Struct, frozen=True, gc=False):
                     (accept is None or accept(entry))
                     and (bool(entry.fits) or not typed)
                     and _fits(entry, self.thing)
-                    and (part == "within" or is_small(self.target.own) or not is_small(entry.text))
+                    and (part in ("note", "within") or is_small(self.target.own) or not is_small(entry.text))
                 ),
             )
             if found is not None:

@@ -89,8 +89,8 @@ def find_adjunct(text: str, one: Mention) -> Place | None:
     if one.type is ValueType.NAME and find_next_word(text, stop) in ("in", "on"):
         return None  # `with Emma Stone in the lead role`
     after = find_next_word(text, stop)
-    more = _GOES_ON | (_THEN if one.type not in (ValueType.NAME, ValueType.PLACE) else frozenset())
-    if not (ends_clause(text, stop) or after in more):
+    ways = _GOES_ON | (_THEN if one.type not in (ValueType.NAME, ValueType.PLACE) else frozenset())
+    if not (ends_clause(text, stop) or after in ways):
         return None
     return Place(begin - 1, stop, dropped="", called=called_so, value=(start, end))
 

@@ -70,7 +70,7 @@ def _find_option(text: str, one: Mention, start: int, end: int, before: str) -> 
         lead = start - len(before) - 1
         prep = find_word_before(text, lead)
         head = lead - len(prep) - 1
-        return _leave_out_phrase(text, head, end, (start, end)) if prep in ("in", "with") else None
+        return _leave_out_phrase(text, head, end, (lead, end)) if prep in ("in", "with") else None
     if qualifies(text, end):
         return _find_modifier(text, start, end, before, thing)
     stands = ends_clause(text, end) or after in ("and", "for", "from", "in", "on", "please", "with")

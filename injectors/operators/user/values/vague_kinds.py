@@ -101,5 +101,5 @@ def _find_number(text: str, start: int, end: int) -> Place | None:
     operated = _OPERATED.search(text, max(0, start - 24), start) is not None
     if not operated or not (ends_clause(text, end) or find_next_word(text, end) in GO_ON):
         return None
-    forms = tuple(f"{lead} number" for lead in _LEADS)
-    return Place(start, end, None, forms=forms, withholds=True, called="number", value=(start, end))
+    leads = tuple(f"{lead} number" for lead in _LEADS)
+    return Place(start, end, None, forms=leads, withholds=True, called="number", value=(start, end))
