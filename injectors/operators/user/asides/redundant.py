@@ -41,7 +41,7 @@ class RedundantMessage:
 
     Severity: the expected share of words that is added (0.5: half as many again), up to a sentence in front
     of the message and one behind it. Sentences are added whole: of messages that are shorter than one, that
-    share gets one, and three fifths of it a second. Nothing of the message itself is changed, nothing is
+    share gets one, and two fifths of it a second. Nothing of the message itself is changed, nothing is
     asked that wasn't asked, and no fact is added.
     """
 
@@ -95,7 +95,7 @@ class RedundantMessageWording:
 
 _RECAP, _SECOND = 0.6, 0.4
 """How often something is said again, where it can be; how often a short message gets a second sentence."""
-_GREETED, _ANNOUNCED, _REMARKED, _THANKED, _JOINED = 0.65, 0.6, 0.8, 0.45, 0.5
+_GREETED, _ANNOUNCED, _REMARKED, _THANKED, _JOINED = 0.5, 0.6, 0.8, 0.45, 0.5
 """How often a message gets a greeting and an announcement, a remark and thanks behind it; how often the two
 are one sentence."""
 
