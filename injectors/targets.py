@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, overload
 
+import msgspec
+
 from crosswind.injectors.conversation import ToolResult, ToolSchema, UserText
 from crosswind.injectors.faults import Fault
 
@@ -80,23 +82,24 @@ EntryWeights = tuple[tuple[str, float], ...]
 """Weights by the names of pack entries, or globs of names; an entry that none names has weight 1."""
 
 
-class EarlierTexts(Sequence[UserText | ToolResult]):
-    """The texts before one of a conversation. Most noise looks at none, so none is copied."""
+class EarlierTexts(msgspec.Struct, frozen=True, gc=False):
+    """The texts before one of a conversation, as a sequence. Most noise looks at none, so none is copied."""
 
-    __slots__ = ("_items", "_start", "_stop")
-
-    def __init__(self, items: tuple[UserText | ToolResult, ...], before: int) -> None:
-        """Of the `items` those before this index, `EARLIER_TEXTS` at most."""
-        self._items, self._start, self._stop = items, max(0, before - EARLIER_TEXTS), before
+    items: tuple[UserText | ToolResult, ...]
+    before: int
+    """The index of the item before which they stand."""
 
     def _copy(self) -> tuple[UserText | ToolResult, ...]:
-        return self._items[self._start : self._stop]
+        return self.items[max(0, self.before - EARLIER_TEXTS) : self.before]
 
     def __iter__(self) -> Iterator[UserText | ToolResult]:
         return iter(self._copy())
 
+    def __reversed__(self) -> Iterator[UserText | ToolResult]:
+        return reversed(self._copy())
+
     def __len__(self) -> int:
-        return self._stop - self._start
+        return min(self.before, EARLIER_TEXTS)
 
     @overload
     def __getitem__(self, at: int) -> UserText | ToolResult: ...
@@ -104,9 +107,6 @@ class EarlierTexts(Sequence[UserText | ToolResult]):
     def __getitem__(self, at: slice) -> tuple[UserText | ToolResult, ...]: ...
     def __getitem__(self, at: int | slice) -> Any:
         return self._copy()[at]
-
-    def __reversed__(self) -> Iterator[UserText | ToolResult]:
-        return reversed(self._copy())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple, (self._copy(),)
@@ -122,7 +122,7 @@ class Branch:
     """Seeds what is drawn once for the whole session."""
     opening: str = ""
     """What the user said first in this conversation."""
-    earlier: Sequence[UserText | ToolResult] = ()
+    earlier: Sequence[UserText | ToolResult] | EarlierTexts = ()
     """The texts before this one, `EARLIER_TEXTS` at most."""
     phrases: frozenset[str] = frozenset()
     """The pack entries that this conversation has met: the members `phrases` of its draws."""

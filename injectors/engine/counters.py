@@ -26,7 +26,7 @@ from crosswind.injectors.targets import ToolClass
 
 
 class BranchCounters(msgspec.Struct, gc=False):
-    """The counters of one branch. What they hold is replaced and never changed, so that a copy shares it."""
+    """The counters of one branch. What they hold is replaced before it changes, so that a copy shares it."""
 
     plan: Plan
     events: int = 0
@@ -51,9 +51,12 @@ class BranchCounters(msgspec.Struct, gc=False):
     """The pack entries that the branch has met."""
     observed: ObservedCalls = msgspec.field(default_factory=ObservedCalls)
     """What these calls showed of their tools, where the plan has noise for results."""
+    _lent: bool = False
+    """Whether a copy may have the same `observed`."""
 
     def copy(self) -> BranchCounters:
-        return replace(self, observed=self.observed.copy())
+        self._lent = True
+        return replace(self)
 
     def occasion(
         self, active: ActiveRule, turn: int, item: Item | None = None, tools: Sequence[ToolSchema] = ()
@@ -125,6 +128,8 @@ class BranchCounters(msgspec.Struct, gc=False):
                 self.called |= {tool}
             if rules and self.plan.evidence:
                 reads = tool_class is ToolClass.READ_ONLY
+                if self._lent:
+                    self.observed, self._lent = self.observed.copy(), False
                 self.observed.add(tool, item.logical_call, item.text, reads=reads)
         else:
             self._user_texts += 1

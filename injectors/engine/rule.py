@@ -18,6 +18,7 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Result, Withheld
 from crosswind.injectors.text.languages import UNABLE
 from crosswind.injectors.wording import (
+    WORDING,
     StoredDraw,
     StoredDraws,
     Texts,
@@ -191,7 +192,8 @@ def conclude(
         refused = attempt.refused or NOTHING
         return Outcome(decision, None, f"Withheld: {refused}.", find_reason(refused))
     result = attempt.result
-    note = f"{result.note} {assurance or active.assurance}{describe_wording(attempt.draw)}"
+    worded = describe_wording(attempt.draw) if WORDING in attempt.draw else ""
+    note = f"{result.note} {assurance or active.assurance}{worded}"
     return Outcome(decision, result.payload, note)
 
 
@@ -225,7 +227,8 @@ def _carry_out_in_words(
 
 def _carry_out(active: ActiveRule, target: Any, draw: Draw, check: Check) -> Attempt:
     try:
-        result = apply_draw(active.entry, target, draw)
+        entry = active.entry
+        result = apply_draw(entry, target, draw) if WORDING in draw else entry.apply(target, draw)
         refused = check(draw, result)
         if refused == NOTHING and UNABLE in draw:
             refused = str(draw[UNABLE])

@@ -15,7 +15,10 @@ _NOISE = profile(ABBREVIATED, "user.typos", "user.redundant", "tool.timeout", "t
 _LIVE = 10
 _SESSIONS = 40
 _MAY_GROW = _SESSIONS // 4
-_BOUNDED = {"SessionContent", "Entry", "HeadTemplate", "KnownLines", "Route", "ToolList", "ToolSchema"}
+_BOUNDED = {
+    *("SessionContent", "Entry", "HeadTemplate", "KnownLines", "Route", "ToolList", "ToolSchema"),
+    *("_Token", "_Word", "_Judged"),
+}
 """Kept up to a number or weight that so few sessions don't reach."""
 _OF_UPSTREAM = "ReceivedRequest"
 
