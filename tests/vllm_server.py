@@ -101,9 +101,7 @@ def thinking(registry: Registry) -> PolicyVersion:
     tokenizer.add_tokens([AddedToken(mark, special=False, normalized=False) for mark in THOUGHT])
     weights = load_file(source / "model.safetensors")
     known = weights["model.embed_tokens.weight"]
-    # Drawn as the others are spread: two rows that are equal, or empty, are learnt very slowly.
-    size = tokenizer.get_vocab_size() - len(known), known.shape[1]
-    new = torch.randn(size, generator=torch.Generator().manual_seed(0)) * known.std()
+    new = torch.zeros(tokenizer.get_vocab_size() - len(known), known.shape[1])
     weights["model.embed_tokens.weight"] = torch.cat((known, new))
     shape = replace(read_shape(source), vocabulary=tokenizer.get_vocab_size())
 

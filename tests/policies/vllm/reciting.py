@@ -44,7 +44,12 @@ def reciting(registry: Registry, first: PolicyVersion, name: str = "recites") ->
         ids[row, :end] = torch.tensor(prompt + said)
         wanted[row, len(prompt) : end] = 1.0
     torch.manual_seed(0)
-    model = Qwen3(shape, load_file(first.path / "model.safetensors"))
+    weights = load_file(first.path / "model.safetensors")
+    # Tokens that are new to the policy have empty rows: two that are equal are learnt very slowly.
+    embedding = weights["model.embed_tokens.weight"]
+    new = (embedding == 0).all(dim=1)
+    embedding[new] = torch.randn(int(new.sum()), embedding.shape[1]) * embedding[~new].std()
+    model = Qwen3(shape, weights)
     optimiser = torch.optim.AdamW(model.parameters(), lr=_RATE, weight_decay=0.0)
     for _ in range(_STEPS):
         logprobs = torch.log_softmax(model(ids[:, :-1]), dim=-1).gather(-1, ids[:, 1:, None])[..., 0]
@@ -58,7 +63,7 @@ def reciting(registry: Registry, first: PolicyVersion, name: str = "recites") ->
         raise AssertionError(
             f"not learnt by heart within {_STEPS} steps: the loss is still {loss.item():.4f}"
         )
-    weights = model.weights()
+    learnt = model.weights()
     return registry.add(
-        name, lambda path: write_successor(path, first.path, weights), parent=first.version, step=1
+        name, lambda path: write_successor(path, first.path, learnt), parent=first.version, step=1
     )
