@@ -7,8 +7,7 @@ gives the first eight numbers, and BLAKE2b of each block the next eight.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Generator, Iterator, Sequence
 from hashlib import blake2b
 from inspect import GEN_CREATED, getgeneratorstate
 from itertools import chain, islice
@@ -41,15 +40,6 @@ def _hash_on(key: str) -> Generator[bytes, None, None]:
     while True:
         yield block
         block = blake2b(block).digest()
-
-
-def _shuffle(items: Sequence[T], numbers: Iterable[int]) -> list[T]:
-    """A shuffled copy (Fisher–Yates) by these numbers, of which it takes one for each item but the first."""
-    out = list(items)
-    for last, number in zip(range(len(out) - 1, 0, -1), numbers, strict=False):
-        other = int((number >> 11) * _UNIT * (last + 1))
-        out[last], out[other] = out[other], out[last]
-    return out
 
 
 class SeededRandom:
@@ -98,13 +88,12 @@ class SeededRandom:
         return items[int((self._next() >> 11) * _UNIT * len(items))]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        """A shuffled copy."""
-        return _shuffle(items, self._numbers)
-
-    def shuffled_later(self, items: Sequence[T]) -> Callable[[], list[T]]:
-        """As `shuffled`, for a copy that may not be wanted: the draws are consumed, and what is returned
-        makes it."""
-        return partial(_shuffle, items, list(islice(self._numbers, max(0, len(items) - 1))))
+        """A shuffled copy (Fisher–Yates); one draw is consumed for each item but the first."""
+        out = list(items)
+        for last, number in zip(range(len(out) - 1, 0, -1), self._numbers, strict=False):
+            other = int((number >> 11) * _UNIT * (last + 1))
+            out[last], out[other] = out[other], out[last]
+        return out
 
     def sample(self, items: Sequence[T], count: int) -> list[T]:
         """`count` distinct positions of the sequence, in random order; all of them if it is shorter."""

@@ -7,8 +7,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-import structlog
-
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.content_encoding import ContentDecoder
@@ -29,9 +27,6 @@ from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.inner_rounds import next_body
 from crosswind.gateway.turn.recording import Recording
 from crosswind.gateway.upstreams.response import UpstreamResponse
-
-_log = structlog.get_logger("crosswind.answering")
-
 
 _PLAIN = ContentDecoder("", 0)
 

@@ -51,11 +51,11 @@ class BranchCounters(msgspec.Struct, gc=False):
     """The pack entries that the branch has met."""
     observed: ObservedCalls = msgspec.field(default_factory=ObservedCalls)
     """What these calls showed of their tools, where the plan has noise for results."""
-    _lent: bool = False
+    _shared: bool = False
     """Whether a copy may have the same `observed`."""
 
     def copy(self) -> BranchCounters:
-        self._lent = True
+        self._shared = True
         return replace(self)
 
     def occasion(
@@ -128,8 +128,8 @@ class BranchCounters(msgspec.Struct, gc=False):
                 self.called |= {tool}
             if rules and self.plan.evidence:
                 reads = tool_class is ToolClass.READ_ONLY
-                if self._lent:
-                    self.observed, self._lent = self.observed.copy(), False
+                if self._shared:
+                    self.observed, self._shared = self.observed.copy(), False
                 self.observed.add(tool, item.logical_call, item.text, reads=reads)
         else:
             self._user_texts += 1

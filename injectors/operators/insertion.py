@@ -257,16 +257,8 @@ def insert(text: str, added: Iterable[Addition]) -> str:
     return "".join((*pieces, text[end:]))
 
 
-def find_line_gaps(text: str) -> list[int]:
-    """Where lines can be added to a text: at its start, at its end, and between its paragraphs."""
-    return [0, *(match.end() for match in _PARAGRAPH.finditer(text.rstrip())), len(text)]
-
-
-_PARAGRAPH = re.compile(r"\n[ \t]*(?=\n\S)")
-
-
 def around_line(text: str, at: int) -> Around:
-    """The place of a line at one of the places of `find_line_gaps`."""
+    """The place of a line at the start (0) or the end of a text."""
     behind = at == 0 or (at == len(text) and text.endswith("\n"))
     return Around(at, "", "\n") if behind else Around(at, "\n", "")
 
@@ -300,12 +292,8 @@ class Case(msgspec.Struct, frozen=True, gc=False):
 
 def find_case(text: str) -> Case:
     """The convention that the names of most of a result's fields show; snake_case where none does."""
-    return _case_of_short(text) if len(text) <= REMEMBERED else _find_case(list_leaves(text).names)
-
-
-@lru_cache(64)
-def _case_of_short(text: str) -> Case:
-    return _short_case(tuple(list_leaves(text).names))
+    names = list_leaves(text).names
+    return _short_case(tuple(names)) if len(text) <= REMEMBERED else _find_case(names)
 
 
 def _find_case(names: Sequence[str]) -> Case:

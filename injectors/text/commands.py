@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from crosswind.injectors.text.tokens import Sign
+from crosswind.injectors.text.tokens import WordKind
 
 _SQL = r"""\b(?:explain\ +)?(?:
       select\b(?!\ (?:a|an|the|one|my|it)\b)[^\n;?!]{1,400}?\bfrom\ +\w
@@ -30,7 +30,7 @@ _OPTION = r"\s[-/][-a-z]"
 _SIGNS = re.compile(rf"\b(?:{'|'.join(sorted(_FIRST_WORDS))})\b|{_OPTION}", re.IGNORECASE)
 """One of these is in every command: most texts have none."""
 _OPTIONS = re.compile(_OPTION, re.IGNORECASE)
-_BEGINS_ONE = Sign(frozenset(word.rstrip("3").partition("-")[0] for word in _FIRST_WORDS).__contains__)
+_BEGINS_ONE = WordKind(frozenset(word.rstrip("3").partition("-")[0] for word in _FIRST_WORDS).__contains__)
 
 
 def _has_sign(text: str) -> bool:

@@ -64,7 +64,7 @@ def find_protected_spans(
 ) -> tuple[Span, ...]:
     """The spans [start, end) of the entities, in order, without overlaps. The names that `tools` declare are
     entities, too. `clean` is the text before other noise: what is a quotation there still is one here."""
-    spans = _find_spans(text, _read_vocabulary(tools))
+    spans = _find_spans(text, ToolList.of(tools).vocabulary)
     if clean is None or clean is text:
         return spans
     kept = [span for span in _find_again(clean, text) if not _covered(span, spans)]
@@ -126,7 +126,8 @@ def _spans(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
     spans += find_plain_names(text)
     spans += find_commands(text)
     if text.isascii():
-        spans += _judge_tokens(text, vocabulary)
+        tokens = read_tokens(text)
+        spans += _judge_tokens(text, tokens.starts, _JUDGED.of(tokens), vocabulary)
         return tuple(_merge(spans))
     at = 0
     for piece in cut(text):
@@ -137,11 +138,23 @@ def _spans(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
     return tuple(_merge(spans))
 
 
-def _judge_tokens(text: str, vocabulary: frozenset[str]) -> Iterator[Span]:
-    """The entities that are tokens, of a text in ASCII."""
-    lines, starts_sentence, tokens = "\n" in text, True, read_tokens(text)
-    for at, judged in zip(tokens.starts, _JUDGED.of(tokens), strict=True):
-        before, length, lowered, begins_as_one, is_one, ends_sentence, size = judged
+def _judge_piece(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
+    """The entities that are tokens, of a text in any script that begins with a sentence."""
+    found = list(_TOKEN.finditer(text))
+    judged = _JUDGED.of_each([match[0] for match in found])
+    return tuple(_judge_tokens(text, [match.start() for match in found], judged, vocabulary))
+
+
+_judged_piece = lru_cache(REMEMBERED_PIECES)(_judge_piece)
+
+
+def _judge_tokens(
+    text: str, starts: list[int], judged: list[_Judged], vocabulary: frozenset[str]
+) -> Iterator[Span]:
+    """The entities among the tokens of a text that begins with a sentence."""
+    lines, starts_sentence = "\n" in text, True
+    for at, token in zip(starts, judged, strict=True):
+        before, length, lowered, begins_as_one, is_one, ends_sentence, size = token
         if length:
             if (begins_as_one if starts_sentence else is_one) or lowered in vocabulary:
                 yield at + before, at + before + length
@@ -151,28 +164,6 @@ def _judge_tokens(text: str, vocabulary: frozenset[str]) -> Iterator[Span]:
             ends_sentence = "\n" in text[end : end + 2]
         if ends_sentence:
             starts_sentence = True
-
-
-def _judge_piece(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
-    """The entities that are tokens, of a text that begins with a sentence."""
-    spans: list[Span] = []
-    lines = "\n" in text
-    starts_sentence = True
-    for match in _TOKEN.finditer(text):
-        token = match[0]
-        judge = _judged if len(token) <= LONGEST_TOKEN else _judge
-        before, length, lowered, begins_as_one, is_one, ends_sentence, _ = judge(token)
-        if length:
-            if (begins_as_one if starts_sentence else is_one) or lowered in vocabulary:
-                start = match.start() + before
-                spans.append((start, start + length))
-            starts_sentence = False
-        if ends_sentence or (lines and "\n" in text[match.end() : match.end() + 2]):
-            starts_sentence = True
-    return tuple(spans)
-
-
-_judged_piece = lru_cache(REMEMBERED_PIECES)(_judge_piece)
 
 
 class _Judged(NamedTuple):
@@ -198,8 +189,6 @@ def _judge(token: str) -> _Judged:
     return _Judged(token.index(bare), len(bare), bare.lower(), *entity, ends, len(token))
 
 
-_judged = lru_cache(8192)(_judge)
-"""Cached: most words occur again and again."""
 _JUDGED = Facet(_judge)
 
 
@@ -217,11 +206,7 @@ def find_all_lost(before: str, after: str, tools: Iterable[ToolSchema]) -> tuple
     if find_additions(before, after) is not None:
         return ()
     find = _short_find_all_lost if max(len(before), len(after)) <= REMEMBERED else _find_all_lost
-    return find(before, after, _read_vocabulary(tools))
-
-
-def _read_vocabulary(tools: Iterable[ToolSchema]) -> frozenset[str]:
-    return (tools if isinstance(tools, ToolList) else ToolList(tools)).vocabulary
+    return find(before, after, ToolList.of(tools).vocabulary)
 
 
 def find_additions(before: str, after: str) -> tuple[str, str] | None:

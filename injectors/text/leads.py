@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from crosswind.injectors.text.tokens import Sign
+from crosswind.injectors.text.tokens import WordKind
 
 _THING = (
     "(?:messages?|notes?|comments?|tweets?|posts?|captions?|contents?|texts?|body|subject|titles?|description"
@@ -39,7 +39,7 @@ _STEMS = (
 _SPOKEN_STEMS = frozenset({"say", "stat", "read"})
 _SPEAKING = ("that ", "which ", "to ", "should ", "must ", "just ", "simply ")
 """Words behind which `says` and its like stand, where no word for a message does."""
-_STEM = Sign(lambda word: word.startswith(tuple(stem.partition(" ")[0] for stem in _STEMS)))
+_STEM = WordKind(lambda word: word.startswith(tuple(stem.partition(" ")[0] for stem in _STEMS)))
 
 
 def find_leads(text: str) -> Iterator[re.Match[str]]:

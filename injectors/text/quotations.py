@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from crosswind.injectors.text.languages import Language, detect_language
 from crosswind.injectors.text.leads import find_leads, mentions
-from crosswind.injectors.text.tokens import Sign
+from crosswind.injectors.text.tokens import WordKind
 
 REMEMBERED = 16_384
 """Characters of the longest text whose literals are cached."""
@@ -319,7 +319,7 @@ _NAME_STEMS = tuple(
     """.split()
 )
 """One of these is in every match of the two."""
-_NAMES_ONE = Sign(lambda word: any(stem in word for stem in _NAME_STEMS))
+_NAMES_ONE = WordKind(lambda word: any(stem in word for stem in _NAME_STEMS))
 
 
 def find_plain_names(text: str) -> Iterator[tuple[int, int]]:

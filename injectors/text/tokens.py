@@ -38,7 +38,7 @@ class _Token(dict[int, Any]):
 _readers: list[Callable[[str], Any]] = []
 
 
-class _Kept:
+class _TokenCache:
     """The tokens that occurred lately."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class _Kept:
         return found
 
 
-_kept = _Kept()
+_cache = _TokenCache()
 
 
 class Tokens:
@@ -130,10 +130,10 @@ _short_tokens = lru_cache(64)(Tokens)
 
 
 def _look_up(tokens: Sequence[str]) -> list[_Token]:
-    known = list(map(_kept.now.get, tokens))
+    known = list(map(_cache.now.get, tokens))
     if all(known):
         return known  # type: ignore[return-value]
-    return [one or _kept.find(token) for token, one in zip(tokens, known, strict=True)]
+    return [one or _cache.find(token) for token, one in zip(tokens, known, strict=True)]
 
 
 _LETTERS = {at: chr(at).lower() if chr(at).isalpha() else " " for at in range(128)}
@@ -141,7 +141,7 @@ _LETTERS = {at: chr(at).lower() if chr(at).isalpha() else " " for at in range(12
 _kinds: list[Callable[[str], bool]] = []
 
 
-class Sign:
+class WordKind:
     """Words of one kind: those for which `holds`. Words are runs of letters, in lower case."""
 
     __slots__ = ("_bit",)

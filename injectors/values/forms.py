@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from crosswind.injectors.text.edits import any_of, compile_phrases
 from crosswind.injectors.text.languages import Language, detect_language
-from crosswind.injectors.text.tokens import Facet, Sign, read_tokens
+from crosswind.injectors.text.tokens import Facet, WordKind, read_tokens
 from crosswind.injectors.values.calendar import MONTH_WORDS, MONTHS, NEAR_DAYS, WEEKDAYS
 from crosswind.injectors.values.known_names import CITIES
 from crosswind.injectors.values.numerals import list_numerals
@@ -155,7 +155,7 @@ _KNOWN_CITY = compile_phrases(
 )
 _KNOWN_CITY_IN_LOWER_CASE = re.compile(_KNOWN_CITY.pattern)
 """The same for a text in ASCII in lower case: found several times as fast."""
-_CITY = Sign(
+_CITY = WordKind(
     frozenset(
         first[0]
         for cities in CITIES.values()

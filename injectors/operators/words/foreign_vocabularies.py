@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 
-def _lists(text: str) -> tuple[tuple[str, ...], ...]:
+def read_lists(text: str) -> tuple[tuple[str, ...], ...]:
+    """Lists of words, a line each, with a comma between two words."""
     return tuple(tuple(word.strip() for word in line.split(",")) for line in text.strip().splitlines())
 
 
-FOREIGN_LIFECYCLES = _lists(
+FOREIGN_LIFECYCLES = read_lists(
     """
     ausstehend, bestätigt, storniert
     offen, in Bearbeitung, erledigt
@@ -65,7 +66,7 @@ FOREIGN_LIFECYCLES = _lists(
 
 FOREIGN_VOCABULARIES = (
     *FOREIGN_LIFECYCLES,
-    *_lists(
+    *read_lists(
         """
         niedrig, mittel, hoch, kritisch
         klein, groß

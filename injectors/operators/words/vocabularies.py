@@ -7,6 +7,7 @@ import re
 from crosswind.injectors.operators.words.foreign_vocabularies import (
     FOREIGN_LIFECYCLES,
     FOREIGN_VOCABULARIES,
+    read_lists,
 )
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.known_names import CITIES, GIVEN_NAMES
@@ -91,9 +92,8 @@ VOCABULARIES = (
     ("strong", "weak"),
     ("fast", "slow"),
     ("January", "February", "April", "June", "July", "September", "October", "November", "December"),
-    *(
-        tuple(word.strip() for word in words.split(","))
-        for words in """
+    *read_lists(
+        """
         spring, summer, autumn, winter
         male, female
         single, double, twin, suite
@@ -139,7 +139,7 @@ VOCABULARIES = (
         partly cloudy, mostly cloudy
         English, French, German, Italian, Spanish, Portuguese, Dutch, Polish
         Python, Java, JavaScript, TypeScript, Ruby
-        """.strip().splitlines()
+        """
     ),
     *FOREIGN_VOCABULARIES,
     *(names for language, names in CITIES.items() if language is not Language.EN),
