@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.tools import perturb_tools
+from crosswind.injectors.guard.corrections import correct
 from tests.injectors.dialogues import call, conversation
-from tests.injectors.operators import acting
 from tests.injectors.plans import plan_of
 
 
@@ -45,6 +46,8 @@ class View:
     tools: tuple[Tool, ...]
     first: str
     again: str
+    corrected: str
+    """The query with each value that it corrects behind back in its place."""
 
     @property
     def declared(self) -> dict[str, Tool]:
@@ -71,8 +74,13 @@ def view(sample: Sample, yaml_or_profile: str, seed: int = 0) -> View:
     made = replace(plan_of(yaml_or_profile, seed), tool_classes={"*": "read_only"})
     calls = [one for at in range(2) for one in call(sample.called, sample.arguments, sample.result, at)]
     messages = [{"role": "user", "content": sample.query}, *calls]
-    query, first, again = acting.seen(made, messages, sample.tools)
-    return View(query, _tools(made, conversation(messages, sample.tools).tools), first, again)
+    read = conversation(messages, sample.tools)
+    new = perturb_messages(made, read, {}).new
+    query, first, again = (one.item.text if one.text is None else one.text for one in new)
+    corrected = query
+    for decision in reversed(new[0].decisions):
+        corrected = correct(corrected, decision.draw)
+    return View(query, _tools(made, read.tools), first, again, corrected)
 
 
 def _tools(made: Plan, declared: Sequence[ToolSchema]) -> tuple[Tool, ...]:
