@@ -314,11 +314,8 @@ class HttpRequest:
     async def answer(self, status: int, body: bytes, headers: Headers | WrittenHeaders = JSON) -> None:
         """Send a whole answer. `headers` say nothing about its length."""
         head = headers if isinstance(headers, WrittenHeaders) else WrittenHeaders.write(status, headers)
-        if self.answer_at_once(status, body, head):
-            return
-        lines = b"%bcontent-length: %d\r\n" % (head.lines, len(body))
-        await self.start(status, WrittenHeaders(lines, len(body), closes=head.closes), follows=True)
-        await self.end(body)
+        if not self.answer_at_once(status, body, head):
+            await self.answer_in_parts(status, body, head)
 
     def answer_at_once(self, status: int, body: bytes, head: WrittenHeaders) -> bool:
         """As `answer`; False, and nothing sent, where the answer or the connection is unusual."""
@@ -331,6 +328,12 @@ class HttpRequest:
         self._connection.transport.write(lines)
         self._connection.end_answer(self)
         return True
+
+    async def answer_in_parts(self, status: int, body: bytes, head: WrittenHeaders) -> None:
+        """As `answer`, where `answer_at_once` sends nothing."""
+        lines = b"%bcontent-length: %d\r\n" % (head.lines, len(body))
+        await self.start(status, WrittenHeaders(lines, len(body), closes=head.closes), follows=True)
+        await self.end(body)
 
     def cut(self, *, reset: bool = False) -> None:
         """Close the connection before the answer's end. What was sent arrives, unless it is `reset`."""

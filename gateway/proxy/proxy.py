@@ -185,7 +185,7 @@ class Proxy:
         session = self.sessions.find_live(claim)
         if session is None:
             hints = SessionHints() if named or split is None else call.hints(split)
-            session, beginning = await self.sessions.find(claim, hints)
+            session, beginning = await self.sessions.find_or_open(claim, hints)
         logged["session"] = session.record.id
         if self.ownership is not None:
             await self.ownership.check_body(body.body, session.record.tenant or "")

@@ -90,7 +90,7 @@ class ResponseRelay:
             settled = await self.recording.settle(exchange)
             head = answer.head.write(edited=edited)
             if not sink.answer_at_once(answer.status, body, head):
-                await sink.answer(answer.status, body, head)
+                await sink.answer_in_parts(answer.status, body, head)
         else:
             headers = without(select_headers(answer, edited=edited), b"content-length")
             body = shape_answer(exchange, body, headers)

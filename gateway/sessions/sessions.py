@@ -94,8 +94,11 @@ class Sessions:
         Raises ServiceError 401 for a wrong session key, 404 for another tenant's session and for an unknown
         one (`sessions: strict`), 409 for a closed one.
         """
-        if (live := self.find_live(claim)) is not None:
-            return Found(live)
+        live = self.find_live(claim)
+        return await self.find_or_open(claim, hints) if live is None else Found(live)
+
+    async def find_or_open(self, claim: SessionClaim, hints: SessionHints) -> Found:
+        """As `find`, for a session that `find_live` doesn't give."""
         session_id = claim.session_id if claim.caller.session_key is None else await self.named(claim)
         if session_id is None:
             found = await self._infer(claim, hints)

@@ -287,7 +287,18 @@ class Exchange(msgspec.Struct, eq=False):
         return self.sent.frame is not self.received.frame and _shows_mask(self.sent.frame)
 
 
-@lru_cache(16)
+_LARGEST_KEPT = 65_536
+"""Bytes of the largest frame that is cached. One without a chain is a whole body."""
+
+
 def _shows_mask(frame: Frame) -> bool:
     """Whether a secret was masked in a view's frame. Most turns have one that came before."""
+    size = sum([len(piece) for piece in frame if piece is not None])
+    return _small_shows_mask(frame) if size <= _LARGEST_KEPT else _find_mask(frame)
+
+
+def _find_mask(frame: Frame) -> bool:
     return any(MASK in piece for piece in frame if piece is not None)
+
+
+_small_shows_mask = lru_cache(16)(_find_mask)

@@ -150,20 +150,19 @@ _judged_piece = lru_cache(REMEMBERED_PIECES)(_judge_piece)
 
 def _judge_tokens(
     text: str, starts: list[int], judged: list[_Judged], vocabulary: frozenset[str]
-) -> Iterator[Span]:
+) -> list[Span]:
     """The entities among the tokens of a text that begins with a sentence."""
+    spans: list[Span] = []
     lines, starts_sentence = "\n" in text, True
     for at, token in zip(starts, judged, strict=True):
         before, length, lowered, begins_as_one, is_one, ends_sentence, size = token
         if length:
             if (begins_as_one if starts_sentence else is_one) or lowered in vocabulary:
-                yield at + before, at + before + length
+                spans.append((at + before, at + before + length))
             starts_sentence = False
-        if lines and not ends_sentence:
-            end = at + size
-            ends_sentence = "\n" in text[end : end + 2]
-        if ends_sentence:
+        if ends_sentence or (lines and "\n" in text[at + size : at + size + 2]):
             starts_sentence = True
+    return spans
 
 
 class _Judged(NamedTuple):
