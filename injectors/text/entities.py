@@ -64,7 +64,7 @@ def find_protected_spans(
 ) -> tuple[Span, ...]:
     """The spans [start, end) of the entities, in order, without overlaps. The names that `tools` declare are
     entities, too. `clean` is the text before other noise: what is a quotation there still is one here."""
-    spans = _find_spans(text, ToolList.of(tools).vocabulary)
+    spans = _find_spans(text, _read_vocabulary(tools))
     if clean is None or clean is text:
         return spans
     kept = [span for span in _find_again(clean, text) if not _covered(span, spans)]
@@ -205,7 +205,12 @@ def find_all_lost(before: str, after: str, tools: Iterable[ToolSchema]) -> tuple
     if find_additions(before, after) is not None:
         return ()
     find = _short_find_all_lost if max(len(before), len(after)) <= REMEMBERED else _find_all_lost
-    return find(before, after, ToolList.of(tools).vocabulary)
+    return find(before, after, _read_vocabulary(tools))
+
+
+def _read_vocabulary(tools: Iterable[ToolSchema]) -> frozenset[str]:
+    # Not by `ToolList.of`: asked several times a message, which is a list of that kind most often.
+    return (tools if isinstance(tools, ToolList) else ToolList(tools)).vocabulary
 
 
 def find_additions(before: str, after: str) -> tuple[str, str] | None:
