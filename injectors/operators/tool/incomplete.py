@@ -14,6 +14,7 @@ from crosswind.injectors.operators.tool.cut_ways import (
     find_string,
     is_local,
     is_word,
+    list_derived,
     list_free,
     list_ways,
 )
@@ -269,7 +270,8 @@ def _drop(target: ToolResultTarget, rng: SeededRandom, way: Way, lost: float, or
     keys = list_free(target, value)
     if not keys:
         return None
-    count = max(1, min(len(keys), len(value) - 1, round(lost * len(keys))))
+    left = len(value) - len(list_derived(value, keys) if way is Way.SIGNALS else ()) - 1
+    count = max(1, min(len(keys), left, round(lost * len(keys))))
     start = min(math.floor(order * len(keys)), len(keys) - 1)
     dropped = {keys[(start + step) % len(keys)] for step in range(count)}
     names = [key for key in keys if key in dropped]
@@ -279,8 +281,8 @@ def _drop(target: ToolResultTarget, rng: SeededRandom, way: Way, lost: float, or
         return None
     said = {key: _say_each(one, names) for key, one in members.items()}
     null = any(_has_path(one) for one in said.values()) or rng.chance(NULL)
-    members = said
-    return {"drop": names, "add": members, "null": null}
+    derived = list_derived(value, names) if way is Way.SIGNALS else []
+    return {"drop": [*names, *derived], "add": said, "null": null}
 
 
 def _has_path(value: Any) -> bool:
