@@ -129,8 +129,8 @@ LEAST_TEXT = 120
 
 
 def list_free(target: ToolResultTarget, value: dict[str, Any]) -> list[str]:
-    """The fields that a system may fail to give: what it puts beside a record's core. An id, a message, what
-    was given, what was asked for, and how the call went are always there."""
+    """The fields that a system may fail to give: what it puts beside a record's core, or else of its core. An
+    id, a message, what was given, what was asked for, and how the call went are always there."""
     given = list(read_arguments(target).values())
     known = {key: split_field(key) for key, one in value.items() if one not in (None, "", [], {}, *given)}
     always = fields.DONE | {"message", "msg"}
@@ -138,9 +138,9 @@ def list_free(target: ToolResultTarget, value: dict[str, Any]) -> list[str]:
         known = {key: words for key, words in known.items() if not isinstance(value[key], bool)}
         always |= DERIVED
     else:
-        always |= CORE
         known = {key: words for key, words in known.items() if not _is_asked(target, words, value[key])}
-    return [key for key, words in known.items() if always.isdisjoint(words) and not _names(words)]
+    free = [key for key, words in known.items() if always.isdisjoint(words) and not _names(words)]
+    return [key for key in free if CORE.isdisjoint(known[key])] or free
 
 
 def _is_asked(target: ToolResultTarget, words: tuple[str, ...], held: Any) -> bool:
@@ -163,8 +163,10 @@ def list_derived(value: dict[str, Any], lost: Iterable[str]) -> list[str]:
 
 _PLACES = frozenset("front rear left right driver passenger status state level current".split())
 """Words that say where a reading is from."""
-CORE = frozenset("type kind side order status state symbol ticker price amount quantity balance".split())
-"""Words of what a record always has: without it there is none."""
+CORE = frozenset(
+    "type kind side order status state symbol ticker price amount quantity total cost fare balance".split()
+)
+"""Words of what a record has first of all: it is lost where there is nothing else."""
 
 
 DERIVED = frozenset("healthy average total remaining estimated recommended min max minimum maximum".split())

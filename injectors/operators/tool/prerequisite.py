@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from crosswind.injectors.conversation import Site, ToolResult, ToolSchema
+from collections.abc import Iterable
+
+from crosswind.injectors.conversation import Site, ToolResult, ToolSchema, UserText
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
@@ -30,8 +32,9 @@ class Prerequisite:
     Severity: the probability that an eligible call fails so. What has to come first is another tool of the
     session's that brings what the call takes: the login of the same system, or what lists, finds or gets the
     things whose id the call needs. It only reads or logs in, and can be called with what the agent has: it
-    needs no argument, or only those of the failed call. The same tool is named until
-    it has been called; from then on no call of the failed tool asks for it. No two tools ask for each other.
+    needs no argument, or only those of the failed call, or what the user has said to log in with. The same
+    tool is named until it has been called; from then on no call of the failed tool asks for it. No two
+    tools ask for each other.
     Where there is no such tool, the result stays as it is, and the event says so. A single call never fails
     more often than the session's bounds allow: after that it succeeds when made again, in any case.
     """
@@ -76,15 +79,25 @@ def _rank(tool: ToolSchema, key: str) -> float:
     """A tool's place in an order of the session: it never asks for one behind it. Those that need no argument
     come first, most often."""
     place = SeededRandom(f"prerequisite|{key}|{tool.name}").uniform()
-    return place if _needs(tool) else place / 4
+    return place if _needs(tool) and not logs_in(tool.name) else place / 4
 
 
 def _may_come_first(tool: ToolSchema, target: ToolResultTarget) -> bool:
-    """Whether a tool only reads or logs in, and needs no argument besides those of the target's call."""
-    if tool.name == target.tool or not _needs(tool) <= read_arguments(target).keys():
+    """Whether a tool only reads or logs in, and needs no argument besides those of the target's call; what a
+    login needs, the user has said."""
+    wanted = _needs(tool) - read_arguments(target).keys()
+    if tool.name == target.tool:
         return False
-    reads = classify(tool.name, schemas=target.tools) is ToolClass.READ_ONLY
-    return reads or logs_in(tool.name)
+    if logs_in(tool.name):
+        return not wanted or _says_each(target, wanted)
+    return not wanted and classify(tool.name, schemas=target.tools) is ToolClass.READ_ONLY
+
+
+def _says_each(target: ToolResultTarget, wanted: Iterable[str]) -> bool:
+    """Whether the user has spoken of each of these arguments: of a `user_id`, of a `password`."""
+    texts = [one.text for one in target.branch.earlier if isinstance(one, UserText)]
+    said = "".join(filter(str.isalnum, " ".join((target.branch.opening, *texts)).lower()))
+    return all("".join(words_of(name)) in said for name in wanted)
 
 
 def _leads_to(first: ToolSchema, own: ToolSchema) -> bool:
