@@ -145,7 +145,7 @@ class _Writer:
             system = next((one for one in LOCAL if one in self._words.kinds and one in stack[0].tools), None)
             said = list_messages(self._half, self._kind, system)
             if self._words.find("command") == _CHANGING_FOLDER:
-                said = [one for one in said if _OF_FILES.search(one) is None]
+                said = tuple(one for one in said if _OF_FILES.search(one) is None)
             self._message = self._filler.fill_text(self._rng.choice(said))
         forms = [form for form, slots in _list_forms(stack[0].name) if self._fits(slots)]
         fitting = [form for form in forms if self._kind in form.kinds]
