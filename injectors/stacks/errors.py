@@ -6,6 +6,7 @@ format between two calls; what went wrong, and all figures, are drawn for the ca
 
 from __future__ import annotations
 
+import re
 from functools import cache, lru_cache
 from http import HTTPStatus
 from typing import Any
@@ -36,8 +37,12 @@ from crosswind.injectors.text.json_payload import looks_destroyed
 
 LOGINS = frozenset({"login", "authenticate", "signin", "session"})
 """Words of tools that log in, or say whether one is."""
-_CHECKING = frozenset({"status", "state", "check", "is", "verify", "get", "current", "session"})
+_CHECKING = frozenset({"status", "state", "check", "is", "verify", "get", "list", "current"})
 """Words of those that only say whether one is."""
+
+_CHANGING_FOLDER = "cd"
+_OF_FILES = re.compile(r"(?:\{complaint\}|\[Errno|fork)(?!.*ermission denied)")
+"""Messages that changing the folder can't give: it reads nothing, and starts no process."""
 
 TRIES = 4
 """Drafts until one says by itself that it is no result: some results are errors, too."""
@@ -89,6 +94,12 @@ def _list_forms(stack: str) -> tuple[tuple[Form, frozenset[str]], ...]:
     return tuple((form, frozenset(slot.name for slot in list_slots(form.body))) for form in list_forms(stack))
 
 
+def logs_in(tool: str) -> bool:
+    """Whether a tool logs in by its name, and doesn't only say whether somebody is."""
+    words = set(words_of(tool))
+    return not LOGINS.isdisjoint(words) and _CHECKING.isdisjoint(words)
+
+
 def name_things(first: str) -> dict[str, str]:
     """What a tool brings, by its name (`orders` of `list_all_orders`), and the verbs behind it."""
     words = words_of(first)
@@ -119,7 +130,6 @@ class _Writer:
     ) -> None:
         self._half, self._rng, self._words = target.branch.half, rng, words
         login = not LOGINS.isdisjoint(words_of(first))
-        self._checks = login and not _CHECKING.isdisjoint(words_of(first))
         self._kind, self._first = ErrorKind.LOGIN if login else kind, first
         self._things = name_things(first) if first else {}
         self._filler = Filler(rng, self._fill, words.key)
@@ -133,7 +143,9 @@ class _Writer:
         self._inner = inner
         if not self._message:
             system = next((one for one in LOCAL if one in self._words.kinds and one in stack[0].tools), None)
-            said = list_messages(self._half, self._kind, checks=self._checks, system=system)
+            said = list_messages(self._half, self._kind, system)
+            if self._words.find("command") == _CHANGING_FOLDER:
+                said = tuple(one for one in said if _OF_FILES.search(one) is None)
             self._message = self._filler.fill_text(self._rng.choice(said))
         forms = [form for form, slots in _list_forms(stack[0].name) if self._fits(slots)]
         fitting = [form for form in forms if self._kind in form.kinds]

@@ -125,8 +125,6 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     half: Half
     kind: ErrorKind
     text: str
-    checks: bool = False
-    """Of a login: whether the tool that has to come first only tells whether somebody is logged in."""
     tools: frozenset[ToolKind] = frozenset()
     """The kinds of systems that say it, where these are no services."""
 
@@ -176,12 +174,9 @@ def list_forms(stack: str) -> tuple[Form, ...]:
 
 
 @cache
-def list_messages(
-    half: Half, kind: ErrorKind, *, checks: bool = False, system: ToolKind | None = None
-) -> tuple[str, ...]:
+def list_messages(half: Half, kind: ErrorKind, system: ToolKind | None = None) -> tuple[str, ...]:
     """What a system says of that kind: a service, or one of `LOCAL`. What has to come first is said alike."""
-    wanted = half, kind, checks
-    given = [one for one in _read("messages.jsonl", Message) if (one.half, one.kind, one.checks) == wanted]
+    given = [one for one in _read("messages.jsonl", Message) if (one.half, one.kind) == (half, kind)]
     of_system = [one.text for one in given if (system in one.tools if system else not one.tools)]
     return tuple(of_system or [one.text for one in given if not one.tools])
 

@@ -37,6 +37,7 @@ from crosswind.injectors.operators.words.empty_fields import (
 )
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.calls import SECRET
+from crosswind.injectors.stacks.errors import LOGINS
 from crosswind.injectors.stacks.kinds import find_kinds, read_arguments
 from crosswind.injectors.stacks.model import ToolKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
@@ -174,6 +175,8 @@ _LIST = re.compile(r":\s*\[\s*\{")
 def _find_subject(tool: str, keys: Iterable[str]) -> tuple[tuple[str, Any], ...]:
     """The fields of what a tool's name speaks of."""
     words = frozenset(split_name(tool))
+    if not LOGINS.isdisjoint(words):
+        return ()
     if any(not _TRADED.isdisjoint(split_name(key)) for key in keys):
         return SUBJECTS[0][1] if _TRADES.isdisjoint(words) else TRADE
     return next((fields for subject, fields in SUBJECTS if not words.isdisjoint(subject)), ())

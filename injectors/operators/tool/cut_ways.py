@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from crosswind.injectors.guard.tool_evidence import words_of
@@ -129,15 +129,44 @@ LEAST_TEXT = 120
 
 
 def list_free(target: ToolResultTarget, value: dict[str, Any]) -> list[str]:
-    """The fields that a system may fail to give. An id, a message, what was given, and how the call went are
-    always there."""
+    """The fields that a system may fail to give: what it puts beside a record's core, or else of its core. An
+    id, a message, what was given, what was asked for, and how the call went are always there."""
     given = list(read_arguments(target).values())
     known = {key: split_field(key) for key, one in value.items() if one not in (None, "", [], {}, *given)}
     always = fields.DONE | {"message", "msg"}
     if ToolKind.DEVICE in find_kinds(target, ""):
         known = {key: words for key, words in known.items() if not isinstance(value[key], bool)}
         always |= DERIVED
-    return [key for key, words in known.items() if always.isdisjoint(words) and not _names(words)]
+    else:
+        known = {key: words for key, words in known.items() if not _is_asked(target, words, value[key])}
+    free = [key for key, words in known.items() if always.isdisjoint(words) and not _names(words)]
+    return [key for key in free if CORE.isdisjoint(known[key])] or free
+
+
+def _is_asked(target: ToolResultTarget, words: tuple[str, ...], held: Any) -> bool:
+    """Whether a field holds the things that the tool's name speaks of: a search's flights."""
+    own = {word.removesuffix("s") for word in words_of(target.tool)}
+    return isinstance(held, list | dict) and not own.isdisjoint(word.removesuffix("s") for word in words)
+
+
+def list_derived(value: dict[str, Any], lost: Iterable[str]) -> list[str]:
+    """A device's flags and sums that follow from readings that are lost."""
+    about = {word for key in lost for word in split_field(key)} - _PLACES
+    return [
+        key
+        for key, one in value.items()
+        if key not in lost
+        and (isinstance(one, bool) or not DERIVED.isdisjoint(split_field(key)))
+        and not about.isdisjoint(split_field(key))
+    ]
+
+
+_PLACES = frozenset("front rear left right driver passenger status state level current".split())
+"""Words that say where a reading is from."""
+CORE = frozenset(
+    "type kind side order status state symbol ticker price amount quantity total cost fare balance".split()
+)
+"""Words of what a record has first of all: it is lost where there is nothing else."""
 
 
 DERIVED = frozenset("healthy average total remaining estimated recommended min max minimum maximum".split())

@@ -12,6 +12,8 @@ from crosswind.injectors.operators.words import fields
 _MONEY = frozenset("amount balance cost due fare fee paid price refund salary subtotal tax total".split())
 """Words of fields that hold sums of money, which have two decimals."""
 _SIGNS = {"USD": "$", "EUR": "\u20ac", "GBP": "\u00a3"}
+_WITHOUT_CENTS = frozenset({"JPY", "YEN", "KRW", "WON", "VND", "CLP", "ISK", "HUF"})
+"""Currencies whose sums have no decimals."""
 _UNITS = {
     "km": " km",
     "kg": " kg",
@@ -58,18 +60,25 @@ def display(key: str, value: Any, style: int, currency: Any = None) -> str | Non
         return None
     if not words or words[-1] in fields.NAMING:
         return None
-    if not _MONEY.isdisjoint(words):
-        return _display_sum(value, currency, style)
+    counted = isinstance(value, int) or (value.is_integer() and words == ("amount",))
+    if not _MONEY.isdisjoint(words) and (not counted or isinstance(currency, str)):
+        whole = not _WITHOUT_CENTS.isdisjoint((str(currency), *map(str.upper, words)))
+        return _display_sum(value, currency, style, "" if whole else ".2f")
     if unit := _UNITS.get(words[-1]):
         return f"{value:,}{unit}" if value != 1 else None
-    return f"{value:,}" if abs(value) >= LEAST_GROUPED and _PLAIN.isdisjoint(words) else None
+    return _group(value) if abs(value) >= LEAST_GROUPED and _PLAIN.isdisjoint(words) else None
+
+
+def _group(value: float) -> str:
+    """A figure with thousands, and no decimals that say nothing."""
+    return f"{value:,.0f}" if isinstance(value, float) and value.is_integer() else f"{value:,}"
 
 
 LEAST_GROUPED = 1_000
 
 
-def _display_sum(value: float, currency: Any, style: int) -> str:
-    said = f"{abs(value):,.2f}"
+def _display_sum(value: float, currency: Any, style: int, decimals: str) -> str:
+    said = f"{abs(value):,{decimals}}" if decimals else _group(abs(value))
     before = "-" if value < 0 else ""
     if not isinstance(currency, str) or not re.fullmatch("[A-Z]{3}", currency):
         return before + said

@@ -9,14 +9,17 @@ from typing import Any
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.cut_ways import (
+    CORE,
     LEAST_MIDDLE,
     find_list,
     find_string,
     is_local,
     is_word,
+    list_derived,
     list_free,
     list_ways,
 )
+from crosswind.injectors.operators.tool.facts import split_field
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.cuts import draw_members, draw_text
 from crosswind.injectors.stacks.model import Shape, Way
@@ -199,7 +202,7 @@ def _draw_page(
 
 
 FEWEST = 2
-"""Elements that a list keeps."""
+"""Elements that a list keeps, and fields of a record's core that are lost: none fails alone."""
 
 
 def _draw_string(
@@ -269,7 +272,9 @@ def _drop(target: ToolResultTarget, rng: SeededRandom, way: Way, lost: float, or
     keys = list_free(target, value)
     if not keys:
         return None
-    count = max(1, min(len(keys), len(value) - 1, round(lost * len(keys))))
+    left = len(value) - len(list_derived(value, keys) if way is Way.SIGNALS else ()) - 1
+    core = way is Way.FIELDS and not any(CORE.isdisjoint(split_field(key)) for key in keys)
+    count = max(1, min(len(keys), left, max(FEWEST if core else 1, round(lost * len(keys)))))
     start = min(math.floor(order * len(keys)), len(keys) - 1)
     dropped = {keys[(start + step) % len(keys)] for step in range(count)}
     names = [key for key in keys if key in dropped]
@@ -279,8 +284,8 @@ def _drop(target: ToolResultTarget, rng: SeededRandom, way: Way, lost: float, or
         return None
     said = {key: _say_each(one, names) for key, one in members.items()}
     null = any(_has_path(one) for one in said.values()) or rng.chance(NULL)
-    members = said
-    return {"drop": names, "add": members, "null": null}
+    derived = list_derived(value, names) if way is Way.SIGNALS else []
+    return {"drop": [*names, *derived], "add": said, "null": null}
 
 
 def _has_path(value: Any) -> bool:

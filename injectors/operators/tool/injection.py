@@ -180,7 +180,8 @@ def _is_english(target: ToolResultTarget) -> bool:
     said = find_prose(target.text)
     if not target.text.isascii() or "\\u" in target.text or is_foreign(said):
         return False
-    language = detect_language(said) or detect_language(target.branch.opening)
+    named = " ".join(one for one in list_leaves(target.text).values if isinstance(one, str))
+    language = detect_language(said) or detect_language(named) or detect_language(target.branch.opening)
     return language is Language.EN or (language is None and not is_foreign(target.branch.opening))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -31,12 +32,13 @@ from crosswind.injectors.operators.insertion import (
 from crosswind.injectors.operators.model_text import read_general_lines
 from crosswind.injectors.operators.phrases import NO_PACK, find_prose, find_system, list_about
 from crosswind.injectors.operators.tool.described_call import describe_call
-from crosswind.injectors.operators.tool.options import draw_slots, list_near
+from crosswind.injectors.operators.tool.options import draw_slots, list_near, list_things
 from crosswind.injectors.operators.words.results import (
     ACTIONS,
     ENGLISH_LEADS,
     LEADS,
     MEMBERS,
+    MENDING,
     NEXT_TOOL,
     NEXT_TOOLS,
     RELATED_TOOLS,
@@ -216,9 +218,12 @@ def _draw_next(target: ToolResultTarget, rng: SeededRandom) -> Iterator[tuple[li
     name = rng.choice(("name", "tool", "action", "operation"))
     firsts = {one: next(iter(split_name(one)), "") for one in near}
     if keys is ACTIONS:
-        near = [one for one in near if firsts[one] not in READING]
+        own = list_things(target.tool)
+        near = [one for one in near if firsts[one] not in READING and _is_within(own, list_things(one))]
     elif keys is NEXT_TOOLS:
         near = [one for one in near if firsts[one] not in UNDOING]
+    if _WELL.search(target.text):
+        near = [one for one in near if firsts[one] not in MENDING]
     if not near or not LOCAL.isdisjoint(find_kinds(target, "")):
         return
     if single and keys is NEXT_TOOLS:
@@ -230,6 +235,16 @@ def _draw_next(target: ToolResultTarget, rng: SeededRandom) -> Iterator[tuple[li
     yield rng.shuffled(keys), told
 
 
+def _is_within(own: frozenset[str], others: frozenset[str]) -> bool:
+    """Whether one of two things is the other or a part of it: an order and its items, but not two brakes."""
+    return own <= others or others <= own
+
+
+_WELL = re.compile(
+    r'(?:healthy|normal|ok|good|valid)\w*\\?"\s*:\s*true|:\s*\\?"(?:healthy|normal|ok|good)\\?"',
+    re.IGNORECASE,
+)
+"""What a record says of itself where nothing has to be mended."""
 MOST_NEXT = 3
 """How many other tools are named at most."""
 LOCAL = frozenset({ToolKind.SHELL, ToolKind.CODE, ToolKind.FUNCTION, ToolKind.SQL})

@@ -171,8 +171,8 @@ def list_near(target: ToolResultTarget) -> list[str]:
 
 @lru_cache(256)
 def _find_near(tool: str, declared: Keyed) -> list[str]:
-    own = _list_things(tool)
-    shared = {one.name: len(own & _list_things(one.name)) for one in declared.tools if one.name != tool}
+    own = list_things(tool)
+    shared = {one.name: len(own & list_things(one.name)) for one in declared.tools if one.name != tool}
     named = [name for name, count in shared.items() if count and _LOGS_IN.isdisjoint(split_name(name))]
     return sorted(named, key=lambda name: (-shared[name], name))[:MOST_NEAR]
 
@@ -187,7 +187,7 @@ _SAYS_NO_THING = frozenset(
 """Words of a tool's name that name no thing."""
 
 
-def _list_things(tool: str) -> frozenset[str]:
+def list_things(tool: str) -> frozenset[str]:
     """The things that a tool's name speaks of, without its verb, in the singular."""
     words = split_name(tool)[1:]
     return frozenset(word.removesuffix("s") for word in words if word not in _SAYS_NO_THING)

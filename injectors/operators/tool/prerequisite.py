@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from crosswind.injectors.conversation import Site, ToolResult, ToolSchema
+from collections.abc import Iterable
+
+from crosswind.injectors.conversation import Site, ToolResult, ToolSchema, UserText
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.words.results import COMMANDS
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.stacks.errors import LOGINS, draw_error
+from crosswind.injectors.stacks.errors import LOGINS, draw_error, logs_in
 from crosswind.injectors.stacks.kinds import read_arguments
 from crosswind.injectors.stacks.model import ErrorKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolClass, ToolResultTarget
@@ -28,10 +30,11 @@ class Prerequisite:
     missing (the orders, a login) and what brings it; a login has status 401.
 
     Severity: the probability that an eligible call fails so. What has to come first is another tool of the
-    session's that plausibly does: the login of the same system, or what lists, finds or gets the things that
-    the failed call is about: the account, the watchlist. It only reads or logs in, and can be called with
-    what the agent has: it needs no argument, or only those of the failed call. The same tool is named until
-    it has been called; from then on no call of the failed tool asks for it. No two tools ask for each other.
+    session's that brings what the call takes: the login of the same system, or what lists, finds or gets the
+    things whose id the call needs. It only reads or logs in, and can be called with what the agent has: it
+    needs no argument, or only those of the failed call, or what the user has said to log in with. The same
+    tool is named until it has been called; from then on no call of the failed tool asks for it. No two
+    tools ask for each other.
     Where there is no such tool, the result stays as it is, and the event says so. A single call never fails
     more often than the session's bounds allow: after that it succeeds when made again, in any case.
     """
@@ -76,27 +79,41 @@ def _rank(tool: ToolSchema, key: str) -> float:
     """A tool's place in an order of the session: it never asks for one behind it. Those that need no argument
     come first, most often."""
     place = SeededRandom(f"prerequisite|{key}|{tool.name}").uniform()
-    return place if _needs(tool) else place / 4
+    return place if _needs(tool) and not logs_in(tool.name) else place / 4
 
 
 def _may_come_first(tool: ToolSchema, target: ToolResultTarget) -> bool:
-    """Whether a tool only reads or logs in, and needs no argument besides those of the target's call."""
-    if tool.name == target.tool or not _needs(tool) <= read_arguments(target).keys():
+    """Whether a tool only reads or logs in, and needs no argument besides those of the target's call; what a
+    login needs, the user has said."""
+    wanted = _needs(tool) - read_arguments(target).keys()
+    if tool.name == target.tool:
         return False
-    reads = classify(tool.name, schemas=target.tools) is ToolClass.READ_ONLY
-    return reads or not LOGINS.isdisjoint(words_of(tool.name))
+    if logs_in(tool.name):
+        return not wanted or _says_each(target, wanted)
+    return not wanted and classify(tool.name, schemas=target.tools) is ToolClass.READ_ONLY
+
+
+def _says_each(target: ToolResultTarget, wanted: Iterable[str]) -> bool:
+    """Whether the user has spoken of each of these arguments: of a `user_id`, of a `password`."""
+    texts = [one.text for one in target.branch.earlier if isinstance(one, UserText)]
+    said = "".join(filter(str.isalnum, " ".join((target.branch.opening, *texts)).lower()))
+    return all("".join(words_of(name)) in said for name in wanted)
 
 
 def _leads_to(first: ToolSchema, own: ToolSchema) -> bool:
-    """Whether it makes sense to call one tool before the other: the login of the same system, or a look at
-    the things that the other is about, by its name or the ids that it takes."""
+    """Whether one tool brings what the other takes: the login of the same system, or a look at the things
+    whose ids it needs."""
     words, others = words_of(first.name), words_of(own.name)
     if not words or not others or not COMMANDS.isdisjoint((*words, *others)):
         return False
     named = {_singular(word) for word in others} - _SMALL
     if not LOGINS.isdisjoint(words):
         systems = {_singular(word) for word in words} - _OF_LOGINS
-        return (_LOGGING | _PUBLIC).isdisjoint(others) and not systems.isdisjoint(named | _said(own))
+        return (
+            logs_in(first.name)
+            and (_LOGGING | _PUBLIC).isdisjoint(others)
+            and not systems.isdisjoint(named | _said(own))
+        )
     things = {_singular(word) for word in words[1:]} - _SMALL
     held = {
         _singular(words_of(name)[-2])
@@ -104,19 +121,15 @@ def _leads_to(first: ToolSchema, own: ToolSchema) -> bool:
         if len(words_of(name)) > 1 and words_of(name)[-1] in _IDS
     }
     about = {_singular(word) for word in others[1:]} - _SMALL
+    if "id" in _needs(own):
+        held |= about
     held -= _MEANS - about
-    if (
-        words[0] in _LOOKING
-        and not _needs(first)
-        and _needs(own)
-        and _SAYING.isdisjoint(words)
-        and others[0] not in _MAKING
-    ):
-        return not things.isdisjoint(about | held)
-    lists = words[0] == "list" or words[0] in _FINDING or (words[0] in _GETTING and _ALL & set(words))
-    if lists:
-        return others[0] not in (*_FINDING, "list") and bool(held) and not things.isdisjoint(about | held)
-    return words[0] in _GETTING and len(things) == 1 and things <= held - about
+    if held.isdisjoint(things):
+        return False
+    if words[0] in _LOOKING and not _needs(first) and _SAYING.isdisjoint(words) and others[0] not in _MAKING:
+        return True
+    lists = words[0] == "list" or words[0] in _FINDING or (words[0] in _GETTING and bool(_ALL & set(words)))
+    return lists and others[0] not in (*_FINDING, "list")
 
 
 def _said(tool: ToolSchema) -> set[str]:
@@ -153,7 +166,7 @@ _MAKING = frozenset({"create", "place", "post", "send", "search", "find", "purch
 """First words of tools that need nothing which is there before."""
 _SAYING = frozenset({"sent", "status", "time", "version", "help"})
 _ALL = frozenset({"all", "history", "list", "available"})
-_IDS = frozenset({"id", "ids", "number", "code", "name", "key"})
+_IDS = frozenset({"id", "ids", "number", "key", "token"})
 _SMALL = frozenset(
     "by of for in the a id and all my from to with at on details detail info history list available".split()
 )

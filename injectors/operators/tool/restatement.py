@@ -161,10 +161,10 @@ LONGEST_ECHO = 300
 
 
 def _list_readings(value: Mapping[str, Any], rng: SeededRandom) -> Iterator[tuple[str, Any]]:
-    """A device's readings as a list."""
-    key = rng.choice(("readings", "signals", "values", "states", "parameters"))
+    """A device's readings as a list; what is only said, as a state, isn't among them."""
+    key = rng.choice(("readings", "signals", "values", "measurements"))
     name, said = rng.choice(("name", "signal", "key", "id")), rng.choice(("value", "value", "reading"))
-    plain = {name: one for name, one in value.items() if not isinstance(one, list | dict)}
+    plain = {name: one for name, one in value.items() if type(one) in (int, float)}
     if 1 < len(plain) <= MOST_READINGS:
         yield key, [{name: own, said: one} for own, one in plain.items()]
 

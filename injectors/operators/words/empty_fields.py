@@ -66,7 +66,6 @@ COMMAND = (
     *_fields([], "warnings warning_messages"),
     *_fields([], "messages notices hints"),
     *_fields(False, "truncated timed_out interrupted"),
-    *_fields(False, "dry_run elevated verbose"),
     *_fields([], "skipped conflicts ignored excluded"),
     *_fields({}, "metadata meta extra"),
     *_fields("", "details note additional_info"),
@@ -116,7 +115,7 @@ SEARCH = (
 
 FOUND = (
     *_fields([], "highlights sitelinks"),
-    *_fields([], "badges tags labels"),
+    *_fields([], "tags labels"),
     *_fields("", "thumbnail image"),
     *_fields({}, "metadata attributes extra"),
     *_fields([], "related similar"),
@@ -241,7 +240,6 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
             *_fields([], "reactions mentions"),
             *_fields("", "reply_to in_reply_to thread_id"),
             *_fields([], "labels"),
-            *_fields([], "delivery_errors"),
             *_fields({}, "headers"),
         ),
     ),
@@ -309,7 +307,6 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
             *_fields("", "secondary_email alternate_email"),
             *_fields([], "groups teams"),
             *_fields({}, "preferences settings"),
-            *_fields([], "badges"),
             *_fields([], "linked_accounts"),
         ),
     ),
@@ -333,7 +330,7 @@ MEANINGS = tuple(
     frozenset(names.split())
     for names in (
         "error errors error_code error_codes error_message error_details error_output validation_errors "
-        "stderr last_error fault_code faults fault_codes trouble_codes issues delivery_errors",
+        "stderr last_error fault_code faults fault_codes trouble_codes issues",
         "warnings warning_messages cautions alerts alarms active_warnings active_alerts "
         "price_alerts weather_alerts advisories",
         "message messages notice notices notifications info_messages status_message "
@@ -400,7 +397,6 @@ MEANINGS = tuple(
         "degraded_functions limitations",
         "pending_updates available_updates",
         "profile preset",
-        "dry_run elevated verbose",
         "skipped conflicts ignored excluded",
         "truncated timed_out interrupted",
     )

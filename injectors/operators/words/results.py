@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 REMARKS = """
-    note notice info disclaimer additional_info remark footnote comment message detail information
-    service_message service_note notes info_text
+    note notice info additional_info remark footnote comment message detail information
+    service_message service_note notes info_text service_info extra_info
 """.split()
 """Fields of remarks."""
 
-REMARK_LISTS = "notes notices remarks disclaimers messages footnotes comments information".split()
+REMARK_LISTS = "notes notices remarks messages footnotes comments information service_messages".split()
 """Fields of lists of remarks."""
 
 REMARK_HOLDERS = "meta _meta metadata response_metadata response_info".split()
@@ -21,7 +21,7 @@ ACTIONS = """
 """Fields by which a system says what can be done with what it gave."""
 
 RELATED_TOOLS = """
-    see_also related_tools related similar_calls other_operations linked_operations more
+    see_also related_tools related similar_calls other_operations linked_operations
 """.split()
 """Fields by which it names calls on the same things."""
 
@@ -41,6 +41,9 @@ LEADS = ("", "", "", "\u2022 ", "* ")
 
 ENGLISH_LEADS = ("", "", "", "Note: ", "Note: ", "Please note: ", "* ", "Info: ", "NB: ")
 """The same in an English text."""
+
+MENDING = frozenset("find locate contact call repair fix replace".split())
+"""First words of calls for help, which no system suggests where all is well."""
 
 MEMBERS = "available supported allowed valid other possible".split()
 """First words of fields that list what an argument may be."""

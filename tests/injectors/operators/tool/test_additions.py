@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from crosswind.injectors.conversation import Ref, ToolCall, ToolResult, ToolSchema
+from crosswind.injectors.operators.tool.display_texts import display
 from crosswind.injectors.operators.words.empty_fields import MEANINGS
 from crosswind.injectors.operators.words.results import (
     ACTIONS,
@@ -342,3 +343,17 @@ def test_an_injected_instruction_is_in_the_texts_language(text: str) -> None:
 
 def test_severity_of_an_injected_instruction_is_its_probability() -> None:
     assert 30 < len(outcomes("tool.prompt_injection", HOTEL, severity=0.4, seeds=120)) < 66
+
+
+def test_sums_are_shown_as_their_currency_has_them() -> None:
+    shown = [
+        display(key, value, 0, currency)
+        for key, value, currency in (
+            ("total", 13800.0, "JPY"),
+            ("total", 138.5, "USD"),
+            ("amount", 150.0, None),
+            ("brakePedalForce", 1000.0, None),
+            ("total", float("inf"), "JPY"),
+        )
+    ]
+    assert shown == ["13,800 JPY", "138.50 USD", None, "1,000", "inf JPY"]

@@ -194,3 +194,28 @@ def test_only_a_service_says_the_papers_status_of_http(operator: str) -> None:
         of = ToolResultTarget('{"done": true}', 0, name, given, ToolClass.READ_ONLY)
         for seed in range(20):
             assert ("HTTP " in drawn(operator, of, seed)["text"]) is (name in named), name
+
+
+def test_changing_the_folder_fails_only_as_it_can() -> None:
+    for shown in outcomes_of("cd", {"folder": "project"}, '{"current_working_directory": "project"}'):
+        assert not any(
+            said in shown for said in ("Read-only", "Connection timed out", "Timer", "fork", "Input/output")
+        )
+
+
+def outcomes_of(name: str, arguments: dict[str, Any], text: str) -> list[str]:
+    """What stands in place of a call's result, over seeds and both halves."""
+    entry, found = registry.resolve("tool.execution_failure"), []
+    for seed in range(120):
+        one = ToolResultTarget(
+            text,
+            0,
+            name,
+            json.dumps(arguments),
+            ToolClass.READ_ONLY,
+            branch=Branch(list(Half)[seed % 2], f"{seed}"),
+        )
+        draw = entry.draw({}, one, SeededRandom(f"{seed}"), 1.0)
+        assert draw is not None
+        found.append(str(entry.apply(one, draw).payload))
+    return found

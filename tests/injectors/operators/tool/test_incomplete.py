@@ -196,3 +196,21 @@ def test_an_item_that_stands_for_the_rest_says_so_in_words() -> None:
 def test_a_short_list_is_not_cut() -> None:
     for text in (json.dumps([{"id": "W1", "state": "new"}] * 3), '{"items": ["kettle", "lamp", "rug"]}'):
         assert outcomes("tool.incomplete", text) == []
+
+
+def test_what_follows_from_a_lost_reading_is_lost_with_it() -> None:
+    text = '{"frontTirePressure": 32.0, "rearTirePressure": 30.0, "healthy_tire_pressure": true, "fuel": 9.5}'
+    found = ways("display_car_status", text)
+    assert found
+    for one in found:
+        assert isinstance(one, dict)
+        tires = [one.get(key) for key in ("frontTirePressure", "rearTirePressure")]
+        assert None not in tires or one.get("healthy_tire_pressure") is None
+
+
+def test_the_core_of_a_record_stays_where_it_has_other_fields() -> None:
+    text = '{"order_id": 7, "status": "open", "price": 12.5, "note": "ring twice", "views": 31}'
+    found = ways("get_order_details", text)
+    assert found
+    for one in found:
+        assert isinstance(one, dict) and (one["status"], one["price"]) == ("open", 12.5)

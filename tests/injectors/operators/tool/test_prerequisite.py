@@ -108,7 +108,7 @@ def test_only_a_tool_that_makes_sense_is_named() -> None:
     for seed in range(40):
         assert met(call("get_invoice", {"invoice_id": "I1"}, RESULT, 0), seed)[0][1] is None
         text, first = met(call("admit_patient", {"patient_id": "P1"}, RESULT, 0), seed)[0]
-        assert first in (None, "find_patients", "get_patient") and text
+        assert first in (None, "find_patients") and text
 
 
 def test_without_such_a_tool_the_result_stays_and_the_event_says_why() -> None:
@@ -121,12 +121,26 @@ def test_without_such_a_tool_the_result_stays_and_the_event_says_why() -> None:
 
 def test_a_login_is_asked_for_by_the_tools_of_its_own_system_only() -> None:
     tools = [named("post_status", "Belongs to the posting system."), named("unlock_doors", "Unlock the car.")]
-    login = named("posting_get_login_status", "Whether the posting system is logged in.")
-    posts, doors = (
-        find_prerequisite(ToolResultTarget("{}", 0, tool.name, "{}", ToolClass.READ_ONLY, 0, (*tools, login)))
-        for tool in tools
+    login, status = (
+        named("posting_login", "Log in."),
+        named("posting_get_login_status", "Says who is logged in."),
     )
-    assert (posts, doors) in (("posting_get_login_status", None), (None, None))
+    posts, doors, checked = (
+        find_prerequisite(
+            ToolResultTarget("{}", 0, tool.name, '{"text": "a"}', ToolClass.READ_ONLY, 0, (*tools, first))
+        )
+        for tool, first in ((tools[0], login), (tools[1], login), (tools[0], status))
+    )
+    assert (posts, doors, checked) in (("posting_login", None, None), (None, None, None))
+
+
+def test_only_what_brings_an_id_that_the_call_needs_is_asked_for() -> None:
+    for seed in range(40):
+        assert met(call("get_patient", {"patient_id": "P1"}, RESULT, 0), seed)[0][1] in (
+            None,
+            "find_patients",
+        )
+        assert met(call("admit_patient", {"patient_id": "P1"}, RESULT, 0), seed)[0][1] != "get_patient"
 
 
 def named(name: str, description: str) -> ToolSchema:
