@@ -188,7 +188,8 @@ def draw_remark(
         return None if found is None else Remark([make_edit(0, "", f"{found[0]} "), edit], found[1])
     if not places.behind:
         return None
-    if tail and (end := _find_tail(text)) is not None and end >= stop:
+    passed_on = _PASSED_ON.search(text, stop) is not None
+    if tail and not passed_on and (end := _find_tail(text)) is not None and end >= stop:
         found = draw.draw("within", lambda entry: not entry.text.startswith("("))
         return None if found is None else Remark([edit, make_edit(end, "", found[0])], found[1])
     found = draw.draw("note" if notes else "lack" if lacks else "offer")
@@ -254,7 +255,7 @@ def _fits(entry: Entry, thing: tuple[str, str] | None) -> bool:
     return not asked and not (_ARTICLE.search(entry.text) and thing[0][0] in "aeiou")
 
 
-_QUESTION = re.compile(r"\b(?:which|what)\}? \{thing\}", re.IGNORECASE)
+_QUESTION = re.compile(r"\b(?:just any|which|what)\}? \{thing\}", re.IGNORECASE)
 _UNASKED = ("exact ", "precise ", "number ", "rest")
 _NAMES = re.compile(r"\{(?:thing|which)\}")
 _ARTICLE = re.compile(r"\ba \{thing\}")
@@ -267,6 +268,8 @@ def _goes_with_bracket(text: str, edit: dict[str, Any], stop: int) -> bool:
     return edit["at"] > 0 and ends_clause(text, stop)
 
 
+_PASSED_ON = re.compile(r"\b(?:reminding|saying|tell|telling|that)\b")
+"""What somebody else is told, to which the end of the sentence would belong."""
 _BREAK = ("", " ", ".", ",", "?", "!")
 
 
