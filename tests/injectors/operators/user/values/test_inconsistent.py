@@ -334,3 +334,8 @@ def test_nothing_is_settled_that_wasnt_in_doubt_and_no_doubt_outlives_the_next_t
 def test_no_end_of_a_range_and_no_part_of_a_name_has_a_rival(text: str, value: str) -> None:
     tools = (tool("act", person=TEXT, city=TEXT, nights=COUNT, days=COUNT, time=TEXT),)
     assert all(value in one for one in shown("user.inconsistent", user_target(text, tools=tools)))
+
+
+def test_a_rival_is_named_in_the_language_of_the_message() -> None:
+    found = drawn(user_target("Please find me a hotel in Paris soon.", tools=(tool("find", city=TEXT),)))
+    assert found and {one for draw, _ in found for (one,) in draw["wrong"].values()} <= {"London"}
