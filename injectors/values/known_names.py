@@ -118,10 +118,12 @@ _SMALLER_CITIES = ("Oakland", "Sacramento", "San Jose", "Fresno", "San Diego", "
 
 def list_near_cities(city: str, known: tuple[str, ...]) -> tuple[str, ...]:
     """The cities of the same country or fame, of those that the language knows; all where none is told."""
-    near = [group for group in _NEAR_CITIES if city in group and {city} < {*group} & {*known}]
-    if not near and known is CITIES[Language.EN] and city not in MORE_PLACES | {*known}:
+    english = known is CITIES[Language.EN]
+    told = {*known, *_SMALLER_CITIES} if english else {*known}
+    near = [group for group in _NEAR_CITIES if city in group and {city} < {*group} & told]
+    if not near and english and city not in MORE_PLACES | told:
         return _SMALLER_CITIES
-    return tuple(dict.fromkeys(name for group in near for name in group)) or known
+    return tuple(dict.fromkeys(name for group in near for name in group if name in told)) or known
 
 
 _NEAR_COUNTRIES = tuple(

@@ -143,8 +143,10 @@ def _draw_open(
         thing = name_open(one, place, coarse=form is not None, rng=rng) if english else None
         if english and thing is None:
             continue
-        named = None if thing is None else (thing, ask_which(one, thing, rng))
-        remark = draw_remark(target, rng, setting, edit, named, place.type or one.type)
+        named = None if thing is None else (thing, ask_which(one, place, thing, rng))
+        numbered = thing is not None and thing.endswith((" number", " ID"))
+        kind = ValueType.ID if numbered else place.type or one.type
+        remark = draw_remark(target, rng, setting, edit, named, kind)
         if remark is not None:
             return {
                 "edits": remark.edits,

@@ -38,7 +38,13 @@ from crosswind.injectors.text.entities import find_whole
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.text.quotations import find_open_end
 from crosswind.injectors.values.calendar import month_of
-from crosswind.injectors.values.known_names import CALIFORNIAN, COUNTRIES, GIVEN_NAMES, list_near_names
+from crosswind.injectors.values.known_names import (
+    CALIFORNIAN,
+    COUNTRIES,
+    GIVEN_NAMES,
+    GROUPS,
+    list_near_names,
+)
 from crosswind.injectors.values.mentions import Mention, find_mentions
 from crosswind.injectors.values.parameters import ValueType, type_of_name
 from crosswind.injectors.values.rivals import draw_known_rival, draw_rival
@@ -52,7 +58,7 @@ _VOWEL = re.compile(r"[aeiou](?!ne\b)", re.IGNORECASE)
 _ADJECTIVE = re.compile(r"(?!1\b)\d+[ -][a-z]+[^s]")
 """`45 minute`, which stands before a noun."""
 _CAPITAL = re.compile(r"(?:[^.!?:;\n] |^)[A-ZÀ-Þ][\w'’-]*(?:,| and| of| the| of the| &| in| de)? $")
-_GOES_ON = re.compile(r",? (?:and |of |the |of the |& |in |de )?[A-Z\d]")
+_GOES_ON = re.compile(r",? (?:and |of |the |of the |& |in |in the |de )?[A-Z\d]")
 _ARABIC = re.compile(r"[\u0600-\u06ff]")
 _READ = 20_000
 """Characters of earlier texts in which rivals are looked for."""
@@ -206,7 +212,11 @@ def _draw_rival(
         return f"{rng.choice(others)} {family}" if others else None
     if one.type is ValueType.NAME and (one.text in PLACES or is_city(one)):
         one = msgspec.structs.replace(one, type=ValueType.PLACE)
-    return draw_rival(one, rng, elsewhere, taken) or draw_known_rival(one, rng, language, taken)
+    known = one.text in PLACES or any(one.text in group for group in GROUPS)
+    rival = draw_rival(one, rng, elsewhere, taken)
+    if rival is None and one.type is ValueType.PLACE and language is Language.EN and not known:
+        return None  # Nobody mistakes a small town for a large city.
+    return rival or draw_known_rival(one, rng, language, taken)
 
 
 def _slip(text: str, rng: SeededRandom) -> str | None:

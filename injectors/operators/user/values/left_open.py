@@ -13,6 +13,7 @@ from crosswind.injectors.operators.user.values.contradictions import join_senten
 from crosswind.injectors.operators.user.values.small_words import make_words, qualifies
 from crosswind.injectors.operators.user.values.things import PERSONS
 from crosswind.injectors.operators.user.values.vague_place import Place, ends_clause
+from crosswind.injectors.operators.user.values.vague_things import is_person
 from crosswind.injectors.packs.draw import Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
@@ -30,6 +31,8 @@ _BREAKS = ("", "", "\n", "\n\n")
 """What separates a sentence from the message before it; empty: what the text asks for."""
 _HOW_EXACT = ("", "", "", "exact ", "precise ")
 """What is left open of a value that is told less exactly."""
+_REST = "rest"
+"""What is left open where nothing surely says what it is."""
 _MOST_WORDS = 3
 _KINDS = {
     ValueType.DATE: make_words("date day deadline month year"),
@@ -57,7 +60,7 @@ _CALLED = {
     ValueType.DURATION: "length",
 }
 _UNIT = re.compile(r"\d[ -]?(second|minute|hour|day|night|week|month|year)s?\b")
-_PLACES = ("place", "location", "area", "town")
+_PLACES = ("place", "location")
 _LEADS = make_words("from to new my the target input given current select preferred desired chosen favorite")
 """Words before the thing in a parameter's name."""
 _SAID = {
@@ -74,7 +77,7 @@ def name_open(one: Mention, place: Place, *, coarse: bool, rng: SeededRandom) ->
     nothing says it."""
     thing = place.called or _name_by_type(one, place)
     thing = rng.choice(_PLACES) if thing == "place" else thing
-    exact = rng.choice(_HOW_EXACT) if coarse else ""
+    exact = rng.choice(_HOW_EXACT) if coarse and thing != _REST else ""
     return None if thing is None else f"{exact}{thing}"
 
 
@@ -86,7 +89,14 @@ def _name_by_type(one: Mention, place: Place) -> str | None:
         return f"{noun} ID" if noun in _NUMBERED else f"{noun} number"
     if one.type is ValueType.DURATION and (unit := _UNIT.search(one.text)) is not None:
         return f"number of {unit[1]}s"
-    return name_kind(one.type, one.thing)
+    kind = _kind_of(one, place)
+    named = name_kind(kind, one.thing)
+    return _REST if named == "name" and kind is ValueType.NAME and not is_person(one) else named
+
+
+def _kind_of(one: Mention, place: Place) -> ValueType:
+    """What the value is: a person, where a place was asked for and words for a person stand there."""
+    return (place.type or one.type) if one.type is ValueType.PLACE else one.type
 
 
 def name_kind(type: ValueType, thing: str | None) -> str | None:
@@ -109,17 +119,21 @@ def _strip(thing: str | None) -> str | None:
     return (_SAID.get(plain, plain) or None) if len(words) <= _MOST_WORDS else None
 
 
-def ask_which(one: Mention, thing: str, rng: SeededRandom) -> str:
+def ask_which(one: Mention, place: Place, thing: str, rng: SeededRandom) -> str:
     """The same as the object of what the user says: `the date`, `which day`."""
+    if thing == _REST:
+        return f"the {thing}"
     asked = tuple(
         form.format(thing.removeprefix("exact ").removeprefix("precise "))
-        for form in _ASKED.get(one.type, ())
+        for form in _ASKED.get(_kind_of(one, place), ())
     )
-    if thing == "name" or (one.type is ValueType.NAME and thing.rpartition(" ")[2] in PERSONS):
+    if is_person(one) and thing.rpartition(" ")[2] in PERSONS:
         asked = ("who", "who exactly")
+    elif thing == "name":
+        asked = ()
     counted = _COUNTED.fullmatch(thing)
     if counted is not None:
-        asked = (f"how many {counted[1]}", "how many")
+        asked = (f"how many {counted[1]}",)
     return rng.choice(asked) if asked and rng.chance(_AS_QUESTION) else f"the {thing}"
 
 
@@ -163,14 +177,19 @@ def draw_remark(
     beside = english and _goes_with_bracket(text, edit, stop)
     before = english and places.before and edit["at"] > 0 and not target.own[:1].islower()
     if beside and (within or not (before or places.behind)):
-        found = draw.draw("within", lambda entry: entry.text.startswith("("))
+        # A noun is named in brackets only where no words for the value stand before them.
+        named = not edit["now"].strip(" ")
+        found = draw.draw(
+            "within", lambda entry: entry.text.startswith("(") and named is bool(_NAMES.search(entry.text))
+        )
         return None if found is None else Remark([{**edit, "now": f"{edit['now']} {found[0]}"}], found[1])
     if before and (ahead or not places.behind):
         found = draw.draw("lack")
         return None if found is None else Remark([make_edit(0, "", f"{found[0]} "), edit], found[1])
     if not places.behind:
         return None
-    if tail and (end := _find_tail(text)) is not None and end >= stop:
+    passed_on = _PASSED_ON.search(text, stop) is not None
+    if tail and not passed_on and (end := _find_tail(text)) is not None and end >= stop:
         found = draw.draw("within", lambda entry: not entry.text.startswith("("))
         return None if found is None else Remark([edit, make_edit(end, "", found[0])], found[1])
     found = draw.draw("note" if notes else "lack" if lacks else "offer")
@@ -214,7 +233,7 @@ class _Draw(msgspec.Struct, frozen=True, gc=False):
                     (accept is None or accept(entry))
                     and (bool(entry.fits) or not typed)
                     and _fits(entry, self.thing)
-                    and (part in ("note", "within") or is_small(self.target.own) or not is_small(entry.text))
+                    and (part == "within" or is_small(self.target.own) or not is_small(entry.text))
                 ),
             )
             if found is not None:
@@ -229,10 +248,16 @@ class _Draw(msgspec.Struct, frozen=True, gc=False):
 
 
 def _fits(entry: Entry, thing: tuple[str, str] | None) -> bool:
-    """Whether its article goes with the thing."""
-    return thing is None or not (_ARTICLE.search(entry.text) and thing[0][0] in "aeiou")
+    """Whether its article, or its question, goes with the thing."""
+    if thing is None:
+        return True
+    asked = _QUESTION.search(entry.text) is not None and thing[0].startswith(_UNASKED)
+    return not asked and not (_ARTICLE.search(entry.text) and thing[0][0] in "aeiou")
 
 
+_QUESTION = re.compile(r"\b(?:just any|which|what)\}? \{thing\}", re.IGNORECASE)
+_UNASKED = ("exact ", "precise ", "number ", "rest")
+_NAMES = re.compile(r"\{(?:thing|which)\}")
 _ARTICLE = re.compile(r"\ba \{thing\}")
 
 
@@ -243,6 +268,8 @@ def _goes_with_bracket(text: str, edit: dict[str, Any], stop: int) -> bool:
     return edit["at"] > 0 and ends_clause(text, stop)
 
 
+_PASSED_ON = re.compile(r"\b(?:reminding|saying|tell|telling|that)\b")
+"""What somebody else is told, to which the end of the sentence would belong."""
 _BREAK = ("", " ", ".", ",", "?", "!")
 
 

@@ -59,6 +59,8 @@ _STRICTLY = re.compile(
 _GOES_ON = make_words("for from if in on please starting using when")
 _THEN = make_words("and then to today tomorrow tonight")
 """Words behind a phrase that is no name, which they would go on."""
+_SITED = make_words("based found held located situated")
+"""Words that say nothing without a place."""
 _LOOSE_ENDS = ("s", "ing")
 _NO_HEADS = ("ed", "en", "ly")
 _LEAST_WORDS = 3
@@ -133,6 +135,8 @@ def is_needless(text: str, begin: int, stop: int) -> bool:
     """Whether what stands before the phrase is a noun that has its verb, by what leads up to it."""
     head = find_word_before(text, begin)
     at = begin - len(head) - 1
+    if head in _SITED:
+        return False
     if not head or text[at - 1 : at] not in (" ", "") or is_small_word(head) or len(text[:at].split()) < 2:
         return False
     written = text[at : at + 1]

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, GERUNDS, SURE
-from crosswind.injectors.operators.user.values.small_words import is_small_word
+from crosswind.injectors.operators.user.values.small_words import is_small_word, qualifies
 from crosswind.injectors.operators.user.values.things import PERSONS
 from crosswind.injectors.operators.user.values.vague_languages import GO_ON, is_bound
 from crosswind.injectors.operators.user.values.vague_place import (
@@ -35,7 +35,9 @@ NUMBERED = frozenset(
     " request reservation ticket tweet".split()
 )
 """Nouns behind which a number is a name."""
-PLURAL = re.compile(r" (?:(?:big|large|medium|new|news|small|first|latest) )?(?:[a-z]+s|people|percent)\b")
+PLURAL = re.compile(
+    r" (?:(?:big|large|medium|new|news|small|first|latest) )?(?:[a-z]+(?<![su])s|people|percent)\b"
+)
 NO_SLIPS = frozenset(
     """
     all and any both close closed false left no none now off on one open or right start stop today true yes
@@ -180,7 +182,8 @@ class SureValues:
                 named = one.text.partition(" ")[0] in GIVEN_NAMES and count_words(one.text) <= _MOST_NAMES
                 sure = named and (person or before in _ADDRESSED)
             case ValueType.OPTION:
-                sure = not english or before != ""
+                thing = before in ("the", "my") and not qualifies(self._text, one.end)
+                sure = not english or (before != "" and not thing)  # Nobody mistakes the engine for a brake.
             case ValueType.DURATION | ValueType.TIME:
                 sure = before not in _SERIES
             case ValueType.DATE:

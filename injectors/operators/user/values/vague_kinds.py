@@ -37,6 +37,10 @@ _NO_KINDS = make_words(
 """Words of parameters that say no kind of thing."""
 _LEAST_LETTERS = 4
 _BEFORE = make_words("about at by for from in near of on to with")
+_PLACES = make_words("address area destination location place state town")
+"""Kinds that are sure only of a known place, or where the sentence says `in`."""
+_NOT_WITHIN = make_words("actor artist author book brand club company player team")
+"""What nobody is in, as a value behind `in` would be: a league that a parameter calls a team."""
 _LEADS = ("a certain", "a particular", "a specific", "one particular")
 _OWN_NAME = re.compile(r"[a-z,] [A-Z][\w'’-]* (?:of|in|at|for|and|&) $")
 """What goes on with a name: `the University of Oxford`."""
@@ -66,10 +70,11 @@ def _find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
     before, after = find_word_before(text, start), find_next_word(text, end)
     if one.type is ValueType.PLACE and one.text in NO_PLACES and not is_known(one.text):
         return None
-    if not (ends_clause(text, end) or after in GO_ON) or NAME_GOES_ON.match(text, end):
-        return None
+    ends = ends_clause(text, end) or after in GO_ON
     if (
-        _LISTED.match(text, end)
+        not ends
+        or NAME_GOES_ON.match(text, end)
+        or _LISTED.match(text, end)
         or _BESIDE.search(text[:start])
         or _OWN_NAME.search(text, max(0, start - 40), start)
     ):
@@ -83,6 +88,9 @@ def _find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
             before = find_word_before(text, start)
     verb = before in SURE | AMBIGUOUS and one.type is ValueType.NAME
     if len(kind) < _LEAST_LETTERS or kind in _NO_KINDS | PERSONS or not (before in _BEFORE or verb):
+        return None
+    unsure = kind in _PLACES and before not in ("in", "near") and not is_known(one.text)
+    if unsure or (before == "in" and kind.removesuffix("s") in _NOT_WITHIN):
         return None
     kind = "place" if kind == "location" else kind.removesuffix("s")
     forms = tuple(f"{lead} {kind}" for lead in _LEADS)

@@ -122,7 +122,7 @@ _OWN_NOUNS = make_words(
 
 
 def find_name(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
-    """`Anna Lopez` becomes `Anna`, or `a friend`; a doctor, one of them."""
+    """`Anna Lopez` becomes `a friend`; a doctor, one of them."""
     called = set((one.thing or "").split())
     sure = one.text.startswith(_TITLES) or before == "pay" or not PERSONS.isdisjoint(called)
     ends = not (qualifies(text, end) or NAME_GOES_ON.match(text, end)) and text[start - 2].islower()
@@ -134,16 +134,12 @@ def find_name(text: str, one: Mention, start: int, end: int, before: str) -> Pla
         return Place(start, end, None, forms=_DOCTORS, withholds=True, called="doctor's name")
     if not _MAKERS.isdisjoint(called) or one.text.startswith(_TITLES):
         return None
-    first, _, last = one.text.partition(" ")
     work = _WORK.search(text) is not None
-    forms: tuple[str, ...] = (first,) if last and first in GIVEN_NAMES else ()
     return Place(
         start,
         end,
         lambda entry: not (_has_coarse(entry) or (work and "friend" in entry.text)),
         type=ValueType.NAME,
-        forms=forms,
-        called="full name" if forms else None,
     )
 
 

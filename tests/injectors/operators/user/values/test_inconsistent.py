@@ -95,6 +95,25 @@ def test_a_city_of_the_conversation_is_a_rival() -> None:
     assert {one for draw, _ in drawn(known) for (one,) in draw["wrong"].values()} == {"Odense"}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Please find me a doctor in Rivermist soon.",
+        "Release the brake and then start the engine, please.",
+    ],
+)
+def test_nobody_makes_such_a_slip(text: str) -> None:
+    part = {"type": "string", "enum": ["engine", "brake", "horn"]}
+    assert drawn(user_target(text, tools=(tool("act", city=TEXT, part=part),))) == []
+
+
+def test_a_city_with_its_country_is_corrected_at_once() -> None:
+    target = user_target(
+        "Find me a hotel for London in the United Kingdom.", tools=(tool("find", city=TEXT),)
+    )
+    assert all(after[-22:] == "in the United Kingdom." for _, after in drawn(target))
+
+
 def test_severity_brings_more_contradictions() -> None:
     target = user_target(ENGLISH[3][1], tools=HOTEL)
     few, many = (sum(len(draw["final"]) for draw, _ in drawn(target, severity=share)) for share in (0.1, 1.0))
@@ -315,3 +334,8 @@ def test_nothing_is_settled_that_wasnt_in_doubt_and_no_doubt_outlives_the_next_t
 def test_no_end_of_a_range_and_no_part_of_a_name_has_a_rival(text: str, value: str) -> None:
     tools = (tool("act", person=TEXT, city=TEXT, nights=COUNT, days=COUNT, time=TEXT),)
     assert all(value in one for one in shown("user.inconsistent", user_target(text, tools=tools)))
+
+
+def test_a_rival_is_named_in_the_language_of_the_message() -> None:
+    found = drawn(user_target("Please find me a hotel in Paris soon.", tools=(tool("find", city=TEXT),)))
+    assert found and {one for draw, _ in found for (one,) in draw["wrong"].values()} <= {"London"}
