@@ -40,7 +40,7 @@ _SHORT = 60
 """Characters of what may stand in brackets."""
 _READ = 2_000
 """Characters of a message that tell what it speaks of: a longer one is a document."""
-_OTHERS = {"user.topic_drift": 3, "user.boundary_probing": 1}
+_OTHERS = {"user.topic_drift": 1, "user.boundary_probing": 1, "user.out_of_scope": 2}
 """How much all entries that fit every message weigh together, where one that fits this message weighs 1:
 what is asked beside has to fit more than what is told."""
 _MOST_OTHERS = 6
@@ -114,9 +114,15 @@ class AsideDraw:
             self.put(position, said)
             brackets, closes = self._rng.chance(_BRACKETS), self._rng.chance(closing.chance)
             leads = self._rng.chance(closing.lead)
-            if brackets and closing.of_questions and len(said) <= _SHORT and said[-1] in _MARKS:
+            if (
+                brackets
+                and closing.of_questions
+                and not self._shifts
+                and len(said) <= _SHORT
+                and said[-1] in _MARKS
+            ):
                 self._asides[-1]["said"] = f"({said})"
-            elif (leads or self._shifts) and self._lead(said) and not self._shifts:
+            elif (leads or self._shifts) and self._lead(said):
                 return
             elif closes and closing.closes(said, plain=self._plain):
                 self._close(closing.part, said)

@@ -95,7 +95,7 @@ class RedundantMessageWording:
 
 _RECAP, _SECOND = 0.6, 0.4
 """How often something is said again, where it can be; how often a short message gets a second sentence."""
-_GREETED, _ANNOUNCED, _REMARKED, _THANKED, _JOINED = 0.5, 0.6, 0.8, 0.45, 0.5
+_GREETED, _ANNOUNCED, _REMARKED, _THANKED, _JOINED = 0.5, 0.4, 0.8, 0.45, 0.5
 """How often a message gets a greeting and an announcement, a remark and thanks behind it; how often the two
 are one sentence."""
 
