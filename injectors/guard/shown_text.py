@@ -40,16 +40,17 @@ def check_shown_text(
     if open_end is not None and after.partition(open_end)[2].strip():
         return f"it would have added to what is to be passed on word for word: {open_end!r:.60}"
     withheld = [value for one in draws for value in (*_texts(one, WITHHELD), *_texts(one, COARSE))]
-    moved = [*withheld, *(value for one in draws for value, _, _ in list_corrected(one))]
+    wrong = [one for one in draws if WRONG in one]
+    moved = [*withheld, *(value for one in wrong for value, _, _ in list_corrected(one))]
     for lost in entities.find_all_lost(_leave_out(clean, moved), after, tools):
         if not any(lost in value for value in moved):
             return f"it would have changed {lost!r:.60}, which the task may depend on"
     for value in (value for one in earlier for value in (*_texts(one, FINAL), *_texts(one, OWED))):
         if _count(after, value) < _count(before, value):
             return f"it would have changed {value!r:.60}, which the user settles on"
-    for wrong, value in (pair for one in draws for pair in _find_contradictions(one)):
-        if _find_last(after, wrong) > _find_last(after, value):
-            return f"it would have left {wrong!r:.60} as what the user says last, and not {value!r:.60}"
+    for rival, value in (pair for one in draws for pair in _find_contradictions(one)):
+        if _find_last(after, rival) > _find_last(after, value):
+            return f"it would have left {rival!r:.60} as what the user says last, and not {value!r:.60}"
     return None
 
 

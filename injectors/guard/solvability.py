@@ -129,7 +129,7 @@ def check_user_text(entry: Registered, target: UserTarget, after: str, draw: Dra
     """Why the policy may not see this in place of the user's text; None if it may. The phrases of
     `draw` may hold a rival of a value, and a coarse form. A value may give way to a rival that is corrected
     behind it."""
-    shown, after = after, correct(after, draw)
+    shown, after = after, correct(after, draw) if "wrong" in draw else after
     if not after.strip() and target.text.strip():
         return "nothing of the message was left"
     withheld_for_good = entry.recovery is not Recovery.ASK_USER or not target.user_can_answer
