@@ -14,6 +14,7 @@ _FARTHEST = 60
 """Characters before a value, or behind it, in which a negation is looked for."""
 _CLAUSE = re.compile(
     r"[.!?;:](?=\s)|[,\n，。！？；：、،؛؟…]|\b(?:but(?! not| never)|because|since|although|so(?! as)|sondern"
+    r"|and(?= (?:i|we|it|please|would|want|need|now|then|instead|so)\b)"
     r"|aber(?! nicht)|weil|pero(?! no)|sino|porque|mais(?! pas| jamais)|parce)\b|بل|而是|但是",
     re.IGNORECASE,
 )
@@ -32,13 +33,13 @@ _AHEAD: Mapping[Language, re.Pattern[str]] = {
         r"not|never|nor|neither|cannot|cant|dont|\w+n['’]t",
         r"no|without|except(?: for)?|excluding|besides|instead of|rather than|other than|apart from"
         r"|avoid(?:ing)?",
-        r"(?:any )?(?:more|less|fewer|later|earlier|longer|shorter|higher|lower|over|above|under|exceeding"
+        r"(?:any )?(?:more|less|fewer|later|earlier|longer|shorter|higher|lower|over|above|under(?! any)|exceeding"
         r"|only|until|before|after|forget|hesitate)",
     ),
     Language.DE: _compile(
         r"nicht|nie|niemals|kein(?:e[nmrs]?)?|weder",
         r"außer|ausser|statt|anstatt|anstelle|ohne|bis auf",
-        r"(?:mehr|weniger|später|früher|länger|kürzer|höher|über|unter|nur|vor|nach|teurer|problem)",
+        r"(?:mehr|weniger|später|früher|länger|kürzer|höher|über|unter|nur|(?:vor|nach)(?= \d)|teurer|problem)",
     ),
     Language.ES: _compile(
         r"no|nunca|jamás|tampoco|ni",
@@ -61,6 +62,7 @@ _AHEAD: Mapping[Language, re.Pattern[str]] = {
         r"|除了?|(?<!有)没有?|而非"
     ),
 }
+_ALL_BUT = re.compile(r"\b(?:any|every|all)\w*(?: \w+)? but(?: (?:at|for|from|in|on|to))? \Z", re.IGNORECASE)
 _BEHIND = re.compile(
     r"[^、。！？\n]{0,8}?(?:以外|を除|抜きで|じゃな|では?な[いくし]|ないで(?!しょ)|ないように|なくて(?!は)|には?行かない)"
 )
@@ -75,6 +77,8 @@ def is_denied(text: str, one: Mention, language: Language) -> bool:
     if language is Language.ZH and _EXCLUDED.match(text, one.end):
         return True
     ahead = text[max(0, one.start - _FARTHEST) : one.start]
+    if language is Language.EN and _ALL_BUT.search(ahead):
+        return True
     negation = _AHEAD.get(language)
     begin = max((found.end() for found in _CLAUSE.finditer(ahead)), default=0)
     return negation is not None and negation.search(ahead, begin) is not None

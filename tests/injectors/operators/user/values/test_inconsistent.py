@@ -356,6 +356,7 @@ def test_what_a_negation_governs_is_not_contradicted(
         ("Find a hotel in Oslo for not more than 150 euros.", "150 euros"),
         ("Find a hotel in Oslo for no more than 150 euros.", "150 euros"),
         ("Don't forget to book the hotel in Oslo.", "Oslo"),
+        ("I did not get an answer and I want to book the hotel in Oslo.", "Oslo"),
         ("我想在5月3日住北京的酒店，每晚不超过400元。", "400元"),
         ("能不能帮我订5月3日去北京的酒店？", "5月3日"),
     ],
