@@ -40,15 +40,23 @@ _TECHNICAL = re.compile(r"_|@|://|\\|\w/\w|\w\.\w|^[#$€£¥₹@]|[^\W\d_A-Z][A
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e)\b")
 _OPENING = re.compile(r"(?:^|(?<=[.!?]\s)|(?<=\n)|(?<=escription: ))\w(?![A-Z])")
 
-MEANING_WORDS = frozenset(
+LOGIC_WORDS = frozenset(
     """
     no not never none nothing neither nor without except unless only but instead don't doesn't didn't
-    won't can't cannot isn't wasn't aren't zero one two three four five six seven eight nine ten eleven
+    won't can't cannot isn't wasn't aren't all any both each every more less least most before after until
+    since
+    """.split()
+)
+"""Words that deny or limit what a request says. No value consists of one."""
+
+MEANING_WORDS = LOGIC_WORDS | frozenset(
+    """
+    zero one two three four five six seven eight nine ten eleven
     twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty
     seventy eighty ninety hundred thousand million billion dozen half third quarter double twice once
     first second fourth fifth last next monday tuesday wednesday thursday friday saturday sunday today
     tomorrow yesterday tonight noon midnight january february march april may june july august september
-    october november december all any both each every more less least most before after until since
+    october november december
     """.split()
 )
 """Small words that decide what a request means: never changed, and never the result of a typo."""

@@ -14,6 +14,7 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting
 from crosswind.injectors.operators.user.values.left_open import NAME, ask_which, draw_remark, name_open
+from crosswind.injectors.operators.user.values.negations import is_denied
 from crosswind.injectors.operators.user.values.spoken_values import find_spoken, was_said
 from crosswind.injectors.operators.user.values.vague_languages import find_place
 from crosswind.injectors.operators.user.values.vague_place import Place
@@ -35,6 +36,9 @@ from crosswind.injectors.wording import written_form
 LEAST_WORDS = 5
 """Words that a later message has beside its values, where it isn't an answer: no answer is vague."""
 
+LONGEST = 20_000
+"""Characters of a text that a user may leave a value open in. Longer ones are documents."""
+TOO_LONG = f"the text has more than {LONGEST} characters, so it is no message that a user leaves open"
 NOBODY = "nobody could be asked for what the user would leave open"
 _ONE_OF_ITS_KIND = (ValueType.ID, ValueType.EMAIL, ValueType.FILE)
 _LEFT_OUT = 0.5
@@ -63,13 +67,15 @@ class Ambiguous:
     phrase gives way, with its preposition or its noun, and only where what stands there surely reads well.
     The user says openly that it is left open: in front of the message, behind it, or beside the place. The
     user gives it when asked: nothing is vague that this user has said before, nor an answer of a few words,
-    so that each value is asked for once. Quotations and what is to be passed on stay. Where no user can
-    answer, nothing happens.
+    so that each value is asked for once. Quotations, what is to be passed on and what a negation governs
+    stay. Where no user can answer, nothing happens.
     """
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        if severity <= 0 or not is_prose(target.text):
-            return None
+        long = len(target.text) > LONGEST
+        if severity <= 0 or long or not is_prose(target.text):
+            reported = long and severity > 0 and target.tools
+            return {"edits": [], "withheld": [], UNABLE: TOO_LONG} if reported else None
         spoken = [one for one in find_spoken(target) if not was_said(target, one.text)]
         if target.ordinal > 0 and _is_answer(target.text, spoken):
             return None
@@ -108,6 +114,8 @@ def _find_places(text: str, spoken: list[Mention], language: Language) -> Iterat
         # A second one of its kind could be taken for it; one that is said twice would still be told.
         if times[one.text.lower()] > 1 or (one.type in _ONE_OF_ITS_KIND and kinds[one.type] > 1):
             continue
+        if is_denied(text, one, language):
+            continue
         if (place := find_place(text, one, language)) is not None:
             if place.value is not None:
                 start, end = place.value
@@ -125,9 +133,11 @@ def _find_containers(target: UserTarget) -> Iterator[tuple[Mention, Place]]:
         value = text[start:end]
         if any(first < end and start < last for first, last in quoted) or text.count(value) > 1:
             continue
-        place = None if was_said(target, value) else find_container(text, start, end)
+        one = Mention(start, end, value, ValueType.FILE, None)
+        said = was_said(target, value) or is_denied(text, one, Language.EN)
+        place = None if said else find_container(text, start, end)
         if place is not None and value in target.own:
-            yield Mention(start, end, value, ValueType.FILE, None), place
+            yield one, place
 
 
 def _draw_open(

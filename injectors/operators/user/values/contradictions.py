@@ -92,6 +92,8 @@ class Contradiction:
     """The value as a sentence of its own names it, with what it counts: `two guests`."""
     named_rival: str
     positions: tuple[Position, ...]
+    alike: bool
+    """Whether the text speaks another value that a bare correction could be for."""
     leads: bool
     """Whether more that belongs to it stands behind the value: a phrase in its place ends in it."""
     text: str
@@ -138,9 +140,9 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
     closed = find_open_end(target.own) is None
     known = _list_known(target)
     values = SureValues(text, spoken, ToolList.of(target.tools), setting.language)
-    taken = {one.text for one in spoken}
+    taken, opened = {one.text for one in spoken}, _list_opened(target)
     for one in rng.shuffled(spoken):
-        if not values.is_sure(one):
+        if one.type in opened or not values.is_sure(one):
             continue
         elsewhere = [
             value for value in known.get(one.type, ()) if not _is_said(text, value) and _are_alike(one, value)
@@ -185,9 +187,40 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
                 value_named,
                 rival_named,
                 tuple(positions),
+                _has_like(target, one, setting.language),
                 leads or region != "",
                 text,
             )
+
+
+def _list_opened(target: UserTarget) -> set[ValueType]:
+    """The types of the user's values that other noise has left open: a value of such a type at the end would
+    be taken for the one that is missing."""
+    if target.clean is None or target.clean == target.text:
+        return set()
+    mentions = find_mentions(target.clean, ToolList.of(target.tools))
+    return {one.type for one in mentions if not _is_said(target.text, one.text)}
+
+
+def _has_like(target: UserTarget, one: Mention, language: Language) -> bool:
+    """Whether another value is of its kind, so that a correction has to say which one it is for."""
+    text, kinds = target.text, next((kinds for kinds in _LIKE if one.type in kinds), (one.type,))
+    noun = PLURAL.match(text, one.end) if language is Language.EN else None
+    for other in find_mentions(text, ToolList.of(target.tools)):
+        if other.start == one.start or other.type not in kinds:
+            continue
+        counted = PLURAL.match(text, other.end) if noun is not None else None
+        # What they count tells two numbers apart: `2 guests`, `4 nights`.
+        if noun is None or counted is None or counted[0].lower() == noun[0].lower():
+            return True
+    digits = _LONG_DIGITS.fullmatch(one.text)
+    return digits is not None and any(
+        found.start() != one.start and len(found[0]) == len(one.text) for found in _LONG_DIGITS.finditer(text)
+    )
+
+
+_LIKE = ((ValueType.ID, ValueType.NUMBER), (ValueType.PLACE, ValueType.NAME))
+_LONG_DIGITS = re.compile(r"(?<!\d)\d{4,}(?!\d)")
 
 
 def _are_alike(one: Mention, rival: str) -> bool:

@@ -55,7 +55,8 @@ class Inconsistent:
     Severity: a message has three occasions for a contradiction, each with this probability, and one at most:
     nobody corrects two slips in one message. The rival stands before the value, as a slip that is
     corrected at once, or in its place, and the end of the message corrects it: the value is what is said
-    last. Only values are contradicted whose kind is sure, that are told once and are no part of a longer one.
+    last. Where another value is like it, the end names the rival. Only values are contradicted whose kind is
+    sure, that are told once, are no part of a longer one and that no negation governs.
 
     With `settles: next_message`, and where the user can answer, one value is contradicted or put in doubt,
     and the user's next message settles it, whatever the schedule says; with `settles: later`, the next one
@@ -149,6 +150,8 @@ def _draw(
         slots["thing"] = thing
 
     def accept(entry: Entry) -> bool:
+        if position is Position.SWAP and one.alike and "{rival}" not in entry.text:
+            return False  # It wouldn't say which of two values it corrects.
         if position is Position.SWAP and entry.text.startswith(_VALUE_SLOTS):
             return slots["value"][:1].isupper() or not slots["value"][:1].isalpha()
         return not (inside and one.leads) or entry.text.endswith("{value}")

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, GERUNDS, SURE
+from crosswind.injectors.operators.user.values.negations import is_denied
 from crosswind.injectors.operators.user.values.small_words import is_small_word, qualifies
 from crosswind.injectors.operators.user.values.things import PERSONS
 from crosswind.injectors.operators.user.values.vague_languages import GO_ON, is_bound
@@ -123,6 +124,8 @@ class SureValues:
         twice = find_whole(self._lower, said, find_whole(self._lower, said, 0) + 1) >= 0
         passed_on = any(start <= one.start < end for start, end in self._passed_on)
         if said in NO_SLIPS or twice or passed_on or one.start in self._listed:
+            return False
+        if is_denied(self._text, one, self._language):
             return False
         if _OPENS_LIST.search(self._text, max(0, one.start - 3), one.start):
             return False

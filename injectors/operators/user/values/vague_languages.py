@@ -190,10 +190,19 @@ def _find_german(text: str, one: Mention) -> Place | None:
         if before in _DE_STAYING and one.type in _WHERE_AND_WHEN:
             return one.type in _MOMENTS and _has_coarse(entry)
         if one.type is ValueType.MONEY:
-            return before not in _DE_NO_OBJECT
+            # `Versicherungswert etwas Geld` is no German: behind a noun the amount is a name for it.
+            return before not in _DE_NO_OBJECT and not _is_behind_noun(text, start)
         return first != "den"
 
     return Place(start, end, fits, lambda phrase, coarse: close_aside(phrase, text, end))
+
+
+def _is_behind_noun(text: str, start: int) -> bool:
+    """Whether a German noun stands before it: a word with a capital that begins no sentence."""
+    return _DE_NOUN.search(text, max(0, start - _LONGEST_NOUN), start) is not None
+
+
+_DE_NOUN = re.compile(r"(?:[^\s.!?:] |[,;] )[A-ZÄÖÜ][\w-]+:? \Z")
 
 
 def _is_couple(one: Mention) -> bool:

@@ -82,3 +82,25 @@ OTHERS = (
     (HOTEL, "京都で5月3日から3泊、2名でホテルを予約してほしい。"),
     (HOTEL, "أحتاج غرفة في الرياض يوم 3 مايو لمدة 4 ليال."),
 )
+
+_TRIP = (
+    tool("book_flight", origin=TEXT, destination=TEXT, date=TEXT),
+    tool("book_table", city=TEXT, time=TEXT, date=TEXT),
+)
+DENIED = (
+    (_TRIP, "Book a flight to Berlin, not to Paris, on May 14.", "Paris"),
+    (_TRIP, "Find a flight to anywhere except Paris on May 14.", "Paris"),
+    (_TRIP, "Book a flight on May 14, but never to Paris.", "Paris"),
+    (_TRIP, "Find a flight to any city but Paris on May 14.", "Paris"),
+    (_TRIP, "Book a table in Rome at 8 pm, not 7 pm, for Friday.", "7 pm"),
+    (_TRIP, "Book a table in Rome on Friday instead of Saturday at 8 pm.", "Saturday"),
+    (_TRIP, "Please don't book a flight to Paris on May 14.", "Paris"),
+    (_TRIP, "Bitte buche einen Tisch am 14. Mai, aber nicht in Wien.", "Wien"),
+    (_TRIP, "Bitte buche einen Flug am 14. Mai, aber nicht nach Wien.", "Wien"),
+    (_TRIP, "Reserva una mesa el 14 de mayo, pero no en Madrid.", "Madrid"),
+    (_TRIP, "Réserve une table le 14 mai, mais pas à Lyon.", "Lyon"),
+    (HOTEL, "请帮我订5月3日的酒店，不要在北京。", "北京"),
+    (HOTEL, "京都以外で5月3日から3泊、ホテルを予約してほしい。", "京都"),
+    (HOTEL, "أحتاج غرفة يوم 3 مايو، ليس في الرياض.", "الرياض"),
+)
+"""Messages, each with a value that a negation governs."""

@@ -15,7 +15,7 @@ from crosswind.injectors import registry
 from crosswind.injectors.conversation import Ref, ToolSchema, UserText
 from crosswind.injectors.guard import shown_text
 from crosswind.injectors.guard.solvability import check_user_text
-from crosswind.injectors.operators.user.values.ambiguous import NOBODY
+from crosswind.injectors.operators.user.values.ambiguous import LONGEST, NOBODY, TOO_LONG
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Branch, Half, UserTarget
 from crosswind.injectors.text import entities
@@ -24,6 +24,7 @@ from tests.injectors.dialogues import texts
 from tests.injectors.operators.acting import shown, user_target
 from tests.injectors.operators.user.values.spoken import (
     BANK,
+    DENIED,
     ENGLISH,
     HOME,
     HOTEL,
@@ -250,3 +251,24 @@ def test_brackets_behind_words_for_a_value_dont_name_it_again() -> None:
     texts = ("Find a train from Vienna to Graz, please.", "How far is it from Vienna to Graz by train?")
     made = [one for text in texts for _, one in drawn(user_target(text, tools=tools), 100)]
     assert made and not [one for one in made if re.search(r"(?:certain|particular) city \([^)]*city", one)]
+
+
+@pytest.mark.parametrize(("tools", "text", "value"), DENIED)
+def test_what_a_negation_governs_is_not_left_open(
+    tools: tuple[ToolSchema, ...], text: str, value: str
+) -> None:
+    made = drawn(user_target(text, tools=tools), 60)
+    assert all(value not in (*draw["withheld"], *draw["coarse"]) for draw, _ in made)
+
+
+def test_a_long_text_is_left_clean_and_an_event_says_so() -> None:
+    text = "Please move the archive folder to file a. " * (LONGEST // 40)
+    draw = AMBIGUOUS.draw({}, user_target(text, tools=HOTEL), SeededRandom("a"), 1.0)
+    assert draw is not None and draw["edits"] == [] and draw[UNABLE] == TOO_LONG
+
+
+def test_german_money_behind_a_noun_is_no_phrase_of_its_own() -> None:
+    tools = (tool("send", amount=TEXT, date=TEXT),)
+    text = "Bitte verschicke das Paket am 3. Mai, Versicherungswert 500 Euro."
+    made = drawn(user_target(text, tools=tools), 200)
+    assert not [after for _, after in made if "Versicherungswert e" in after]

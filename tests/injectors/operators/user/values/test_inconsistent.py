@@ -28,6 +28,7 @@ from tests.injectors.operators.acting import shown, user_target
 from tests.injectors.operators.user.values.spoken import (
     AMOUNT,
     COUNT,
+    DENIED,
     ENGLISH,
     HOME,
     HOSPITAL,
@@ -339,3 +340,56 @@ def test_no_end_of_a_range_and_no_part_of_a_name_has_a_rival(text: str, value: s
 def test_a_rival_is_named_in_the_language_of_the_message() -> None:
     found = drawn(user_target("Please find me a hotel in Paris soon.", tools=(tool("find", city=TEXT),)))
     assert found and {one for draw, _ in found for (one,) in draw["wrong"].values()} <= {"London"}
+
+
+@pytest.mark.parametrize(("tools", "text", "value"), DENIED)
+def test_what_a_negation_governs_is_not_contradicted(
+    tools: tuple[ToolSchema, ...], text: str, value: str
+) -> None:
+    target = user_target(text, tools=tools)
+    assert all(value not in draw["final"] for draw, _ in drawn(target, 60))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Find a hotel in Oslo for not more than 150 euros.", "150 euros"),
+        ("Find a hotel in Oslo for no more than 150 euros.", "150 euros"),
+        ("Don't forget to book the hotel in Oslo.", "Oslo"),
+        ("I did not get an answer and I want to book the hotel in Oslo.", "Oslo"),
+        ("我想在5月3日住北京的酒店，每晚不超过400元。", "400元"),
+        ("能不能帮我订5月3日去北京的酒店？", "5月3日"),
+    ],
+)
+def test_a_limit_and_a_polite_question_are_no_negation(text: str, value: str) -> None:
+    assert any(value in draw["final"] for draw, _ in drawn(user_target(text, tools=HOTEL), 60))
+
+
+@pytest.mark.parametrize("half", Half)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Transfer 250 USD to Anna and 300 USD to Peter.",
+        "Book me a room from May 14 and tell me the way there, and another one from May 21.",
+        "Set the bedroom to 19 degrees and the kitchen to 22 degrees.",
+    ],
+)
+def test_a_late_correction_says_which_of_two_values_it_is_for(text: str, half: Half) -> None:
+    target = replace(
+        user_target(text, tools=(*HOME, *HOTEL, tool("pay", amount=AMOUNT, recipient=TEXT))),
+        branch=Branch(half, opening=text),
+    )
+    swapped = [(draw, after) for draw, after in drawn(target, 80) if len(draw["edits"]) > 1]
+    for draw, after in swapped:
+        ((rival,),) = draw["wrong"].values()
+        value = draw["edits"][0]["was"]
+        assert value in ("Anna", "Peter") or rival in draw["edits"][1]["now"], after
+
+
+def test_a_type_that_was_left_open_is_not_contradicted() -> None:
+    text = "Book a room from 12 May to be safe, and a table for 20 May."
+    shown_before = "Book a room from some day to be safe, and a table for 20 May. I'll tell you the day soon."
+    tools = (tool("book", date=TEXT),)
+    target = replace(user_target(shown_before, tools=tools), clean=text)
+    assert drawn(user_target(text, tools=tools)) != []
+    assert drawn(target) == []
