@@ -24,6 +24,7 @@ from crosswind.injectors.operators.tool.values import (
     change_figure,
     find_neighbours,
     is_dose,
+    keep_apart,
     limit,
     replace_spans,
     step_figure,
@@ -231,11 +232,12 @@ class NumericNoise:
                     shown = _step(fact, up=(error if way < COARSE else phase - 0.5) > 0)
             if shown is not None and shown != fact.text:
                 edits.append(fact.replace(shown))
-        return {"spans": [list(one) for one in edits]} if edits else None
+        return {"spans": [list(one) for one in keep_apart(edits)]} if edits else None
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         count = len(draw["spans"])
-        note = f"{count} {'number' if count == 1 else 'numbers'} in the result of {target.tool} made inexact."
+        what = "number was" if count == 1 else "numbers were"
+        note = f"{count} {what} made inexact in the result of {target.tool}."
         return Result(replace_spans(target.text, draw["spans"]), note)
 
 

@@ -339,7 +339,7 @@ def spread(text: str, facts: Sequence[Fact], drawn: Mapping[int, str]) -> list[S
         if fact.kind is FactKind.WORD and _is_name(name):
             escaped = fact.frame.escape(shown)
             edits += [(*match.span(), escaped) for match in _whole(name).finditer(text)]
-    return _keep_apart(edits)
+    return keep_apart(edits)
 
 
 _NAME = re.compile(r"[A-Z][^\W\d_]{2,}(?:[ -][A-Z][^\W\d_]+){0,3}")
@@ -356,7 +356,8 @@ def _whole(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w@./-]){re.escape(name)}(?![\w@/-]|\.\w)")
 
 
-def _keep_apart(edits: Iterable[SpanEdit]) -> list[SpanEdit]:
+def keep_apart(edits: Iterable[SpanEdit]) -> list[SpanEdit]:
+    """The edits in the text's order, as `replace_spans` needs them; of two that overlap, the first."""
     kept: list[SpanEdit] = []
     for edit in sorted(edits):
         if not kept or edit[0] >= kept[-1][1]:
