@@ -82,7 +82,8 @@ def draw_false_facts(target: ToolResultTarget, rng: SeededRandom, most: int | No
     alternatives = Alternatives(target, facts)
     drawn: dict[int, str] = {}
     taken: set[tuple[tuple[str, ...], str]] = set()
-    for at in rng.shuffled(range(len(facts))):
+    order = rng.shuffled(range(len(facts)))
+    for at in sorted(order, key=lambda at: alternatives.is_guessed(facts[at])):
         false = draw_other(facts[at], alternatives, rng)
         said = facts[at].words, false or ""
         if (
