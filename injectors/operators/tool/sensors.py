@@ -301,7 +301,7 @@ _COUNTED = frozenset(
 
 def _is_money(fact: Fact) -> bool:
     """Whether a figure is a sum of money, which no instrument reads."""
-    words = fact.words
+    words = {*fact.words, fact.field}  # Names in other scripts have no words.
     if not fields.MONEY.isdisjoint(words):
         return True
     if not _SUMS.isdisjoint(words) and not _is_reading(fact):

@@ -169,7 +169,7 @@ def test_sums_of_money_and_counts_are_no_readings() -> None:
     ]
     for text in (
         json.dumps(tours),
-        '{"summe_eur": 81.0, "insurance_value": 420000, "total": 75.0, "fare": "USD 12.50"}',
+        '{"summe_eur": 81.0, "insurance_value": 420000, "total": 75.0, "fare": "USD 12.50", "合計": 75.5}',
         "A ticket costs $12.50, or 14,50 € at the door.",
     ):
         assert outcomes("tool.numeric_noise", text) == []
