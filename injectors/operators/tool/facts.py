@@ -17,7 +17,7 @@ import msgspec
 
 from crosswind.injectors.operators.insertion import is_plain_text
 from crosswind.injectors.operators.words import fields
-from crosswind.injectors.operators.words.vocabularies import IN_PROSE
+from crosswind.injectors.operators.words.vocabularies import COUNTING, IN_PROSE
 from crosswind.injectors.targets import ToolResultTarget
 from crosswind.injectors.text.json_leaves import DEEPEST, MOST, is_asked_for
 from crosswind.injectors.text.json_payload import is_container, parse_json
@@ -317,13 +317,17 @@ def _in_labels(frame: Frame, text: str) -> Iterator[Fact]:
 
 def _in_prose(frame: Frame, text: str) -> Iterator[Fact]:
     for match in _PERCENT.finditer(text) if "%" in text else ():
+        if _ends_a_range(text, *match.span(1)):
+            continue
         yield Fact(FactKind.FIGURE, match[1], frame, *match.span(1), prose=True)
     for start, end, kind in find_forms(text):
         if (found := _judge_form(text, start, end, kind)) is not None:
             stated, first, last = found
-            if stated is not FactKind.FIGURE or not _ends_a_range(text, first, last):
+            if not _ends_a_range(text, first, last):
                 yield Fact(stated, text[first:last], frame, first, last, prose=True)
     for match in IN_PROSE.finditer(text):
+        if match[0] in COUNTING and _LIST_BEHIND.match(text, match.end()):
+            continue
         yield Fact(FactKind.WORD, match[0], frame, *match.span(), prose=True)
 
 
@@ -351,12 +355,21 @@ def _judge_form(text: str, start: int, end: int, kind: ValueType) -> tuple[FactK
 
 _FROM_TODAY = frozenset("today tomorrow yesterday heute morgen gestern hoy mañana ayer demain hier".split())
 """Days that only running text tells: its sentences go on from there."""
-_RANGE_BEHIND = re.compile(r" ?(?:[-\u2013\u2014]|to|bis) ?[$€£]?\d")
-_RANGE_BEFORE = re.compile(r"\d ?(?:[-\u2013\u2014]|to|bis) ?[$€£]?$")
+_UP_TO = (
+    r"(?:[ \u00a0]?(?:°[CF]?|[%℃]|[^\W\d_]{1,3}))? ?(?:[-\u2013\u2014~\u301c\uff5e]|to|bis|à|a|から) ?[$€£]?"
+)
+_RANGE_BEHIND = re.compile(rf"{_UP_TO}\d")
+_RANGE_BEFORE = re.compile(rf"\d{_UP_TO}$|\b(?:between|zwischen|entre)\b[^;\n]{{0,20}} ?$", re.IGNORECASE)
+_LIST_BEHIND = re.compile(r"[^.!?:;\n]{1,60}(?:[:;][ \t]*\S|:?\n[ \t]*(?:[-*\u2022]|\d+[.)]))")
+"""What a number in words counts stands behind it."""
+_COUNTS_BEHIND = re.compile(
+    r"[ \t]+(?!degrees|minutes|hours|seconds|percent|grad)[^\W\d_]{4,}[^.!?:;\n]{0,40}:\s", re.IGNORECASE
+)
+"""The same of a number in digits."""
 
 
 def _ends_a_range(text: str, start: int, end: int) -> bool:
-    """Whether a figure is an end of a range, of which neither may pass the other."""
+    """Whether a figure or a time is an end of a range, of which neither may pass the other."""
     behind = _RANGE_BEHIND.match(text, end)
     return behind is not None or _RANGE_BEFORE.search(text[max(0, start - NEAR) : start]) is not None
 
@@ -366,7 +379,8 @@ def _judge_figure(text: str, start: int, end: int) -> FactKind | None:
     shown, before, behind = text[start:end], text[max(0, start - NEAR) : start], text[end : end + NEAR]
     if _BEFORE_NAME.search(before) or _BEHIND_COUNT.match(behind) or _ODD.fullmatch(shown):
         return None
-    if _LISTED.search(before) and behind[:1] in (".", ")", "]", ":", "\t", " "):
+    counts = shown.isdigit() and len(shown) < 3 and _COUNTS_BEHIND.match(text, end)
+    if counts or (_LISTED.search(before) and behind[:1] in (".", ")", "]", ":", "\t", " ")):
         return None
     line = text[text.rfind("\n", 0, start) + 1 :][:12]
     if _LISTING.match(line) or before.endswith("-"):

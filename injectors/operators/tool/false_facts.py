@@ -40,7 +40,8 @@ class Erroneous:
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         count = draw["count"]
-        note = f"{count} {'fact' if count == 1 else 'facts'} in the result of {target.tool} made false."
+        what = "fact was" if count == 1 else "facts were"
+        note = f"{count} {what} made false in the result of {target.tool}."
         return Result(replace_spans(target.text, draw["false"]), note)
 
 
@@ -66,7 +67,9 @@ class FabricatedObservation:
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         text = replace_spans(target.text, draw["false"])
-        return Result(text, f"The result of {target.tool} was made up: {draw['count']} facts are false.")
+        count = draw["count"]
+        what = "fact is" if count == 1 else "facts are"
+        return Result(text, f"The result of {target.tool} was made up: {count} {what} false.")
 
 
 def draw_false_facts(target: ToolResultTarget, rng: SeededRandom, most: int | None) -> Draw | None:
@@ -79,7 +82,8 @@ def draw_false_facts(target: ToolResultTarget, rng: SeededRandom, most: int | No
     alternatives = Alternatives(target, facts)
     drawn: dict[int, str] = {}
     taken: set[tuple[tuple[str, ...], str]] = set()
-    for at in rng.shuffled(range(len(facts))):
+    order = rng.shuffled(range(len(facts)))
+    for at in sorted(order, key=lambda at: alternatives.is_guessed(facts[at])):
         false = draw_other(facts[at], alternatives, rng)
         said = facts[at].words, false or ""
         if (

@@ -99,7 +99,9 @@ class RedundantResult:
         return {"phrases": fields.names, "added": fields.added} if fields.added else None
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
-        note = f"{len(draw['added'])} parts of little use were added to the result of {target.tool}."
+        count = len(draw["added"])
+        what = "part of little use was" if count == 1 else "parts of little use were"
+        note = f"{count} {what} added to the result of {target.tool}."
         return Result(insert(target.text, draw["added"]), note)
 
 

@@ -24,7 +24,9 @@ from crosswind.injectors.operators.tool.values import (
     change_figure,
     find_neighbours,
     is_dose,
+    keep_apart,
     limit,
+    list_named_options,
     replace_spans,
     step_figure,
 )
@@ -161,7 +163,11 @@ def _is_english(target: ToolResultTarget) -> bool:
 def _find_beside(fact: Fact, alternatives: Alternatives) -> Sequence[str]:
     if fact.kind is FactKind.FLAG:
         return ("false" if fact.text == "true" else "true",)
-    return find_neighbours(fact.text) or alternatives.find(fact)
+    found = alternatives.find(fact)
+    if beside := find_neighbours(fact.text):
+        options = list_named_options(alternatives.target, fact)
+        return [one for one in beside if one in options] or found if options else beside
+    return found
 
 
 def _misread_rows(target: ToolResultTarget, rng: SeededRandom, rate: float) -> Iterator[SpanEdit]:
@@ -204,11 +210,11 @@ class NumericNoise:
     jitter (each reading uniform within its error), drift (all off by the same share) or coarse steps. An
     error too small for the last digit moves that digit with probability s. A share of s / 20 of the readings
     is missing besides, as the data says so (`null`, `NaN`, `-999`), or stands at the upper end of its range.
-    Readings are the numbers whose fields or units are those of measurements; where there are none, amounts.
-    They keep their decimals, their sign and their bounds. Ids, codes, card numbers, doses, ends of ranges,
-    counts, years, dates and what the call's arguments hold are protected. Nothing says that the result is
-    inexact; a call that was off as often as the profile's bounds allow returns the
-    truth.
+    Readings are the numbers whose fields or units are those of measurements; where there are none, other
+    quantities. They keep their decimals, their sign and their bounds. Ids, codes, card numbers, doses, ends
+    of ranges, prices and other sums of money, counts, years, dates and what the call's arguments hold are
+    protected. Nothing says that the result is inexact; a call that was off as often as the profile's bounds
+    allow returns the truth.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -231,11 +237,12 @@ class NumericNoise:
                     shown = _step(fact, up=(error if way < COARSE else phase - 0.5) > 0)
             if shown is not None and shown != fact.text:
                 edits.append(fact.replace(shown))
-        return {"spans": [list(one) for one in edits]} if edits else None
+        return {"spans": [list(one) for one in keep_apart(edits)]} if edits else None
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         count = len(draw["spans"])
-        note = f"{count} {'number' if count == 1 else 'numbers'} in the result of {target.tool} made inexact."
+        what = "number was" if count == 1 else "numbers were"
+        note = f"{count} {what} made inexact in the result of {target.tool}."
         return Result(replace_spans(target.text, draw["spans"]), note)
 
 
@@ -267,17 +274,49 @@ def _find_part(fact: Fact) -> float:
 
 
 def _find_readings(target: ToolResultTarget) -> list[Fact]:
-    """The readings of a result, or its amounts where it has none."""
+    """The readings of a result, or its other quantities where it has none."""
     figures = [
         one for one in find_facts(target) if one.kind is FactKind.FIGURE and read_figure(one.text) is not None
     ]
     value = parse_json(target.text)
-    free = [one for one in figures if not is_dose(one) and not is_end(one, value)]
+    free = [one for one in figures if not is_dose(one) and not is_end(one, value) and not _is_money(one)]
     readings = [one for one in free if _is_reading(one)]
     if readings:
         return readings
     related = find_related(figures)
-    return [one for one in free if one not in related and (not one.text.isdigit() or len(one.text) > 1)]
+    return [one for one in free if one not in related and not _is_count(one)]
+
+
+def _is_count(fact: Fact) -> bool:
+    counted = not (fields.COUNTERS | _COUNTED).isdisjoint(fact.words)
+    return fact.text.isdigit() and (counted or len(fact.text) == 1)
+
+
+_COUNTED = frozenset(
+    """places seats tickets guests visitors people persons passengers rooms beds items copies bags baggages
+    plätze personen""".split()
+)
+"""Words of fields whose whole numbers somebody counted, besides `fields.COUNTERS`."""
+
+
+def _is_money(fact: Fact) -> bool:
+    """Whether a figure is a sum of money, which no instrument reads."""
+    words = {*fact.words, fact.field}  # Names in other scripts have no words.
+    if not fields.MONEY.isdisjoint(words):
+        return True
+    if not _SUMS.isdisjoint(words) and not _is_reading(fact):
+        return True
+    text = fact.frame.text
+    return bool(
+        _MONEY_BEHIND.match(text, fact.end) or _MONEY_BEFORE.search(text[max(0, fact.start - 5) : fact.start])
+    )
+
+
+_SUMS = frozenset("amount amounts total subtotal sum balance due summe gesamt betrag 合計 金額".split())
+"""Words of fields of sums of money, unless a unit says something else: `total_km`."""
+_CODES = "EUR|USD|GBP|CHF|JPY|CNY|CAD|AUD|SEK|NOK|DKK|PLN|INR"
+_MONEY_BEFORE = re.compile(rf"(?:[$€£¥₹]|\b(?:{_CODES})) ?$")
+_MONEY_BEHIND = re.compile(rf"[ \u00a0]?(?:[$€£¥₹円]|(?:{_CODES}|[Ee]uros?|dollars?|pounds|yen)\b)")
 
 
 def _is_reading(fact: Fact) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from crosswind.injectors.conversation import Site, ToolResult
+from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.cut_ways import changes_something
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, find_facts
@@ -32,6 +33,8 @@ from crosswind.injectors.stacks.kinds import find_kinds
 from crosswind.injectors.stacks.model import ToolKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parse_json
+from crosswind.injectors.values.forms import find_forms
+from crosswind.injectors.values.parameters import ValueType
 
 LONGEST, MOST_RESULTS = 16_384, 16
 """Earlier results are read up to so many characters, and so many of them."""
@@ -51,12 +54,12 @@ class StaleResource:
     Severity: the probability that an eligible result is stale. What this session saw earlier of the same
     resource (the same call, or the same id) stands in the place of what changed since. Where it saw nothing
     else, one to three facts that change as time goes by are as they may have been: a status as the one before
-    it in the schema or in its lifecycle, a person, a place or a plan as another one, a date or a time that
-    was put off, a counter lower, another amount a little off, and the record's own times earlier; what else
-    the result says contradicts none of them, and nothing says how old it is. A plain list that states no such
-    fact lacks its last one or two elements. The receipt of a change has no earlier state, and what lasts (a
-    colour, a language, a date of birth) was no other. The same call made again gives the present state, from
-    the second time on.
+    it in the schema or in its lifecycle, a person, a place or a plan as another one, a date or a time before
+    it was put off, a counter lower, another amount a little off, and the record's own times earlier; what
+    else the result says contradicts none of them, and nothing says how old it is. A plain list that states no
+    such fact lacks its last one or two elements. The receipt of a change has no earlier state, and what lasts
+    (a colour, a medium, an author, a date of birth, what a dated report says) was no other. The same call
+    made again gives the present state, from the second time on.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -172,7 +175,7 @@ def _changes(target: ToolResultTarget, fact: Fact) -> bool:
 def _draw_before(
     target: ToolResultTarget, fact: Fact, alternatives: Alternatives, rng: SeededRandom
 ) -> str | None:
-    if not _LASTING.isdisjoint(fact.words):
+    if not _LASTING.isdisjoint(fact.words) or _is_dated(fact, target):
         return None
     match fact.kind:
         case FactKind.WORD:
@@ -186,8 +189,44 @@ def _draw_before(
         case FactKind.FLAG if not (fields.SENSED | _TURNING).isdisjoint(fact.words):
             return draw_other(fact, alternatives, rng)
         case FactKind.DATE | FactKind.TIME if fields.UPDATES.isdisjoint(fact.words):
-            return draw_other(fact, alternatives, rng)
+            return _draw_earlier_time(fact, rng)
     return None
+
+
+def _is_dated(fact: Fact, target: ToolResultTarget) -> bool:
+    """Whether a fact stands in a report, which says what it said on its day."""
+    words = {*fact.words, *words_of(target.tool)}
+    written = not _WRITTEN.isdisjoint(words) and _AGEING.isdisjoint(words)
+    return fact.prose and written and any(kind is ValueType.DATE for *_, kind in find_forms(fact.frame.text))
+
+
+_WRITTEN = frozenset("report reports minutes certificate article transcript review letter bericht".split())
+_AGEING = frozenset("weather status traffic live forecast".split())
+"""Words of the names of texts that say what was so on their day, and of reports on what is so now."""
+
+
+def _draw_earlier_time(fact: Fact, rng: SeededRandom, days: int = 9, hours: int = 19) -> str | None:
+    """An earlier date or time, in its own form; None where none is at hand."""
+    for _ in range(4):
+        was = move_time(fact, -rng.integer(1, days), -rng.integer(1, hours), rng)
+        if was is not None and _is_earlier(was, fact.text):
+            return was
+    return None
+
+
+def _is_earlier(was: str, now: str) -> bool:
+    """Whether one of two dates or times in the same form is the earlier one, as far as their numbers tell."""
+    if _DIGITS.sub("0", was) != _DIGITS.sub("0", now):
+        return False
+    numbers = [[int(one) for one in _DIGITS.findall(text)] for text in (was, now)]
+    if _FALLING.match(now):
+        return numbers[0] < numbers[1]
+    return was != now and all(first <= last for first, last in zip(*numbers, strict=True))
+
+
+_DIGITS = re.compile(r"\d+")
+_FALLING = re.compile(r"\d{4}\D|\d{1,2}:")
+"""Forms that have the largest unit first."""
 
 
 def _draw_figure_before(fact: Fact, rng: SeededRandom) -> str | None:
@@ -211,7 +250,8 @@ _TURNING = frozenset(
 )
 """Words of flags that change as time goes by."""
 _LASTING = frozenset(
-    """colour color material language languages genre sector gender sex country nationality birth born founded
+    """colour color material medium technique title author artist painter composer
+    director publisher style language languages genre sector gender sex country nationality birth born founded
     issued created made built signed joined published fuel transmission kind category cuisine brand maker
     binding origin destination season period current now today farbe couleur fecha_nacimiento since""".split()
 )
@@ -222,10 +262,12 @@ def _draw_times(facts: list[Fact], drawn: Mapping[int, str], rng: SeededRandom) 
     """How fresh the record says that it is, all by the same time earlier."""
     days, hours = -rng.integer(1, 9), -rng.integer(2, 20)
     times = {
-        at: move_time(fact, days, hours, rng)
+        at: was
         for at, fact in enumerate(facts)
-        if fact.kind in (FactKind.DATE, FactKind.EPOCH)
+        if fact.kind in (FactKind.DATE, FactKind.TIME, FactKind.EPOCH)
         and at not in drawn
         and not fields.UPDATES.isdisjoint(fact.words)
+        and (was := move_time(fact, days, hours, rng)) is not None
+        and (fact.kind is FactKind.EPOCH or _is_earlier(was, fact.text))
     }
-    return {at: text for at, text in times.items() if text is not None}
+    return times

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from crosswind.injectors.conversation import Keyed, ToolList
-from crosswind.injectors.operators.tool.facts import Fact, FactKind
+from crosswind.injectors.conversation import Keyed, ToolList, ToolResult
+from crosswind.injectors.operators.tool.facts import Fact, FactKind, split_field
 from crosswind.injectors.operators.tool.figures import LEAST_WHOLE, read_figure, write_figure
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.operators.words.vocabularies import LIFECYCLES, UNDER_WAY, VOCABULARIES
@@ -41,11 +41,12 @@ class Alternatives:
     says elsewhere, and our vocabularies."""
 
     def __init__(self, target: ToolResultTarget, facts: Iterable[Fact]) -> None:
-        self._target = target
+        self.target = target
         self._same_field: dict[tuple[str, ...], Counter[str]] = {}
         self._beside: dict[tuple[str | int, ...], set[str]] = {}
         self._codes: dict[str, None] = {}
         self._columns = _read_columns(target.text)
+        self._said: dict[str, list[str]] | None = None
         for fact in facts:
             if fact.kind is FactKind.WORD:
                 self._same_field.setdefault(fact.words, Counter())[fact.text] += 1
@@ -72,22 +73,60 @@ class Alternatives:
         beside = self._beside.get(fact.place[:-1], set())
         if fact.field and max(same.values(), default=0) == 1:
             beside = beside.union(map(str.lower, same))
-        options = find_options(self._target, fact)
-        sources = (
-            options,
-            () if self._target.tool_class is ToolClass.READ_ONLY else _find_under_way(value),
+        sources: Iterable[Iterable[str]] = (
+            find_options(self.target, fact),
+            () if self.target.tool_class is ToolClass.READ_ONLY else _find_under_way(value),
+            self._find_said(fact),
             _find_kind(value),
             same if max(same.values(), default=0) > 1 else (),
             self._codes if _CODE.fullmatch(value) else (),
         )
+        if named := list_named_options(self.target, fact):
+            sources = (named,)  # No word outside an enumeration may stand there.
         for source in sources:
             others = [match_case(one, value) for one in source if one.lower() != value.lower()]
             if value[:1].isupper() and "_" not in value:
                 others = [one for one in others if "_" not in one] or others
             free = [one for one in others if one.lower() not in beside]
-            if free := [one for one in free if not is_asked_for(one, self._target)]:
+            if free := [one for one in free if not is_asked_for(one, self.target)]:
                 return free
         return []
+
+    def is_guessed(self, fact: Fact) -> bool:
+        """Whether nothing tells which other states there are: no enumeration, no earlier result."""
+        if fact.kind is not FactKind.WORD or _STATES.isdisjoint(fact.words):
+            return False
+        return not list_named_options(self.target, fact) and not self._find_said(fact)
+
+    def _find_said(self, fact: Fact) -> Sequence[str]:
+        """The states that earlier results of the session have in a field of this name."""
+        if _STATES.isdisjoint(fact.words):
+            return ()
+        if self._said is None:
+            self._said = _read_states(self.target)
+        return [one for one in self._said.get(fact.field, ()) if one.lower() != fact.text.lower()]
+
+
+_STATES = frozenset({"status", "state", "stage", "phase"})
+"""Words of fields that hold states, of which each system has its own."""
+MOST_RESULTS, LONGEST_RESULT = 16, 16_384
+"""So many earlier results are read for their states, up to so many characters of each."""
+
+
+def _read_states(target: ToolResultTarget) -> dict[str, list[str]]:
+    """The words that earlier results have in fields of states, by the field."""
+    said: dict[str, list[str]] = {}
+    results = [one for one in target.branch.earlier if isinstance(one, ToolResult)]
+    for result in results[-MOST_RESULTS:]:
+        if len(result.text) > LONGEST_RESULT or not is_container(parse_json(result.text)):
+            continue
+        for leaf in find_leaves(result.text, MOST):
+            field = leaf.place[-1] if leaf.place else None
+            if not isinstance(leaf.value, str) or not isinstance(field, str):
+                continue
+            if not _STATES.isdisjoint(split_field(field)) and leaf.value not in said.get(field, ()):
+                said.setdefault(field, []).append(leaf.value)
+    return said
 
 
 def _read_columns(text: str) -> dict[str | int, list[str]]:
@@ -134,10 +173,18 @@ _CODE = re.compile(r"[A-Z]{3}")
 def find_options(target: ToolResultTarget, fact: Fact) -> tuple[str, ...]:
     """The enumerated values of a parameter that has this word among them, in the schema's order; of the
     parameter that is called as the field is, if there is one."""
-    spelt = fact.text.lower()
-    found = _index_options(Keyed(ToolList.of(target.tools))).get(spelt, ())
-    named = [one for one in found if not set(one.words).isdisjoint(fact.words)]
-    return next((one.options for one in named or found), ())
+    found = _find_parameters(target, fact)
+    return list_named_options(target, fact) or next((one.options for one in found), ())
+
+
+def list_named_options(target: ToolResultTarget, fact: Fact) -> tuple[str, ...]:
+    """The same of a parameter that is called as the field is: no other word is said in the field."""
+    found = _find_parameters(target, fact)
+    return next((one.options for one in found if not set(one.words).isdisjoint(fact.words)), ())
+
+
+def _find_parameters(target: ToolResultTarget, fact: Fact) -> tuple[Parameter, ...]:
+    return _index_options(Keyed(ToolList.of(target.tools))).get(fact.text.lower(), ())
 
 
 @lru_cache(256)
@@ -339,7 +386,7 @@ def spread(text: str, facts: Sequence[Fact], drawn: Mapping[int, str]) -> list[S
         if fact.kind is FactKind.WORD and _is_name(name):
             escaped = fact.frame.escape(shown)
             edits += [(*match.span(), escaped) for match in _whole(name).finditer(text)]
-    return _keep_apart(edits)
+    return keep_apart(edits)
 
 
 _NAME = re.compile(r"[A-Z][^\W\d_]{2,}(?:[ -][A-Z][^\W\d_]+){0,3}")
@@ -356,7 +403,8 @@ def _whole(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w@./-]){re.escape(name)}(?![\w@/-]|\.\w)")
 
 
-def _keep_apart(edits: Iterable[SpanEdit]) -> list[SpanEdit]:
+def keep_apart(edits: Iterable[SpanEdit]) -> list[SpanEdit]:
+    """The edits in the text's order, as `replace_spans` needs them; of two that overlap, the first."""
     kept: list[SpanEdit] = []
     for edit in sorted(edits):
         if not kept or edit[0] >= kept[-1][1]:

@@ -49,7 +49,12 @@ TIMES = _words(
 )
 """Words of fields whose long numbers are times."""
 
-UPDATES = _words("updated modified synced fetched refreshed observed generated asof checked seen last")
+UPDATES = _words(
+    """
+    updated modified synced fetched refreshed observed generated asof checked seen last measured sampled
+    recorded messung gemessen
+    """
+)
 """Words of fields that say how fresh a record is."""
 
 AMOUNTS = _words(
@@ -59,6 +64,15 @@ AMOUNTS = _words(
     """
 )
 """Words of fields whose numbers are amounts however long they are."""
+
+MONEY = _words(
+    """
+    price prices cost costs fee fees fare fares salary wage revenue income budget tax taxes discount payment
+    charge charges deposit rent insurance insured eur euro euros usd gbp chf jpy cny dollars preis preise
+    kosten gebühr 料金 価格 値段
+    """
+)
+"""Words of fields whose numbers are sums of money."""
 
 BOUNDED = _words(
     "percent percentage pct humidity battery confidence probability rating score stars share "

@@ -154,6 +154,9 @@ _PLAIN_IN_PROSE = (
 )
 """A word of each list whose words mean the same wherever a text has them, as they are written there."""
 
+COUNTING = frozenset(next(words for words in VOCABULARIES if "three" in words))
+"""Numbers in words, which may count what stands behind them."""
+
 _NAMES_IN_PROSE = frozenset(GIVEN_NAMES) - {"Frank", "Jack", "Mark", "Max", "Rosa"}
 """Names that are no words, where a sentence may begin with them."""
 

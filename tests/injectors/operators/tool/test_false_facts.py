@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
-from crosswind.injectors.targets import ToolClass
+from crosswind.injectors import registry
+from crosswind.injectors.conversation import Ref, ToolCall, ToolResult
+from crosswind.injectors.seeded_random import SeededRandom
+from crosswind.injectors.targets import Branch, ToolClass
 from tests.injectors.operators.acting import (
     BAGGAGE,
     PASSAGE,
@@ -211,3 +214,45 @@ def test_what_was_just_ordered_is_under_way_and_what_was_done_is_done() -> None:
     assert "Confirmed" in seen and "Cancelled" not in seen
     done = replace(placed, tool="confirm_order", text='{"status": "Confirmed"}')
     assert set(shown("tool.erroneous", done, 1.0)) == {done.text}
+
+
+@pytest.mark.parametrize("name", [*LYING, "tool.numeric_noise"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Keep it at a humidity between 45 and 55 %.",
+        "In der Klimakiste bei 45 bis 55 % relativer Feuchte.",
+        "It stays at 45 % to 55 %, between 19.5 °C and 21 °C.",
+        "Zwischen 45 und 55 % Feuchte.",
+        "Open 09:00 Uhr bis 17:30 Uhr.",
+        "The recipient has two addresses on file; say which: a@x.example or b@x.example",
+        "There are 2 addresses on file: a@x.example or b@x.example",
+    ],
+)
+def test_ends_of_a_range_and_counts_of_what_is_listed_stay(name: str, text: str) -> None:
+    assert outcomes(name, text) == []
+
+
+def test_a_status_of_which_nothing_is_known_is_true_where_another_fact_may_be_false() -> None:
+    text = json.dumps({"loan": "L-1", "status": "delivered", "weight": 3.5})
+    draws = outcomes("tool.erroneous", text, 0.01, seeds=3000)
+    assert draws and all(json.loads(one)["status"] == "delivered" for one in draws)
+
+
+def test_a_false_status_is_one_that_the_session_saw() -> None:
+    call = ToolCall("c", "list_loans", "{}")
+    before = json.dumps([{"status": "requested"}, {"status": "in_transit"}])
+    branch = Branch(earlier=(ToolResult(Ref(0), before, "a", 0, call, "list_loans{}"),))
+    target = replace(result_target('{"loan": "L-1", "status": "returned"}', {}), branch=branch)
+    said = {json.loads(one)["status"] for one in shown("tool.erroneous", target)}
+    assert said == {"requested", "in_transit"}
+
+
+@pytest.mark.parametrize("name", ["tool.erroneous", "tool.fabricated_observation", "tool.numeric_noise"])
+def test_a_note_speaks_of_one_thing_as_of_one(name: str) -> None:
+    target = result_target('{"temperature": 21.5}')
+    implementation = registry.resolve(name).implementation
+    draw = implementation.draw(target, SeededRandom("x"), 1.0)
+    assert draw is not None
+    note = implementation.apply(target, draw).note
+    assert "1 " in note and " was " in note and "were" not in note and " are " not in note

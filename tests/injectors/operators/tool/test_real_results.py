@@ -116,6 +116,7 @@ def test_form_and_ids_stay_and_nothing_confesses(name: str) -> None:
     fewest = {
         "tool.redundant": 7,
         "tool.misread": 5,
+        "tool.numeric_noise": 5,  # Prices are no readings.
         "tool.stale_resource": 6,
         "tool.prompt_injection": 0,
         "state.irrelevant": 6,

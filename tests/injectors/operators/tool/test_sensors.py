@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.operators.tool.sensors import LARGEST
 from crosswind.injectors.profiles.load import load
 from tests.injectors.operators.acting import (
@@ -132,6 +136,57 @@ def test_readings_are_inexact_before_other_amounts_and_keep_their_bounds() -> No
         assert (noisy["price"], noisy["card_number"], noisy["co2"]) == (19.9, 4711000011112222, None)
         assert noisy["humidity"] is None or 0 <= noisy["humidity"] <= 100
     assert all("19.9" not in one for one in outcomes("tool.numeric_noise", '{"price": 19.9, "id": 4}'))
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_numeric_noise_changes_nothing_of_a_text_but_its_numbers(data: st.DataObject) -> None:
+    """Numbers are found by their form, percentages first; each is replaced where it stands."""
+    parts = data.draw(st.lists(st.sampled_from(PARTS), min_size=2, max_size=6))
+    numbers = [data.draw(st.integers(11, 98)) for _ in parts]
+    text = " ".join(part.format(number) for part, number in zip(parts, numbers, strict=True))
+    for after in outcomes("tool.numeric_noise", text, 0.8, seeds=3):
+        assert NUMBER.sub("#", after) == NUMBER.sub("#", text)
+        assert len(NUMBER.findall(after)) == len(NUMBER.findall(text))
+
+
+PARTS = (
+    *(
+        "Saal: {},8 °C gemessen,",
+        "dazu {} % rel. Feuchte.",
+        "The crate weighs {} kg,",
+        "and is {}.5 cm wide.",
+    ),
+    *("Battery at {}%.", "The pressure was {} hPa when read.", "温度は{}.4℃です。"),
+)
+NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
+
+
+def test_sums_of_money_and_counts_are_no_readings() -> None:
+    tours = [
+        {"tour": "family", "places": 14, "price_eur": 12.5},
+        {"tour": "night", "places": 20, "fee": 15.0},
+    ]
+    for text in (
+        json.dumps(tours),
+        '{"summe_eur": 81.0, "insurance_value": 420000, "total": 75.0, "fare": "USD 12.50", "合計": 75.5}',
+        "A ticket costs $12.50, or 14,50 € at the door.",
+    ):
+        assert outcomes("tool.numeric_noise", text) == []
+    for noisy in map(json.loads, outcomes("tool.numeric_noise", '{"total_km": 40.5, "cost": 12.5}')):
+        assert noisy["total_km"] != 40.5 and noisy["cost"] == 12.5
+
+
+@pytest.mark.parametrize("name", ["tool.misread", "tool.erroneous", "tool.stale_resource"])
+def test_a_status_that_is_enumerated_is_never_another_word(name: str) -> None:
+    options = ["requested", "approved", "in_transit", "returned"]
+    schema = {"type": "object", "properties": {"status": {"type": "string", "enum": options}}}
+    tools = (ToolSchema("list_loans", "List loans.", schema),)
+    for used in (options, options[:1], options[3:]):
+        text = json.dumps({"loans": [{"loan": f"L-{at}", "status": one} for at, one in enumerate(used)]})
+        target = replace(result_target(text, {}), tools=tools)
+        for after in shown(name, target):
+            assert {one["status"] for one in json.loads(after)["loans"]} <= {*options, None}
 
 
 def test_a_missing_reading_is_written_as_the_data_writes_it() -> None:

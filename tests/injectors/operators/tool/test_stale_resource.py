@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from crosswind.injectors.conversation import Ref, ToolCall, ToolResult, ToolSchema
 from crosswind.injectors.targets import Branch, ToolResultTarget
@@ -63,3 +66,32 @@ def test_it_says_nothing_of_its_age_and_a_change_s_receipt_has_no_earlier_state(
     target = result_target(json.dumps(ISSUE), {})
     assert all(set(noisy) == set(ISSUE) for noisy in stale(target))
     assert stale(replace(target, tool="update_issue")) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"gallery": "seven", "measured_at": "2027-03-02T09:14:00+01:00"}',
+        '{"moved": "2027-03-02"}',
+        '{"moved": "18 April 2027"}',
+        '{"begins": "11:20"}',
+        "Saal 9: Messung 09:20 Uhr.",
+    ],
+)
+def test_a_stale_time_is_an_earlier_one(text: str) -> None:
+    numbers = [int(one) for one in re.findall(r"\d+", text)]
+    seen = [one[1] for one in acts("tool.stale_resource", result_target(text, {})) if one is not None]
+    assert seen
+    for after in seen:
+        was = [int(one) for one in re.findall(r"\d+", after)]
+        assert was < numbers and len(was) == len(numbers)
+
+
+def test_what_never_ages_is_never_stale() -> None:
+    works = [{"title": "Winter", "medium": "tempera"}, {"title": "Ferry", "medium": "tempera"}]
+    works.append({"title": "Pipe", "medium": "charcoal"})
+    assert stale(result_target(json.dumps(works), {})) == []
+    report = "Condition report, 18 February 2027. A retouching of about 2 cm. Humidity of 45 %."
+    target = result_target(report, {})
+    assert list(acts("tool.stale_resource", replace(target, tool="get_condition_report"))) == [None] * 40
+    assert any(acts("tool.stale_resource", replace(target, tool="get_weather_report")))
