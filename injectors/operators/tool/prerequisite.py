@@ -33,8 +33,8 @@ class Prerequisite:
     Severity: the probability that an eligible call fails so. What has to come first is another tool of the
     session's that brings what the call takes: the login of the same system, or what lists, finds or gets the
     things whose id the call needs. It only reads or logs in; what reads can be called with what the agent
-    has: it needs no argument, or only those of the failed call. The same tool is named until it has been called; from then on no call of the failed tool asks for it. No two
-    tools ask for each other.
+    has: it needs no argument, or only those of the failed call. The same tool is named until it has been
+    called; from then on no call of the failed tool asks for it. No two tools ask for each other.
     Where there is no such tool, the result stays as it is, and the event says so. A single call never fails
     more often than the session's bounds allow: after that it succeeds when made again, in any case.
     """
@@ -98,8 +98,8 @@ def _may_come_first(tool: ToolSchema, target: ToolResultTarget) -> bool:
 
 
 def _find_kind(first: ToolSchema, target: ToolResultTarget) -> ErrorKind:
-    """What the error says: nobody has logged in yet, where the agent can do so; else that the session has
-    expired, which is true of credentials that the conversation doesn't show."""
+    """What the error says. Where the user has not said what a login takes, the session was begun elsewhere,
+    and has expired."""
     if not logs_in(first.name):
         return ErrorKind.PREREQUISITE
     known = _says_each(target, _needs(first) - read_arguments(target).keys())

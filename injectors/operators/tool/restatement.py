@@ -284,7 +284,7 @@ _NO_END = r"(?<!\b\d\.)(?<!\b\d\d\.)(?<!\b[^\W\d_]\.)" + "".join(
     rf"(?<!\b{word}\.)"
     for word in "Dr Mr Mrs Ms St No Nr Jr Sr Prof vs ca Ca approx Approx Abs Art Fig Bd Tel Sra Mme".split()
 )
-"""The dot of an ordinal (`18. August`), of an initial (`H. Lindqvist`) or of one of these ends no sentence."""
+"""The dot of an ordinal (`18. August`), an initial (`H. Lindqvist`) or one of these ends no sentence."""
 _SENTENCE = re.compile(rf"(?<=[.!?。！？؟]){_NO_END}\s+|(?<=[。！？])|(?:{_NO_END}|(?=\n[\W\d_]))\n+")
 
 

@@ -52,8 +52,8 @@ _CONTEXTS = {
         TextKind.TICKET: "ticket issue bug incident task jira pull pr commit defect complaint claim",
         TextKind.POST: "post tweet feed forum blog comment thread retweet mention",
         TextKind.ORDER: "order purchase checkout",
-        TextKind.BOOKING: """booking reservation appointment flight hotel trip room stay table restaurant court
-            rental itinerary""",
+        TextKind.BOOKING: """booking reservation appointment flight hotel trip room stay table restaurant
+            court rental itinerary""",
         TextKind.SHIPMENT: "shipment parcel delivery package consignment",
         TextKind.EVENT: "event meeting calendar agenda schedule",
         TextKind.PRODUCT: "product item listing catalog catalogue sku goods article shop store",
