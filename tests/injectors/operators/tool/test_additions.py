@@ -358,7 +358,7 @@ def test_sums_are_shown_as_their_currency_has_them() -> None:
             ("total", float("inf"), "JPY"),
         )
     ]
-    assert shown == ["13,800 JPY", "138.50 USD", None, "1,000", "inf JPY"]
+    assert shown == ["13,800 JPY", "138.50 USD", None, "1,000", None]
 
 
 @pytest.mark.parametrize(
@@ -371,10 +371,11 @@ def test_sums_are_shown_as_their_currency_has_them() -> None:
 def test_the_dot_of_an_ordinal_an_initial_or_an_abbreviation_ends_no_sentence(
     first: str, second: str
 ) -> None:
-    for text in (f"{first} {second}", f"{first} {second}".replace(". ", ".\n")):
+    both = f"{first} {second}"
+    for text in (both, both.replace("vom 18. ", "vom 18.\n").replace("H. ", "H.\n")):
         for seed in range(10):
             [line] = restate_text(text, SeededRandom(f"{seed}"), 200)
-            assert line.endswith((first, second)) and not line.endswith(f"{first} {second}"), line
+            assert line.endswith((first, second)) and not line.endswith(both), line
 
 
 @pytest.mark.parametrize("figure", [1e400, -1e400, float("nan"), 1e16, 10**400])

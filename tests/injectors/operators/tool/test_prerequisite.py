@@ -131,15 +131,12 @@ def test_a_login_is_asked_for_by_the_tools_of_its_own_system_only() -> None:
 
 def test_a_login_whose_credentials_nobody_gave_is_asked_for_because_the_session_expired() -> None:
     tools = [declare("posting_login", ["user_name", "password"]), declare("posting_send", ["text"])]
-    sent = [
-        *call("posting_send", {"text": "Hi"}, RESULT, 0),
-        *call("posting_send", {"text": "Hi"}, RESULT, 1),
-    ]
+    sent = [one for at in range(2) for one in call("posting_send", {"text": "Hi"}, RESULT, at)]
     for seed in range(40):
         for said, ended in (("Post it.", True), ("My user name is ann and my password is x1.", False)):
             messages = [{"role": "user", "content": said}, *sent]
             plan = plan_of(PROFILE.format(1), seed)
-            first, again = perturb_messages(plan, conversation(messages, tools), {}).new
+            *_, first, again = perturb_messages(plan, conversation(messages, tools), {}).new
             text = first.text or ""
             assert "posting_login" in text
             assert (ENDED.search(text) is not None) == ended, text
