@@ -130,10 +130,13 @@ def test_a_login_is_asked_for_by_the_tools_of_its_own_system_only() -> None:
 
 
 def test_a_login_whose_credentials_nobody_gave_is_asked_for_because_the_session_expired() -> None:
-    tools = [declare("posting_login", ["user_name", "password"]), declare("posting_send", ["text"])]
-    sent = [one for at in range(2) for one in call("posting_send", {"text": "Hi"}, RESULT, at)]
+    tools = [declare("posting_login", ["user_name", "password"]), declare("posting_get_drafts", ["topic"])]
+    sent = [one for at in range(2) for one in call("posting_get_drafts", {"topic": "x"}, RESULT, at)]
     for seed in range(40):
-        for said, ended in (("Post it.", True), ("My user name is ann and my password is x1.", False)):
+        for said, ended in (
+            ("Which drafts are there?", True),
+            ("My user name is ann and my password is x1.", False),
+        ):
             messages = [{"role": "user", "content": said}, *sent]
             plan = plan_of(PROFILE.format(1), seed)
             *_, first, again = perturb_messages(plan, conversation(messages, tools), {}).new
