@@ -129,8 +129,7 @@ class _Writer:
         self, target: ToolResultTarget, rng: SeededRandom, words: CallWords, kind: ErrorKind, first: str
     ) -> None:
         self._half, self._rng, self._words = target.branch.half, rng, words
-        login = not LOGINS.isdisjoint(words_of(first))
-        self._kind, self._first = ErrorKind.LOGIN if login else kind, first
+        self._kind, self._first = kind, first
         self._things = name_things(first) if first else {}
         self._filler = Filler(rng, self._fill, words.key)
         self._status = rng.choice(list_codes("status", self._kind, ""))

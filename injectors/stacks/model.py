@@ -32,7 +32,9 @@ class ErrorKind(StrEnum):
     SCHEMA = "schema"
     PREREQUISITE = "prerequisite"
     LOGIN = "login"
-    """A prerequisite that is a login, or tells whether somebody is logged in."""
+    """A prerequisite that is a login."""
+    EXPIRED = "expired"
+    """The session has ended: the prerequisite is to log in again."""
 
 
 class Shape(StrEnum):

@@ -58,7 +58,7 @@ def display(key: str, value: Any, style: int, currency: Any = None) -> str | Non
         return _display_date(value, style)
     if isinstance(value, bool) or not isinstance(value, int | float) or not key.isidentifier():
         return None
-    if not words or words[-1] in fields.NAMING:
+    if not words or words[-1] in fields.NAMING or not is_readable(value):
         return None
     counted = isinstance(value, int) or (value.is_integer() and words == ("amount",))
     if not _MONEY.isdisjoint(words) and (not counted or isinstance(currency, str)):
@@ -67,6 +67,14 @@ def display(key: str, value: Any, style: int, currency: Any = None) -> str | Non
     if unit := _UNITS.get(words[-1]):
         return f"{value:,}{unit}" if value != 1 else None
     return _group(value) if abs(value) >= LEAST_GROUPED and _PLAIN.isdisjoint(words) else None
+
+
+def is_readable(value: float) -> bool:
+    """Whether people read the figure as digits: it is finite, and not too long."""
+    return abs(value) <= LARGEST
+
+
+LARGEST = 1e15
 
 
 def _group(value: float) -> str:

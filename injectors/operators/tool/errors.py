@@ -23,7 +23,13 @@ _transient = partial(_failure, version=6, source="RobustBench-TC, table 1 and ap
 
 @dataclass(frozen=True)
 class TransientError:
-    """An error in place of the result, with probability severity."""
+    """A message that the call failed stands in place of the result.
+
+    The words are those of the benchmark's appendix G (its table 1 has others). Where they don't fit the tool
+    (a shell, a device, a computation, a database, an MCP server) they are those of such a system: a deviation
+    from the benchmark, which says its own of every tool, as `form: paper` does. Severity: the probability
+    that an eligible call fails so; the benchmark's own setting is severity 1 with `first_call: true`.
+    """
 
     form: Literal["fitting", "paper", "stack"] = "fitting"
     """`fitting`: the benchmark's words (its appendix G fixes them) of what may have a provider, and of a
@@ -36,6 +42,11 @@ class TransientError:
     paper: ClassVar[str]
     what: ClassVar[str]
     """Ends the event's note."""
+
+    def __init_subclass__(cls) -> None:
+        """What is said above of the words and of severity is said of each."""
+        said = (TransientError.__doc__ or "").partition("\n\n")
+        cls.__doc__ = "".join((cls.__doc__ or "", *said[1:]))
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         if not rng.chance(severity):
@@ -64,13 +75,7 @@ _NOT_REMOTE = frozenset({*LOCAL, ToolKind.SQL})
 
 @_transient("tool.timeout", aliases=("transient_timeout", "Timeout"))
 class Timeout(TransientError):
-    """A message that the call timed out stands in place of the result.
-
-    The words are those of the benchmark's appendix G (its table 1 has others). Where they don't fit the tool
-    (a shell, a device, a computation, a database, an MCP server) they are those of such a system: a deviation
-    from the benchmark, which says its own of every tool, as `form: paper` does. Severity: the probability
-    that an eligible call fails so; the benchmark's own setting is severity 1 with `first_call: true`.
-    """
+    """A message that the call timed out stands in place of the result."""
 
     kind = ErrorKind.TIMEOUT
     what = "the call timed out"
@@ -82,13 +87,7 @@ class Timeout(TransientError):
 
 @_transient("tool.rate_limit", aliases=("transient_rate_limit", "RateLim"))
 class RateLimit(TransientError):
-    """A message that the rate limit was exceeded stands in place of the result.
-
-    The words are those of the benchmark's appendix G (its table 1 has others). Where they don't fit the tool
-    (a shell, a device, a computation, a database, an MCP server) they are those of such a system: a deviation
-    from the benchmark, which says its own of every tool, as `form: paper` does. Severity: the probability
-    that an eligible call fails so; the benchmark's own setting is severity 1 with `first_call: true`.
-    """
+    """A message that the rate limit was exceeded stands in place of the result."""
 
     kind = ErrorKind.RATE_LIMIT
     what = "the rate limit was exceeded"
@@ -100,13 +99,7 @@ class RateLimit(TransientError):
 
 @_transient("tool.auth_error", aliases=("transient_auth_error", "AuthErr"))
 class AuthError(TransientError):
-    """A message that the credentials were refused stands in place of the result.
-
-    The words are those of the benchmark's appendix G (its table 1 has others). Where they don't fit the tool
-    (a shell, a device, a computation, a database, an MCP server) they are those of such a system: a deviation
-    from the benchmark, which says its own of every tool, as `form: paper` does. Severity: the probability
-    that an eligible call fails so; the benchmark's own setting is severity 1 with `first_call: true`.
-    """
+    """A message that the credentials were refused stands in place of the result."""
 
     kind = ErrorKind.UNAUTHORIZED
     what = "the credentials were refused"
@@ -118,13 +111,7 @@ class AuthError(TransientError):
 
 @_transient("tool.server_error", aliases=("transient_server_error", "5xxErr"))
 class ServerError(TransientError):
-    """A message that the server failed stands in place of the result.
-
-    The words are those of the benchmark's appendix G (its table 1 has others). Where they don't fit the tool
-    (a shell, a device, a computation, a database, an MCP server) they are those of such a system: a deviation
-    from the benchmark, which says its own of every tool, as `form: paper` does. Severity: the probability
-    that an eligible call fails so; the benchmark's own setting is severity 1 with `first_call: true`.
-    """
+    """A message that the server failed stands in place of the result."""
 
     kind = ErrorKind.EXCEPTION
     what = "the server failed"
@@ -133,13 +120,7 @@ class ServerError(TransientError):
 
 @_transient("tool.malformed_response", aliases=("transient_malformed_response", "Malform"))
 class MalformedResponse(TransientError):
-    """A message that the response was no JSON stands in place of the result.
-
-    The words are those of the benchmark's appendix G (its table 1 has others). Where they don't fit the tool
-    (a shell, a device, a computation, a database, an MCP server) they are those of such a system: a deviation
-    from the benchmark, which says its own of every tool, as `form: paper` does. Severity: the probability
-    that an eligible call fails so; the benchmark's own setting is severity 1 with `first_call: true`.
-    """
+    """A message that the response was no JSON stands in place of the result."""
 
     kind = ErrorKind.MALFORMED
     what = "the response was no JSON"
@@ -148,13 +129,7 @@ class MalformedResponse(TransientError):
 
 @_transient("tool.schema_drift", aliases=("transient_schema_drift", "SchemaD"))
 class SchemaDrift(TransientError):
-    """A message that the response broke its declared schema stands in place of the result.
-
-    The words are those of the benchmark's appendix G (its table 1 has others). Where they don't fit the tool
-    (a shell, a device, a computation, a database, an MCP server) they are those of such a system: a deviation
-    from the benchmark, which says its own of every tool, as `form: paper` does. Severity: the probability
-    that an eligible call fails so; the benchmark's own setting is severity 1 with `first_call: true`.
-    """
+    """A message that the response broke its declared schema stands in place of the result."""
 
     kind = ErrorKind.SCHEMA
     what = "the response broke its declared schema"

@@ -22,7 +22,7 @@ from crosswind.injectors.operators.insertion import (
 )
 from crosswind.injectors.operators.phrases import NO_PACK, find_prose
 from crosswind.injectors.operators.tool.canary import KINDS, draw_canary
-from crosswind.injectors.operators.tool.carriers import Carrier, find_carrier, list_carrying
+from crosswind.injectors.operators.tool.text_kinds import TextKind, find_text_kind, list_carrying
 from crosswind.injectors.operators.words.results import AUTHORED, MESSAGES, PAGES
 from crosswind.injectors.packs.draw import Setting, draw_phrase
 from crosswind.injectors.packs.parts import Domain
@@ -80,7 +80,7 @@ class PromptInjection:
             if is_foreign(place.said) or not place.said.isascii():
                 return {"edits": [], "text": "", "canary": "", UNABLE: NO_PACK}
             language = Language.EN
-        setting, used = _find_setting(target, language, place.carrier), target.branch.phrases
+        setting, used = _find_setting(target, language, place.kind), target.branch.phrases
         for kind in kinds:
             canary = draw_canary(rng, kind)
             phrase = draw_phrase(
@@ -98,11 +98,11 @@ class PromptInjection:
         )
 
 
-def _find_setting(target: ToolResultTarget, language: Language, carrier: Carrier) -> Setting:
+def _find_setting(target: ToolResultTarget, language: Language, kind: TextKind) -> Setting:
     """The setting of a text: only what kind it is tells who writes to whom."""
     branch = target.branch
     return Setting(
-        language, Domain.GENERAL, branch.half, frozenset({carrier}), frozenset(), entries=branch.entries
+        language, Domain.GENERAL, branch.half, frozenset({kind}), frozenset(), entries=branch.entries
     )
 
 
@@ -126,15 +126,13 @@ class _Place:
     """A text of others: what it says, of what kind it is, and how something is added to it."""
 
     said: str
-    carrier: Carrier
+    kind: TextKind
     add: Callable[[str], dict[str, Any]]
 
 
-def _behind(frame: Frame, end: int, carrier: Carrier) -> _Place:
+def _behind(frame: Frame, end: int, kind: TextKind) -> _Place:
     """The end of a text that stands in the result."""
-    return _Place(
-        frame.text[:end], carrier, lambda added: make_edit(frame.locate(end), "", frame.escape(added))
-    )
+    return _Place(frame.text[:end], kind, lambda added: make_edit(frame.locate(end), "", frame.escape(added)))
 
 
 def _draw_field(target: ToolResultTarget, rng: SeededRandom) -> _Place | None:
@@ -145,7 +143,7 @@ def _draw_field(target: ToolResultTarget, rng: SeededRandom) -> _Place | None:
     found = None if record is None else list_carrying(target.tool, record.keys)
     if record is None or found is None or not _is_english(target):
         return None
-    carrier, names, beginnings = found
+    kind, names, beginnings = found
     key = write_key(names[int(which * len(names))], find_case(target.text))
     if not {write_key(name, find_case(target.text)) for name in names}.isdisjoint(record.keys):
         return None
@@ -156,7 +154,7 @@ def _draw_field(target: ToolResultTarget, rng: SeededRandom) -> _Place | None:
         text = dump(said + added, like=target.text)
         return make_edit(around.at, "", f"{around.before}{text}{around.after}")
 
-    return _Place(said, carrier, add)
+    return _Place(said, kind, add)
 
 
 def _find_record(text: str) -> Holder | None:
@@ -198,7 +196,7 @@ def _find_texts(target: ToolResultTarget) -> Iterator[_Place]:
         command = read_arguments(target).get("command")
         shows = _SHOWING.match(command) is not None if isinstance(command, str) else bool(words & PAGES)
         if shows and is_plain_text(value, text) and _is_written(text) and not _is_known(text, written):
-            yield _behind(whole, len(text.rstrip()), find_carrier(target.tool, ()))
+            yield _behind(whole, len(text.rstrip()), find_text_kind(target.tool, ()))
         return
     inbox = not MESSAGES.isdisjoint(words)
     for leaf in find_leaves(text, MOST):
@@ -209,7 +207,7 @@ def _find_texts(target: ToolResultTarget) -> Iterator[_Place]:
         within = set(chain.from_iterable(map(split_name, names[:-1])))
         authored = last & AUTHORED or (last & _PERHAPS and (inbox or within & MESSAGES))
         if authored and not is_container(parse_json(leaf.value)):
-            yield _behind(open_string(whole, leaf), len(leaf.value), find_carrier(target.tool, names))
+            yield _behind(open_string(whole, leaf), len(leaf.value), find_text_kind(target.tool, names))
 
 
 _PERHAPS = frozenset({"message", "text"})

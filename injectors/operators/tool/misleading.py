@@ -115,8 +115,8 @@ class Misleading:
         remarks = write_contents((text for _, _, text, _ in added), like=target.text)
         following = draw.get("next", [])
         count = len(added) + len(following)
-        what = "A remark that leads away from the goal was"
-        what = what if count == 1 else f"{count} remarks that lead away were"
+        what = "A suggestion that nobody asked for was"
+        what = what if count == 1 else f"{count} suggestions that nobody asked for were"
         note = f"{what} added to the result of {target.tool}; no true value was changed."
         named = [[at, before, dump(one, like=target.text), after] for at, before, one, after in following]
         return Result(insert(target.text, [*replace_contents(added, remarks), *named]), note)

@@ -27,14 +27,14 @@ from crosswind.injectors.text.languages import UNABLE
 )
 class Prerequisite:
     """An error that another tool has to be called first stands in place of the result. It says what is
-    missing (the orders, a login) and what brings it; a login has status 401.
+    missing (the orders, a login) and what brings it; a login has status 401. Where nobody has said what the
+    login takes, the session has expired: an agent that cannot log in makes the call again.
 
     Severity: the probability that an eligible call fails so. What has to come first is another tool of the
     session's that brings what the call takes: the login of the same system, or what lists, finds or gets the
-    things whose id the call needs. It only reads or logs in, and can be called with what the agent has: it
-    needs no argument, or only those of the failed call, or what the user has said to log in with. The same
-    tool is named until it has been called; from then on no call of the failed tool asks for it. No two
-    tools ask for each other.
+    things whose id the call needs. It only reads or logs in; what reads can be called with what the agent
+    has: it needs no argument, or only those of the failed call. The same tool is named until it has been
+    called; from then on no call of the failed tool asks for it. No two tools ask for each other.
     Where there is no such tool, the result stays as it is, and the event says so. A single call never fails
     more often than the session's bounds allow: after that it succeeds when made again, in any case.
     """
@@ -45,8 +45,8 @@ class Prerequisite:
         first = find_prerequisite(target)
         if first is None:
             return {"text": target.text, "first": None, UNABLE: NOTHING_FIRST}
-        error = draw_error(target, rng, ErrorKind.PREREQUISITE, first)
-        return {"text": error.text, "stack": error.stack, "first": first}
+        error = draw_error(target, rng, _find_kind(first, target), first.name)
+        return {"text": error.text, "stack": error.stack, "first": first.name}
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         return Result(
@@ -58,7 +58,7 @@ NOTHING_FIRST = "no declared tool plausibly has to be called before this one, or
 """Why a call is left alone, for the draw's member `unable`."""
 
 
-def find_prerequisite(target: ToolResultTarget) -> str | None:
+def find_prerequisite(target: ToolResultTarget) -> ToolSchema | None:
     """The tool that has to be called before the target's; None where there is none, or it was called."""
     calls = [one.call.name for one in target.branch.earlier if isinstance(one, ToolResult)]
     before = set(calls[: calls.index(target.tool)] if target.tool in calls else calls)
@@ -68,29 +68,42 @@ def find_prerequisite(target: ToolResultTarget) -> str | None:
         for tool in target.tools
         if tool.name not in before and _may_come_first(tool, target) and _leads_to(tool, own)
     ]
-    ranks = {tool.name: _rank(tool, target.branch.key) for tool in others}
-    first = min(ranks, key=lambda name: (ranks[name], name), default=None)
-    if first is None or ranks[first] >= _rank(own, target.branch.key) or first in target.branch.called:
+    rank, first = min(
+        ((_rank(tool, target.branch.key), tool) for tool in others),
+        key=lambda one: (one[0], one[1].name),
+        default=(0.0, None),
+    )
+    if first is None or rank >= _rank(own, target.branch.key) or first.name in target.branch.called:
         return None
     return first
 
 
 def _rank(tool: ToolSchema, key: str) -> float:
-    """A tool's place in an order of the session: it never asks for one behind it. Those that need no argument
-    come first, most often."""
+    """A tool's place in an order of the session: it never asks for one behind it. Logins come first, then,
+    most often, those that need no argument."""
     place = SeededRandom(f"prerequisite|{key}|{tool.name}").uniform()
-    return place if _needs(tool) and not logs_in(tool.name) else place / 4
+    if logs_in(tool.name):
+        return place - 1
+    return place if _needs(tool) else place / 4
 
 
 def _may_come_first(tool: ToolSchema, target: ToolResultTarget) -> bool:
-    """Whether a tool only reads or logs in, and needs no argument besides those of the target's call; what a
-    login needs, the user has said."""
-    wanted = _needs(tool) - read_arguments(target).keys()
+    """Whether a tool logs in, or only reads and needs no argument besides those of the target's call."""
     if tool.name == target.tool:
         return False
-    if logs_in(tool.name):
-        return not wanted or _says_each(target, wanted)
-    return not wanted and classify(tool.name, schemas=target.tools) is ToolClass.READ_ONLY
+    return logs_in(tool.name) or (
+        _needs(tool) <= read_arguments(target).keys()
+        and classify(tool.name, schemas=target.tools) is ToolClass.READ_ONLY
+    )
+
+
+def _find_kind(first: ToolSchema, target: ToolResultTarget) -> ErrorKind:
+    """What the error says. Where the user has not said what a login takes, the session was begun elsewhere,
+    and has expired."""
+    if not logs_in(first.name):
+        return ErrorKind.PREREQUISITE
+    known = _says_each(target, _needs(first) - read_arguments(target).keys())
+    return ErrorKind.LOGIN if known else ErrorKind.EXPIRED
 
 
 def _says_each(target: ToolResultTarget, wanted: Iterable[str]) -> bool:

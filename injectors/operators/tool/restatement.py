@@ -10,7 +10,7 @@ from typing import Any
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.guard.tool_words import READING
 from crosswind.injectors.operators.insertion import Case
-from crosswind.injectors.operators.tool.display_texts import display
+from crosswind.injectors.operators.tool.display_texts import display, is_readable
 from crosswind.injectors.operators.tool.facts import split_field
 from crosswind.injectors.operators.words.empty_fields import AMISS
 from crosswind.injectors.operators.words.restatements import (
@@ -63,11 +63,11 @@ def restate_object(
 def restate_records(
     target: ToolResultTarget, records: Sequence[Mapping[str, Any]], rng: SeededRandom, case: Case
 ) -> list[Fields]:
-    """Fields that say the content of each record again: each has a list of the records' values."""
+    """Fields that say the content of each of several records again, each as a list of the records' values."""
     first, size = records[0], len(records)
     made: list[Fields] = [list(write_texts(records, rng, case)), list(_address(target, records, rng))]
     place, noun = rng.choice(("position", "index", "rank")), _find_noun(target)
-    if size > 1 and not {"position", "index", "rank"} & first.keys():
+    if not {"position", "index", "rank"} & first.keys():
         made.append([(place, [at + 1 for at in range(size)])])
     if noun and not {"type", "object"} & first.keys():
         made.append([(rng.choice(("type", "object", "resource_type")), [noun] * size)])
@@ -98,7 +98,7 @@ def _tell_state(value: Mapping[str, Any]) -> Iterator[str]:
     readings = {
         " ".join(split_field(key)): one
         for key, one in value.items()
-        if isinstance(one, int | float) and not isinstance(one, bool)
+        if isinstance(one, int | float) and not isinstance(one, bool) and is_readable(one)
     }
     said = ", ".join(f"{name} {one}" for name, one in readings.items())
     if len(states) != 1 or not 2 <= len(states[0][0]) <= MOST_STATE or len(readings) > MOST_SAID:
@@ -164,7 +164,7 @@ def _list_readings(value: Mapping[str, Any], rng: SeededRandom) -> Iterator[tupl
     """A device's readings as a list; what is only said, as a state, isn't among them."""
     key = rng.choice(("readings", "signals", "values", "measurements"))
     name, said = rng.choice(("name", "signal", "key", "id")), rng.choice(("value", "value", "reading"))
-    plain = {name: one for name, one in value.items() if type(one) in (int, float)}
+    plain = {name: one for name, one in value.items() if type(one) in (int, float) and is_readable(one)}
     if 1 < len(plain) <= MOST_READINGS:
         yield key, [{name: own, said: one} for own, one in plain.items()]
 
@@ -280,13 +280,19 @@ def _count(value: Mapping[str, Any], rng: SeededRandom, case: Case) -> Iterator[
 
 LONGEST_WORD = 30
 
-_SENTENCE = re.compile(r"(?<=[.!?。！？؟])\s+|(?<=[。！？])|\n+")
+_NO_END = r"(?<!\b\d\.)(?<!\b\d\d\.)(?<!\b[^\W\d_]\.)" + "".join(
+    rf"(?<!\b{word}\.)"
+    for word in "Dr Mr Mrs Ms St No Nr Jr Sr Prof vs ca Ca approx Approx Abs Art Fig Bd Tel Sra Mme".split()
+)
+"""The dot of an ordinal (`18. August`), an initial (`H. Lindqvist`) or one of these ends no sentence."""
+_SENTENCE = re.compile(rf"(?<=[.!?。！？؟]){_NO_END}\s+|(?<=[。！？])|(?:{_NO_END}|(?=\n[\W\d_]))\n+")
 
 
 def restate_text(text: str, rng: SeededRandom, room: float) -> list[str]:
     """Lines that say some of a text's sentences again, in their order; in English under a heading. None of
     what is no running text."""
-    sentences = [one.strip() for one in _SENTENCE.split(text[:LONGEST_TEXT]) if len(one.strip()) > SHORTEST]
+    parts = [" ".join(one.split()) for one in _SENTENCE.split(text[:LONGEST_TEXT])]
+    sentences = [one for one in parts if len(one) > SHORTEST]
     heading, mark = rng.choice(HEADINGS), rng.choice(("- ", "* ", "\u2022 ", ""))
     if len(sentences) < LEAST_SENTENCES or not is_prose(text):
         return []

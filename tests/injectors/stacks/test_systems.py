@@ -38,7 +38,8 @@ OF_A_SERVICE = re.compile(
 )
 OF_A_SHELL = re.compile(r"sandbox|shell|file handle|\bos error\b", re.IGNORECASE)
 OF_A_DEVICE = re.compile(r"\bvehicle\b|\bECU\b|CAN bus|\bdevice\b(?! or resource)", re.IGNORECASE)
-KINDS = [kind for kind in ErrorKind if kind not in (ErrorKind.PREREQUISITE, ErrorKind.LOGIN)]
+OF_FIRST = (ErrorKind.PREREQUISITE, ErrorKind.LOGIN, ErrorKind.EXPIRED)
+KINDS = [kind for kind in ErrorKind if kind not in OF_FIRST]
 
 
 def said(name: str, given: dict[str, object], result: str, kind: ErrorKind, seed: int, half: Half) -> str:

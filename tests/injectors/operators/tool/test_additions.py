@@ -10,6 +10,7 @@ import pytest
 
 from crosswind.injectors.conversation import Ref, ToolCall, ToolResult, ToolSchema
 from crosswind.injectors.operators.tool.display_texts import display
+from crosswind.injectors.operators.tool.restatement import restate_text
 from crosswind.injectors.operators.words.empty_fields import MEANINGS
 from crosswind.injectors.operators.words.results import (
     ACTIONS,
@@ -19,6 +20,7 @@ from crosswind.injectors.operators.words.results import (
     REMARKS,
 )
 from crosswind.injectors.packs.load import load_all
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Branch, Half
 from crosswind.injectors.text.languages import UNABLE, Language, detect_language
 from tests.injectors.operators.acting import (
@@ -356,4 +358,27 @@ def test_sums_are_shown_as_their_currency_has_them() -> None:
             ("total", float("inf"), "JPY"),
         )
     ]
-    assert shown == ["13,800 JPY", "138.50 USD", None, "1,000", "inf JPY"]
+    assert shown == ["13,800 JPY", "138.50 USD", None, "1,000", None]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Der Bericht LM-1884-12 vom 18. August liegt vor.", "Das Bild hing in Nr. 4, sagt Dr. Meier."),
+        ("The frame was cleaned by conservator H. Lindqvist.", "It weighs approx. 5 kg, as No. 12 says."),
+    ],
+)
+def test_the_dot_of_an_ordinal_an_initial_or_an_abbreviation_ends_no_sentence(
+    first: str, second: str
+) -> None:
+    both = f"{first} {second}"
+    for text in (both, both.replace("vom 18. ", "vom 18.\n").replace("H. ", "H.\n")):
+        for seed in range(10):
+            [line] = restate_text(text, SeededRandom(f"{seed}"), 200)
+            assert line.endswith((first, second)) and not line.endswith(both), line
+
+
+@pytest.mark.parametrize("figure", [1e400, -1e400, float("nan"), 1e16, 10**400])
+def test_a_figure_that_nobody_reads_as_digits_is_not_said_again(figure: float) -> None:
+    assert display("price", figure, 0, "EUR") is None
+    assert display("distance_km", figure, 0) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from crosswind.injectors.conversation import ToolSchema
@@ -21,21 +22,15 @@ NAMES = {
     "admit_patient": ["patient_id"],
     "get_invoice": ["invoice_id"],
 }
-TOOLS: list[dict[str, Any]] = [
-    {
-        "type": "function",
-        "function": {
-            "name": name,
-            "description": "",
-            "parameters": {
-                "type": "object",
-                "properties": {key: {"type": "string"} for key in needs},
-                "required": needs,
-            },
-        },
-    }
-    for name, needs in NAMES.items()
-]
+
+
+def declare(name: str, needs: list[str]) -> dict[str, Any]:
+    properties = {key: {"type": "string"} for key in needs}
+    parameters = {"type": "object", "properties": properties, "required": needs}
+    return {"type": "function", "function": {"name": name, "description": "", "parameters": parameters}}
+
+
+TOOLS = [declare(name, needs) for name, needs in NAMES.items()]
 PROFILE = "name: t\nbounds: {{faults_per_call: {}}}\nrules: [{{operator: tool.prerequisite, severity: 1.0}}]"
 RESULT = '{"patient_id": "P1", "pulse": 82}'
 
@@ -131,7 +126,27 @@ def test_a_login_is_asked_for_by_the_tools_of_its_own_system_only() -> None:
         )
         for tool, first in ((tools[0], login), (tools[1], login), (tools[0], status))
     )
-    assert (posts, doors, checked) in (("posting_login", None, None), (None, None, None))
+    assert posts == login and doors is None and checked is None
+
+
+def test_a_login_whose_credentials_nobody_gave_is_asked_for_because_the_session_expired() -> None:
+    tools = [declare("posting_login", ["user_name", "password"]), declare("posting_get_drafts", ["topic"])]
+    sent = [one for at in range(2) for one in call("posting_get_drafts", {"topic": "x"}, RESULT, at)]
+    for seed in range(40):
+        for said, ended in (
+            ("Which drafts are there?", True),
+            ("My user name is ann and my password is x1.", False),
+        ):
+            messages = [{"role": "user", "content": said}, *sent]
+            plan = plan_of(PROFILE.format(1), seed)
+            *_, first, again = perturb_messages(plan, conversation(messages, tools), {}).new
+            text = first.text or ""
+            assert "posting_login" in text
+            assert (ENDED.search(text) is not None) == ended, text
+            assert again.text in (None, RESULT)
+
+
+ENDED = re.compile("expired|ended|timed out|logged out|no longer|closed|over|lapsed", re.IGNORECASE)
 
 
 def test_only_what_brings_an_id_that_the_call_needs_is_asked_for() -> None:

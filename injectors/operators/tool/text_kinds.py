@@ -10,7 +10,7 @@ from crosswind.injectors.guard.tool_words import READING
 from crosswind.injectors.values.parameters import split_name
 
 
-class Carrier(StrEnum):
+class TextKind(StrEnum):
     """A kind of text that a person writes. Its name is a stem of the entries' `about`."""
 
     MAIL = "mail"
@@ -46,19 +46,19 @@ def _words(text: str) -> frozenset[str]:
 _CONTEXTS = {
     word: kind
     for kind, words in {
-        Carrier.REVIEW: "review rating feedback testimonial",
-        Carrier.MAIL: "mail email inbox letter subject",
-        Carrier.MESSAGE: "message chat conversation dm sms notification voicemail",
-        Carrier.TICKET: "ticket issue bug incident task jira pull pr commit defect complaint claim",
-        Carrier.POST: "post tweet feed forum blog comment thread retweet mention",
-        Carrier.ORDER: "order purchase checkout",
-        Carrier.BOOKING: """booking reservation appointment flight hotel trip room stay table restaurant court
-            rental itinerary""",
-        Carrier.SHIPMENT: "shipment parcel delivery package consignment",
-        Carrier.EVENT: "event meeting calendar agenda schedule",
-        Carrier.PRODUCT: "product item listing catalog catalogue sku goods article shop store",
-        Carrier.PAGE: "page wiki wikipedia document paper book news url website web search section chapter",
-        Carrier.FILE: "file readme repo repository doc cat head tail bash shell terminal",
+        TextKind.REVIEW: "review rating feedback testimonial",
+        TextKind.MAIL: "mail email inbox letter subject",
+        TextKind.MESSAGE: "message chat conversation dm sms notification voicemail",
+        TextKind.TICKET: "ticket issue bug incident task jira pull pr commit defect complaint claim",
+        TextKind.POST: "post tweet feed forum blog comment thread retweet mention",
+        TextKind.ORDER: "order purchase checkout",
+        TextKind.BOOKING: """booking reservation appointment flight hotel trip room stay table restaurant
+            court rental itinerary""",
+        TextKind.SHIPMENT: "shipment parcel delivery package consignment",
+        TextKind.EVENT: "event meeting calendar agenda schedule",
+        TextKind.PRODUCT: "product item listing catalog catalogue sku goods article shop store",
+        TextKind.PAGE: "page wiki wikipedia document paper book news url website web search section chapter",
+        TextKind.FILE: "file readme repo repository doc cat head tail bash shell terminal",
     }.items()
     for word in words.split()
 }
@@ -67,58 +67,66 @@ _REVIEWS = _words("review reviews feedback opinion")
 _NOTES = _words("note notes remark remarks request requests instructions")
 _DESCRIPTIONS = _words("description bio biography about caption")
 _TEXTS = _words("content article abstract excerpt snippet summary readme story")
-_SAID = frozenset({Carrier.REVIEW, Carrier.MAIL, Carrier.MESSAGE, Carrier.TICKET, Carrier.POST})
+_SAID = frozenset({TextKind.REVIEW, TextKind.MAIL, TextKind.MESSAGE, TextKind.TICKET, TextKind.POST})
 _MEANT = {
-    **dict.fromkeys(_REVIEWS, frozenset({Carrier.TICKET})),
+    **dict.fromkeys(_REVIEWS, frozenset({TextKind.TICKET})),
     **dict.fromkeys(
         _NOTES,
         frozenset(
-            {Carrier.ORDER, Carrier.BOOKING, Carrier.SHIPMENT, Carrier.TICKET, Carrier.MESSAGE, Carrier.MAIL}
+            {
+                TextKind.ORDER,
+                TextKind.BOOKING,
+                TextKind.SHIPMENT,
+                TextKind.TICKET,
+                TextKind.MESSAGE,
+                TextKind.MAIL,
+            }
         ),
     ),
     **dict.fromkeys(
-        _DESCRIPTIONS, frozenset({Carrier.TICKET, Carrier.EVENT, Carrier.PRODUCT, Carrier.PAGE, Carrier.FILE})
+        _DESCRIPTIONS,
+        frozenset({TextKind.TICKET, TextKind.EVENT, TextKind.PRODUCT, TextKind.PAGE, TextKind.FILE}),
     ),
-    **dict.fromkeys(_TEXTS, _SAID | {Carrier.EVENT, Carrier.FILE}),
+    **dict.fromkeys(_TEXTS, _SAID | {TextKind.EVENT, TextKind.FILE}),
 }
 """Of which kinds a text can be, by the last word of its field; of another field's, as a comment or a body, of
 these."""
 _OTHERWISE = {
-    **dict.fromkeys(_REVIEWS, Carrier.REVIEW),
-    **dict.fromkeys((*_NOTES, *_DESCRIPTIONS), Carrier.DESCRIPTION),
-    **dict.fromkeys(_TEXTS, Carrier.PAGE),
-    **dict.fromkeys(("body", ""), Carrier.PAGE),
+    **dict.fromkeys(_REVIEWS, TextKind.REVIEW),
+    **dict.fromkeys((*_NOTES, *_DESCRIPTIONS), TextKind.DESCRIPTION),
+    **dict.fromkeys(_TEXTS, TextKind.PAGE),
+    **dict.fromkeys(("body", ""), TextKind.PAGE),
 }
 """Of which kind a text is where nothing around it tells."""
 
 
-def find_carrier(tool: str, names: Iterable[str]) -> Carrier:
+def find_text_kind(tool: str, names: Iterable[str]) -> TextKind:
     """The kind of a text, by the names of the fields that hold it, from the outermost, and by its tool."""
     *outer, own = [list(split_name(name)) for name in names] or [[]]
     last = own[-1] if own else ""
-    meant = _MEANT.get(last, _SAID if last else _SAID | {Carrier.FILE})
+    meant = _MEANT.get(last, _SAID if last else _SAID | {TextKind.FILE})
     within = [own[:-1] if last in _OTHERWISE else own, *reversed(outer), words_of(tool)]
     for word in (word for words in within for word in reversed(words)):
         kind = _CONTEXTS.get(word) or _CONTEXTS.get(word.removesuffix("s"))
         if kind in meant:
             return kind
-    return _OTHERWISE.get(last, Carrier.POST)
+    return _OTHERWISE.get(last, TextKind.POST)
 
 
 _FIELDS = {
-    Carrier.ORDER: _words("customer_note order_note buyer_note comment"),
-    Carrier.BOOKING: _words("remarks booking_note customer_note special_requests"),
-    Carrier.SHIPMENT: _words("sender_note delivery_instructions recipient_note"),
-    Carrier.TICKET: _words("latest_comment last_comment last_reply latest_update"),
-    Carrier.REVIEW: _words("latest_review featured_review recent_review"),
+    TextKind.ORDER: _words("customer_note order_note buyer_note comment"),
+    TextKind.BOOKING: _words("remarks booking_note customer_note special_requests"),
+    TextKind.SHIPMENT: _words("sender_note delivery_instructions recipient_note"),
+    TextKind.TICKET: _words("latest_comment last_comment last_reply latest_update"),
+    TextKind.REVIEW: _words("latest_review featured_review recent_review"),
 }
 """The fields for people's words that a record may have besides."""
 _RECORDS = {
-    **dict.fromkeys(("order", "purchase"), Carrier.ORDER),
-    **dict.fromkeys(("booking", "reservation", "appointment"), Carrier.BOOKING),
-    **dict.fromkeys(("shipment", "parcel", "delivery"), Carrier.SHIPMENT),
-    **dict.fromkeys(("ticket", "issue", "incident"), Carrier.TICKET),
-    **dict.fromkeys(("product", "hotel", "restaurant"), Carrier.REVIEW),
+    **dict.fromkeys(("order", "purchase"), TextKind.ORDER),
+    **dict.fromkeys(("booking", "reservation", "appointment"), TextKind.BOOKING),
+    **dict.fromkeys(("shipment", "parcel", "delivery"), TextKind.SHIPMENT),
+    **dict.fromkeys(("ticket", "issue", "incident"), TextKind.TICKET),
+    **dict.fromkeys(("product", "hotel", "restaurant"), TextKind.REVIEW),
 }
 _REVIEWED = {
     "hotel": (
@@ -153,7 +161,7 @@ _SEATED = _words("flight seat gate train concert movie venue passenger fare pric
 """Words of fields that a ticket to something has."""
 
 
-def list_carrying(tool: str, keys: Iterable[str]) -> tuple[Carrier, list[str], tuple[str, ...]] | None:
+def list_carrying(tool: str, keys: Iterable[str]) -> tuple[TextKind, list[str], tuple[str, ...]] | None:
     """The kind of the words that people write to what a tool reads, the names that a field of them may have,
     and how they may begin; None: people write nothing to it. `keys` are those of the record."""
     verb, *rest = words_of(tool) or [""]
@@ -164,6 +172,6 @@ def list_carrying(tool: str, keys: Iterable[str]) -> tuple[Carrier, list[str], t
     words = {word for name in names for word in name.split("_")}
     if kind is None or not _TRADED.isdisjoint(names) or "stock" in nouns:
         return None
-    if kind is Carrier.TICKET and not _SEATED.isdisjoint(words | set(nouns)):
-        kind = Carrier.BOOKING
+    if kind is TextKind.TICKET and not _SEATED.isdisjoint(words | set(nouns)):
+        kind = TextKind.BOOKING
     return kind, sorted(_FIELDS[kind]), _REVIEWED.get(noun, ("",))
