@@ -39,7 +39,7 @@ def _find_missing_facts(before: str, after: str, corrected: Sequence[tuple[str, 
     (value, rival), *others = corrected
     behind = _places(value, after)
     if not behind:
-        return list(filter(_is_fact, words(value)))
+        return _find_missing_facts(before, after, others)
     rest = _replace(after, behind[-1], value, " ")
     told = rival if _places(rival, rest) else " "
     # Which of several places was contradicted isn't known: the one that leaves the least open.
