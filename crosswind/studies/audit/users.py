@@ -33,8 +33,9 @@ def _find_broken_facts(piece: Piece) -> Found:
     asked = [event for event in piece.events if event.recovery == "ask_user"]
     withheld = [value for event in asked for value in event.draw.get("withheld", ())]
     coarse = [value for event in asked for value in event.draw.get("coarse", ())]
-    for lost in words.find_missing(piece.clean, piece.shown):
-        event = _first(piece, partial(_lacks, piece.clean, lost))
+    corrected = _list_corrected(piece)
+    for lost in words.find_missing(piece.clean, piece.shown, corrected):
+        event = _first(piece, partial(_lacks, piece.clean, corrected, lost))
         if len(withheld) > 1 or not (withheld or coarse):
             yield event, event.turn_index, f"{lost!r:.60} is lost"
             break
@@ -63,8 +64,18 @@ def _first(piece: Piece, broken: Callable[[str], bool]) -> Event:
     return next((event for event in piece.events if broken(str(event.after))), piece.events[-1])
 
 
-def _lacks(clean: str, one: str, text: str) -> bool:
-    return one in words.find_missing(clean, text)
+def _list_corrected(piece: Piece) -> dict[str, str]:
+    """What the user says right behind the message only, and what is said in its place."""
+    swaps = (
+        (event, str(edit.get("was")), str(edit.get("now")))
+        for event in piece.events
+        for edit in _edits(event)
+    )
+    return {was: now for event, was, now in swaps if was in event.draw.get("final", ()) and was not in now}
+
+
+def _lacks(clean: str, corrected: Mapping[str, str], one: str, text: str) -> bool:
+    return one in words.find_missing(clean, text, corrected)
 
 
 def _adds_behind(clean: str, text: str) -> bool:

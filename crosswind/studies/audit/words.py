@@ -8,6 +8,9 @@ so none of its blind spots: it reads quotations letter by letter, where the guar
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff00-\uff0f"
 _WORD = re.compile(rf"(?:(?![{_UNSPACED}])[\w#$€£¥₹@.:/\\'’_+-])+")
@@ -20,17 +23,62 @@ def words(text: str) -> list[str]:
     return [word for found in _WORD.findall(text) if (word := found.strip(_EDGES))]
 
 
-def find_missing(before: str, after: str) -> list[str]:
-    """The facts and quotations of `before` that `after` doesn't have in their turn."""
-    rest, at = words(after), 0
-    gone: list[str] = []
-    for fact in filter(_is_fact, words(before)):
-        try:
-            at = rest.index(fact, at) + 1
-        except ValueError:
-            gone.append(fact)
+def find_missing(before: str, after: str, corrected: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """The facts and quotations of `before` that `after` doesn't have in their turn. `corrected` maps a
+    value that is said right only behind the message to what is said in its place."""
+    gone = _find_missing_facts(before, after, list(corrected.items()))
     said = " ".join(after.split())
     return gone + [text for text in quotations(before) if text not in said]
+
+
+def _find_missing_facts(before: str, after: str, corrected: Sequence[tuple[str, str]]) -> list[str]:
+    """The facts that are missing. A corrected value is looked for where it is said last, and its place has to
+    hold what was said there, so that neither of them passes for another fact."""
+    if not corrected:
+        return _find_gaps(*(list(filter(_is_fact, words(text))) for text in (before, after)))
+    (value, rival), *others = corrected
+    behind = _places(value, after)
+    if not behind:
+        return _find_missing_facts(before, after, others)
+    rest = _replace(after, behind[-1], value, " ")
+    told = rival if _places(rival, rest) else " "
+    # Which of several places was contradicted isn't known: the one that leaves the least open.
+    tried = [_replace(before, at, value, told) for at in _places(value, before)] or [before]
+    return min((_find_missing_facts(one, rest, others) for one in tried), key=len)
+
+
+def _places(value: str, text: str) -> list[int]:
+    """Where a value stands that is no part of a longer word or figure."""
+    found = re.finditer(rf"(?<![0-9A-Za-z]){re.escape(value)}(?![0-9A-Za-z])", text)
+    return [one.start() for one in found]
+
+
+def _replace(text: str, at: int, was: str, now: str) -> str:
+    return text[:at] + now + text[at + len(was) :]
+
+
+def _find_gaps(wanted: Sequence[str], found: Sequence[str]) -> list[str]:
+    """Those of `wanted` that are no part of the longest common subsequence: one that is lost here and stands
+    again at the end hides nothing between."""
+    places: dict[str, list[int]] = {}
+    for at, word in enumerate(found):
+        places.setdefault(word, []).append(at)
+    # For each length, where in `found` a common subsequence of it ends first, and its last link: the index of
+    # a word and the link before it.
+    ends: list[int] = []
+    last: list[int] = []
+    links: list[tuple[int, int]] = []
+    for index, word in enumerate(wanted):
+        for at in reversed(places.get(word, ())):
+            length = bisect_left(ends, at)
+            links.append((index, last[length - 1] if length else -1))
+            ends[length : length + 1], last[length : length + 1] = [at], [len(links) - 1]
+    kept: set[int] = set()
+    link = last[-1] if last else -1
+    while link >= 0:
+        index, link = links[link]
+        kept.add(index)
+    return [word for index, word in enumerate(wanted) if index not in kept]
 
 
 def find_added_behind(before: str, after: str) -> str | None:

@@ -119,10 +119,17 @@ class Typos:
         return rng.integer(least, most) if hit else 0
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
-        listed = ", ".join(f"{one['was']} as {one['now']}" for one in draw["edits"])
+        listed = ", ".join(_name_typo(one["was"], one["now"]) for one in draw["edits"])
         return Result(
             apply_edits(target.text, draw["edits"]), f"The user's message was given typos ({listed})."
         )
+
+
+def _name_typo(was: str, now: str) -> str:
+    """A typo as the note names it. What can't be seen is said in words."""
+    if not now:
+        return f"{'a space' if was.isspace() else was} missing"
+    return f"a space before {was}" if now == f" {was}" else f"{was} as {now}"
 
 
 def _draw_mark(

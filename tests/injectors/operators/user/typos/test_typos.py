@@ -165,3 +165,17 @@ def test_the_mark_stays_behind_a_text_that_is_handed_on(text: str) -> None:
     tools = (tool("send_mail", recipient=STRING, body=STRING, subject=STRING),)
     for after in acting.shown("user.typos", acting.user_target(text, tools=tools)):
         assert after.endswith(".") and not after.endswith("..")
+
+
+def test_the_note_says_in_words_what_cannot_be_seen() -> None:
+    text = "Danke, zeig mir bitte alles?"
+    edits = [
+        {"at": 0, "was": "Danke", "now": "danke"},
+        {"at": 11, "was": " ", "now": ""},
+        {"at": 27, "was": "?", "now": " ?"},
+    ]
+    shown = Typos().apply(UserTarget(text, 0), {"edits": edits})
+    assert shown.payload == "danke, zeigmir bitte alles ?"
+    assert "(Danke as danke, a space missing, a space before ?)" in shown.note
+    cut = Typos().apply(UserTarget("見せてください。", 0), {"edits": [{"at": 7, "was": "。", "now": ""}]})
+    assert "(。 missing)" in cut.note
