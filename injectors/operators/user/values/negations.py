@@ -33,13 +33,14 @@ _AHEAD: Mapping[Language, re.Pattern[str]] = {
         r"not|never|nor|neither|cannot|cant|dont|\w+n['’]t",
         r"no|without|except(?: for)?|excluding|besides|instead of|rather than|other than|apart from"
         r"|avoid(?:ing)?",
-        r"(?:any )?(?:more|less|fewer|later|earlier|longer|shorter|higher|lower|over|above|under(?! any)|exceeding"
-        r"|only|until|before|after|forget|hesitate)",
+        r"(?:any )?(?:more|less|fewer|later|earlier|longer|shorter|higher|lower|over|above|under(?! any)"
+        r"|exceeding|only|until|before|after|forget|hesitate)",
     ),
     Language.DE: _compile(
         r"nicht|nie|niemals|kein(?:e[nmrs]?)?|weder",
         r"außer|ausser|statt|anstatt|anstelle|ohne|bis auf",
-        r"(?:mehr|weniger|später|früher|länger|kürzer|höher|über|unter|nur|(?:vor|nach)(?= \d)|teurer|problem)",
+        r"(?:mehr|weniger|später|früher|länger|kürzer|höher|über|unter|nur|teurer|problem"
+        r"|(?:vor|nach)(?= \d))",
     ),
     Language.ES: _compile(
         r"no|nunca|jamás|tampoco|ni",
