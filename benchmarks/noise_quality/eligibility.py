@@ -136,7 +136,7 @@ def _is_measured(place: Place) -> bool:
     """A number that isn't a name and no sum of money: no id, code, count, year, card or price."""
     named = re.compile(
         r"(?i)id$|_id|number|code|card|zip|phone|count|year|port|version|index|"
-        r"price|cost|fees?$|fare|amount|total$|balance|salary|budget|tax|insurance|_(?:eur|usd|gbp)$"
+        r"price|cost|fees?$|fare|deposit|seats|places|amount|total$|balance|salary|budget|tax|insurance|_(?:eur|usd|gbp)$"
     )
     return any(
         isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool) and value > 9)
