@@ -200,7 +200,7 @@ def _select_sentences(text: str, kept: _Kept) -> Iterator[Span]:
     listing = _LISTING.search(text)
     rest = listing.start() if listing else len(text)
     for start, end in split_sentences(text[:rest]):
-        if _BULLET.match(text, start):
+        if _BULLET.match(text, start, end + 1):  # No farther: there may be many blank lines.
             continue
         if not kept.tools.takes_text or _REQUESTS.match(text, start, end) or _PLEA.search(text, start, end):
             yield start, end
