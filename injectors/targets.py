@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, overload
 
-import msgspec
-
 from crosswind.injectors.conversation import ToolResult, ToolSchema, UserText
 from crosswind.injectors.faults import Fault
 
@@ -82,15 +80,24 @@ EntryWeights = tuple[tuple[str, float], ...]
 """Weights by the names of pack entries, or globs of names; an entry that none names has weight 1."""
 
 
-class EarlierTexts(msgspec.Struct, frozen=True, gc=False):
-    """The texts before one of a conversation, as a sequence. Most noise looks at none, so none is copied."""
+class EarlierTexts(Sequence[UserText | ToolResult]):
+    """The texts before one of a conversation. Most noise looks at none, so none is copied. It is equal to the
+    tuple of them."""
 
-    items: tuple[UserText | ToolResult, ...]
-    before: int
-    """The index of the item before which they stand."""
+    __slots__ = ("_before", "_items")
+
+    def __init__(self, items: tuple[UserText | ToolResult, ...], before: int) -> None:
+        """`before` is the index of the item before which they stand."""
+        self._items, self._before = items, before
 
     def _copy(self) -> tuple[UserText | ToolResult, ...]:
-        return self.items[max(0, self.before - EARLIER_TEXTS) : self.before]
+        return self._items[max(0, self._before - EARLIER_TEXTS) : self._before]
+
+    def __eq__(self, other: object) -> bool:
+        return self._copy() == (other._copy() if isinstance(other, EarlierTexts) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._copy())
 
     def __iter__(self) -> Iterator[UserText | ToolResult]:
         return iter(self._copy())
@@ -99,7 +106,7 @@ class EarlierTexts(msgspec.Struct, frozen=True, gc=False):
         return reversed(self._copy())
 
     def __len__(self) -> int:
-        return min(self.before, EARLIER_TEXTS)
+        return min(self._before, EARLIER_TEXTS)
 
     @overload
     def __getitem__(self, at: int) -> UserText | ToolResult: ...
@@ -122,7 +129,7 @@ class Branch:
     """Seeds what is drawn once for the whole session."""
     opening: str = ""
     """What the user said first in this conversation."""
-    earlier: Sequence[UserText | ToolResult] | EarlierTexts = ()
+    earlier: Sequence[UserText | ToolResult] = ()
     """The texts before this one, `EARLIER_TEXTS` at most."""
     phrases: frozenset[str] = frozenset()
     """The pack entries that this conversation has met: the members `phrases` of its draws."""

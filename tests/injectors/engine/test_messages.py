@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections import Counter
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -20,7 +22,7 @@ from crosswind.injectors.engine.plan import Assignment, Plan
 from crosswind.injectors.engine.resume import MessageNoise, Walks
 from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
+from crosswind.injectors.targets import Draw, EarlierTexts, Recovery, Result, UserTarget
 from tests.injectors.dialogues import TOOLS, call, conversation, conversations, order_desk
 from tests.injectors.plans import plan_of, plan_with
 
@@ -366,3 +368,14 @@ def test_a_plan_outlives_an_operator_that_is_no_longer_installed() -> None:
     plan = plan_with("user.raises")
     del operator._registered["user.raises"]
     assert perturb_messages(plan, conversation(order_desk()), {}).replacements == {}
+
+
+def test_earlier_texts_are_a_sequence() -> None:
+    said = [{"role": "user", "content": str(number)} for number in range(5)]
+    items: Any = tuple(conversation(said).items)
+    earlier = EarlierTexts(items, 3)
+    assert isinstance(earlier, Sequence) and not isinstance(earlier, tuple)
+    assert earlier == items[:3] == earlier and earlier == EarlierTexts(items[:3], 3) != EarlierTexts(items, 4)
+    assert earlier.index(items[2]) == 2 and earlier.count(items[1]) == 1 and items[3] not in earlier
+    assert (list(reversed(earlier)), earlier[-1], earlier[1:]) == ([*items[2::-1]], items[2], items[1:3])
+    assert pickle.loads(pickle.dumps(earlier)) == items[:3]

@@ -160,10 +160,12 @@ class _Kept(NamedTuple):
 
 def _find_listed(text: str, language: Language, kept: _Kept) -> Iterator[PlainWord]:
     joining = read_words(f"connectives.{language.value}")
-    sentences = [
-        (start, end, _read_sentence(text, start, end, language, kept))
-        for start, end in _select_sentences(text, kept)
-    ]
+    # In ASCII white space ends each sentence, so the tokens of the whole text are read once for all of them.
+    whole = read_tokens(text) if text.isascii() else None
+    sentences = []
+    for start, end in _select_sentences(text, kept):
+        tokens = whole.between(start, end) if whole else read_tokens(text[start:end]).moved(start)
+        sentences.append((start, end, _read_sentence(tokens, language, kept)))
     if _GREETING.match(text) and not any(_asks(one) for _, _, words in sentences for one in words):
         return  # Small talk may be a value as a whole.
     for start, end, read in sentences:
@@ -198,7 +200,7 @@ def _select_sentences(text: str, kept: _Kept) -> Iterator[Span]:
     listing = _LISTING.search(text)
     rest = listing.start() if listing else len(text)
     for start, end in split_sentences(text[:rest]):
-        if _BULLET.match(text, start):
+        if _BULLET.match(text, start, end + 1):  # No farther: there may be many blank lines.
             continue
         if not kept.tools.takes_text or _REQUESTS.match(text, start, end) or _PLEA.search(text, start, end):
             yield start, end
@@ -268,10 +270,9 @@ class _Token(msgspec.Struct, frozen=True, gc=False):
 _Run = list[_Token]
 
 
-def _read_sentence(text: str, start: int, end: int, language: Language, kept: _Kept) -> list[_Token]:
+def _read_sentence(tokens: Tokens, language: Language, kept: _Kept) -> list[_Token]:
     find, names, described = kept.taken.find, kept.tools.names, kept.tools.described
     words: list[_Token] = []
-    tokens = _find_tokens(text, start, end)
     for begin, judged in zip(tokens.starts, _JUDGED[language].of(tokens), strict=True):
         before, length, word, listed, decimal, protected, spoken = judged
         if length:
@@ -282,13 +283,6 @@ def _read_sentence(text: str, start: int, end: int, language: Language, kept: _K
             plain = listed and not named and not protected
             words.append(_Token(at, at + length, word, plain, named or decimal, protected))
     return words
-
-
-def _find_tokens(text: str, start: int, end: int) -> Tokens:
-    """The tokens of a sentence, where each stands in the text."""
-    if text.isascii():
-        return read_tokens(text).between(start, end)  # There white space ends each sentence.
-    return read_tokens(text[start:end]).moved(start)
 
 
 class _Judged(NamedTuple):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -15,7 +17,7 @@ from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting
 from crosswind.injectors.operators.user.values.left_open import NAME, ask_which, draw_remark, name_open
 from crosswind.injectors.operators.user.values.negations import is_denied
-from crosswind.injectors.operators.user.values.spoken_values import find_spoken, was_said
+from crosswind.injectors.operators.user.values.spoken_values import SaidBefore, find_spoken
 from crosswind.injectors.operators.user.values.vague_languages import find_place
 from crosswind.injectors.operators.user.values.vague_place import Place
 from crosswind.injectors.operators.user.values.vague_things import find_container
@@ -76,7 +78,8 @@ class Ambiguous:
         if severity <= 0 or long or not is_prose(target.text):
             reported = long and severity > 0 and target.tools
             return {"edits": [], "withheld": [], UNABLE: TOO_LONG} if reported else None
-        spoken = [one for one in find_spoken(target) if not was_said(target, one.text)]
+        said = SaidBefore(target)
+        spoken = [one for one in find_spoken(target) if one.text not in said]
         if target.ordinal > 0 and _is_answer(target.text, spoken):
             return None
         setting = find_setting(target)
@@ -85,7 +88,7 @@ class Ambiguous:
             return {"edits": [], "withheld": [], UNABLE: NO_PACK} if foreign else None
         found = list(_find_places(target.text, spoken, setting.language))
         if setting.language is Language.EN and target.tools:
-            found += _find_containers(target)
+            found += _find_containers(target, said)
         if not found:
             return None
         if not target.user_can_answer:
@@ -123,20 +126,23 @@ def _find_places(text: str, spoken: list[Mention], language: Language) -> Iterat
             yield one, place
 
 
-def _find_containers(target: UserTarget) -> Iterator[tuple[Mention, Place]]:
+def _find_containers(target: UserTarget, said: SaidBefore) -> Iterator[tuple[Mention, Place]]:
     """Names of folders and files that the user can leave out: `the archive folder`."""
     text, kinds = target.text, {one.type for one in list_parameters(ToolList.of(target.tools))}
     if kinds.isdisjoint((ValueType.FILE, ValueType.NAME, ValueType.WORD)):
         return
-    quoted = [(one.start, one.end) for one in find_literals(text)]
+    literals = find_literals(text)
+    begins, ends = [one.start for one in literals], list(accumulate((one.end for one in literals), max))
     for start, end in find_plain_names(text):
-        value = text[start:end]
-        if any(first < end and start < last for first, last in quoted) or text.count(value) > 1:
+        place = find_container(text, start, end)
+        before = bisect_left(begins, end)
+        if place is None or (before and ends[before - 1] > start):
             continue
+        value = text[start:end]
+        if text.find(value, text.find(value) + len(value)) >= 0:
+            continue  # It is said twice.
         one = Mention(start, end, value, ValueType.FILE, None)
-        said = was_said(target, value) or is_denied(text, one, Language.EN)
-        place = None if said else find_container(text, start, end)
-        if place is not None and value in target.own:
+        if value in target.own and value not in said and not is_denied(text, one, Language.EN):
             yield one, place
 
 

@@ -40,9 +40,17 @@ def find_spoken(target: UserTarget) -> tuple[Mention, ...]:
     )
 
 
-def was_said(target: UserTarget, value: str) -> bool:
-    """Whether the user has said this in an earlier message."""
-    return any(find_whole(one.text.lower(), value.lower(), 0) >= 0 for one in _earlier(target))
+class SaidBefore:
+    """The values that stand in the user's earlier messages, which are read when first asked for."""
+
+    def __init__(self, target: UserTarget) -> None:
+        self._target = target
+        self._lower: list[str] | None = None
+
+    def __contains__(self, value: str) -> bool:
+        if self._lower is None:
+            self._lower = [one.text.lower() for one in _earlier(self._target)]
+        return any(find_whole(text, value.lower(), 0) >= 0 for text in self._lower)
 
 
 def _earlier(target: UserTarget) -> Iterator[UserText]:
