@@ -7,7 +7,7 @@ from crosswind.gateway.tools.leg import ToolLeg
 from crosswind.injectors.conversation import ToolHints, ToolList, ToolSchema
 from tests.injectors.plans import plan_with
 
-TEXT = '{"item": "lamp", "total": 17.5, "city": "Lisbon", "lines": [1, 2, 3, 4, 5, 6, 7, 8]}'
+TEXT = '{"item": "lamp", "weight": 17.5, "city": "Lisbon", "lines": [1, 2, 3, 4, 5, 6, 7, 8]}'
 FALSE = ("tool.numeric_noise", "tool.incomplete")
 
 
