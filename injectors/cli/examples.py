@@ -79,6 +79,7 @@ REVIEWS = json.dumps(
         ],
     }
 )
+READINGS = json.dumps({"sensor": "kiln-2", "temperature_c": 812.4, "humidity": 31.5, "state": "heating"})
 TRIES = 200
 
 
@@ -134,6 +135,7 @@ def sample_for(entry: Registered) -> Target:
     *samples, last = [sample(entry.site), sample(entry.site, streaming=False)]
     if isinstance(last, ToolResultTarget):
         samples.append(replace(last, text=REVIEWS, tool="list_reviews", arguments='{"product": "kettle"}'))
+        samples.append(replace(last, text=READINGS, tool="read_sensor", arguments='{"sensor": "kiln-2"}'))
     for target in samples:
         if any(entry.draw({}, target, SeededRandom(f"sample|{number}"), 1.0) for number in range(TRIES)):
             return target

@@ -11,12 +11,12 @@ from typing import Any
 import httpx
 
 from crosswind.injectors import registry
-from crosswind.injectors.cli.examples import INSTRUCTIONS, REVIEWS, TOOL, TOOL_RESULT, USER_TEXT
+from crosswind.injectors.cli.examples import INSTRUCTIONS, READINGS, REVIEWS, TOOL, TOOL_RESULT, USER_TEXT
 from crosswind.testing import Answer, Call, Dialogue
 from tests.gateway.servers import Running, gateway, upstream
 
 GLIMPSE = "(6, 2) is a wall. You see a cabinet. The door (1, 4) is open.\n..#W..\n.WW#.K\n"
-RESULTS = (TOOL_RESULT, TOOL_RESULT.replace("delivered", "shipped"), GLIMPSE, REVIEWS)
+RESULTS = (TOOL_RESULT, TOOL_RESULT.replace("delivered", "shipped"), GLIMPSE, REVIEWS, READINGS)
 TEXTS = (USER_TEXT, "On Monday, I mean: look order #W77 up, the red one, and tell me its exact price.")
 SLOW = frozenset(
     ("transport.latency", "transport.bandwidth", "transport.sse_stall", "transport.first_token_delay")
