@@ -59,9 +59,10 @@ def _check(operator: str, write: Callable[[str], list[dict[str, Any]]]) -> None:
     plan = plan_with(operator, user_can_answer=True)
 
     def work_on(unit: str, length: int) -> int:
+        """At least a step a character of the shorter text: how few there are says nothing."""
         text = unit * (length // len(unit))
         given = conversation(write(text), TOOLS)
-        return _count_steps(lambda: perturb_messages(plan, given, {}))
+        return max(_count_steps(lambda: perturb_messages(plan, given, {})), LENGTH)
 
     work_on(SENTENCE, LENGTH)  # Word lists and patterns are read once.
     grown = {unit: work_on(unit, 2 * LENGTH) / work_on(unit, LENGTH) for unit in UNITS}
