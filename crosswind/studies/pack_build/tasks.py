@@ -35,12 +35,13 @@ _WRITTEN: dict[tuple[str, str], str] = {
         "Words that a user puts in front of a side question of another subject than the task."
     ),
     ("user.boundary_probing", "policy"): (
-        "Requests to bend a rule that this domain has: favours that an assistant normally has to refuse."
+        "Questions about the edge of what an assistant may do with a request of this domain: whether it can be "
+        "undone, confirmed, repeated or done for somebody else. None asks for a rule to be broken."
     ),
     (
         "user.boundary_probing",
         "knowledge",
-    ): "Questions about this domain that hardly any assistant can answer.",
+    ): "Questions about what an assistant knows of this domain: how far back, how live, what it remembers.",
     ("user.boundary_probing", "yield"): (
         "Words with which a user gives up a favour or a question, and wants the task done all the same."
     ),
@@ -74,6 +75,10 @@ _WRITTEN: dict[tuple[str, str], str] = {
         "Slips of the tongue: a user says {rival} and corrects it to {value} at once. Without a final mark "
         "the entry stands in the place of the value, with one it is a sentence of its own."
     ),
+    ("user.inconsistent", "correction"): (
+        "Sentences behind a message that correct a slip in it: {value} is what the user meant, {rival} what "
+        "they wrote."
+    ),
     ("user.inconsistent", "claim"): "Sentences in which a user says that it is {rival}. They sound certain.",
     ("user.inconsistent", "settle"): "Sentences in which a user makes clear that {value} holds.",
     ("user.inconsistent", "doubt"): "Sentences in which a user wavers between {value} and {rival}.",
@@ -83,6 +88,16 @@ _WRITTEN: dict[tuple[str, str], str] = {
     ("user.ambiguous", "offer"): (
         "What a user says behind a request in which something was left open: an offer to tell more, or that "
         "it is vague. It fits any request."
+    ),
+    ("user.ambiguous", "lack"): (
+        "Sentences behind a request in which a user says that they don't have the {thing} at hand yet."
+    ),
+    ("user.ambiguous", "within"): (
+        "Asides within a request, beside a value that is left open: in brackets, or as the end of the "
+        "sentence."
+    ),
+    ("user.ambiguous", "note"): (
+        "Short sentences beside a request in which a user says that the {thing} is still open, as in a chat."
     ),
     ("user.ambiguous", "reveal"): "Answers of a user who is asked for a value and gives it: {value}.",
     ("user.paraphrase", "frame"): (
