@@ -35,8 +35,8 @@ _WRITTEN: dict[tuple[str, str], str] = {
         "Words that a user puts in front of a side question of another subject than the task."
     ),
     ("user.boundary_probing", "policy"): (
-        "Questions about the edge of what an assistant may do with a request of this domain: whether it can be "
-        "undone, confirmed, repeated or done for somebody else. None asks for a rule to be broken."
+        "Questions about the edge of what an assistant may do with a request of this domain: whether it can "
+        "be undone, confirmed, repeated or done for somebody else. None asks for a rule to be broken."
     ),
     (
         "user.boundary_probing",
