@@ -18,7 +18,8 @@ THINGS = ("lamp", "chair", "desk", "shelf", "sofa", "clock", "mirror")
 def record(number: int) -> RecordedConversation:
     thing, place = THINGS[number % 7], PLACES[number % 6]
     status = ("shipped", "pending", "delivered")[number % 3]
-    result = json.dumps({"order_id": f"W{number}", "status": status, "city": place, "weight_kg": number * 37 % 101 + 7})
+    order = {"order_id": f"W{number}", "status": status, "city": place, "weight_kg": number * 37 % 101 + 7}
+    result = json.dumps(order)
     messages = [
         {"role": "user", "content": f"Where is order W{number}, the {thing} that goes to {place}?"},
         *call("get_order", {"order_id": f"W{number}"}, result, number),
