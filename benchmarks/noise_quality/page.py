@@ -32,7 +32,8 @@ phrases does not look at it.
   left alone, since nothing can be added to it that says nothing. Its dose is about eight empty fields for an
   object at severity 1.
   `tool.misleading` is judged where something is certain to say: beside prices, rates, forecasts, orders,
-  bookings, deliveries and the like.
+  bookings, deliveries and the like. `tool.numeric_noise` is judged on readings and quantities: sums of money
+  and counted seats are no readings.
 - **Five phrases**: a decision list of at most five phrases of up to three words. **Regression**: a logistic
   regression on words and pairs of words. Both learn on one half of the conversations, and are tested on the
   other: recall at no more than 1 % of false positives.
