@@ -148,13 +148,7 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
             value for value in known.get(one.type, ()) if not _is_said(text, value) and _are_alike(one, value)
         ]
         rival = _draw_rival(text, one, rng, setting.language, elsewhere, taken)
-        if (
-            rival is None
-            or rival.lower() in NO_SLIPS
-            or _is_said(text, rival)
-            or rival.lower() in one.text.lower()
-            or one.text.lower() in rival.lower()
-        ):
+        if rival is None or not _may_slip_in(text, one, rival):
             continue
         start, end, told, told_rival = _span(text, one, rival, setting.language)
         positions = []
@@ -191,6 +185,13 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
                 leads or region != "",
                 text,
             )
+
+
+def _may_slip_in(text: str, one: Mention, rival: str) -> bool:
+    """Whether the rival can stand for the value by mistake: the text doesn't say it, and neither holds the
+    other."""
+    slip, value = rival.lower(), one.text.lower()
+    return not (slip in NO_SLIPS or _is_said(text, rival) or slip in value or value in slip)
 
 
 def _list_opened(target: UserTarget) -> set[ValueType]:
