@@ -135,7 +135,7 @@ class ToolList(tuple[ToolSchema, ...]):
         return frozenset(words)
 
 
-class Keyed(str):
+class ToolListKey(str):
     """A tool list that is equal to another one which says the same: what follows from it can be cached. As a
     string, its anchor, it is looked up without a call of Python."""
 

@@ -31,7 +31,7 @@ METHODS = ("tasks/get", "tasks/result", "tasks/cancel")
 STATUS = "notifications/tasks"
 LONGEST_ID = 1000
 MOST_TASKS = 1000
-"""Tasks of a link that are known; of older ones, results pass as they are."""
+"""How many tasks of a link are kept. Results of older ones pass unchanged."""
 
 
 class PendingCall(msgspec.Struct):

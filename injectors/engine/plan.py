@@ -159,7 +159,7 @@ class Plan(StoredData):
     expected_turns: int = 12
     user_can_answer: bool = True
     evidence: bool = False
-    """Whether all evidence decides a tool's class. Plans of older stores go by the first word of its name."""
+    """Whether all evidence decides a tool's class; in plans of older stores its name's first word does."""
     phrases: Half = Half.TRAIN
     """The half of the phrase packs that operators draw from."""
     generator: int = 1

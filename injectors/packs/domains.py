@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import chain, pairwise
 
-from crosswind.injectors.conversation import Keyed, ToolList
+from crosswind.injectors.conversation import ToolList, ToolListKey
 from crosswind.injectors.packs.parts import Domain
-from crosswind.injectors.text.tokens import Facet, read_tokens
+from crosswind.injectors.text.tokens import TokenProperty, read_tokens
 from crosswind.injectors.values.parameters import list_parameters, split_name
 
 _STEMS: dict[Domain, frozenset[str]] = {
@@ -135,7 +135,7 @@ def list_text_stems(text: str) -> frozenset[str]:
     return frozenset[str]().union(*_FORM_STEMS.of(read_tokens(text)))
 
 
-_FORM_STEMS = Facet(lambda token: list_all_stems(_split(token)))
+_FORM_STEMS = TokenProperty(lambda token: list_all_stems(_split(token)))
 
 
 def _list_forms(word: str) -> list[str]:
@@ -149,7 +149,7 @@ _short_split = lru_cache(1024)(_split)
 
 def detect_domain(tools: ToolList, opening: str) -> Domain:
     """What the conversation is about; `GENERAL` where nothing tells, or two domains do alike."""
-    scores = _score_tools(Keyed(tools)).copy()
+    scores = _score_tools(ToolListKey(tools)).copy()
     _add_counts(scores, dict(chain.from_iterable(_DOMAINS.of(read_tokens(opening)))), _OPENING_WEIGHT)
     first, second, *_ = sorted(scores.values(), reverse=True)
     if first < _CLEAR or first == second:
@@ -158,7 +158,7 @@ def detect_domain(tools: ToolList, opening: str) -> Domain:
 
 
 @lru_cache(256)
-def _score_tools(keyed: Keyed) -> dict[Domain, float]:
+def _score_tools(keyed: ToolListKey) -> dict[Domain, float]:
     tools = keyed.tools
     share = max(1, len(tools)) ** -0.5
     scores = dict.fromkeys(_STEMS, 0.0)
@@ -175,7 +175,7 @@ def _read_domains(token: str) -> list[tuple[str, tuple[Domain, ...]]]:
     return [(word, found) for word in _split(token) if (found := _list_domains(word))]
 
 
-_DOMAINS = Facet(_read_domains)
+_DOMAINS = TokenProperty(_read_domains)
 
 
 def _add_score(scores: dict[Domain, float], words: Iterable[str], weight: float) -> None:

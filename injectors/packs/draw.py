@@ -10,7 +10,7 @@ from itertools import chain
 
 import msgspec
 
-from crosswind.injectors.conversation import Keyed, ToolList
+from crosswind.injectors.conversation import ToolList, ToolListKey
 from crosswind.injectors.packs.domains import detect_domain, list_all_stems, list_text_stems, split_words
 from crosswind.injectors.packs.load import load
 from crosswind.injectors.packs.model import SLOT, Entry, Pack, list_slots
@@ -60,11 +60,11 @@ def make_setting(
 ) -> Setting:
     """The setting of a conversation, by its tools and how its user opened it: neither changes later."""
     make = _short_setting if len(opening) <= _REMEMBERED else _long_setting
-    return make(Keyed(tools), opening, language, half, address, entries)
+    return make(ToolListKey(tools), opening, language, half, address, entries)
 
 
 def _make_setting(
-    keyed: Keyed,
+    keyed: ToolListKey,
     opening: str,
     language: Language,
     half: Half,
@@ -76,7 +76,7 @@ def _make_setting(
 
 
 @lru_cache(256)
-def _list_tool_words(keyed: Keyed, language: Language) -> frozenset[str]:
+def _list_tool_words(keyed: ToolListKey, language: Language) -> frozenset[str]:
     texts = [text for tool in keyed.tools for text in (tool.name, tool.description)]
     return frozenset(chain.from_iterable([_split(text, language) for text in texts]))
 

@@ -21,7 +21,7 @@ from crosswind.injectors.text.commands import find_commands
 from crosswind.injectors.text.opening_words import OPENERS
 from crosswind.injectors.text.quotations import REMEMBERED, find_literals, find_plain_names
 from crosswind.injectors.text.sentences import LONGEST_PIECE, REMEMBERED_PIECES, cut
-from crosswind.injectors.text.tokens import Facet, read_tokens
+from crosswind.injectors.text.tokens import TokenProperty, read_tokens
 
 Span = tuple[int, int]
 
@@ -196,7 +196,7 @@ def _judge(token: str) -> _Judged:
     return _Judged(token.index(bare), len(bare), bare.lower(), *entity, ends, len(token))
 
 
-_JUDGED = Facet(_judge)
+_JUDGED = TokenProperty(_judge)
 
 
 _short_spans = lru_cache(256)(_spans)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from crosswind.injectors.text.language_words import LETTERS, WEIGHTS
-from crosswind.injectors.text.tokens import Facet, read_tokens
+from crosswind.injectors.text.tokens import TokenProperty, read_tokens
 
 
 class Language(StrEnum):
@@ -166,7 +166,7 @@ def _read_token(token: str) -> tuple[_Word | None, bool]:
     return _Word(bare, bare[0].islower(), english, foreign, others), ends
 
 
-_WORD = Facet(_read_token)
+_WORD = TokenProperty(_read_token)
 
 
 def _find_script(text: str, letters: list[str]) -> Language | None:

@@ -82,7 +82,7 @@ class Tokens:
         some = slice(bisect_left(self.starts, start), bisect_left(self.starts, end))
         return self._take(self.texts[some], self.starts[some], self._known[some])
 
-    def moved(self, by: int) -> Tokens:
+    def shift(self, by: int) -> Tokens:
         """The same tokens as they stand so much farther behind in another text."""
         return self._take(self.texts, [start + by for start in self.starts], self._known)
 
@@ -103,7 +103,7 @@ def _find_starts(text: str, tokens: list[str]) -> list[int]:
     return starts
 
 
-class Facet(Generic[T]):
+class TokenProperty(Generic[T]):
     """Something that follows from a token alone, wherever it stands."""
 
     __slots__ = ("_number",)
@@ -180,4 +180,4 @@ def _read_word(word: str) -> int:
 _short_word = lru_cache(4096)(_read_word)
 
 
-_BITS = Facet(_read_token)
+_BITS = TokenProperty(_read_token)

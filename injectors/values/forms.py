@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from crosswind.injectors.text.edits import any_of, compile_phrases
 from crosswind.injectors.text.languages import Language, detect_language
-from crosswind.injectors.text.tokens import Facet, WordKind, read_tokens
+from crosswind.injectors.text.tokens import TokenProperty, WordKind, read_tokens
 from crosswind.injectors.values.calendar import MONTH_WORDS, MONTHS, NEAR_DAYS, WEEKDAYS
 from crosswind.injectors.values.known_names import CITIES
 from crosswind.injectors.values.numerals import list_numerals
@@ -128,7 +128,7 @@ def _find_begins(token: str) -> Sequence[int] | None:
     return [match.start() for match in letters if match[0] in _FIRST_WORDS]
 
 
-_BEGINS = Facet(_find_begins)
+_BEGINS = TokenProperty(_find_begins)
 
 
 _LOWER_MONTHS = frozenset(name.lower() for name in MONTHS["en"])

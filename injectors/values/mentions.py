@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from crosswind.injectors.conversation import Keyed, ToolList
+from crosswind.injectors.conversation import ToolList, ToolListKey
 from crosswind.injectors.text.quotations import find_literals, find_plain_names
 from crosswind.injectors.values.forms import LONGEST, find_forms, find_names
 from crosswind.injectors.values.known_names import GIVEN_NAMES
@@ -42,7 +42,7 @@ def find_mentions(text: str, tools: ToolList) -> tuple[Mention, ...]:
     """The values in the text, in order and apart. Pure; none where no tool asks for anything."""
     if len(text) > LONGEST:
         return ()
-    return _find_mentions(text, Keyed(tools)) if tools else ()
+    return _find_mentions(text, ToolListKey(tools)) if tools else ()
 
 
 _DIRECTIONS = {
@@ -73,11 +73,11 @@ def find_values(text: str, tools: ToolList) -> tuple[tuple[int, int], ...]:
     """Where the values of `find_mentions` stand, in no order: for who needs no more of them."""
     if not tools or len(text) > LONGEST:
         return ()
-    return tuple((start, end) for start, end, _, _ in _find_values(text, Keyed(tools)))
+    return tuple((start, end) for start, end, _, _ in _find_values(text, ToolListKey(tools)))
 
 
 @lru_cache(256)
-def _find_values(text: str, tools: Keyed) -> tuple[tuple[int, int, ValueType, _Choices], ...]:
+def _find_values(text: str, tools: ToolListKey) -> tuple[tuple[int, int, ValueType, _Choices], ...]:
     """The values in the text, apart, and the parameters that each may fill."""
     index = _index(tools)
     if not index.parameters:
@@ -97,7 +97,7 @@ def _find_values(text: str, tools: Keyed) -> tuple[tuple[int, int, ValueType, _C
 
 
 @lru_cache(256)
-def _find_mentions(text: str, tools: Keyed) -> tuple[Mention, ...]:
+def _find_mentions(text: str, tools: ToolListKey) -> tuple[Mention, ...]:
     values = _find_values(text, tools)
     if not values:
         return ()
@@ -148,7 +148,7 @@ class _Index:
 
 
 @lru_cache(256)
-def _index(tools: Keyed) -> _Index:
+def _index(tools: ToolListKey) -> _Index:
     parameters = list_once(tools)
     spoken: dict[str, list[Parameter]] = {}
     for parameter in parameters:

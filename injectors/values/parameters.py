@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from crosswind.injectors.conversation import Keyed, ToolList, ToolSchema
+from crosswind.injectors.conversation import ToolList, ToolListKey, ToolSchema
 
 
 class ValueType(StrEnum):
@@ -138,11 +138,11 @@ def list_parameters(tools: ToolList) -> tuple[Parameter, ...]:
     """The tools' parameters, in order of the tools and of the parameters' names: a schema's own order may
     change from request to request.
     """
-    return list_once(Keyed(tools))
+    return list_once(ToolListKey(tools))
 
 
 @lru_cache(256)
-def list_once(keyed: Keyed) -> tuple[Parameter, ...]:
+def list_once(keyed: ToolListKey) -> tuple[Parameter, ...]:
     return tuple(parameter for tool in keyed.tools for parameter in _walk(tool, tool.parameters, _DEPTH))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from crosswind.injectors.conversation import Keyed, ToolList
+from crosswind.injectors.conversation import ToolList, ToolListKey
 from crosswind.injectors.guard.tool_words import READING
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.errors import LOGINS
@@ -166,11 +166,11 @@ def _find_tool(target: ToolResultTarget, point: float) -> str | None:
 
 def list_near(target: ToolResultTarget) -> list[str]:
     """The declared tools on the same things as the one that was called, the nearest first; no logins."""
-    return _find_near(target.tool, Keyed(ToolList.of(target.tools)))
+    return _find_near(target.tool, ToolListKey(ToolList.of(target.tools)))
 
 
 @lru_cache(256)
-def _find_near(tool: str, declared: Keyed) -> list[str]:
+def _find_near(tool: str, declared: ToolListKey) -> list[str]:
     own = list_things(tool)
     shared = {one.name: len(own & list_things(one.name)) for one in declared.tools if one.name != tool}
     named = [name for name, count in shared.items() if count and _LOGS_IN.isdisjoint(split_name(name))]

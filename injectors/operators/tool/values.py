@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from crosswind.injectors.conversation import Keyed, ToolList, ToolResult
+from crosswind.injectors.conversation import ToolList, ToolListKey, ToolResult
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, split_field
 from crosswind.injectors.operators.tool.figures import LEAST_WHOLE, read_figure, write_figure
 from crosswind.injectors.operators.words import fields
@@ -184,11 +184,11 @@ def list_named_options(target: ToolResultTarget, fact: Fact) -> tuple[str, ...]:
 
 
 def _find_parameters(target: ToolResultTarget, fact: Fact) -> tuple[Parameter, ...]:
-    return _index_options(Keyed(ToolList.of(target.tools))).get(fact.text.lower(), ())
+    return _index_options(ToolListKey(ToolList.of(target.tools))).get(fact.text.lower(), ())
 
 
 @lru_cache(256)
-def _index_options(tools: Keyed) -> Mapping[str, tuple[Parameter, ...]]:
+def _index_options(tools: ToolListKey) -> Mapping[str, tuple[Parameter, ...]]:
     """By an enumerated value in lower case, the parameters that have it."""
     found: dict[str, tuple[Parameter, ...]] = {}
     for one in list_once(tools):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from crosswind.injectors.conversation import Keyed, ToolList
+from crosswind.injectors.conversation import ToolList, ToolListKey
 from crosswind.injectors.values.parameters import ValueType, list_once, split_name
 
 SHORTEST = 3
@@ -59,11 +59,11 @@ class NamedWords(NamedTuple):
 
 
 def read_named_words(tools: ToolList) -> NamedWords:
-    return _read(Keyed(tools))
+    return _read(ToolListKey(tools))
 
 
 @lru_cache(256)
-def _read(declared: Keyed) -> NamedWords:
+def _read(declared: ToolListKey) -> NamedWords:
     parameters = list_once(declared)
     options = (option for one in parameters for option in one.options)
     names = (*(tool.name for tool in declared.tools), *(one.name for one in parameters), *options)

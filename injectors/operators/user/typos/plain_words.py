@@ -29,7 +29,7 @@ from crosswind.injectors.text.edits import touches
 from crosswind.injectors.text.entities import MEANING_WORDS, Span
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.text.sentences import split_sentences
-from crosswind.injectors.text.tokens import Facet, Tokens, read_tokens
+from crosswind.injectors.text.tokens import TokenProperty, Tokens, read_tokens
 from crosswind.injectors.values.mentions import find_values
 
 SHORTEST = 3
@@ -164,7 +164,7 @@ def _find_listed(text: str, language: Language, kept: _Kept) -> Iterator[PlainWo
     whole = read_tokens(text) if text.isascii() else None
     sentences = []
     for start, end in _select_sentences(text, kept):
-        tokens = whole.between(start, end) if whole else read_tokens(text[start:end]).moved(start)
+        tokens = whole.between(start, end) if whole else read_tokens(text[start:end]).shift(start)
         sentences.append((start, end, _read_sentence(tokens, language, kept)))
     if _GREETING.match(text) and not any(_asks(one) for _, _, words in sentences for one in words):
         return  # Small talk may be a value as a whole.
@@ -315,7 +315,7 @@ def _judge(token: str, language: Language) -> _Judged:
     )
 
 
-_JUDGED = {language: Facet(partial(_judge, language=language)) for language in LISTED}
+_JUDGED = {language: TokenProperty(partial(_judge, language=language)) for language in LISTED}
 
 
 def _is_shouted(word: str) -> bool:
