@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from crosswind.injectors.text.languages import Language
 
@@ -83,6 +84,19 @@ class Form(StrEnum):
     """A line that a system prints beside its answer."""
 
 
+class Wanted(NamedTuple):
+    """How many entries of a part complete packs have: English ones and those of other languages, the general
+    one and those of a domain."""
+
+    general: int
+    domain: int = 0
+    foreign_general: int = 0
+    foreign_domain: int = 0
+
+    def count(self, language: Language, domain: Domain) -> int:
+        return self[2 * (language is not Language.EN) + (domain is not Domain.GENERAL)]
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One kind of entry of an operator. `needs` are the slots that each entry has, `may` those that it can
@@ -90,16 +104,10 @@ class Part:
 
     operator: str
     name: str
-    wanted: int
+    wanted: Wanted
     needs: frozenset[str] = frozenset()
     may: frozenset[str] = frozenset()
     form: Form = Form.PHRASE
-    english_general_only: bool = False
-    foreign_share: float = 0.6
-    """How many entries other languages want, as a share of the English count."""
-    in_domain: int | None = None
-    """How many a pack of a domain has: English ones only. None: as many as the general pack, in all
-    languages."""
 
     @property
     def of_user(self) -> bool:
@@ -110,70 +118,58 @@ def _slots(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_ONE = _slots("one")
+_OPEN = _slots("thing which one")
+
 PARTS: dict[tuple[str, str], Part] = {
     (part.operator, part.name): part
     for part in (
-        Part("user.topic_drift", "question", 30, may=_slots("one"), in_domain=0),
-        Part("user.topic_drift", "return", 16, in_domain=0),
-        Part("user.topic_drift", "lead", 16, in_domain=0, foreign_share=0.0),
-        Part("user.topic_drift", "shift", 20, may=_slots("one"), in_domain=0, foreign_share=0.0),
-        Part("user.boundary_probing", "policy", 20, may=_slots("one"), in_domain=0),
-        Part("user.boundary_probing", "knowledge", 15, may=_slots("one"), in_domain=0),
-        Part("user.boundary_probing", "yield", 15, in_domain=0),
-        Part("user.boundary_probing", "lead", 16, in_domain=0, foreign_share=0.0),
-        Part("user.out_of_scope", "errand", 24, may=_slots("one"), in_domain=0),
-        Part("user.out_of_scope", "leave", 16, may=_slots("one"), in_domain=0),
-        Part("user.out_of_scope", "lead", 16, in_domain=0, foreign_share=0.0),
+        Part("user.topic_drift", "question", Wanted(40, 40, 30, 30), may=_ONE),
+        Part("user.topic_drift", "return", Wanted(16, 0, 10)),
+        Part("user.topic_drift", "lead", Wanted(16)),
+        Part("user.topic_drift", "shift", Wanted(20), may=_ONE),
+        Part("user.boundary_probing", "policy", Wanted(20, 20, 15, 15), may=_ONE),
+        Part("user.boundary_probing", "knowledge", Wanted(20, 20, 15, 15), may=_ONE),
+        Part("user.boundary_probing", "yield", Wanted(15, 0, 9)),
+        Part("user.boundary_probing", "lead", Wanted(16)),
+        Part("user.out_of_scope", "errand", Wanted(40, 40, 30, 30), may=_ONE),
+        Part("user.out_of_scope", "leave", Wanted(16, 0, 10), may=_ONE),
+        Part("user.out_of_scope", "lead", Wanted(16)),
+        Part("user.redundant", "again", Wanted(28, 0, 10), may=_slots("value request thing one")),
+        Part("user.redundant", "chat", Wanted(44, 40, 30, 30), may=_ONE),
+        Part("user.redundant", "thanks", Wanted(16, 0, 10), may=_ONE),
+        Part("user.redundant", "greeting", Wanted(16), may=_ONE),
+        Part("user.redundant", "opener", Wanted(36), may=_ONE),
+        Part("user.cost_cue", "cue", Wanted(40, 40, 30, 30), may=_ONE),
+        Part("user.speed_cue", "cue", Wanted(40, 40, 30, 30), may=_ONE),
+        Part("user.inconsistent", "same", Wanted(24, 0, 7), _slots("value rival")),
         Part(
-            "user.redundant",
-            "again",
-            28,
-            may=_slots("value request thing one"),
-            in_domain=0,
-            foreign_share=0.35,
+            "user.inconsistent", "correction", Wanted(60, 0, 6), _slots("value"), _slots("rival thing one")
         ),
-        Part("user.redundant", "chat", 44, may=_slots("one"), in_domain=4, foreign_share=0.3),
-        Part("user.redundant", "thanks", 16, may=_slots("one"), in_domain=0, foreign_share=0.5),
-        Part("user.redundant", "greeting", 16, may=_slots("one"), in_domain=0, foreign_share=0.0),
-        Part("user.redundant", "opener", 36, may=_slots("one"), in_domain=0, foreign_share=0.0),
-        Part("user.cost_cue", "cue", 40, may=_slots("one"), english_general_only=True),
-        Part("user.speed_cue", "cue", 40, may=_slots("one"), english_general_only=True),
-        Part("user.inconsistent", "same", 24, _slots("value rival"), in_domain=0, foreign_share=0.3),
-        Part(
-            "user.inconsistent",
-            "correction",
-            60,
-            _slots("value"),
-            _slots("rival thing one"),
-            in_domain=0,
-            foreign_share=0.1,
-        ),
-        Part("user.inconsistent", "claim", 15, _slots("rival"), _slots("thing")),
-        Part("user.inconsistent", "settle", 15, _slots("value"), _slots("thing rival")),
-        Part("user.inconsistent", "doubt", 10, _slots("value rival"), _slots("thing")),
-        Part("user.ambiguous", "vague", 56, may=_slots("thing coarse"), in_domain=0, foreign_share=0.2),
-        Part("user.ambiguous", "offer", 64, may=_slots("thing which one"), in_domain=0, foreign_share=0.15),
-        Part("user.ambiguous", "lack", 32, may=_slots("thing which one"), in_domain=0, foreign_share=0.0),
-        Part("user.ambiguous", "within", 40, may=_slots("thing which one"), in_domain=0, foreign_share=0.0),
-        Part("user.ambiguous", "note", 36, _slots("thing"), _slots("one"), in_domain=0, foreign_share=0.0),
-        Part("user.ambiguous", "reveal", 20, _slots("value"), _slots("thing")),
-        Part("user.paraphrase", "frame", 24, _slots("request"), in_domain=0, foreign_share=0.2),
+        Part("user.inconsistent", "claim", Wanted(15, 15, 12, 12), _slots("rival"), _slots("thing")),
+        Part("user.inconsistent", "settle", Wanted(15, 15, 10, 10), _slots("value"), _slots("thing rival")),
+        Part("user.inconsistent", "doubt", Wanted(10, 10, 8, 8), _slots("value rival"), _slots("thing")),
+        Part("user.ambiguous", "vague", Wanted(56, 0, 11), may=_slots("thing coarse")),
+        Part("user.ambiguous", "offer", Wanted(64, 0, 18, 15), may=_OPEN),
+        Part("user.ambiguous", "lack", Wanted(32), may=_OPEN),
+        Part("user.ambiguous", "within", Wanted(40), may=_OPEN),
+        Part("user.ambiguous", "note", Wanted(36, 20), _slots("thing"), _ONE),
+        Part("user.ambiguous", "reveal", Wanted(20, 20, 15, 15), _slots("value"), _slots("thing")),
+        Part("user.paraphrase", "frame", Wanted(24, 0, 5), _slots("request")),
         Part(
             "tool.misleading",
             "remark",
-            40,
+            Wanted(40, 40, 30, 30),
             may=_slots("option chosen tool") | DRAWN_SLOTS,
-            foreign_share=0.25,
-            in_domain=0,
         ),
-        Part("tool.redundant", "field", 16, may=DRAWN_SLOTS, form=Form.FIELD, english_general_only=True),
-        Part("tool.redundant", "record", 5, may=DRAWN_SLOTS, form=Form.FIELD, english_general_only=True),
-        Part("tool.redundant", "line", 28, may=DRAWN_SLOTS, form=Form.LINE, english_general_only=True),
-        Part("state.irrelevant", "field", 60, may=DRAWN_SLOTS, form=Form.FIELD, english_general_only=True),
-        Part("state.irrelevant", "record", 32, may=DRAWN_SLOTS, form=Form.FIELD, english_general_only=True),
-        Part("state.irrelevant", "line", 24, may=DRAWN_SLOTS, form=Form.LINE, english_general_only=True),
-        Part("schema.redundant_tool", "tool", 20, form=Form.TOOL),
-        Part("tool.prompt_injection", "instruction", 40, _slots("canary"), in_domain=0),
+        Part("tool.redundant", "field", Wanted(16), may=DRAWN_SLOTS, form=Form.FIELD),
+        Part("tool.redundant", "record", Wanted(5), may=DRAWN_SLOTS, form=Form.FIELD),
+        Part("tool.redundant", "line", Wanted(28), may=DRAWN_SLOTS, form=Form.LINE),
+        Part("state.irrelevant", "field", Wanted(60), may=DRAWN_SLOTS, form=Form.FIELD),
+        Part("state.irrelevant", "record", Wanted(32), may=DRAWN_SLOTS, form=Form.FIELD),
+        Part("state.irrelevant", "line", Wanted(24), may=DRAWN_SLOTS, form=Form.LINE),
+        Part("schema.redundant_tool", "tool", Wanted(40, 40, 30, 30), form=Form.TOOL),
+        Part("tool.prompt_injection", "instruction", Wanted(40, 0, 30), _slots("canary")),
     )
 }
 
@@ -202,10 +198,4 @@ WANTED_DOMAINS: dict[Language, tuple[Domain, ...]] = {
 
 def wanted(part: Part, language: Language, domain: Domain) -> int:
     """How many entries of a part a complete pack has."""
-    if domain not in WANTED_DOMAINS[language]:
-        return 0
-    if part.in_domain is not None and domain is not Domain.GENERAL:
-        return part.in_domain if language is Language.EN else 0
-    if part.english_general_only:
-        return part.wanted if (language, domain) == (Language.EN, Domain.GENERAL) else 0
-    return part.wanted if language is Language.EN else round(part.wanted * part.foreign_share)
+    return part.wanted.count(language, domain) if domain in WANTED_DOMAINS[language] else 0

@@ -253,16 +253,13 @@ def read_objects(answer: str) -> Iterator[dict[str, Any]]:
     yield from (one for one in found if isinstance(one, dict))
 
 
-def select_parts(language: Language, domain: Domain, operators: Sequence[str]) -> list[Part]:
+def select_parts(language: Language, operators: Sequence[str]) -> list[Part]:
     """The parts to build: those of the named operators, or all. ValueError for an unknown one."""
     known = dict.fromkeys(part.operator for part in PARTS.values())
     if unknown := [name for name in operators if name not in known]:
         raise ValueError(f"{unknown[0]!r} draws from no pack: use {', '.join(known)}")
-    everywhere = (language, domain) == (Language.EN, Domain.GENERAL)
     return [
         part
         for part in PARTS.values()
-        if part.operator in (operators or known)
-        and (everywhere or not part.english_general_only)
-        and (language is Language.EN or part.foreign_share)
+        if part.operator in (operators or known) and part.wanted.count(language, Domain.GENERAL)
     ]

@@ -55,7 +55,7 @@ def build(name: str, config: Path, out: Path, operators: tuple[str, ...], count:
 
     with report_errors():
         language, domain = _read_name(name)
-        parts = select_parts(language, domain, operators)
+        parts = select_parts(language, operators)
         model = load(config, {}, complete=False).noise_model
         if model is None:
             raise ValueError(f"{config} has no noise_model: name the model that is to write")

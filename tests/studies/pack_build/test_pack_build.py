@@ -131,13 +131,13 @@ def test_a_folder_of_packs_goes_before_the_shipped_ones(tmp_path: Path) -> None:
 
 def test_a_model_can_be_asked_for_every_part() -> None:
     for language in Language:
-        for part in select_parts(language, Domain.GENERAL, ()):
+        for part in select_parts(language, ()):
             assert make_task(part, language, Domain.GENERAL, 2, ()).system
-    assert {part.operator for part in select_parts(Language.EN, Domain.GENERAL, ())} == set(OPERATORS)
+    assert {part.operator for part in select_parts(Language.EN, ())} == set(OPERATORS)
 
 
 def test_other_languages_are_asked_for_no_part_that_only_english_has() -> None:
-    names = [part.name for part in select_parts(Language.FR, Domain.TRAVEL, ["user.redundant"])]
+    names = [part.name for part in select_parts(Language.FR, ["user.redundant"])]
     assert names == ["again", "chat", "thanks"]
 
 

@@ -12,7 +12,6 @@ from crosswind.injectors.operators.user.asides.asked import find_asked
 from crosswind.injectors.operators.user.asides.draw import AsideDraw, apply_asides
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
-from crosswind.injectors.text.languages import ENGLISH_ONLY, UNABLE, Language, is_foreign, mark_unable
 from crosswind.injectors.text.sentences import count_words, is_prose
 
 
@@ -26,11 +25,7 @@ class Cue:
         present = rng.chance(severity)
         if not present or not is_prose(target.text) or _asks_nothing(target):
             return None
-        if unable := mark_unable(target.own, {}):
-            return unable
         asides = AsideDraw(target, rng, self.operator)
-        if asides.language is not Language.EN:
-            return {UNABLE: ENGLISH_ONLY}
         if asides.places.behind and (said := asides.draw_at("cue", "behind")) is not None:
             asides.put("behind", said)
         return asides.finish()
@@ -42,15 +37,17 @@ class Cue:
         return Result(apply_asides(target.text, draw), note)
 
 
+_QUESTION_MARKS = frozenset("?？؟")
 _ANSWER = 12
 """Words of the longest later message that may be but an answer or thanks."""
 
 
 def _asks_nothing(target: UserTarget) -> bool:
-    """Whether an English message only answers or thanks: how that is done is no user's concern."""
+    """Whether a later message only answers or thanks: how that is done is no user's concern. What other
+    languages ask for is told by a question mark alone."""
     own = target.own
     short = target.ordinal > 0 and count_words(own) <= _ANSWER
-    return short and "?" not in own and not is_foreign(own) and not find_asked(own)
+    return short and _QUESTION_MARKS.isdisjoint(own) and not find_asked(own)
 
 
 def _register(name: str, way: str, implementation: Cue, profiles: str) -> None:
@@ -68,7 +65,7 @@ def _register(name: str, way: str, implementation: Cue, profiles: str) -> None:
             implementation,
             source=f"RobustBench-TC, appendix C: the cue in the query of {profiles}",
             documentation=documentation,
-            version=4,
+            version=5,
         )
     )
 
