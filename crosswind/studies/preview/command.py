@@ -21,7 +21,7 @@ from crosswind.injectors.cli.commands import read_profile, report_errors
 from crosswind.injectors.cli.completion import complete_profiles
 from crosswind.injectors.cli.packs_option import packs_option
 from crosswind.injectors.cli.rendering import render_event, render_heading, shorten
-from crosswind.injectors.engine.dose import find_places, measure_dose
+from crosswind.injectors.engine.dose import SessionDose, find_places, measure_dose
 from crosswind.injectors.engine.plan import NOISY, Assignment, Plan, Seed
 from crosswind.studies.conversations import (
     RecordedConversation,
@@ -40,6 +40,7 @@ SPOKEN = ("text", "input_text", "output_text")
     epilog="""\b
 Examples:
   crosswind noise preview --profile chaos/confused-users conversation.json
+  crosswind noise preview --profile mine.yaml --seeds 10 conversation.json
   crosswind noise preview --profile mine.yaml --seed 7 --json conversation.json
 """,
 )
@@ -51,6 +52,13 @@ Examples:
     help="A built-in profile, NAME/level-K, or a YAML file.",
 )
 @click.option("--seed", default=0, show_default=True, help="Seed of the draws; vary it to see more.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How many seeds to draw with, from --seed on.",
+)
 @click.option("--level", type=int, help="Level of the profile; by default the profile's own.")
 @click.option("--type", "noise_type", help="Keep this operator only.")
 @click.option(
@@ -64,6 +72,7 @@ Examples:
 def preview(
     profile_name: str,
     seed: int,
+    seeds: int,
     level: int | None,
     noise_type: str | None,
     config: Path | None,
@@ -75,26 +84,36 @@ def preview(
     codec, request = read_conversation(conversation_file)
     profile = read_profile(profile_name)
     recorded = RecordedConversation.of_request("preview", codec, request)
+    dose = Assignment(NOISY, level=level, noise_type=noise_type)
     with report_errors():
-        dose = Assignment(NOISY, level=level, noise_type=noise_type)
-        plan = recorded.make_plan(profile, Seed(seed, "preview"), dose)
+        plans = [recorded.make_plan(profile, Seed(one, "preview"), dose) for one in range(seed, seed + seeds)]
     with ExitStack() as stack:
         with report_errors("--config: "):
             texts = stack.enter_context(open_stored_texts(config)) if config is not None else None
-        events = list(preview_events(plan, recorded, texts=texts))
+        drawn = [(plan, list(preview_events(plan, recorded, texts=texts))) for plan in plans]
     if as_json:
-        for one in events:
-            click.echo(json.dumps(msgspec.to_builtins(one), ensure_ascii=False))
+        for plan, events in drawn:
+            for one in events:
+                told = {"seed": plan.seed, **msgspec.to_builtins(one)}
+                click.echo(json.dumps(told, ensure_ascii=False))
         return
     console = Console()
-    at = "" if plan.level is None else f"level {plan.level}, "
-    console.print(f"profile {plan.profile}, {at}seed {seed}, type {plan.noise_type or 'any'}", markup=False)
-    _print_conversation(console, plan, recorded, request.steps, events)
+    first = plans[0]
+    at = "" if first.level is None else f"level {first.level}, "
+    named = f"seed {seed}" if seeds == 1 else f"seeds {seed} to {seed + seeds - 1}"
+    console.print(f"profile {first.profile}, {at}{named}, type {first.noise_type or 'any'}", markup=False)
+    if seeds == 1:
+        _print_conversation(console, recorded, request.steps, drawn[0][1])
+        _print_dose(console, recorded, *drawn[0])
+        return
+    for plan, events in drawn:
+        console.print(_render_heading(f"seed {plan.seed}"))
+        _print_events(console, events)
+    _print_doses(console, recorded, drawn)
 
 
 def _print_conversation(
     console: Console,
-    plan: Plan,
     recorded: RecordedConversation,
     steps: Sequence[HistoryStep],
     events: Sequence[PreviewEvent],
@@ -109,9 +128,12 @@ def _print_conversation(
         console.print(_render_message(number, step))
         answer = answers.index(number) if number in answers else -1
         _print_events(console, [one for one in events if one.message == number or one.answer == answer])
-    decided = [(one.decision.operator, one.after is not None) for one in events]
-    tools = recorded.conversation.tools
-    dose = measure_dose(plan, decided, find_places(plan, recorded.items, tools, recorded.turns))
+
+
+def _print_dose(
+    console: Console, recorded: RecordedConversation, plan: Plan, events: Sequence[PreviewEvent]
+) -> None:
+    dose = _measure_dose(recorded, plan, events)
     console.print(f"\nassigned {plan.noise_type or 'every rule'}: {dose.exposure or 'there is no rule'}")
     for name, one in dose.operators.items():
         console.print(
@@ -122,6 +144,32 @@ def _print_conversation(
         )
     if not dose.exposed:
         console.print("Another --seed or --level gives other draws.")
+
+
+def _print_doses(
+    console: Console,
+    recorded: RecordedConversation,
+    drawn: Sequence[tuple[Plan, Sequence[PreviewEvent]]],
+) -> None:
+    """Print the doses of several seeds together."""
+    doses = [_measure_dose(recorded, plan, events) for plan, events in drawn]
+    exposed = sum(bool(dose.exposed) for dose in doses)
+    console.print(f"\nexposed under {exposed} of {len(doses)} seeds", highlight=False)
+    for name in dict.fromkeys(name for dose in doses for name in dose.operators):
+        met = [dose.operators[name] for dose in doses if name in dose.operators]
+        injected, withheld = sum(one.injected for one in met), sum(one.withheld for one in met)
+        acts = sum(one.injected > 0 for one in met)
+        console.print(
+            f"  {name}: acts under {acts}, injected {injected}, withheld {withheld}",
+            markup=False,
+            highlight=False,
+        )
+
+
+def _measure_dose(recorded: RecordedConversation, plan: Plan, events: Sequence[PreviewEvent]) -> SessionDose:
+    decided = [(one.decision.operator, one.after is not None) for one in events]
+    places = find_places(plan, recorded.items, recorded.conversation.tools, recorded.turns)
+    return measure_dose(plan, decided, places)
 
 
 def _print_events(console: Console, events: Iterable[PreviewEvent]) -> None:

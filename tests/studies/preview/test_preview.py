@@ -228,3 +228,27 @@ async def test_a_preview_shows_what_a_session_meets_in_each_protocol(
         if decision["site"] in ("transport", "model_response") and after is not None:
             after = json.dumps(json.loads(after))
         assert one["after"] == after, slot
+
+
+def test_several_seeds_are_shown_one_after_another_and_counted_together(chat: Path) -> None:
+    profile = ["--profile", "chaos/confused-users"]
+    result = preview(*profile, "--seeds", 5, "--seed", 2, chat)
+    assert result.exit_code == 0
+    assert [line for line in result.output.splitlines() if line.startswith("seed ")] == [
+        f"seed {number}" for number in range(2, 7)
+    ]
+    events = [
+        json.loads(line)
+        for line in preview("--json", *profile, "--seeds", 5, "--seed", 2, chat).output.splitlines()
+    ]
+    alone = [json.loads(line) for line in preview("--json", *profile, "--seed", 4, chat).output.splitlines()]
+    assert [one for one in events if one["seed"] == 4] == alone
+    injected = {one["seed"] for one in events if one["after"] is not None}
+    assert f"exposed under {len(injected)} of 5 seeds" in result.output
+    of_typos = [
+        one for one in events if one["decision"]["operator"] == "user.typos" and one["after"] is not None
+    ]
+    assert (
+        f"user.typos: acts under {len({one['seed'] for one in of_typos})}, injected {len(of_typos)},"
+        in result.output
+    )
