@@ -147,7 +147,11 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
         elsewhere = [
             value for value in known.get(one.type, ()) if not _is_said(text, value) and _are_alike(one, value)
         ]
-        rival = _draw_rival(text, one, rng, setting.language, elsewhere, taken)
+        article = find_word_before(text, one.start) if setting.language is Language.EN else ""
+        for _ in range(_RIVALS):
+            rival = _draw_rival(text, one, rng, setting.language, elsewhere, taken)
+            if rival is None or _agrees(article, rival):
+                break
         if rival is None or not _may_slip_in(text, one, rival):
             continue
         start, end, told, told_rival = _span(text, one, rival, setting.language)
@@ -185,6 +189,17 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
                 leads or region != "",
                 text,
             )
+
+
+_RIVALS = 4
+"""Rivals that are drawn until one goes with the article before the value."""
+
+
+def _agrees(article: str, rival: str) -> bool:
+    """Whether an English value goes with the article before it: an economy seat, a business seat."""
+    if article not in ("a", "an"):
+        return True
+    return bool(_VOWEL.match(rival)) == (article == "an") and not rival[:1].isdigit()
 
 
 def _may_slip_in(text: str, one: Mention, rival: str) -> bool:
@@ -326,13 +341,24 @@ def _name_both(text: str, one: Mention, rival: str, language: Language) -> tuple
     return name_value(one.text, one.type, language), name_value(rival, one.type, language)
 
 
+_BEFORE_VALUES = frozenset(
+    """
+    are be been enjoy enjoys ideally is like likes love loves mainly mostly prefer preferably preferred
+    preferring prefers specifically strictly usually
+    """.split()
+)
+"""Words behind which a value begins, as behind a verb that bids."""
+_LABELS = frozenset(("id", "no", "number"))
+"""Words behind which a value stands alone, with a capital as well: `Order ID 8812`."""
+
+
 def _may_stand_inside(text: str, one: Mention, start: int, end: int, rival: str, language: Language) -> bool:
     if re.match(r"['’]s\b|[-/_@'’]\w", text[end : end + 3]) or re.search(
         r"[\w/_@#'’&-]$", text[:start][-1:], re.ASCII
     ):
         return False
     capital = _CAPITAL.search(text[max(0, start - 24) : start])
-    order = language is Language.EN and find_word_before(text, start) in LEADS
+    order = language is Language.EN and find_word_before(text, start).lower() in LEADS | _LABELS
     if capital and one.type is ValueType.PLACE and capital[0].endswith(" in "):
         capital = None  # `a tour of the Prado in Madrid`
     if (capital and not order) or re.search(r"\d[ ,]+$", text[max(0, start - 4) : start]):
@@ -345,10 +371,11 @@ def _may_stand_inside(text: str, one: Mention, start: int, end: int, rival: str,
     alone = one.type is ValueType.NUMBER and not qualifies(text, end) and not called
     if before in NUMBERED or (called and one.type is ValueType.OPTION):
         named = alone = False
-    if language is Language.EN and (named or alone) and before and not is_small_word(before):
+    begins = is_small_word(before) or before in LEADS | _BEFORE_VALUES
+    if language is Language.EN and (named or alone) and before and not begins:
         return False  # What stands before may belong to it: an extra large one.
-    if language is Language.EN and before in ("a", "an"):
-        return bool(_VOWEL.match(rival)) == (before == "an") and not rival[:1].isdigit()
+    if language is Language.EN and not _agrees(before, rival):
+        return False
     return not (
         language is Language.FR and re.search(r"(?:\b[dlDL]|qu)['’]$", text[max(0, start - 4) : start])
     )
