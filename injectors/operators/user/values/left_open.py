@@ -24,7 +24,7 @@ from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
 NAME = "user.ambiguous"
-_WITHIN, _AHEAD, _NOTES, _LACKS, _TAIL = 0.28, 0.1, 0.65, 0.3, 0.3
+_WITHIN, _AHEAD, _NOTES, _LACKS, _TAIL = 0.28, 0.05, 0.65, 0.3, 0.3
 """How often the user says so in brackets behind the value, in front of the message, by a note of a few words,
 by what they haven't got, and at the end of the last sentence."""
 _BREAKS = ("", "", "\n", "\n\n")
@@ -252,11 +252,16 @@ def _fits(entry: Entry, thing: tuple[str, str] | None) -> bool:
     if thing is None:
         return True
     asked = _QUESTION.search(entry.text) is not None and thing[0].startswith(_UNASKED)
+    if thing[1].startswith(_BARE) and _ABOUT.search(entry.text):
+        return False
     return not asked and not (_ARTICLE.search(entry.text) and thing[0][0] in "aeiou")
 
 
 _QUESTION = re.compile(r"\b(?:just any|which|what)\}? \{thing\}", re.IGNORECASE)
 _UNASKED = ("exact ", "precise ", "number ", "rest")
+_BARE = ("who", "where", "when", "how")
+_ABOUT = re.compile(r"\b(?:about|on|of|for)\}? \{which\}")
+"""Questions of one word, and words that don't go before them: nobody says `more on who`."""
 _NAMES = re.compile(r"\{(?:thing|which)\}")
 _ARTICLE = re.compile(r"\ba \{thing\}")
 

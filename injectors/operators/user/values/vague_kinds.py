@@ -41,7 +41,7 @@ _PLACES = make_words("address area destination location place state town")
 """Kinds that are sure only of a known place, or where the sentence says `in`."""
 _NOT_WITHIN = make_words("actor artist author book brand club company player team")
 """What nobody is in, as a value behind `in` would be: a league that a parameter calls a team."""
-_LEADS = ("a certain", "a particular", "a specific", "one particular")
+_LEADS = ("a certain", "a particular")
 _OWN_NAME = re.compile(r"[a-z,] [A-Z][\w'’-]* (?:of|in|at|for|and|&) $")
 """What goes on with a name: `the University of Oxford`."""
 _BESIDE = re.compile(r"(?:, | and | or | & |/)$")

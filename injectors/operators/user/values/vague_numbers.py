@@ -135,7 +135,7 @@ def _find_behind_noun(text: str, start: int, stop: int, noun: str) -> Place | No
     return Place(head, stop, None, forms=forms, withholds=True, called=noun, value=(start, stop))
 
 
-_CERTAIN = ("a certain", "a specific", "a particular", "a given")
+_CERTAIN = ("a certain", "a given")
 _BY_UNIT = {
     **dict.fromkeys(("celsius", "degrees", "fahrenheit"), "temperature"),
     **dict.fromkeys(("kmh", "kph", "mph"), "speed"),
