@@ -29,17 +29,12 @@ def too_few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packs, "load_all", lambda: [few])
 
 
-INCOMPLETE = {"user.ambiguous"}
-"""What docs/phrase-packs.md says is missing."""
-
-
 def test_list_names_all_packs_and_fits_80_columns() -> None:
     result = run("list")
     assert result.exit_code == 0 and max(map(len, result.output.splitlines())) <= 80
     for one in load_all():
         assert one.name in result.output and one.digest[:12] in result.output
-    missing = result.output.split("\nMissing entries\n")[1].splitlines()
-    assert {line.split()[1] for line in missing} == INCOMPLETE
+    assert "Missing" not in result.output
 
 
 @pytest.mark.usefixtures("too_few")
@@ -55,7 +50,7 @@ def test_list_as_json_has_every_part() -> None:
     document = json.loads(run("list", "--json").output)
     assert [one["name"] for one in document["packs"]] == [one.name for one in load_all()]
     assert set(document["packs"][0]["entries"]) == set(OPERATORS)
-    assert {row["operator"] for row in document["missing"]} == INCOMPLETE
+    assert document["missing"] == []
 
 
 @pytest.mark.usefixtures("too_few")
