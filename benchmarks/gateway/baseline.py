@@ -24,12 +24,12 @@ class Earlier(Crosswind):
     def installed(self, folder: Path) -> str:
         """Check the commit out and install it, on first use. CalledProcessError where git doesn't know it."""
         checkout, environment = self._checkout(folder), self._environment(folder)
-        if not self._program(folder).exists():
+        if not (self._program(folder).exists() and checkout.exists()):
             subprocess.run(["git", "worktree", "prune"], check=True)
             subprocess.run(
                 ["git", "worktree", "add", "--force", "--detach", str(checkout), self.commit], check=True
             )
-            subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
+            subprocess.run([sys.executable, "-m", "venv", "--clear", str(environment)], check=True)
             # Its own package goes first on the path, and the libraries of this environment come after it.
             (_site_packages(environment) / "zz_libraries.pth").write_text(
                 sysconfig.get_path("purelib") + "\n"

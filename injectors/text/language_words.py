@@ -11,8 +11,9 @@ from collections.abc import Mapping
 __CERTAINTY = 2.0
 _CERTAIN = frozenset(
     """
-    could don't hello how i'm it's need please should thank thanks that the these they this those what when
-    where which why with would you your
+    aren't can't could couldn't didn't doesn't don't haven't hello how i'd i'll i'm i've isn't it's let's need
+    please should thank thanks that the there's these they this those want wasn't we'd we'll we're we've what
+    what's when where which why with won't would wouldn't you you're your
     """.split()
 )
 """English words that hardly any other language has, so that one says as much as two others."""

@@ -38,9 +38,6 @@ LONGEST = 2_000
 """Characters that are examined: a language shows early."""
 
 LEAST = 2
-"""The fewest foreign words that make a text foreign: names contain such words, too."""
-
-LEAST = 2
 """The fewest words with letters of other languages that make a text foreign: names have such letters, too."""
 
 ENOUGH = 0.7
