@@ -17,18 +17,18 @@ _STEMS: dict[Domain, frozenset[str]] = {
     domain: frozenset(stems.split())
     for domain, stems in {
         Domain.SHOPPING: """
-            buy cart catalog checkout customer deliver delivery discount exchange garment inventory item
-            merchant order parcel product purchase refund retail return seller ship shop size sku store
-            warehouse wishlist
+            basket buy cart catalog checkout coupon courier customer deliver delivery discount exchange
+            garment grocery inventory item menu merchant order parcel pizza product purchase refund restaurant
+            retail return seller ship shipment shop size sku store takeaway voucher warehouse wishlist
             """,
         Domain.TRAVEL: """
-            accommodation airline airport baggage boarding cabin cruise departure destination fare flight
-            hostel hotel itinerary luggage passenger passport reservation rental seat sightsee tour train
-            travel trip visa
+            accommodation airfare airline airport baggage boarding bus cab cabin cruise departure destination
+            fare ferry flight hostel hotel itinerary layover lodging luggage passenger passport rail rental
+            reservation resort seat sightsee station taxi tour train transit travel trip visa
             """,
         Domain.FILES: """
-            archive cat cd chmod cp cwd dir directory disk echo file filesystem folder grep ls mkdir mv path
-            rm rmdir shell sort tail terminal touch wc bash command
+            archive bash cat cd chmod command cp cwd dir directory disk document echo file filesystem folder
+            grep ls mkdir mv path rm rmdir shell sort tail tar terminal touch unzip wc zip
             """,
         Domain.CODE: """
             api branch bug build class code commit compile debug dependency deploy function git github issue
@@ -36,36 +36,43 @@ _STEMS: dict[Domain, frozenset[str]] = {
             test variable
             """,
         Domain.BANKING: """
-            account atm balance bank beneficiary bond broker card credit crypto currency debit deposit
-            dividend fund iban invest invoice loan money mortgage pay payment portfolio price savings share
-            stock ticker trade transaction transfer watchlist withdraw
+            account atm balance bank beneficiary bill bond broker card credit crypto currency debit deposit
+            dividend forex fund iban insurance invest invoice loan money mortgage pay payee payment payroll
+            portfolio premium price savings share stock tax ticker trade transaction transfer wallet watchlist
+            withdraw
             """,
         Domain.MESSAGING: """
-            appointment attendee calendar chat channel contact email event inbox invite mail meeting message
-            notify post reminder reply reschedule schedule send sms tweet retweet follow comment thread
-            slack
+            appointment attendee calendar channel chat comment contact conversation email event follow inbox
+            invite mail meeting message newsletter notify post reminder reply reschedule retweet schedule send
+            slack sms thread tweet voicemail
             """,
         Domain.SEARCH: """
-            article browse citation crawl document encyclopedia fact google lookup news query retrieve
-            search source snippet translate url web webpage website wikipedia weather page
+            album article artist browse citation crawl dictionary document encyclopedia fact film forecast
+            google lookup lyric movie news page query recipe retrieve search snippet song source translate url
+            weather web webpage website wikipedia
             """,
         Domain.DEVICES: """
-            alarm brake camera car climate device door driver engine fuel gear headlight heating home lamp
-            light lock mileage navigation odometer printer pressure sensor smart speaker tank temperature
-            thermostat tire vehicle volume washer wifi window
+            alarm appliance blind brake camera car charger climate coffee conditioner conveyor curtain device
+            dishwasher door driver drone engine fan filament freezer fridge fuel garage gear headlight
+            heating home humidifier kettle lamp light lock mileage mower navigation odometer oven playback
+            pressure printer purifier robot router sensor smart solar speaker spindle sprinkler tank
+            television temperature thermostat tire tv vacuum vehicle volume washer wifi window
             """,
         Domain.HEALTH: """
-            allergy blood clinic diagnosis doctor dose dosage drug exercise fitness health hospital lab
-            medical medication medicine nurse patient pharmacy prescription symptom therapy treatment
-            vaccine vital calorie nutrition workout
+            admission allergy blood bmi calorie clinic dentist diagnosis diet doctor dosage dose drug exercise
+            fitness glucose gym health heart hospital lab meal medical medication medicine nurse nutrition
+            optician patient pet pharmacy prescription sleep symptom therapist therapy treatment triage
+            vaccine vet veterinary vital ward workout
             """,
         Domain.SUPPORT: """
-            agent case complaint escalate faq feedback helpdesk incident outage password plan reset sla
-            subscription support ticket troubleshoot resolve resolution priority
+            agent broadband case complaint escalate exhibit faq feedback helpdesk incident internet library
+            member membership modem museum outage password permit plan priority reset resolution resolve sim
+            sla subscription support telecom ticket troubleshoot visitor
             """,
         Domain.DATA: """
-            aggregate analytics chart column csv dashboard database dataframe dataset etl histogram join
-            metric mysql plot postgres query report row schema select sql spreadsheet table warehouse
+            aggregate analytics chart column correlation csv dashboard database dataframe dataset etl
+            histogram join kpi metric mysql percentile pivot plot postgres query regression report
+            row schema select spreadsheet sql table warehouse
             """,
     }.items()
 }

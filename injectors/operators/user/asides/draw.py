@@ -147,19 +147,26 @@ class AsideDraw:
 
     def draw_at(self, part: str, position: Position) -> str | None:
         """An entry of a part that can stand at the place. Often one is looked for first that speaks of
-        something in the message."""
+        something in the message, or else of its kind of request."""
         if self._setting is None:
             return None
         fitting = self._accept(position, True)
         entries = list_fitting(self._setting, self._operator, part, frozenset(), None)
-        fit = frozenset([id(entry) for _, entry in entries if self._is_near(entry) and fitting(entry)])
+        near = [entry for _, entry in entries if self._is_near(entry) and fitting(entry)]
+        linked = frozenset([id(entry) for entry in near if entry.about])
+        alike = frozenset([id(entry) for entry in near if not entry.about])
         others = _OTHERS.get(self._operator, _MOST_OTHERS)
-        first = self._rng.chance(len(fit) / (len(fit) + others))
-        for fitted in (first, not first):
-            accept = (lambda entry: id(entry) in fit) if fitted else self._accept(position, False)
+        order: list[frozenset[int] | None] = [linked, alike, None]
+        for tier in (linked, alike):
+            if self._rng.chance(len(tier) / (len(tier) + others)):
+                break
+            order.remove(tier)
+            order.append(tier)
+        for each in order:
+            accept = self._accept(position, False) if each is None else _among(each)
             if (found := self._draw(part, accept)) is not None:
-                self._plain = not fitted
-                self._shifts = not fitted and self._operator in _SHIFT
+                self._plain = each is None
+                self._shifts = each is None and self._operator in _SHIFT
                 return self._type(found.text)
         return None
 
@@ -246,6 +253,10 @@ class AsideDraw:
     def _type(self, phrase: str) -> str:
         assert self.language is not None
         return write_like(phrase, self._target.own, self.language)
+
+
+def _among(ids: frozenset[int]) -> Callable[[Entry], bool]:
+    return lambda entry: id(entry) in ids
 
 
 def write_like(phrase: str, own: str, language: Language) -> str:
