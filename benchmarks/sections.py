@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 
 def _marks(name: str) -> tuple[str, str]:
     return f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
+
+
+def list_sections(page: str) -> list[str]:
+    """Every section of a page with its marks, in order."""
+    return [section_of(page, name) for name in re.findall(r"^<!-- (\S+): begin -->$", page, re.MULTILINE)]
 
 
 def section_of(page: str, name: str) -> str:

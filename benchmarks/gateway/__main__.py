@@ -26,7 +26,7 @@ from benchmarks.gateway.measure import OTHER_CORE, Bench, Cell, Standing, sync_m
 from benchmarks.gateway.report import markdown
 from benchmarks.gateway.work import head
 from benchmarks.processes import DidNotStart, run_server
-from benchmarks.sections import section_of
+from benchmarks.sections import list_sections
 from crosswind.studies.stack import free_port
 
 FOLDER = Path("runs/bench-gateway")
@@ -90,8 +90,7 @@ def main(
     (folder / "figures.json").write_text(json.dumps(run, indent=1) + "\n")
     path.parent.mkdir(parents=True, exist_ok=True)
     page = path.read_text() if path.exists() else ""
-    others = [section_of(page, name) for name in ("pairs", "engine")]
-    path.write_text("\n".join(part for part in (markdown(run), *others) if part))
+    path.write_text("\n".join([markdown(run), *list_sections(page)]))
     click.echo(f"{path} and {folder / 'figures.json'} written")
     if any(failed.values()):
         raise click.ClickException(f"answers failed: {failed}; see the logs in {folder}")
