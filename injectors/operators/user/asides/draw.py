@@ -78,6 +78,8 @@ _BIDS = re.compile(r"(?!(?:also|and|i|maybe|no|not)\b)[a-z]", re.IGNORECASE)
 """How other English sentences begin before which they can stand: those that bid."""
 _KINDS = frozenset({"user.topic_drift", "user.boundary_probing", "user.out_of_scope"})
 """Operators whose entries for a kind of request are about the message."""
+_LINKS = frozenset("after also and could if later once please then when while would".split())
+"""Words that a sentence has once: "Once that's done, call me once it has worked." """
 _SHIFT = {"user.topic_drift": "shift"}
 """Operators whose entries for all messages are of another subject, and the part that leads up to these."""
 
@@ -133,7 +135,10 @@ class AsideDraw:
         if self.language is not Language.EN or not (_BEGINS_AFRESH if asks else _BIDS).match(said):
             return False
         part = _SHIFT[self._operator] if self._shifts else "lead"
-        found = self._draw(part, lambda entry: asks or entry.asks is None)
+        words = _LINKS.intersection(said.lower().split())
+        found = self._draw(
+            part, lambda entry: (asks or entry.asks is None) and words.isdisjoint(entry.text.lower().split())
+        )
         if found is None:
             return False
         self._asides[-1]["said"] = f"{self._type(found.text)} {lower_first(said)}"
