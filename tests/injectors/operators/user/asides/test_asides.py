@@ -352,13 +352,15 @@ def test_a_cue_is_a_preference_for_cost_or_speed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CUES)
-def test_every_cue_asks_for_a_cheap_or_a_fast_way(name: str) -> None:
-    cues = [entry for entry in ENTRIES.values() if entry.operator == name]
-    halves = Counter(entry.half for entry in cues)
-    assert len(cues) >= 40 and min(halves.values()) >= 20 and set(halves) == set(Half)
-    for entry in cues:
-        for said in read_variants(entry.text):
-            assert MEANINGS[name].search(said), said
+def test_most_cues_say_in_plain_words_that_they_want_a_cheap_or_a_fast_way(name: str) -> None:
+    """The others say it by what it means for the user: "Could you use the shorter path?"."""
+    packs = [pack for pack in load_all() if pack.language is Language.EN]
+    for pack in packs:
+        cues = [entry for entry in pack.entries if entry.operator == name]
+        halves = Counter(entry.half for entry in cues)
+        assert len(cues) >= 40 and min(halves.values()) >= 18 and set(halves) == set(Half), pack.name
+        plain = [one for one in cues if all(map(MEANINGS[name].search, read_variants(one.text)))]
+        assert len(plain) >= 0.6 * len(cues), pack.name
 
 
 def read_variants(text: str) -> list[str]:
