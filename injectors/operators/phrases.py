@@ -172,22 +172,25 @@ class PhraseDraw:
         slots: Mapping[str, str] | None = None,
     ) -> Phrase | None:
         """Draw an entry that fits, most often one of the conversation's own domain."""
-        own = f"{self._setting.language}/{self._setting.domain}@"
-        found = self._draw(part, accept, slots)
-        if found is not None and not found.entry.startswith(own) and self._rng.chance(_AGAIN):
-            found = self._draw(part, accept, slots)
+        found = self._draw(part, accept, slots, own=True) if self._rng.chance(_OWN) else None
+        found = found or self._draw(part, accept, slots, own=False)
         if found is not None:
             self.names.append(found.entry)
         return found
 
     def _draw(
-        self, part: str, accept: Callable[[Entry], bool] | None, slots: Mapping[str, str] | None
+        self,
+        part: str,
+        accept: Callable[[Entry], bool] | None,
+        slots: Mapping[str, str] | None,
+        *,
+        own: bool,
     ) -> Phrase | None:
         used = self._met.union(self.names)
         return draw_phrase(
-            self._rng, self._setting, self._operator, part, slots=slots, used=used, accept=accept
+            self._rng, self._setting, self._operator, part, slots=slots, used=used, accept=accept, own=own
         )
 
 
-_AGAIN = 0.5
-"""How often a general entry is drawn again, so that more come from the conversation's own domain."""
+_OWN = 0.6
+"""How often the pack of the conversation's own domain goes first."""

@@ -18,13 +18,14 @@ _STEMS: dict[Domain, frozenset[str]] = {
     for domain, stems in {
         Domain.SHOPPING: """
             basket buy cart catalog checkout coupon courier customer deliver delivery discount exchange
-            garment grocery inventory item menu merchant order parcel pizza product purchase refund restaurant
-            retail return seller ship shipment shop size sku store takeaway voucher warehouse wishlist
+            garment gift grocery inventory item menu merchant order parcel pizza product purchase refund
+            restaurant retail return seller ship shipment shipping shop size sku store takeaway voucher
+            warehouse wishlist
             """,
         Domain.TRAVEL: """
-            accommodation airfare airline airport baggage boarding bus cab cabin cruise departure destination
-            fare ferry flight hostel hotel itinerary layover lodging luggage passenger passport rail rental
-            reservation resort seat sightsee station taxi tour train transit travel trip visa
+            accommodation airfare airline airport baggage boarding bus cab cabin cruise departure
+            destination fare ferry flight hostel hotel itinerary layover lodging luggage passenger passport
+            rail rental reservation resort seat sightsee station taxi tour train transit travel trip visa
             """,
         Domain.FILES: """
             archive bash cat cd chmod command cp cwd dir directory disk document echo file filesystem folder
@@ -38,41 +39,41 @@ _STEMS: dict[Domain, frozenset[str]] = {
         Domain.BANKING: """
             account atm balance bank beneficiary bill bond broker card credit crypto currency debit deposit
             dividend forex fund iban insurance invest invoice loan money mortgage pay payee payment payroll
-            portfolio premium price savings share stock tax ticker trade transaction transfer wallet watchlist
-            withdraw
+            portfolio premium price savings share stock tax ticker trade transaction transfer wallet
+            watchlist withdraw
             """,
         Domain.MESSAGING: """
             appointment attendee calendar channel chat comment contact conversation email event follow inbox
-            invite mail meeting message newsletter notify post reminder reply reschedule retweet schedule send
-            slack sms thread tweet voicemail
+            invite mail meeting message newsletter notify post reminder reply reschedule retweet schedule
+            send slack sms thread tweet voicemail
             """,
         Domain.SEARCH: """
             album article artist browse citation crawl dictionary document encyclopedia fact film forecast
-            google lookup lyric movie news page query recipe retrieve search snippet song source translate url
-            weather web webpage website wikipedia
+            google lookup lyric movie news page query recipe retrieve search snippet song source translate
+            url weather web webpage website wikipedia
             """,
         Domain.DEVICES: """
-            alarm appliance blind brake camera car charger climate coffee conditioner conveyor curtain device
-            dishwasher door driver drone engine fan filament freezer fridge fuel garage gear headlight
-            heating home humidifier kettle lamp light lock mileage mower navigation odometer oven playback
-            pressure printer purifier robot router sensor smart solar speaker spindle sprinkler tank
-            television temperature thermostat tire tv vacuum vehicle volume washer wifi window
+            alarm appliance blind brake camera car charger climate coffee conditioner conveyor curtain
+            device dishwasher door driver drone engine fan filament freezer fridge fuel garage gear
+            headlight heating home humidifier kettle lamp light lock mileage mower navigation odometer oven
+            playback pressure printer purifier robot router sensor smart solar speaker spindle sprinkler
+            tank television temperature thermostat tire tv vacuum vehicle volume washer wifi window
             """,
         Domain.HEALTH: """
-            admission allergy blood bmi calorie clinic dentist diagnosis diet doctor dosage dose drug exercise
-            fitness glucose gym health heart hospital lab meal medical medication medicine nurse nutrition
-            optician patient pet pharmacy prescription sleep symptom therapist therapy treatment triage
-            vaccine vet veterinary vital ward workout
+            admission allergy blood bmi calorie clinic dentist diagnosis diet doctor dosage dose drug
+            exercise fitness glucose gym health heart hospital lab meal medical medication medicine nurse
+            nutrition optician patient pet pharmacy prescription sleep symptom therapist therapy treatment
+            triage vaccine vet veterinary vital ward workout
             """,
         Domain.SUPPORT: """
             agent broadband case complaint escalate exhibit faq feedback helpdesk incident internet library
-            member membership modem museum outage password permit plan priority reset resolution resolve sim
-            sla subscription support telecom ticket troubleshoot visitor
+            member membership modem museum outage password permit plan priority renew reset resolution
+            resolve sim sla subscription support telecom ticket troubleshoot visitor
             """,
         Domain.DATA: """
             aggregate analytics chart column correlation csv dashboard database dataframe dataset etl
-            histogram join kpi metric mysql percentile pivot plot postgres query regression report
-            row schema select spreadsheet sql table warehouse
+            histogram join kpi metric mysql percentile pivot plot postgres query regression report row
+            schema select spreadsheet sql table warehouse
             """,
     }.items()
 }

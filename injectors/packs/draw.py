@@ -100,14 +100,16 @@ def draw_phrase(
     type: ValueType | None = None,
     used: Collection[str] = (),
     accept: Callable[[Entry], bool] | None = None,
+    own: bool = False,
 ) -> Phrase | None:
     """Draw an entry of a part that fits, and fill its slots; None where no pack has one.
 
     `slots` are what the conversation fills, `type` is that of `{value}`; what is in `used` isn't drawn again,
-    and `accept` says of an entry whether it fits where it is to stand.
+    and `accept` says of an entry whether it fits where it is to stand. `own`: only the pack of the
+    conversation's own domain is drawn from.
     """
     filled = slots or {}
-    entries = list_fitting(setting, operator, part, frozenset(filled), type)
+    entries = (_list_own if own else list_fitting)(setting, operator, part, frozenset(filled), type)
     for _ in range(_TRIES if entries and not setting.entries else 0):
         name, entry = rng.choice(entries)
         if name not in used and (accept is None or accept(entry)):
@@ -151,6 +153,16 @@ def list_fitting(
             named = _select_weighty(found, pack, setting.entries)
             fitting += [one for one in named if _fits(one[1], setting.address, said, served)]
     return tuple(fitting)
+
+
+@lru_cache(256)
+def _list_own(
+    setting: Setting, operator: str, part: str, slots: frozenset[str], type: ValueType | None
+) -> tuple[tuple[str, Entry], ...]:
+    """The fitting entries of the domain's own pack."""
+    beginning = f"{setting.language}/{setting.domain}@"
+    found = list_fitting(setting, operator, part, slots, type)
+    return tuple(one for one in found if one[0].startswith(beginning))
 
 
 def _list_fillable(

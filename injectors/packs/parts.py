@@ -143,9 +143,7 @@ PARTS: dict[tuple[str, str], Part] = {
         Part("user.cost_cue", "cue", Wanted(40, 40, 30, 30), may=_ONE),
         Part("user.speed_cue", "cue", Wanted(40, 40, 30, 30), may=_ONE),
         Part("user.inconsistent", "same", Wanted(24, 0, 7), _slots("value rival")),
-        Part(
-            "user.inconsistent", "correction", Wanted(60, 0, 6), _slots("value"), _slots("rival thing one")
-        ),
+        Part("user.inconsistent", "correction", Wanted(60, 0, 6), _slots("value"), _slots("rival thing one")),
         Part("user.inconsistent", "claim", Wanted(15, 15, 12, 12), _slots("rival"), _slots("thing")),
         Part("user.inconsistent", "settle", Wanted(15, 15, 10, 10), _slots("value"), _slots("thing rival")),
         Part("user.inconsistent", "doubt", Wanted(10, 10, 8, 8), _slots("value rival"), _slots("thing")),

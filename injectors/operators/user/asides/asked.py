@@ -8,19 +8,20 @@ from functools import lru_cache
 from crosswind.injectors.packs.parts import Asked
 
 _FACT = """analy[sz]e|assess|calculate|check|compare|compute|convert|count|describe|determine|display
-    |estimate|evaluate|examine|explain|fetch|find|get|give|identify|inspect|know|list|look|plot|predict|provide
-    |read|recommend|retrieve|search|show|simulate|solve|suggest|verify|view
-    |pull[ ]up|sort|summari[sz]e|tell|trace|translate|work[ ]out
-    |i(?:['’]m|[ ]am)[ ]looking[ ]for"""
-_ACTION = """activate|add|adjust|apply|approve|archive|arrange|assign|attach|block|book|buy|cancel|change|clear
-    |close|comment|commit|confirm|connect|cool|copy|create|deactivate|decline|decrease|delete|deploy|deposit|dim
-    |disable|disconnect|dispute|donate|download|draft|edit|email|enable|enroll?|escalate|exchange|export|extend
-    |fill|fix|fly|follow|forward|freeze|generate|import|increase|insert|install|invite|launch|lock|lower|make
-    |mark|merge|message|modify|move|mute|navigate|notify|open|order|pause|pay|pick|place|play|post|print
-    |purchase|push|put|raise|redeem|reduce|refill|refund|register|reject|remind|remove|rename|renew|rent|replace
-    |reply|request|rerun|reschedule|resend|reserve|reset|resolve|restart|resume|return|revoke|run|save|schedule
-    |sell|send|set|share|sign[ ](?:me|us)[ ]up|start|stop|submit|subscribe|swap|switch|transfer|turn|unfreeze
-    |unlock|unsubscribe|update|upgrade|upload|withdraw|write|see[ ](?:an?[ ])?(?:dr|doctor|nurse|specialist)"""
+    |estimate|evaluate|examine|explain|fetch|find|get|give|identify|inspect|know|list|look|plot|predict
+    |provide|read|recommend|retrieve|search|show|simulate|solve|suggest|verify|view|pull[ ]up|sort
+    |summari[sz]e|tell|trace|translate|work[ ]out|i(?:['’]m|[ ]am)[ ]looking[ ]for"""
+_ACTION = """activate|add|adjust|apply|approve|archive|arrange|assign|attach|block|book|buy|cancel|change
+    |clear|close|comment|commit|confirm|connect|cool|copy|create|deactivate|decline|decrease|delete|deploy
+    |deposit|dim|disable|disconnect|dispute|donate|download|draft|edit|email|enable|enroll?|escalate
+    |exchange|export|extend|fill|fix|fly|follow|forward|freeze|generate|import|increase|insert|install
+    |invite|launch|lock|lower|make|mark|merge|message|modify|move|mute|navigate|notify|open|order|pause
+    |pay|pick|place|play|post|print|purchase|push|put|raise|redeem|reduce|refill|refund|register|reject
+    |remind|remove|rename|renew|rent|replace|reply|request|rerun|reschedule|resend|reserve|reset|resolve
+    |restart|resume|return|revoke|run|save|schedule|sell|send|set|share|sign[ ](?:me|us)[ ]up
+    |(?:file|report)[ ](?:an?|my|that|the)|start|stop|submit|subscribe|swap|switch|transfer|turn|unfreeze
+    |unlock|unsubscribe|update|upgrade|upload|withdraw|write
+    |see[ ](?:an?[ ])?(?:dr|doctor|nurse|specialist)"""
 _WANT = r"(?:i|we)(?:[ ](?:need|want)|['’]d[ ]like|[ ]would[ ]like)[ ]"
 _WISH = rf"""{_WANT}(?:an?|some)[ ](?:\w+[ ]){{0,2}}(?:appointment|table|room|flight|seat|reservation|booking
     |refund|reminder|meeting|refill|replacement)"""

@@ -54,6 +54,8 @@ _NO_RIVALS = (ValueType.FILE, ValueType.EMAIL, ValueType.WORD)
 """Whose rival could be somebody else's, or would be nothing that anybody says."""
 JOINED = (Language.ZH, Language.JA)
 _COUNTERS = "张枚个個位名人间泊件台部本册冊次回点份条杯瓶双辆家封套块箱袋桶"
+_MODEL, _UNIT = re.compile(r"[A-Za-z] ?$"), re.compile(r"[\u4e00-\u9fffA-Za-z%℃]")
+"""What stands before a Chinese or Japanese number that is a model's, and behind one that measures."""
 _VOWEL = re.compile(r"[aeiou](?!ne\b)", re.IGNORECASE)
 _ADJECTIVE = re.compile(r"(?!1\b)\d+[ -][a-z]+[^s]")
 """`45 minute`, which stands before a noun."""
@@ -341,6 +343,17 @@ def _name_both(text: str, one: Mention, rival: str, language: Language) -> tuple
     return name_value(one.text, one.type, language), name_value(rival, one.type, language)
 
 
+def _is_measure(text: str, one: Mention) -> bool:
+    """Whether a number has a unit behind it, `10公斤`, or is a model's: `iPhone 15`."""
+    if one.type is not ValueType.NUMBER:
+        return False
+    behind = text[one.end : one.end + 1]
+    counted = behind != "" and behind in _COUNTERS
+    return _MODEL.search(text[: one.start][-2:]) is not None or (
+        not counted and _UNIT.match(behind) is not None
+    )
+
+
 _BEFORE_VALUES = frozenset(
     """
     are be been enjoy enjoys ideally is like likes love loves mainly mostly prefer preferably preferred
@@ -353,9 +366,10 @@ _LABELS = frozenset(("id", "no", "number"))
 
 
 def _may_stand_inside(text: str, one: Mention, start: int, end: int, rival: str, language: Language) -> bool:
-    if re.match(r"['’]s\b|[-/_@'’]\w", text[end : end + 3]) or re.search(
+    glued = re.match(r"['’]s\b|[-/_@'’]\w", text[end : end + 3]) or re.search(
         r"[\w/_@#'’&-]$", text[:start][-1:], re.ASCII
-    ):
+    )
+    if glued or (language in JOINED and _is_measure(text, one)):
         return False
     capital = _CAPITAL.search(text[max(0, start - 24) : start])
     order = language is Language.EN and find_word_before(text, start).lower() in LEADS | _LABELS

@@ -67,6 +67,8 @@ _ROUTE = ("a", "à", "hasta", "para", "pour", "vers")
 _IDEOGRAPH = re.compile(r"[\u30a0-\u30ff\u4e00-\u9fff]")
 _MOVES = frozenset("从到去在住飞来和与订往至给找查为由")
 """What may stand before a Chinese place or person without being a part of its name."""
+_ADMINISTERED = tuple("市区县省州镇路街港湾站都府県町村駅")
+"""What makes a Chinese or Japanese place the first part of a longer name: `杭州市西湖区`."""
 _LISTED = re.compile(r"(?:,|，|、)?\s*(?:,|、|and|or|und|oder|y|o|et|ou|与|和|或|と|-|–)?\s*", re.IGNORECASE)
 _RANGED = re.compile(
     r"(?:,|，|、)?\s*(?:,|、|and|or|und|oder|y|o|et|ou|与|和|或|と|-|–|~|～|to|till?|until|through|thru|bis|hasta"
@@ -145,7 +147,8 @@ class SureValues:
         if language in UNSPACED:
             ahead = text[one.start - 1 : one.start]
             named = one.type in (ValueType.PLACE, ValueType.NAME)
-            return named and _IDEOGRAPH.match(ahead) is not None and ahead not in _MOVES
+            within = text[one.end : one.end + 1] in _ADMINISTERED
+            return named and (within or (_IDEOGRAPH.match(ahead) is not None and ahead not in _MOVES))
         before = find_word_before(text, one.start)
         if text[one.end : one.end + 1].isalnum() or _is_of_range(text, one):
             return True

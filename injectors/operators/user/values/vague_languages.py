@@ -318,6 +318,9 @@ def _find_spanish(text: str, one: Mention) -> Place | None:
 
 _ZH_MEASURES = "张个位间件台部本次份条杯瓶双辆家名人盒套封只把块支箱袋桶斤排"
 _ZH_LIMIT = re.compile(r"(?:超过|不到|低于|高于|至少|最多)$")
+_ZH_BEHIND_PLACE = re.compile(r"$|[^\u4e00-\u9fff\w]|的|有|今|明天|后天|天气|酒店|餐厅|景点|这|哪")
+"""What may stand behind a place that is no part of a longer name: not `杭州市西湖区`."""
+_ZH_PART_OF_DAY = re.compile(r"[早晚]上?$|[上下中]午$|凌晨$|傍晚$")
 _ZH_HEDGES = re.compile(r"大概|差不多|约莫|大约|左右|前后|上下")
 
 
@@ -325,11 +328,11 @@ def _find_chinese(text: str, one: Mention) -> Place | None:
     behind, ahead = text[one.end : one.end + 2], text[max(0, one.start - 3) : one.start]
     if re.search(r"[\w_/@-]", ahead[-1:] + behind[:1], re.ASCII) or "第" in ahead:
         return None
-    if one.type is ValueType.PLACE and ahead[-1:] in (*"从到去往至飞回", ""):
+    whole = ahead[-1:] not in (*"从到去往至飞回", "") and _ZH_BEHIND_PLACE.match(text, one.end)
+    of_day = one.type is ValueType.TIME and _ZH_PART_OF_DAY.search(ahead)
+    if of_day or (one.type is ValueType.PLACE and not whole):
         return None
-    if one.type is ValueType.NUMBER and behind[:1] not in _ZH_MEASURES:
-        return None
-    if one.type is ValueType.NUMBER and not behind:
+    if one.type is ValueType.NUMBER and (not behind or behind[:1] not in _ZH_MEASURES):
         return None
     if _ZH_LIMIT.search(ahead) or (one.type is ValueType.TIME and _ZH_HEDGES.match(behind)):
         return None
