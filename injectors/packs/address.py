@@ -78,9 +78,13 @@ _REQUESTS: dict[Language, dict[Address, re.Pattern[str]]] = {
         Address.INFORMAL: re.compile(
             rf"""(?ix){_START}(?:(?:bitte|und|hey|hallo),?\s+)? (?:
             (?:zeige? | suche? | buche? | gib | sage? | schicke? | finde | prüfe? | lösche? | erstelle?
-            | mache? | schaue? | hilf | nenne? | öffne | schreibe? | rufe? | stelle? | storniere? | bestelle?
-            | ändere? | reserviere? | setze? | füge? | starte | stoppe? | erkläre? | lies | vergleiche?
-            | berechne | übersetze? | lege? | trage? | hole? | leite? | plane? | merke?)\b(?!\s+ich\b)
+            | mache? | schaue? | hilf | nenne? | öffne | schreibe? | rufe? | stelle? | storniere?
+            | bestelle? | ändere? | reserviere? | setze? | füge? | starte | stoppe? | erkläre? | lies
+            | vergleiche? | berechne | übersetze? | lege? | trage? | hole? | leite? | plane? | merke?
+            | aktiviere? | beantrage? | bezahle? | bringe? | entferne? | ersetze? | frage? | kaufe?
+            | kündige? | lade? | lass | löse? | melde? | nimm | schalte? | sende | speichere? | sperre?
+            | spiele? | tausche? | teile? | überweise? | verbinde | vereinbare? | verlängere?
+            | verlege? | verschiebe?)\b(?!\s+(?:ich|sie)\b)
             | (?:kannst|könntest|würdest|hast|weißt|magst|willst|sollst|musst)\b )"""
         ),
         Address.FORMAL: re.compile(rf"{_START}(?:[Bb]itte\s+)?\w+en Sie\b"),

@@ -77,6 +77,25 @@ _STEMS: dict[Domain, frozenset[str]] = {
             """,
     }.items()
 }
+_FOREIGN: dict[Domain, tuple[str, ...]] = {
+    domain: tuple(stems.split())
+    for domain, stems in {
+        Domain.SHOPPING: """
+            bestellung compra devolución envío gutschein lieferung pedido rücksendung umtausch warenkorb
+            """,
+        Domain.TRAVEL: """
+            alojamiento billete equipaje flug koffer reise unterkunft viaje vuelo zugverbindung
+            """,
+        Domain.SUPPORT: "kundendienst kündigung passwort störung tarif vertrag",
+        Domain.MESSAGING: "calendario correo mensaje nachricht recordatorio reunión",
+    }.items()
+}
+"""How words of other languages begin, for the domains that these have packs of."""
+_CHINESE: dict[Domain, re.Pattern[str]] = {
+    Domain.SHOPPING: re.compile("订单|退货|换货|快递|商品|优惠券|购物车|收货|退款"),
+    Domain.TRAVEL: re.compile("航班|机票|酒店|行程|火车票|高铁|行李|民宿|签证"),
+    Domain.SUPPORT: re.compile("工单|套餐|故障|密码|客服|宽带|投诉|会员"),
+}
 _SHORTEST_PREFIX = 5
 """A stem of so many letters begins longer words, too: `deliver` is in `delivering`, `car` not in `care`."""
 _LONGEST_PREFIX = 64
@@ -114,7 +133,16 @@ def _list_domains(word: str) -> tuple[Domain, ...]:
 
 def _find_domains(word: str) -> tuple[Domain, ...]:
     found = _list_stems(word)
-    return tuple(domain for domain, stems in _STEMS.items() if not stems.isdisjoint(found))
+    return tuple(
+        domain
+        for domain, stems in _STEMS.items()
+        if not stems.isdisjoint(found) or word.startswith(_FOREIGN.get(domain, ())) or _names(domain, word)
+    )
+
+
+def _names(domain: Domain, word: str) -> bool:
+    """Whether Chinese, written without spaces, has a word of the domain."""
+    return not word.isascii() and domain in _CHINESE and _CHINESE[domain].search(word) is not None
 
 
 _short_domains = lru_cache(16_384)(_find_domains)

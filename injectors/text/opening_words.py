@@ -21,6 +21,10 @@ OPENERS = frozenset(
     aber bitte danke dann das die du es gibt gut guten hallo heute ich ist kann kannst können könnte könnten
     könntest mache machen mein meine mir möchte nein nun sehr sie sind und was welche welcher welches wann wie
     wir wo würde würden würdest zeig zeige
+    ach andere anderes außerdem braucht brauche danach darf dürfen ein eine falls ganz geht gib gilt hab habe
+    haben hat hilft hinterher jede jeder jedes kurz lass lies mal muss nebenbei ob oder sag sage schick
+    schicke schreib schreibe soll sollte sonst stell stelle such suche trag trage übrigens warum wem wen wenn
+    wer weshalb wieso
     ahora buenas buenos como cómo cuál cuáles cuándo cuánto cuánta cuántos cuántas dame dime dónde el ella en
     es esta está este gracias hay hola la las lo los me mi muestra muéstrame necesito para perdón pero podría
     podrías por porque puede puedes pueden qué quiero querría quisiera sabes si sí también tengo un una y yo

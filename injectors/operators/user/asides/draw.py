@@ -206,8 +206,8 @@ class AsideDraw:
         """Put a sentence at a place."""
         at = 0 if position == "before" else len(self._target.text)
         lead = self._rng.choice(("\n\n", "\n")) if position == "apart" else ""
-        if position == "behind" and self.language is Language.EN:
-            lead = find_missing_mark(self._target.text)
+        if position == "behind":
+            lead = find_missing_mark(self._target.text, self.language)
         self._asides.append({"at": at, "said": said, "lead": lead})
 
     def finish(self, **members: Any) -> Draw | None:

@@ -75,22 +75,36 @@ def separate(before: str, language: Language | None) -> str:
     return "" if language in (Language.ZH, Language.JA) and before[-1] in _NO_SPACE else " "
 
 
-_PLAIN_END = re.compile(r"(?:\A|\s)[A-Za-z]?[a-z]+\Z")
+_PLAIN_END = re.compile(r"(?:\A|\s)[A-Za-zÀ-ÿ]?[a-zß-ÿ]+\Z")
 """A last word that can't be taken for a value to which a full stop belongs."""
-_LAST_ASKS = re.compile(
-    r"""(?ix)(?:\A|[.!?:;]\s+)(?:(?:who|what|which|how|where|when|why)(?:['’]s)?
-    |(?:is|are|was|were|do|does|did|has|have|can|could|would|will)[ ]
-    (?:i|you|we|they|he|she|it|there|the|my|any|this|that))
-    \s[^.!?:;]*\Z"""
-)
-"""A last sentence that is a question."""
+_ASKING_WORDS = {
+    Language.EN: r"""(?:who|what|which|how|where|when|why)(?:['’]s)?
+        |(?:is|are|was|were|do|does|did|has|have|can|could|would|will)[ ]
+        (?:i|you|we|they|he|she|it|there|the|my|any|this|that)""",
+    Language.DE: r"""wer|wen|wem|was|wo|wohin|woher|wie|wann|warum|wieso|welche[nmrs]?
+        |(?:kannst|könntest|hast|weißt|willst)|(?:können|könnten|haben|wissen)[ ]sie
+        |(?:ist|sind|gibt|geht|hat|habe|kann|soll|darf|muss)[ ](?:ich|es|das|die|der|mein\w*|man|da)""",
+    Language.ES: r"""¿.*|qué|quién|cuál|cuáles|cuándo|dónde|cómo|cuánt[oa]s?|por[ ]qué
+        |(?:puedes|podrías|puede|podría|tienes|tiene|hay)""",
+    Language.FR: r"""qui|que|quoi|quel(?:le)?s?|quand|où|comment|combien|pourquoi|est-ce
+        |(?:peux|pourrais|as)[ -]tu|(?:pouvez|pourriez|avez)[ -]vous|y[ ]a-t-il""",
+}
+_LAST_ASKS = {
+    language: re.compile(rf"(?ix)(?:\A|[.!?:;]\s+)(?:{words})\s[^.!?:;]*\Z")
+    for language, words in _ASKING_WORDS.items()
+}
+"""A last sentence that is a question, by language."""
 
 
-def find_missing_mark(text: str) -> str:
-    """What a line of English lacks before a further sentence: its mark and a space, or nothing."""
-    if "\n" in text or not _PLAIN_END.search(text):
+def find_missing_mark(text: str, language: Language | None) -> str:
+    """What a line lacks before a further sentence: its mark and a space, or nothing. It is known for
+    languages in Latin letters."""
+    asks = None if language is None else _LAST_ASKS.get(language)
+    if asks is None or "\n" in text or not _PLAIN_END.search(text):
         return ""
-    return "? " if _LAST_ASKS.search(text) else ". "
+    if not asks.search(text):
+        return ". "
+    return " ? " if language is Language.FR else "? "
 
 
 _CONTINUES = tuple(",،、，–—-")

@@ -115,7 +115,7 @@ class Contradiction:
 
 
 def _append(text: str, sentence: str, language: Language, *, apart: bool) -> str:
-    missing = find_missing_mark(text) if language is Language.EN else ""
+    missing = find_missing_mark(text, language)
     if apart and not text[-1:].isspace():
         return f"\n{sentence}"
     return f"{missing}{sentence}" if missing else join_sentence(text, sentence, language)

@@ -201,7 +201,7 @@ def _append(
 ) -> dict[str, Any]:
     """A sentence behind the message."""
     text, apart = target.text, rng.choice(_BREAKS)
-    missing = find_missing_mark(text) if setting.language is Language.EN else ""
+    missing = find_missing_mark(text, setting.language)
     if apart or missing:
         return make_edit(len(text), "", f"{apart or missing}{said}")
     return make_edit(len(text), "", join_sentence(apply_edits(text, [edit]), said, setting.language))
