@@ -93,7 +93,7 @@ def _find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
     unsure = kind in _PLACES and before not in ("in", "near") and not is_known(one.text)
     if unsure or (before == "in" and kind.removesuffix("s") in _NOT_WITHIN):
         return None
-    kind = "place" if kind == "location" else kind.removesuffix("s")
+    kind = "place" if kind == "location" else kind if kind.endswith("ss") else kind.removesuffix("s")
     forms = tuple(f"{lead} {kind}" for lead in _LEADS)
     return Place(start, end, None, forms=forms, withholds=True, called=kind, value=(one.start, end))
 
