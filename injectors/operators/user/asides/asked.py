@@ -11,7 +11,7 @@ _FACT = """analy[sz]e|assess|calculate|check|compare|compute|convert|count|descr
     |estimate|evaluate|examine|explain|fetch|find|get|give|identify|inspect|know|list|look|plot|predict
     |provide|read|recommend|retrieve|search|show|simulate|solve|suggest|verify|view|pull[ ]up|sort
     |summari[sz]e|tell|trace|translate|work[ ]out|i(?:['’]m|[ ]am)[ ]looking[ ]for"""
-_ACTION = """activate|add|adjust|apply|approve|archive|arrange|assign|attach|block|book|buy|cancel|change
+_ACTION = r"""activate|add|adjust|apply|approve|archive|arrange|assign|attach|block|book|buy|cancel|change
     |clear|close|comment|commit|confirm|connect|cool|copy|create|deactivate|decline|decrease|delete|deploy
     |deposit|dim|disable|disconnect|dispute|donate|download|draft|edit|email|enable|enroll?|escalate
     |exchange|export|extend|fill|fix|fly|follow|forward|format|freeze|generate|give(?=[ ](?!me\b|us\b))
