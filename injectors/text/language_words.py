@@ -61,6 +61,8 @@ _LISTS: Mapping[str, str] = {
         achète affiche ajoute allume annule appelle calcule cherche commande crée déplace dis donne-moi écris
         efface envoie envoyer envoyez éteins exécute ferme joue lance lis mets montre montre-moi ouvre passe
         recherche renomme réserve réserver supprime supprimer télécharge traduis transfère trouve vérifie
+        affichez ajoutez annulez cherchez créez donnez faites fermez lancez mettez montrez ouvrez réservez
+        supprimez trouvez
         """,
     "pt": """
         a agora algum alguma ao aos as até boa bom com como da das de depois do dois dos duas e ela ele em

@@ -269,7 +269,7 @@ def write_like(phrase: str, own: str, language: Language) -> str:
     small = is_small(own)
     first = phrase.split(maxsplit=1)[0].rstrip(",")
     known = first.lower() in OPENERS or language is not Language.DE
-    if small and known and (first == "A" or not first.isupper()):
+    if small and known and (first in ("A", "À", "Y", "E", "O") or not first.isupper()):
         phrase = phrase[0].lower() + phrase[1:]
     bare = own.rstrip()[-1:].isalnum() and (small or language in JOINED)
     return phrase[:-1] if bare and phrase.endswith((".", "。")) and phrase[-2] != "." else phrase
