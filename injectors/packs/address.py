@@ -94,7 +94,8 @@ _REQUESTS: dict[Language, dict[Address, re.Pattern[str]]] = {
             rf"""(?ix){_START}(?:(?:merci|salut|bonjour),?\ )? (?:
             \w+e-(?:moi|nous|le|la|les) | dis-moi | peux-tu | vas-y
             | (?:ajoute | affiche | allume | annule | appelle | change | cherche | commande | crée | déplace
-            | donne | envoie | éteins | ferme | fais | lance | lis | mets | montre | ouvre | paie | prends | programme
+            | donne | envoie | éteins | ferme | fais | lance | lis | mets | montre | ouvre | paie | prends
+            | programme
             | règle | rappelle | renomme | réserve | supprime | traduis | trouve | vérifie | verse | vire)\b)
             | \bs['’]il\ te\ pla[iî]t\b"""
         ),
