@@ -170,9 +170,12 @@ class PhraseDraw:
         part: str,
         accept: Callable[[Entry], bool] | None = None,
         slots: Mapping[str, str] | None = None,
+        *,
+        own_first: bool = True,
     ) -> Phrase | None:
-        """Draw an entry that fits, most often one of the conversation's own domain."""
-        found = self._draw(part, accept, slots, own=True) if self._rng.chance(_OWN) else None
+        """Draw an entry that fits. `own_first`: most often one of the conversation's own domain."""
+        own = own_first and self._rng.chance(_OWN)
+        found = self._draw(part, accept, slots, own=True) if own else None
         found = found or self._draw(part, accept, slots, own=False)
         if found is not None:
             self.names.append(found.entry)

@@ -169,7 +169,8 @@ class AsideDraw:
             order.append(tier)
         for each in order:
             accept = self._accept(position, False) if each is None else _among(each)
-            if (found := self._draw(part, accept)) is not None:
+            # What fits the message does so whichever pack it is from.
+            if (found := self._draw(part, accept, own_first=self._operator not in _KINDS)) is not None:
                 self._plain = each is None
                 self._shifts = each is None and self._operator in _SHIFT
                 return self._type(found.text)
@@ -189,8 +190,12 @@ class AsideDraw:
         part: str,
         accept: Callable[[Entry], bool] | None = None,
         slots: Mapping[str, str] | None = None,
+        *,
+        own_first: bool = True,
     ) -> Phrase | None:
-        return None if self._phrases is None else self._phrases.draw(part, accept, slots)
+        if self._phrases is None:
+            return None
+        return self._phrases.draw(part, accept, slots, own_first=own_first)
 
     @property
     def drawn(self) -> int:
