@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 REMARKS = """
-    note notice info additional_info remark footnote comment message detail information
+    note notice info additional_info remark comment message detail information
     service_message service_note notes info_text service_info extra_info
 """.split()
 """Fields of remarks."""
 
-REMARK_LISTS = "notes notices remarks messages footnotes comments information service_messages".split()
+REMARK_LISTS = "notes notices remarks messages comments information service_messages".split()
 """Fields of lists of remarks."""
 
 REMARK_HOLDERS = "meta _meta metadata response_metadata response_info".split()
 """Fields that hold what a service says besides."""
 
 ACTIONS = """
-    actions available_actions allowed_operations operations supported_commands commands capabilities
-    permitted_calls supported_calls available_methods
+    actions available_actions allowed_actions allowed_operations operations supported_operations
 """.split()
 """Fields by which a system says what can be done with what it gave."""
 
 RELATED_TOOLS = """
-    see_also related_tools related similar_calls other_operations linked_operations
+    see_also related_tools related related_operations
 """.split()
 """Fields by which it names calls on the same things."""
 
 NEXT_TOOLS = """
-    next_actions next_steps suggestions suggested_calls recommended recommendations follow_up_calls
+    next_actions next_steps suggestions suggested_actions
 """.split()
 """Fields by which it names calls that may come next."""
 
-NEXT_TOOL = "next_action suggested_action next_step recommended_call suggestion next_call".split()
+NEXT_TOOL = "next_action suggested_action next_step".split()
 """The same for a single call."""
 
 UNDOING = frozenset("delete remove cancel clear reset drop stop close logout undo revoke retract".split())

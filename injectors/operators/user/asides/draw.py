@@ -15,6 +15,7 @@ from crosswind.injectors.operators.user.asides.asked import asks_for, find_asked
 from crosswind.injectors.operators.user.asides.places import (
     Aside,
     Places,
+    continues,
     find_missing_mark,
     find_places,
     insert_asides,
@@ -40,7 +41,7 @@ _SHORT = 60
 """Characters of what may stand in brackets."""
 _READ = 2_000
 """Characters of a message that tell what it speaks of: a longer one is a document."""
-_OTHERS = {"user.topic_drift": 0.4, "user.boundary_probing": 0.6, "user.out_of_scope": 2.5}
+_OTHERS = {"user.topic_drift": 0.4, "user.boundary_probing": 0.6, "user.out_of_scope": 3.0}
 """How much all entries that fit every message weigh together, where one that fits this message weighs 1:
 what is asked beside has to fit more than what is told."""
 _MOST_OTHERS = 6
@@ -146,7 +147,14 @@ class AsideDraw:
 
     def _close(self, part: str, said: str) -> None:
         asked = frozenset({Asked.ACTION if _WISH.match(said) else Asked.FACT})
-        found = self._draw(part, lambda entry: asks_for(entry.asks, asked))
+        english = self.language is Language.EN
+        found = self._draw(
+            part,
+            lambda entry: (
+                asks_for(entry.asks, asked)
+                and not (english and said[-1] in _ASKING and continues(entry.text))
+            ),
+        )
         if found is not None:
             self._asides[-1]["closing"] = self._type(found.text)
 

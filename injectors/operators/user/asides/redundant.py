@@ -93,7 +93,7 @@ class RedundantMessageWording:
         return _make_result(apply_asides(target.text, draw, found), len(found))
 
 
-_RECAP, _SECOND = 0.6, 0.4
+_RECAP, _SECOND = 0.35, 0.25
 """How often something is said again, where it can be; how often a short message gets a second sentence."""
 _GREETED, _ANNOUNCED, _REMARKED, _THANKED, _JOINED = 0.5, 0.4, 0.8, 0.45, 0.5
 """How often a message gets a greeting and an announcement, a remark and thanks behind it; how often the two

@@ -275,7 +275,7 @@ def _goes_with_bracket(text: str, edit: dict[str, Any], stop: int) -> bool:
 
 _PASSED_ON = re.compile(r"\b(?:reminding|saying|tell|telling|that)\b")
 """What somebody else is told, to which the end of the sentence would belong."""
-_BREAK = ("", " ", ".", ",", "?", "!")
+_BREAK = ("", " ", ".", ",", "!")
 
 
 def _find_tail(text: str) -> int | None:

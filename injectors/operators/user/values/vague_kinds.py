@@ -39,7 +39,7 @@ _NO_KINDS = make_words(
 _LEAST_LETTERS = 4
 _BEFORE = make_words("about at by for from in near of on to with")
 _PLACES = make_words("address area destination location place state town")
-"""Kinds that are sure only of a known place, or where the sentence says `in`."""
+"""Kinds that nobody says so: `the weather in a certain city`."""
 _NOT_WITHIN = make_words("actor artist author book brand club company player team")
 """What nobody is in, as a value behind `in` would be: a league that a parameter calls a team."""
 _LEADS = ("a certain", "a particular")
@@ -50,10 +50,6 @@ _LISTED = re.compile(r",? (?:and|or|&|vs\.?|versus) |, [A-Z\d]|/")
 _OPERATED = re.compile(
     r"\b(?:absolute value|cube|divisors?|factorial|factors|log|logarithm|multiples|root|square) of $"
 )
-_LIST = re.compile(
-    r"-?\d+(?:\.\d+)?(?:, ?-?\d+(?:\.\d+)?)*,? and -?\d+(?:\.\d+)?(?=[.?!]|$| (?:please|using)\b)"
-)
-_LIST_LEAD = re.compile(r"\b(?:(?:the )?numbers |of |between |for )$")
 
 
 def find_kind(text: str, one: Mention, start: int, end: int) -> Place | None:
@@ -90,23 +86,14 @@ def _find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
     verb = before in SURE | AMBIGUOUS and one.type is ValueType.NAME
     if len(kind) < _LEAST_LETTERS or kind in _NO_KINDS | PERSONS or not (before in _BEFORE or verb):
         return None
-    unsure = kind in _PLACES and before not in ("in", "near") and not is_known(one.text)
-    if unsure or (before == "in" and kind.removesuffix("s") in _NOT_WITHIN):
+    if kind in _PLACES or (before == "in" and kind.removesuffix("s") in _NOT_WITHIN):
         return None
-    kind = "place" if kind == "location" else kind if kind.endswith("ss") else kind.removesuffix("s")
+    kind = kind if kind.endswith("ss") else kind.removesuffix("s")
     forms = tuple(f"{lead} {kind}" for lead in _LEADS)
     return Place(start, end, None, forms=forms, withholds=True, called=kind, value=(one.start, end))
 
 
 def _find_number(text: str, start: int, end: int) -> Place | None:
-    listed = _LIST.match(text, start)
-    lead = _LIST_LEAD.search(text, max(0, start - 14), start)
-    if listed is not None and lead is not None:
-        forms = ("some numbers", "a few numbers", "several numbers", "a set of numbers")
-        begin = start if lead[0] in ("of ", "between ", "for ") else lead.start()
-        value = (start, listed.end())
-        stop, called = listed.end(), "list of numbers"
-        return Place(begin, stop, None, forms=forms, withholds=True, called=called, value=value)
     operated = _OPERATED.search(text, max(0, start - 24), start) is not None
     if not operated or not (ends_clause(text, end) or find_next_word(text, end) in GO_ON):
         return None

@@ -91,6 +91,7 @@ _BEFORE: Mapping[Language, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
     Language.ZH: re.compile(r"[上下本这每]$"),
+    Language.JA: re.compile(r"(?:毎[朝晩日週]|[今朝夜]|今晩|夕方)$"),
 }
 _BEHIND: Mapping[Language, re.Pattern[str]] = {
     Language.DE: re.compile(r" (?:uhr|früh|morgen|abend|nachmittag)\b", re.IGNORECASE),

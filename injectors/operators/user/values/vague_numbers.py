@@ -39,9 +39,6 @@ _COUNTED = re.compile(
 )
 _LISTED = re.compile(r"(?:, and|, or|,| and| or) \d")
 """Behind a number that is one of several."""
-_PAIR = re.compile(
-    r"(?P<first>-?\d+(?:\.\d+)?) and (?P<second>-?\d+(?:\.\d+)?)(?=[.?!,]|$| (?:please|using)\b)"
-)
 _NUMBERED = re.compile(r"(?:page|step|room|gate|line|version|chapter|number|no|port|day|week|level|floor)$")
 _MOST_FEW = 12
 """Numbers up to this are a few, or several."""
@@ -62,10 +59,6 @@ def find_number(text: str, one: Mention, start: int, end: int, before: str) -> P
     value, after = read_count(one.text), find_next_word(text, end)
     if value is not None and value in _YEARS and len(one.text) == _DIGITS_OF_YEAR:
         return find_year(text, value, start, end, before)
-    if before == "of" and (pair := _PAIR.match(text, start)) is not None:
-        return Place(
-            start, pair.end(), None, forms=_PAIRS, withholds=True, called="pair of numbers", value=pair.span()
-        )
     if (value is not None and value < 2) or _LISTED.match(text, end):
         return None
     if is_numbered(text, one, before) and (before != "order" or _COUNTED.match(text, end) is None):
@@ -88,9 +81,6 @@ def find_number(text: str, one: Mention, start: int, end: int, before: str) -> P
             text, start, end, before, counted["noun"], few=value is not None and 2 < value <= _MOST_FEW
         )
     return None
-
-
-_PAIRS = ("two numbers", "two numbers I have here", "a pair of numbers")
 
 
 def _find_measure(text: str, end: int) -> int:

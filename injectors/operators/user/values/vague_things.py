@@ -132,7 +132,7 @@ def find_name(text: str, one: Mention, start: int, end: int, before: str) -> Pla
         return None
     if one.text.startswith("Dr"):
         return Place(start, end, None, forms=_DOCTORS, withholds=True, called="doctor's name")
-    if not _MAKERS.isdisjoint(called) or one.text.startswith(_TITLES):
+    if not (_MAKERS | _FAMOUS).isdisjoint(called) or one.text.startswith(_TITLES):
         return None
     work = _WORK.search(text) is not None
     return Place(
@@ -144,6 +144,10 @@ def find_name(text: str, one: Mention, start: int, end: int, before: str) -> Pla
 
 
 _DOCTORS = ("a doctor", "one of the doctors", "my doctor", "one of your doctors", "a doctor I've seen before")
+_FAMOUS = make_words(
+    "actor actress artist author celebrity character composer director player singer star writer"
+)
+"""Who is known by name, and nobody's friend."""
 _WORK = re.compile(r"\b(?:assign|bug|commit|issue|meeting|project|report|review|team|ticket)", re.IGNORECASE)
 """What nobody does with a friend."""
 
