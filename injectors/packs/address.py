@@ -102,10 +102,16 @@ _REQUESTS: dict[Language, dict[Address, re.Pattern[str]]] = {
     },
     Language.ES: {
         Address.INFORMAL: re.compile(
-            r"(?i)\b[a-zñ]*[áéí][a-zñ]*(?<!g)ame(?:l[oa]s?)?\b|\bme (?:puedes|podr[ií]as)\b"
+            r"""(?ix)\b[a-zñ]*[áéí][a-zñ]*(?<!g)ame(?:l[oa]s?)?\b | \bme\ (?:puedes|podr[ií]as)\b
+            | (?:^|[.!?¡:]\s+|por\ favor,?\s+) (?: añade | aplica | apaga | borra | busca | calcula | cambia
+            | cancela | corrige | crea | elimina | enciende | encuentra | envía | escribe | manda | muestra
+            | mueve | pon | quita | reserva | resume | sube | traduce | transfiere )\b"""
         ),
         Address.FORMAL: re.compile(
             r"""(?ix)\b(?!l[eé]e)[a-zñ]*[áéí][a-zñ]*eme(?:l[oa]s?)?\b | \bme\ (?:puede|podr[ií]a)\b
+            | (?:^|[.!?¡:]\s+|por\ favor,?\s+) (?: añada | aplique | apague | borre | busque | calcule
+            | cambie | cancele | corrija | cree | elimine | encienda | encuentre | envíe | escriba | mande
+            | muestre | mueva | ponga | quite | reserve | resuma | suba | traduzca | transfiera )\b
             | (?:^|¿|[.!?,]\s+) (?:puede | (?:podr[ií]a|pudiera)\ \w+(?:me|nos)\b) | \bsu\ ayuda\b"""
         ),
     },

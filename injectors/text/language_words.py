@@ -49,7 +49,7 @@ _LISTS: Mapping[str, str] = {
         comprar comprueba crea crear dame descarga dime elija escriba envíe elimina eliminar enciende
         encender encuentra envía enviar envíame escribe guarda haz lee llama llamar lista manda muestra
         muéstrame mostrar mueve pide pon ponme poner renombra reproduce reserva reservar revisa sube traduce
-        transfiere
+        transfiere calcula aplica corrige resume vuelo vuelos pedido correos
         """,
     "fr": """
         a ai alors as au aujourd'hui aussi aux avec avez avoir besoin bien bonjour c'est ce ces cet cette
