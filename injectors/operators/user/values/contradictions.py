@@ -231,6 +231,9 @@ def _has_like(target: UserTarget, one: Mention, language: Language) -> bool:
         # What they count tells two numbers apart: `2 guests`, `4 nights`.
         if noun is None or counted is None or counted[0].lower() == noun[0].lower():
             return True
+    if noun is None and _BARE.fullmatch(one.text) and language not in JOINED:
+        # `May 4 ... I meant 2!` could be for the day.
+        return any(found.start() != one.start for found in _BARE.finditer(text))
     digits = _LONG_DIGITS.fullmatch(one.text)
     return digits is not None and any(
         found.start() != one.start and len(found[0]) == len(one.text) for found in _LONG_DIGITS.finditer(text)
@@ -238,6 +241,8 @@ def _has_like(target: UserTarget, one: Mention, language: Language) -> bool:
 
 
 _LIKE = ((ValueType.ID, ValueType.NUMBER), (ValueType.PLACE, ValueType.NAME))
+_BARE = re.compile(r"\d+(?:[.,]\d+)*")
+"""A number without a word for what it is."""
 _LONG_DIGITS = re.compile(r"(?<!\d)\d{4,}(?!\d)")
 
 

@@ -37,8 +37,11 @@ NUMBERED = frozenset(
 )
 """Nouns behind which a number is a name."""
 PLURAL = re.compile(
-    r" (?:(?:big|large|medium|new|news|small|first|latest) )?(?:[a-z]+(?<![su])s|people|percent)\b"
+    r" (?:(?:big|large|medium|new|news|small|first|latest) )?"
+    r"(?!(?:is|was|has|does|as|this|its|wants|needs|seems|says|diabetes|always|perhaps|yes)\b)"
+    r"(?:[a-z]+(?<![su])s|people|percent)\b"
 )
+"""What a number counts, by its plural; not the verb behind a number that is a name: `Order ID 8812 has`."""
 NO_SLIPS = frozenset(
     """
     all and any both close closed false left no none now off on one open or right start stop today true yes
@@ -77,6 +80,7 @@ _RANGED = re.compile(
 )
 _NO_RANGES = (ValueType.PLACE, ValueType.NAME, ValueType.OPTION, ValueType.ID)
 _LONGEST_GAP = 10
+_CALLED = re.compile(r"\b(?:name(?: is|['’]s)|named|called) \Z", re.IGNORECASE)
 _OPENS_LIST = re.compile(r"[:\[({$€£#/+*^-] *\Z")
 _CLOSES_LIST = re.compile(r" ?[+*^\])=<>]")
 _NAME = re.compile(r" (?!I\b)[A-Z]")
@@ -171,6 +175,12 @@ class SureValues:
             return ends and following in _ROUTE
         return one.type is ValueType.PLACE and ends and before in _TO and not self._takes_texts
 
+    def _is_called(self, one: Mention) -> bool:
+        """Whether somebody, or something, is called like a city: `my name is Paris`."""
+        named = is_city(one) or one.text in _KNOWN
+        ahead = max(0, one.start - _LONGEST_GAP)
+        return named and _CALLED.search(self._text, ahead, one.start) is not None
+
     def _is_of_kind(self, one: Mention) -> bool:
         before, english = find_word_before(self._text, one.start), self._language is Language.EN
         if one.type is not ValueType.DATE and find_cycle(one.text) is not None:
@@ -178,6 +188,8 @@ class SureValues:
         match one.type:
             case ValueType.PLACE | ValueType.NAME if english and before == "the":
                 sure = False  # `the Hilton`
+            case ValueType.PLACE | ValueType.NAME if english and self._is_called(one):
+                sure = False
             case ValueType.PLACE:
                 told = english and before in ("in", "near") and _is_located(one)
                 sure = one.text not in GIVEN_NAMES and (is_city(one) or one.text in _KNOWN or told)
