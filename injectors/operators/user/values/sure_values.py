@@ -11,7 +11,7 @@ from itertools import pairwise
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, GERUNDS, SURE
 from crosswind.injectors.operators.user.values.negations import is_denied
-from crosswind.injectors.operators.user.values.small_words import is_small_word, qualifies
+from crosswind.injectors.operators.user.values.small_words import NO_PLURALS, is_small_word, qualifies
 from crosswind.injectors.operators.user.values.things import PERSONS
 from crosswind.injectors.operators.user.values.vague_languages import GO_ON, is_bound
 from crosswind.injectors.operators.user.values.vague_place import (
@@ -38,10 +38,8 @@ NUMBERED = frozenset(
 """Nouns behind which a number is a name."""
 PLURAL = re.compile(
     r" (?:(?:big|large|medium|new|news|small|first|latest) )?"
-    r"(?!(?:is|was|has|does|as|this|its|wants|needs|seems|says|diabetes|always|perhaps|yes)\b)"
-    r"(?:[a-z]+(?<![su])s|people|percent)\b"
+    rf"{NO_PLURALS}(?:[a-z]+(?<![su])s|people|percent)\b"
 )
-"""What a number counts, by its plural; not the verb behind a number that is a name: `Order ID 8812 has`."""
 NO_SLIPS = frozenset(
     """
     all and any both close closed false left no none now off on one open or right start stop today true yes

@@ -24,6 +24,7 @@ from tests.injectors.dialogues import texts
 from tests.injectors.operators.acting import shown, user_target
 from tests.injectors.operators.user.values.spoken import (
     BANK,
+    COUNT,
     DENIED,
     ENGLISH,
     HOME,
@@ -272,3 +273,21 @@ def test_german_money_behind_a_noun_is_no_phrase_of_its_own() -> None:
     text = "Bitte verschicke das Paket am 3. Mai, Versicherungswert 500 Euro."
     made = drawn(user_target(text, tools=tools), 200)
     assert not [after for _, after in made if "Versicherungswert e" in after]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("My phone is broken and Windows 11 is the system.", "Windows 11"),
+        ("I need help for Windows 11 users.", "Windows 11"),
+        ("My mother has type 2 diabetes.", "type 2"),
+    ],
+)
+def test_a_number_that_is_a_name_stays(text: str, said: str) -> None:
+    tools = (tool("act", lines=COUNT, number=COUNT),)
+    assert all(said in one for one in shown("user.ambiguous", user_target(text, tools=tools)))
+
+
+def test_no_english_words_stand_in_a_short_spanish_message() -> None:
+    target = user_target("Prefiero Sevilla o Granada, 3 noches a partir del 4 de junio.", tools=HOTEL)
+    assert not any("in " in one or "the " in one for one in shown("user.ambiguous", target))
