@@ -90,17 +90,21 @@ def find_number(text: str, one: Mention, start: int, end: int, before: str) -> P
     ) is not None:
         return place
     counted = _COUNTED.match(text, end)
-    if counted is not None and after not in UNITS and not (_NUMBERED.search(before) or _is_name(before)):
+    if (
+        counted is not None
+        and after not in UNITS
+        and not (_NUMBERED.search(before) or _is_name(text, start, before))
+    ):
         return _count(
             text, start, end, before, counted["noun"], few=value is not None and 2 < value <= _MOST_FEW
         )
     return None
 
 
-def _is_name(word: str) -> bool:
-    """Whether an English word begins a name that a number goes on with: `Windows 11 users`."""
-    lower = word.lower()
-    return word != lower and not (lower in SURE | AMBIGUOUS or is_small_word(lower))
+def _is_name(text: str, start: int, before: str) -> bool:
+    """Whether the word before a number begins a name that goes on with it: `Windows 11 users`."""
+    capital = text[start - len(before) - 1 : start][:1].isupper()
+    return capital and not (before in SURE | AMBIGUOUS or is_small_word(before))
 
 
 _PAIRS = ("two numbers", "two numbers I have here", "a pair of numbers")
