@@ -425,3 +425,27 @@ def test_a_bare_number_is_not_put_right_where_it_could_be_for_a_day() -> None:
 )
 def test_who_is_called_like_a_city_is_not_renamed(text: str) -> None:
     assert drawn(user_target(text, tools=HOTEL)) == []
+
+
+@pytest.mark.parametrize("half", Half)
+def test_a_late_correction_names_the_rival_beside_any_other_name(half: Half) -> None:
+    text = "Maria owes me 50 dollars, so send it to Anna."
+    target = replace(
+        user_target(text, tools=(tool("pay", recipient=TEXT, amount=AMOUNT),)),
+        branch=Branch(half, opening=text),
+    )
+    swapped = [(draw, after) for draw, after in drawn(target, 150) if len(draw["edits"]) > 1]
+    named = [(draw, after) for draw, after in swapped if draw["final"] == ["Anna"]]
+    for draw, after in named:
+        ((rival,),) = draw["wrong"].values()
+        assert rival in draw["edits"][1]["now"], after
+    assert named
+
+
+@pytest.mark.parametrize("half", Half)
+def test_a_name_keeps_its_capital_in_what_a_user_of_small_letters_says(half: Half) -> None:
+    text = "find me a hotel in Oslo please"
+    target = replace(user_target(text, tools=HOTEL), branch=Branch(half, opening=text))
+    for draw, after in drawn(target, 200):
+        ((rival,),) = draw["wrong"].values()
+        assert rival.lower() not in after
