@@ -11,6 +11,7 @@ from itertools import pairwise
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, GERUNDS, SURE
 from crosswind.injectors.operators.user.values.negations import is_denied
+from crosswind.injectors.operators.user.values.ranges import is_of_range
 from crosswind.injectors.operators.user.values.small_words import NO_PLURALS, is_small_word, qualifies
 from crosswind.injectors.operators.user.values.things import PERSONS
 from crosswind.injectors.operators.user.values.vague_languages import GO_ON, is_bound
@@ -85,13 +86,6 @@ _NAME = re.compile(r" (?!I\b)[A-Z]")
 _NUMBER_BEFORE = re.compile(r"\d[\d.,]*[,;] *\Z")
 _NUMBER_BEHIND = re.compile(r" ?[,;] ?[-\d]|[.:]\d")
 _DIGIT = re.compile(r"\d")
-_RANGE_WORDS = r"(?:to|or|till?|until|through|thru|bis|oder|hasta|à|ou|al?|至|到|から|[-–~～/x×])"
-_RANGE_BEFORE = re.compile(
-    rf"\d\w{{0,3}} ?{_RANGE_WORDS} ?\Z|\bbetween [\w.,$€£]{{1,12}}(?: \w{{1,9}})? and \Z"
-)
-_RANGE_BEHIND = re.compile(rf" ?{_RANGE_WORDS} ?[$€£]?\d")
-_NAME_BEHIND = re.compile(r"!")
-"""What makes a value one end of a range, or a part of a longer one: `3 to 5 days`, `Yahoo! Finance`."""
 
 _FREE_TEXTS = frozenset(
     """
@@ -152,7 +146,7 @@ class SureValues:
             within = text[one.end : one.end + 1] in _ADMINISTERED
             return named and (within or (_IDEOGRAPH.match(ahead) is not None and ahead not in _MOVES))
         before = find_word_before(text, one.start)
-        if text[one.end : one.end + 1].isalnum() or _is_of_range(text, one):
+        if text[one.end : one.end + 1].isalnum() or is_of_range(text, one):
             return True
         if language is Language.EN:
             known = one.type is ValueType.OPTION or before in (one.thing or "").split()
@@ -209,12 +203,6 @@ class SureValues:
             case _:
                 sure = True
         return sure
-
-
-def _is_of_range(text: str, one: Mention) -> bool:
-    named = one.type in (ValueType.PLACE, ValueType.NAME)
-    before = not named and _RANGE_BEFORE.search(text, max(0, one.start - 32), one.start) is not None
-    return before or (_NAME_BEHIND if named else _RANGE_BEHIND).match(text, one.end) is not None
 
 
 _MOST_NAMES = 3

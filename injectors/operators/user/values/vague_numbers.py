@@ -220,7 +220,8 @@ def _find_budget(text: str, limit: re.Match[str], start: int, end: int) -> Place
     night = _PER.match(text, end)
     stop = end if night is None else night.end()
     place = Place(limit.end("lead"), stop, _is_budget, called="budget", value=(start, stop))
-    return place.or_dropped(Place(limit.start(), stop, dropped="")) if limit.start() else place
+    opens = text[: limit.start()].rstrip()[-1:] in (*".!?", "")
+    return place if opens else place.or_dropped(Place(limit.start(), stop, dropped=""))
 
 
 def _find_amount(ahead: str, start: int, end: int, before: str) -> Place | None:

@@ -291,3 +291,22 @@ def test_a_number_that_is_a_name_stays(text: str, said: str) -> None:
 def test_no_english_words_stand_in_a_short_spanish_message() -> None:
     target = user_target("Prefiero Sevilla o Granada, 3 noches a partir del 4 de junio.", tools=HOTEL)
     assert not any("in " in one or "the " in one for one in shown("user.ambiguous", target))
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("Book a room for 6 or 8 nights.", "6 or 8 nights"),
+        ("Plot it with 9 to 12 guests.", "9 to 12 guests"),
+        ("It should cost between 50 and 80 dollars.", "between 50 and 80 dollars"),
+    ],
+)
+def test_a_range_is_not_left_open_at_one_end(text: str, whole: str) -> None:
+    assert all(whole in one for one in shown("user.ambiguous", user_target(text, tools=HOTEL), seeds=80))
+
+
+def test_what_opens_a_sentence_keeps_its_capital_and_what_is_left_out_leaves_one_stop() -> None:
+    text = "I need a room in Oslo. 5 guests are coming. Under 250 euros."
+    found = shown("user.ambiguous", user_target(text, tools=HOTEL), seeds=150)
+    assert not any(re.search(r"[.!?] (?:a few|several|within|for|at)\b|\.\.(?!\.)", one) for one in found)
+    assert any(". Several guests" in one for one in found)
