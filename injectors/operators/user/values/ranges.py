@@ -9,7 +9,8 @@ from crosswind.injectors.values.parameters import ValueType
 
 _RANGE_WORDS = r"(?:to|or|till?|until|through|thru|bis|oder|hasta|à|ou|al?|至|到|から|[-–~～/x×])"
 _RANGE_BEFORE = re.compile(
-    rf"\d\w{{0,3}} ?{_RANGE_WORDS} ?\Z|\bbetween [\w.,$€£]{{1,12}}(?: \w{{1,9}})? and \Z"
+    rf"\d\w{{0,3}} ?{_RANGE_WORDS} ?\Z"
+    r"|\b(?:[Bb]etween|[Zz]wischen|[Ee]ntre) (?:[\w.,$€£]{1,12}(?: \w{1,9})? (?:and|und|et|y) )?[$€£]?\Z"
 )
 _RANGE_BEHIND = re.compile(rf" ?{_RANGE_WORDS} ?[$€£]?\d")
 _NAME_BEHIND = re.compile(r"!")

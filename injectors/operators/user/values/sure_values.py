@@ -69,8 +69,10 @@ _ROUTE = ("a", "à", "hasta", "para", "pour", "vers")
 _IDEOGRAPH = re.compile(r"[\u30a0-\u30ff\u4e00-\u9fff]")
 _MOVES = frozenset("从到去在住飞来和与订往至给找查为由")
 """What may stand before a Chinese place or person without being a part of its name."""
-_ADMINISTERED = tuple("市区县省州镇路街港湾站都府県町村駅")
+_ADMINISTERED = (*"市区县省州镇路街港湾站都府県町村駅", "大学", "机场", "空港")
 """What makes a Chinese or Japanese place the first part of a longer name: `杭州市西湖区`."""
+_MODEL = re.compile(r"(?:\w[A-Z]\w*|[^\s.!?¿¡:\n] [A-ZÀ-Þ]\w*) \Z")
+"""What a number behind it is a part of, in other languages than English: `l'iPhone 6`."""
 _LISTED = re.compile(r"(?:,|，|、)?\s*(?:,|、|and|or|und|oder|y|o|et|ou|与|和|或|と|-|–)?\s*", re.IGNORECASE)
 _RANGED = re.compile(
     r"(?:,|，|、)?\s*(?:,|、|and|or|und|oder|y|o|et|ou|与|和|或|と|-|–|~|～|to|till?|until|through|thru|bis|hasta"
@@ -143,7 +145,7 @@ class SureValues:
         if language in UNSPACED:
             ahead = text[one.start - 1 : one.start]
             named = one.type in (ValueType.PLACE, ValueType.NAME)
-            within = text[one.end : one.end + 1] in _ADMINISTERED
+            within = text.startswith(_ADMINISTERED, one.end)
             return named and (within or (_IDEOGRAPH.match(ahead) is not None and ahead not in _MOVES))
         before = find_word_before(text, one.start)
         if text[one.end : one.end + 1].isalnum() or is_of_range(text, one):
@@ -155,7 +157,9 @@ class SureValues:
             )
         if _DIGIT.search(one.text) is None and not self._is_plain(one, before):
             return True
-        return one.type is ValueType.NUMBER and _ends(text, one.end, language) and before not in _TO
+        model = _MODEL.search(text, max(0, one.start - 32), one.start) is not None
+        alone = _ends(text, one.end, language) and before not in _TO
+        return one.type is ValueType.NUMBER and (model or alone)
 
     def _is_plain(self, one: Mention, before: str) -> bool:
         """Whether a value without digits surely stands by itself: a day, or a place to or in which."""

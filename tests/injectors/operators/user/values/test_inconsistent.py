@@ -449,3 +449,21 @@ def test_a_name_keeps_its_capital_in_what_a_user_of_small_letters_says(half: Hal
     for draw, after in drawn(target, 200):
         ((rival,),) = draw["wrong"].values()
         assert rival.lower() not in after
+
+
+@pytest.mark.parametrize("half", Half)
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Je préfère Paris. L'iPhone 6 est bien pour nous.", "6"),
+        ("Ich möchte nach Wien fliegen. Zwischen 5 und 11 Nächten.", "11 Nächten"),
+        ("Quiero ir a Madrid. Entre 9 y 14 noches.", "14 noches"),
+        ("Je veux aller à Nice. Entre 9 et 13 nuits.", "13 nuits"),
+        ("价格是800元。我在北京机场。", "北京"),
+    ],
+)
+def test_no_model_and_no_end_of_a_range_of_other_languages_has_a_rival(
+    text: str, value: str, half: Half
+) -> None:
+    target = replace(user_target(text, tools=HOTEL), branch=Branch(half, opening=text))
+    assert all(value not in draw["final"] for draw, _ in drawn(target, 80))
