@@ -242,7 +242,10 @@ def _find_needs(text: str) -> frozenset[str]:
 def _is_said(stems: tuple[str, ...], said: tuple[frozenset[str], ...], language: Language) -> bool:
     """Whether one of the stems is in one of these sets of words."""
     if language in JOINED and any(
-        stem in word for stem in stems if not stem.isascii() for words in said for word in words
+        stem[:2] in pairs and stem in text
+        for stem in stems
+        if not stem.isascii()
+        for text, pairs in map(_join, said)
     ):
         return True
     wanted = _lower(stems)
@@ -252,7 +255,15 @@ def _is_said(stems: tuple[str, ...], said: tuple[frozenset[str], ...], language:
     return False
 
 
-@lru_cache(4096)
+@lru_cache(64)
+def _join(words: frozenset[str]) -> tuple[str, frozenset[str]]:
+    """The words that aren't plain ASCII as one text, and its letters, single and in pairs: hardly a stem that
+    isn't in the text begins with one of these, so that a long text is seldom searched."""
+    text = "\n".join(word for word in words if not word.isascii())
+    return text, frozenset(text).union(map(str.__add__, text, text[1:]))
+
+
+@lru_cache(16_384)
 def _lower(stems: tuple[str, ...]) -> frozenset[str]:
     return frozenset(map(str.lower, stems))
 

@@ -93,7 +93,7 @@ class Wanted(NamedTuple):
     foreign_general: int = 0
     foreign_domain: int = 0
 
-    def count(self, language: Language, domain: Domain) -> int:
+    def of(self, language: Language, domain: Domain) -> int:
         return self[2 * (language is not Language.EN) + (domain is not Domain.GENERAL)]
 
 
@@ -196,4 +196,4 @@ WANTED_DOMAINS: dict[Language, tuple[Domain, ...]] = {
 
 def wanted(part: Part, language: Language, domain: Domain) -> int:
     """How many entries of a part a complete pack has."""
-    return part.wanted.count(language, domain) if domain in WANTED_DOMAINS[language] else 0
+    return part.wanted.of(language, domain) if domain in WANTED_DOMAINS[language] else 0

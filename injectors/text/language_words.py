@@ -50,6 +50,8 @@ _LISTS: Mapping[str, str] = {
         encender encuentra envía enviar envíame escribe guarda haz lee llama llamar lista manda muestra
         muéstrame mostrar mueve pide pon ponme poner renombra reproduce reserva reservar revisa sube traduce
         transfiere calcula aplica corrige resume vuelo vuelos pedido correos
+        enero febrero junio julio septiembre octubre noviembre diciembre lunes miércoles jueves viernes noche
+        noches prefiero
         """,
     "fr": """
         a ai alors as au aujourd'hui aussi aux avec avez avoir besoin bien bonjour c'est ce ces cet cette
@@ -60,6 +62,7 @@ _LISTS: Mapping[str, str] = {
         tu un une veux voudrais votre vos vous y à
         achète affiche ajoute allume annule appelle calcule cherche commande crée déplace dis donne-moi écris
         efface envoie envoyer envoyez éteins exécute ferme joue lance lis mets montre montre-moi ouvre passe
+        janvier juin juillet lundi mardi mercredi jeudi nuit nuits vendredi
         recherche renomme réserve réserver supprime supprimer télécharge traduis transfère trouve vérifie
         affichez ajoutez annulez cherchez créez donnez faites fermez lancez mettez montrez ouvrez réservez
         supprimez trouvez

@@ -261,5 +261,5 @@ def select_parts(language: Language, operators: Sequence[str]) -> list[Part]:
     return [
         part
         for part in PARTS.values()
-        if part.operator in (operators or known) and part.wanted.count(language, Domain.GENERAL)
+        if part.operator in (operators or known) and part.wanted.of(language, Domain.GENERAL)
     ]

@@ -33,6 +33,8 @@ from crosswind.studies.preview.events import PreviewEvent, preview_events
 
 SPOKEN = ("text", "input_text", "output_text")
 """The types of parts that hold texts, in any protocol."""
+MOST_SEEDS = 1000
+"""All draws are made before one is shown."""
 
 
 @click.command(
@@ -54,7 +56,7 @@ Examples:
 @click.option("--seed", default=0, show_default=True, help="Seed of the draws; vary it to see more.")
 @click.option(
     "--seeds",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, MOST_SEEDS),
     default=1,
     show_default=True,
     help="How many seeds to draw with, from --seed on.",

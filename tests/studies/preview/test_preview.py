@@ -252,3 +252,9 @@ def test_several_seeds_are_shown_one_after_another_and_counted_together(chat: Pa
         f"user.typos: acts under {len({one['seed'] for one in of_typos})}, injected {len(of_typos)},"
         in result.output
     )
+
+
+@pytest.mark.parametrize("seeds", [0, -1, 1001, 10**20])
+def test_a_number_of_seeds_that_can_not_be_drawn_is_refused(chat: Path, seeds: int) -> None:
+    result = preview("--profile", "chaos/confused-users", f"--seeds={seeds}", chat)
+    assert result.exit_code == 2 and "--seeds" in result.output

@@ -10,8 +10,10 @@ from typing import Any, Literal
 
 import msgspec
 
+from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.phrases import NO_PACK, PhraseDraw, find_setting
 from crosswind.injectors.operators.user.asides.asked import asks_for, find_asked
+from crosswind.injectors.operators.user.asides.options import says_option
 from crosswind.injectors.operators.user.asides.places import (
     Aside,
     Places,
@@ -75,7 +77,7 @@ _BEGINS_AFRESH = re.compile(
     re.IGNORECASE,
 )
 """How an English question begins before which other words can stand."""
-_BIDS = re.compile(r"(?!(?:also|and|i|maybe|no|not)\b)[a-z]", re.IGNORECASE)
+_BIDS = re.compile(r"(?!(?:also|and|i|maybe|no|not|or|so|then)\b)[a-z]", re.IGNORECASE)
 """How other English sentences begin before which they can stand: those that bid."""
 _KINDS = frozenset({"user.topic_drift", "user.boundary_probing", "user.out_of_scope"})
 """Operators whose entries for a kind of request are about the message."""
@@ -251,6 +253,7 @@ class AsideDraw:
         assert self._setting is not None
         language, own = self._setting.language, self._target.own[:_READ]
         asked = find_asked(own) if language is Language.EN else frozenset[Asked]()
+        tools = ToolList.of(self._target.tools)
 
         def accept(entry: Entry) -> bool:
             if fitted is not None and self._is_near(entry) != fitted:
@@ -261,7 +264,7 @@ class AsideDraw:
                 return False
             if (not_beside := entry.served_by + entry.unless) and speaks_of(own, not_beside, language):
                 return False
-            if position == "before" and refers_back(entry.text, language):
+            if (position == "before" and refers_back(entry.text, language)) or says_option(entry.text, tools):
                 return False
             fills = not slots or any(slot in slots for slot in entry.slots)
             return fills and (self._small or not is_small(entry.text))

@@ -231,6 +231,13 @@ def _has_like(target: UserTarget, one: Mention, language: Language) -> bool:
         # What they count tells two numbers apart: `2 guests`, `4 nights`.
         if noun is None or counted is None or counted[0].lower() == noun[0].lower():
             return True
+    if one.type in (ValueType.PLACE, ValueType.NAME) and any(
+        word[0] in _NAMES and not one.start <= word.start() < one.end for word in _CAPITALISED.finditer(text)
+    ):
+        return True  # `Tom owes me 50, send it to Anna`, with one person among the values.
+    if noun is None and _BARE.fullmatch(one.text) and language not in JOINED:
+        # `May 4 ... I meant 2!` could be for the day.
+        return any(found.start() != one.start for found in _BARE.finditer(text))
     digits = _LONG_DIGITS.fullmatch(one.text)
     return digits is not None and any(
         found.start() != one.start and len(found[0]) == len(one.text) for found in _LONG_DIGITS.finditer(text)
@@ -238,6 +245,10 @@ def _has_like(target: UserTarget, one: Mention, language: Language) -> bool:
 
 
 _LIKE = ((ValueType.ID, ValueType.NUMBER), (ValueType.PLACE, ValueType.NAME))
+_NAMES = PLACES | frozenset(GIVEN_NAMES)
+_CAPITALISED = re.compile(r"[A-ZÀ-Þ]\w+")
+_BARE = re.compile(r"\d+(?:[.,]\d+)*")
+"""A number without a word for what it is."""
 _LONG_DIGITS = re.compile(r"(?<!\d)\d{4,}(?!\d)")
 
 

@@ -160,7 +160,10 @@ def _draw(
     found = draw_phrase(rng, setting, NAME, part, slots=slots, type=one.type, used=taken, accept=accept)
     if found is None or position is not Position.SWAP:
         return found
-    return msgspec.structs.replace(found, text=write_like(found.text, target.own, setting.language))
+    said = write_like(found.text, target.own, setting.language)
+    if found.text.startswith((slots["value"], slots["rival"])):
+        said = found.text[0] + said[1:]  # A name keeps its capital.
+    return msgspec.structs.replace(found, text=said)
 
 
 def _draw_settlement(target: UserTarget, rng: SeededRandom, setting: Setting) -> Draw | None:

@@ -25,6 +25,9 @@ GO_ON = make_words(
 )
 """Words behind which a value ends its phrase: what stands before them qualifies no noun."""
 
+NO_PLURALS = "(?!(?:is|was|has|does|as|this|its|wants|needs|seems|says|diabetes|always|perhaps|yes)\\b)"
+"""As a pattern: what ends like a plural behind a number, and isn't what it counts: `Order ID 8812 has`."""
+
 
 def qualifies(text: str, end: int) -> bool:
     """Whether what ends there stands before a noun."""

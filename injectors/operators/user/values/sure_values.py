@@ -11,7 +11,8 @@ from itertools import pairwise
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, GERUNDS, SURE
 from crosswind.injectors.operators.user.values.negations import is_denied
-from crosswind.injectors.operators.user.values.small_words import is_small_word, qualifies
+from crosswind.injectors.operators.user.values.ranges import is_of_range
+from crosswind.injectors.operators.user.values.small_words import NO_PLURALS, is_small_word, qualifies
 from crosswind.injectors.operators.user.values.things import PERSONS
 from crosswind.injectors.operators.user.values.vague_languages import GO_ON, is_bound
 from crosswind.injectors.operators.user.values.vague_place import (
@@ -37,7 +38,8 @@ NUMBERED = frozenset(
 )
 """Nouns behind which a number is a name."""
 PLURAL = re.compile(
-    r" (?:(?:big|large|medium|new|news|small|first|latest) )?(?:[a-z]+(?<![su])s|people|percent)\b"
+    r" (?:(?:big|large|medium|new|news|small|first|latest) )?"
+    rf"{NO_PLURALS}(?:[a-z]+(?<![su])s|people|percent)\b"
 )
 NO_SLIPS = frozenset(
     """
@@ -67,8 +69,10 @@ _ROUTE = ("a", "à", "hasta", "para", "pour", "vers")
 _IDEOGRAPH = re.compile(r"[\u30a0-\u30ff\u4e00-\u9fff]")
 _MOVES = frozenset("从到去在住飞来和与订往至给找查为由")
 """What may stand before a Chinese place or person without being a part of its name."""
-_ADMINISTERED = tuple("市区县省州镇路街港湾站都府県町村駅")
+_ADMINISTERED = (*"市区县省州镇路街港湾站都府県町村駅", "大学", "机场", "空港")
 """What makes a Chinese or Japanese place the first part of a longer name: `杭州市西湖区`."""
+_MODEL = re.compile(r"(?:\w[A-Z]\w*|[^\s.!?¿¡:\n] [A-ZÀ-Þ]\w*) \Z")
+"""What a number behind it is a part of, in other languages than English: `l'iPhone 6`."""
 _LISTED = re.compile(r"(?:,|，|、)?\s*(?:,|、|and|or|und|oder|y|o|et|ou|与|和|或|と|-|–)?\s*", re.IGNORECASE)
 _RANGED = re.compile(
     r"(?:,|，|、)?\s*(?:,|、|and|or|und|oder|y|o|et|ou|与|和|或|と|-|–|~|～|to|till?|until|through|thru|bis|hasta"
@@ -77,19 +81,13 @@ _RANGED = re.compile(
 )
 _NO_RANGES = (ValueType.PLACE, ValueType.NAME, ValueType.OPTION, ValueType.ID)
 _LONGEST_GAP = 10
+_CALLED = re.compile(r"\b(?:name(?: is|['’]s)|named|called) \Z", re.IGNORECASE)
 _OPENS_LIST = re.compile(r"[:\[({$€£#/+*^-] *\Z")
 _CLOSES_LIST = re.compile(r" ?[+*^\])=<>]")
 _NAME = re.compile(r" (?!I\b)[A-Z]")
 _NUMBER_BEFORE = re.compile(r"\d[\d.,]*[,;] *\Z")
 _NUMBER_BEHIND = re.compile(r" ?[,;] ?[-\d]|[.:]\d")
 _DIGIT = re.compile(r"\d")
-_RANGE_WORDS = r"(?:to|or|till?|until|through|thru|bis|oder|hasta|à|ou|al?|至|到|から|[-–~～/x×])"
-_RANGE_BEFORE = re.compile(
-    rf"\d\w{{0,3}} ?{_RANGE_WORDS} ?\Z|\bbetween [\w.,$€£]{{1,12}}(?: \w{{1,9}})? and \Z"
-)
-_RANGE_BEHIND = re.compile(rf" ?{_RANGE_WORDS} ?[$€£]?\d")
-_NAME_BEHIND = re.compile(r"!")
-"""What makes a value one end of a range, or a part of a longer one: `3 to 5 days`, `Yahoo! Finance`."""
 
 _FREE_TEXTS = frozenset(
     """
@@ -147,10 +145,10 @@ class SureValues:
         if language in UNSPACED:
             ahead = text[one.start - 1 : one.start]
             named = one.type in (ValueType.PLACE, ValueType.NAME)
-            within = text[one.end : one.end + 1] in _ADMINISTERED
+            within = text.startswith(_ADMINISTERED, one.end)
             return named and (within or (_IDEOGRAPH.match(ahead) is not None and ahead not in _MOVES))
         before = find_word_before(text, one.start)
-        if text[one.end : one.end + 1].isalnum() or _is_of_range(text, one):
+        if text[one.end : one.end + 1].isalnum() or is_of_range(text, one):
             return True
         if language is Language.EN:
             known = one.type is ValueType.OPTION or before in (one.thing or "").split()
@@ -159,7 +157,9 @@ class SureValues:
             )
         if _DIGIT.search(one.text) is None and not self._is_plain(one, before):
             return True
-        return one.type is ValueType.NUMBER and _ends(text, one.end, language) and before not in _TO
+        model = _MODEL.search(text, max(0, one.start - 32), one.start) is not None
+        alone = _ends(text, one.end, language) and before not in _TO
+        return one.type is ValueType.NUMBER and (model or alone)
 
     def _is_plain(self, one: Mention, before: str) -> bool:
         """Whether a value without digits surely stands by itself: a day, or a place to or in which."""
@@ -171,6 +171,12 @@ class SureValues:
             return ends and following in _ROUTE
         return one.type is ValueType.PLACE and ends and before in _TO and not self._takes_texts
 
+    def _is_called(self, one: Mention) -> bool:
+        """Whether somebody, or something, is called like a city: `my name is Paris`."""
+        named = is_city(one) or one.text in _KNOWN
+        ahead = max(0, one.start - _LONGEST_GAP)
+        return named and _CALLED.search(self._text, ahead, one.start) is not None
+
     def _is_of_kind(self, one: Mention) -> bool:
         before, english = find_word_before(self._text, one.start), self._language is Language.EN
         if one.type is not ValueType.DATE and find_cycle(one.text) is not None:
@@ -178,6 +184,8 @@ class SureValues:
         match one.type:
             case ValueType.PLACE | ValueType.NAME if english and before == "the":
                 sure = False  # `the Hilton`
+            case ValueType.PLACE | ValueType.NAME if english and self._is_called(one):
+                sure = False
             case ValueType.PLACE:
                 told = english and before in ("in", "near") and _is_located(one)
                 sure = one.text not in GIVEN_NAMES and (is_city(one) or one.text in _KNOWN or told)
@@ -199,12 +207,6 @@ class SureValues:
             case _:
                 sure = True
         return sure
-
-
-def _is_of_range(text: str, one: Mention) -> bool:
-    named = one.type in (ValueType.PLACE, ValueType.NAME)
-    before = not named and _RANGE_BEFORE.search(text, max(0, one.start - 32), one.start) is not None
-    return before or (_NAME_BEHIND if named else _RANGE_BEHIND).match(text, one.end) is not None
 
 
 _MOST_NAMES = 3

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from crosswind.injectors.operators.user.values.left_out import find_adjunct
+from crosswind.injectors.operators.user.values.ranges import is_of_range
 from crosswind.injectors.operators.user.values.small_words import DETERMINERS, GO_ON, make_words, qualifies
 from crosswind.injectors.operators.user.values.vague_cities import find_city, is_known
 from crosswind.injectors.operators.user.values.vague_kinds import find_kind
@@ -30,6 +31,7 @@ from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
 _PART_OF_DAY = re.compile(r" (?:morning|afternoon|evening|night)\b")
+_RANGED = (ValueType.NUMBER, ValueType.DURATION, ValueType.MONEY)
 _IN_WORD = re.compile(r"[\w/_@#'’&-]")
 
 
@@ -40,6 +42,8 @@ def find_place(text: str, one: Mention) -> Place | None:
         end = part.end()
     if re.match(r"['’]s\b|[-/_@'’]\w|\w|%", text[end : end + 3]) or _IN_WORD.match(text[:start][-1:]):
         return None
+    if one.type in _RANGED and is_of_range(text, one):
+        return None  # Nobody says `6 or several nights`.
     find = _FINDERS.get(one.type)
     if one.type is ValueType.PLACE and is_person(one):
         find = find_name
@@ -51,10 +55,21 @@ def find_place(text: str, one: Mention) -> Place | None:
     if gone is not None and place is not None:
         place = place.or_dropped(gone) if gone.value in (None, place.value or (one.start, one.end)) else place
     place = place or gone
-    if place is None or place.accept is None:
-        return place
-    join, stop = place.join, place.end
-    return place.with_join(lambda phrase, coarse: close_aside(_agree(join(phrase, coarse)), text, stop))
+    if place is None:
+        return None
+    join, stop, closes = place.join, place.end, place.accept is not None
+    opens = text[0].isupper() and _OPENS.search(text, max(0, place.start - _GAP), place.start) is not None
+
+    def put(phrase: str, coarse: str | None) -> str:
+        said = join(phrase, coarse)
+        said = close_aside(_agree(said), text, stop) if closes else said
+        return said[:1].upper() + said[1:] if opens else said
+
+    return place.with_join(put)
+
+
+_OPENS, _GAP = re.compile(r"[.!?]\s+\Z"), 8
+"""What stands before a sentence."""
 
 
 def _agree(phrase: str) -> str:

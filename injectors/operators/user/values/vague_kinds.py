@@ -29,10 +29,10 @@ _KINDS = make_words(
 """Nouns before a name that tell its kind: `the movie Arrival`."""
 _NO_KINDS = make_words(
     """
-    address after around before code content data description during email file from identifier info inside
-    keyword keywords label list message name names near note number onto open option outside parameter person
-    phone query question request search since string subject symbol text ticker type under unit units until
-    url user username value when where with within word
+    address after around before check code content data description during email file from identifier info
+    inside keyword keywords label list message name names near note number onto open option outside parameter
+    person phone query question request search since string subject symbol text ticker type under unit units
+    until url user username value when where with within word
     """
 )
 """Words of parameters that say no kind of thing."""

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import re
 
+from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
 from crosswind.injectors.operators.user.values.left_out import UNITS, is_needless
-from crosswind.injectors.operators.user.values.small_words import DETERMINERS, make_words, qualifies
+from crosswind.injectors.operators.user.values.small_words import (
+    DETERMINERS,
+    NO_PLURALS,
+    is_small_word,
+    make_words,
+    qualifies,
+)
 from crosswind.injectors.operators.user.values.vague_place import (
     Place,
     find_next_word,
@@ -35,7 +42,7 @@ _BUDGET = re.compile(
 _COSTS = re.compile(r"(?:\b(?:is|are|be|was|were|costs?|priced|stays?|comes?)|['’]s|['’]re)$")
 _COUNTED = re.compile(
     r" (?:(?:[a-z]+est|best|big|first|large|medium|more|new|news|old|other|recent|small|top) ){0,2}"
-    r"(?P<noun>[a-z]+(?<![su])s|people)\b(?! (?:old|each|per|away|later|ago)\b)"
+    rf"{NO_PLURALS}(?P<noun>[a-z]+(?<![su])s|people)\b(?! (?:old|each|per|away|later|ago)\b)"
 )
 _LISTED = re.compile(r"(?:, and|, or|,| and| or) \d")
 """Behind a number that is one of several."""
@@ -76,11 +83,21 @@ def find_number(text: str, one: Mention, start: int, end: int, before: str) -> P
     ) is not None:
         return place
     counted = _COUNTED.match(text, end)
-    if counted is not None and after not in UNITS and not _NUMBERED.search(before):
+    if (
+        counted is not None
+        and after not in UNITS
+        and not (_NUMBERED.search(before) or _is_name(text, start, before))
+    ):
         return _count(
             text, start, end, before, counted["noun"], few=value is not None and 2 < value <= _MOST_FEW
         )
     return None
+
+
+def _is_name(text: str, start: int, before: str) -> bool:
+    """Whether the word before a number begins a name that goes on with it: `Windows 11 users`."""
+    capital = text[start - len(before) - 1 : start][:1].isupper()
+    return capital and not (before in SURE | AMBIGUOUS or is_small_word(before))
 
 
 def _find_measure(text: str, end: int) -> int:
@@ -193,7 +210,8 @@ def _find_budget(text: str, limit: re.Match[str], start: int, end: int) -> Place
     night = _PER.match(text, end)
     stop = end if night is None else night.end()
     place = Place(limit.end("lead"), stop, _is_budget, called="budget", value=(start, stop))
-    return place.or_dropped(Place(limit.start(), stop, dropped="")) if limit.start() else place
+    opens = text[: limit.start()].rstrip()[-1:] in (*".!?", "")
+    return place if opens else place.or_dropped(Place(limit.start(), stop, dropped=""))
 
 
 def _find_amount(ahead: str, start: int, end: int, before: str) -> Place | None:

@@ -437,3 +437,23 @@ def test_an_aside_for_facts_or_actions_stands_beside_one(text: str, asked: set[A
 
 def test_a_message_in_small_letters_gets_a_small_article() -> None:
     assert write_like("A bit tired.", "find me a lamp", Language.EN) == "a bit tired"
+
+
+@pytest.mark.parametrize("name", [*ASIDES, *CUES])
+def test_no_aside_says_an_enumerated_value_of_a_tool(name: str) -> None:
+    plan = {"type": "string", "enum": ["premium", "late", "daily", "fast"]}
+    given = (ToolSchema("change_plan", "Change a plan.", {"type": "object", "properties": {"plan": plan}}),)
+    text = "I want the premium plan on my account, please change it today."
+    one = UserTarget(text, 0, tools=given, branch=Branch(opening=text), clean=text)
+    texts = [
+        ENTRIES[name].text.lower() for draw, _ in drawn(name, one, seeds=300) for name in draw["phrases"]
+    ]
+    assert texts and not any(re.search(r"\b(?:premium|late|daily|fast)\b", said) for said in texts)
+
+
+def test_no_words_lead_up_to_a_then() -> None:
+    read = [entry for entry in ENTRIES.values() if entry.text.startswith("Then ")]
+    text = "Set my alarm to 6:45, please."
+    one = UserTarget(text, 0, tools=tools("set_alarm"), branch=Branch(Half.TEST, opening=text), clean=text)
+    said = [text.removeprefix(one.text) for _, text in drawn("user.out_of_scope", one, seeds=600)]
+    assert read and not [text for text in said if re.search(r"[,:] then\b", text)]

@@ -24,6 +24,7 @@ from tests.injectors.dialogues import texts
 from tests.injectors.operators.acting import shown, user_target
 from tests.injectors.operators.user.values.spoken import (
     BANK,
+    COUNT,
     DENIED,
     ENGLISH,
     HOME,
@@ -272,3 +273,40 @@ def test_german_money_behind_a_noun_is_no_phrase_of_its_own() -> None:
     text = "Bitte verschicke das Paket am 3. Mai, Versicherungswert 500 Euro."
     made = drawn(user_target(text, tools=tools), 200)
     assert not [after for _, after in made if "Versicherungswert e" in after]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("My phone is broken and Windows 11 is the system.", "Windows 11"),
+        ("I need help for Windows 11 users.", "Windows 11"),
+        ("My mother has type 2 diabetes.", "type 2"),
+    ],
+)
+def test_a_number_that_is_a_name_stays(text: str, said: str) -> None:
+    tools = (tool("act", lines=COUNT, number=COUNT),)
+    assert all(said in one for one in shown("user.ambiguous", user_target(text, tools=tools)))
+
+
+def test_no_english_words_stand_in_a_short_spanish_message() -> None:
+    target = user_target("Prefiero Sevilla o Granada, 3 noches a partir del 4 de junio.", tools=HOTEL)
+    assert not any("in " in one or "the " in one for one in shown("user.ambiguous", target))
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("Book a room for 6 or 8 nights.", "6 or 8 nights"),
+        ("Plot it with 9 to 12 guests.", "9 to 12 guests"),
+        ("It should cost between 50 and 80 dollars.", "between 50 and 80 dollars"),
+    ],
+)
+def test_a_range_is_not_left_open_at_one_end(text: str, whole: str) -> None:
+    assert all(whole in one for one in shown("user.ambiguous", user_target(text, tools=HOTEL), seeds=80))
+
+
+def test_what_opens_a_sentence_keeps_its_capital_and_what_is_left_out_leaves_one_stop() -> None:
+    text = "I need a room in Oslo. 5 guests are coming. Under 250 euros."
+    found = shown("user.ambiguous", user_target(text, tools=HOTEL), seeds=150)
+    assert not any(re.search(r"[.!?] (?:a few|several|within|for|at)\b|\.\.(?!\.)", one) for one in found)
+    assert any(". Several guests" in one for one in found)

@@ -393,3 +393,77 @@ def test_a_type_that_was_left_open_is_not_contradicted() -> None:
     target = replace(user_target(shown_before, tools=tools), clean=text)
     assert drawn(user_target(text, tools=tools)) != []
     assert drawn(target) == []
+
+
+@pytest.mark.parametrize("half", Half)
+@pytest.mark.parametrize(
+    ("text", "odd"),
+    [
+        ("Order number 2231 is 120 dollars, please pay it.", "2231 is."),
+        ("Customer ID 99120 wants 3 rooms in Oslo.", "99120 wants."),
+        ("Patient ID 33124 has 5 appointments in May.", "33124 has."),
+    ],
+)
+def test_a_verb_behind_a_number_is_not_what_it_counts(text: str, odd: str, half: Half) -> None:
+    tools = (*HOTEL, tool("act", number=COUNT, limit=COUNT, price=AMOUNT))
+    target = replace(user_target(text, tools=tools), branch=Branch(half, opening=text))
+    assert all(odd not in after for _, after in drawn(target, 80))
+
+
+def test_a_bare_number_is_not_put_right_where_it_could_be_for_a_day() -> None:
+    text = "There are 2 of us, and check-in is May 4."
+    for half in Half:
+        target = replace(user_target(text, tools=HOTEL), branch=Branch(half, opening=text))
+        for draw, after in drawn(target, 150):
+            if len(draw["edits"]) > 1 and draw["final"] == ["2"]:
+                ((rival,),) = draw["wrong"].values()
+                assert rival in draw["edits"][1]["now"], after
+
+
+@pytest.mark.parametrize(
+    "text", ["My name is Paris and I need a room.", "I have a dog called Sydney and need a room."]
+)
+def test_who_is_called_like_a_city_is_not_renamed(text: str) -> None:
+    assert drawn(user_target(text, tools=HOTEL)) == []
+
+
+@pytest.mark.parametrize("half", Half)
+def test_a_late_correction_names_the_rival_beside_any_other_name(half: Half) -> None:
+    text = "Maria owes me 50 dollars, so send it to Anna."
+    target = replace(
+        user_target(text, tools=(tool("pay", recipient=TEXT, amount=AMOUNT),)),
+        branch=Branch(half, opening=text),
+    )
+    swapped = [(draw, after) for draw, after in drawn(target, 150) if len(draw["edits"]) > 1]
+    named = [(draw, after) for draw, after in swapped if draw["final"] == ["Anna"]]
+    for draw, after in named:
+        ((rival,),) = draw["wrong"].values()
+        assert rival in draw["edits"][1]["now"], after
+    assert named
+
+
+@pytest.mark.parametrize("half", Half)
+def test_a_name_keeps_its_capital_in_what_a_user_of_small_letters_says(half: Half) -> None:
+    text = "find me a hotel in Oslo please"
+    target = replace(user_target(text, tools=HOTEL), branch=Branch(half, opening=text))
+    for draw, after in drawn(target, 200):
+        ((rival,),) = draw["wrong"].values()
+        assert rival.lower() not in after
+
+
+@pytest.mark.parametrize("half", Half)
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Je préfère Paris. L'iPhone 6 est bien pour nous.", "6"),
+        ("Ich möchte nach Wien fliegen. Zwischen 5 und 11 Nächten.", "11 Nächten"),
+        ("Quiero ir a Madrid. Entre 9 y 14 noches.", "14 noches"),
+        ("Je veux aller à Nice. Entre 9 et 13 nuits.", "13 nuits"),
+        ("价格是800元。我在北京机场。", "北京"),
+    ],
+)
+def test_no_model_and_no_end_of_a_range_of_other_languages_has_a_rival(
+    text: str, value: str, half: Half
+) -> None:
+    target = replace(user_target(text, tools=HOTEL), branch=Branch(half, opening=text))
+    assert all(value not in draw["final"] for draw, _ in drawn(target, 80))

@@ -1,0 +1,31 @@
+"""Whether what a user says beside the request says a value that a call may need."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from crosswind.injectors.conversation import ToolList, ToolListKey
+from crosswind.injectors.values.parameters import list_once
+
+_SHORTEST = 3
+_NO_OPTIONS = frozenset("all and any both for more new none not now off one other please the yes".split())
+"""Enumerated values that any sentence may have."""
+_WORD = re.compile(r"\w+")
+
+
+def says_option(said: str, tools: ToolList) -> bool:
+    """Whether a text says an enumerated value of the tools: who wants the premium plan takes `no premium tool
+    for me` for a word on it."""
+    return bool(tools) and not _list_options(ToolListKey(tools)).isdisjoint(_list_words(said))
+
+
+@lru_cache(256)
+def _list_options(tools: ToolListKey) -> frozenset[str]:
+    options = {option.lower() for one in list_once(tools) for option in one.options}
+    return frozenset(one for one in options if len(one) >= _SHORTEST and one.isalpha()) - _NO_OPTIONS
+
+
+@lru_cache(8192)
+def _list_words(said: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(said.lower()))
