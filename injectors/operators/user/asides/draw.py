@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.phrases import NO_PACK, PhraseDraw, find_setting
 from crosswind.injectors.operators.user.asides.asked import asks_for, find_asked
-from crosswind.injectors.operators.user.asides.options import says_option
+from crosswind.injectors.operators.user.asides.options import list_options, says_one
 from crosswind.injectors.operators.user.asides.places import (
     Aside,
     Places,
@@ -24,7 +25,7 @@ from crosswind.injectors.operators.user.asides.places import (
     join_closing,
 )
 from crosswind.injectors.operators.user.asides.references import refers_back
-from crosswind.injectors.packs.draw import JOINED, Phrase, list_fitting, speaks_of
+from crosswind.injectors.packs.draw import JOINED, Phrase, Setting, list_fitting, speaks_of
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.packs.parts import Asked
 from crosswind.injectors.seeded_random import SeededRandom
@@ -102,6 +103,10 @@ class AsideDraw:
         self._shifts = False
         """Whether the last entry is of another subject than the message: the user says so first."""
 
+    @cached_property
+    def _options(self) -> frozenset[str]:
+        return list_options(ToolList.of(self._target.tools))
+
     @property
     def language(self) -> Language | None:
         return None if self._setting is None else self._setting.language
@@ -166,8 +171,7 @@ class AsideDraw:
         if self._setting is None:
             return None
         fitting = self._accept(position, True)
-        entries = list_fitting(self._setting, self._operator, part, frozenset(), None)
-        near = [entry for _, entry in entries if self._is_near(entry) and fitting(entry)]
+        near = [entry for entry in _list_near(self._setting, self._operator, part) if fitting(entry)]
         linked = frozenset([id(entry) for entry in near if entry.about])
         alike = frozenset([id(entry) for entry in near if not entry.about])
         others = _OTHERS.get(self._operator, _MOST_OTHERS)
@@ -185,10 +189,6 @@ class AsideDraw:
                 self._shifts = each is None and self._operator in _SHIFT
                 return self._type(found.text)
         return None
-
-    def _is_near(self, entry: Entry) -> bool:
-        """Whether an entry speaks of the message, or of its kind of request."""
-        return bool(entry.about) or (self._operator in _KINDS and entry.asks is not None)
 
     def draw_recap(self, part: str, position: Position, slots: Mapping[str, str]) -> str | None:
         """What the user says again of the message: its values, or what it asks for."""
@@ -253,10 +253,10 @@ class AsideDraw:
         assert self._setting is not None
         language, own = self._setting.language, self._target.own[:_READ]
         asked = find_asked(own) if language is Language.EN else frozenset[Asked]()
-        tools = ToolList.of(self._target.tools)
+        options = self._options
 
         def accept(entry: Entry) -> bool:
-            if fitted is not None and self._is_near(entry) != fitted:
+            if fitted is not None and _is_near(self._operator, entry) != fitted:
                 return False
             if not asks_for(entry.asks, asked):
                 return False
@@ -264,7 +264,7 @@ class AsideDraw:
                 return False
             if (not_beside := entry.served_by + entry.unless) and speaks_of(own, not_beside, language):
                 return False
-            if (position == "before" and refers_back(entry.text, language)) or says_option(entry.text, tools):
+            if (position == "before" and refers_back(entry.text, language)) or says_one(entry.text, options):
                 return False
             fills = not slots or any(slot in slots for slot in entry.slots)
             return fills and (self._small or not is_small(entry.text))
@@ -274,6 +274,17 @@ class AsideDraw:
     def _type(self, phrase: str) -> str:
         assert self.language is not None
         return write_like(phrase, self._target.own, self.language)
+
+
+def _is_near(operator: str, entry: Entry) -> bool:
+    """Whether an entry speaks of the message, or of its kind of request."""
+    return bool(entry.about) or (operator in _KINDS and entry.asks is not None)
+
+
+@lru_cache(256)
+def _list_near(setting: Setting, operator: str, part: str) -> tuple[Entry, ...]:
+    found = list_fitting(setting, operator, part, frozenset(), None)
+    return tuple(entry for _, entry in found if _is_near(operator, entry))
 
 
 def _among(ids: frozenset[int]) -> Callable[[Entry], bool]:

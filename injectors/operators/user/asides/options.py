@@ -14,16 +14,20 @@ _NO_OPTIONS = frozenset("all and any both for more new none not now off one othe
 _WORD = re.compile(r"\w+")
 
 
-def says_option(said: str, tools: ToolList) -> bool:
-    """Whether a text says an enumerated value of the tools: who wants the premium plan takes `no premium tool
-    for me` for a word on it."""
-    return bool(tools) and not _list_options(ToolListKey(tools)).isdisjoint(_list_words(said))
+def list_options(tools: ToolList) -> frozenset[str]:
+    """The enumerated values of the tools that are plain words: who wants the premium plan takes `no premium
+    tool for me` for a word on it."""
+    return _list_options(ToolListKey(tools)) if tools else frozenset()
 
 
 @lru_cache(256)
 def _list_options(tools: ToolListKey) -> frozenset[str]:
     options = {option.lower() for one in list_once(tools) for option in one.options}
     return frozenset(one for one in options if len(one) >= _SHORTEST and one.isalpha()) - _NO_OPTIONS
+
+
+def says_one(said: str, options: frozenset[str]) -> bool:
+    return bool(options) and not options.isdisjoint(_list_words(said))
 
 
 @lru_cache(8192)
