@@ -123,6 +123,22 @@ def test_the_halves_of_two_packs_share_no_words() -> None:
     )
 
 
+def test_no_tool_stands_in_two_packs() -> None:
+    tool = {
+        "id": "t1",
+        "for": "schema.redundant_tool",
+        "part": "tool",
+        "half": "train",
+        "key": "get_moon_phase",
+        "text": "The phase of the moon.",
+        "parameter": "day",
+    }
+    travel, general = read(tool), read(tool, name="en/general")
+    assert list(check_between([travel])) == []
+    ((at, problem),) = check_between([travel, general])
+    assert at is general and problem.what == "tool 'get_moon_phase' is in line 2 of en/travel"
+
+
 def test_a_short_text_is_shared_whatever_its_punctuation() -> None:
     train = {**SAME, "half": "train", "text": "{rival}, oops, {value}"}
     test = {**SAME, "half": "test", "text": "{rival} (oops: {value})"}

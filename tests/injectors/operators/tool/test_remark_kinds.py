@@ -40,6 +40,11 @@ KINDS = {
     "rating": "ratings",
     "choice": "song",
     "shell": "bash",
+    "film": "imdb",
+    "upload": "upload_file",
+    "mail": "email",
+    "engine": "start_engine",
+    "thermostat": "thermostat",
 }
 """A word that only remarks of that kind are about."""
 
@@ -67,16 +72,16 @@ OWN: list[tuple[str, dict[str, Any], str]] = [
     ("list_buildings", {"building": "B2", "floors": 4}, ""),
     ("update_customer", {"username": "ann", "email": "ann@example.com", "city": "Oslo"}, ""),
     ("transfer_to_agent", {"message": "Transferred.", "account": "A1"}, ""),
-    ("rate_film", {"average": 4.2, "percentage": 84}, ""),
-    ("upload_file", {"file": "lease.pdf", "size": 9000}, ""),
+    ("rate_film", {"average": 4.2, "percentage": 84}, "film"),
+    ("upload_file", {"file": "lease.pdf", "size": 9000}, "upload"),
     ("grep", {"matches": 3}, ""),
     ("git_push", {"branch": "fix", "commit": "1f3c"}, ""),
     ("run_tests", {"passed": 40}, ""),
     ("run_query", {"rows": 4}, ""),
     ("calculate_cost", {"cost": 4.5}, ""),
-    ("send_email", {"id": 5, "status": "sent"}, ""),
-    ("start_engine", {"fuel_level": 40}, ""),
-    ("set_thermostat", {"humidity": 40}, ""),
+    ("send_email", {"id": 5, "status": "sent"}, "mail"),
+    ("start_engine", {"fuel_level": 40}, "engine"),
+    ("set_thermostat", {"humidity": 40}, "thermostat"),
     ("get_zipcode", {"zipcode": "94016"}, ""),
 ]
 
