@@ -37,21 +37,6 @@ def find_setting(target: UserTarget | ToolTarget) -> Setting | None:
     return None if language is None else _make(text, tools, target.branch, language, said)
 
 
-def find_language(target: ToolResultTarget) -> Language | None:
-    """The language of a result; of one without running text, that of the opening, or else English. None: it
-    has no pack."""
-    return _tell_language(_read_result(target), target.branch, otherwise=Language.EN)
-
-
-def find_conversation(target: ToolResultTarget, language: Language) -> Setting:
-    """The setting of the conversation in which a result of that language stands."""
-    return _make(_read_result(target), target.tools, target.branch, language)
-
-
-def _read_result(target: ToolResultTarget) -> str:
-    return find_prose(target.text) or target.branch.opening
-
-
 def find_system(target: ToolResultTarget, *, described: bool = True, fields: bool = True) -> Setting:
     """The setting of the system behind a result: of its tool alone, by its name, its description and the
     names of the result's fields. What systems say beside an answer is in English, whatever the conversation.
@@ -123,12 +108,10 @@ _SURE = 2 * LEAST + 1
 """The fewest words of running text; it is longer than so many characters."""
 
 
-def _tell_language(text: str, branch: Branch, otherwise: Language | None = None) -> Language | None:
+def _tell_language(text: str, branch: Branch) -> Language | None:
     language = detect_language(text)
     if language is None and not is_foreign(text):
-        language = detect_language(branch.opening)
-        if language is None and not is_foreign(branch.opening):
-            return otherwise
+        return detect_language(branch.opening)
     return language
 
 
@@ -137,7 +120,7 @@ def _make(
     tools: tuple[ToolSchema, ...],
     branch: Branch,
     language: Language,
-    said: tuple[str, ...] = (),
+    said: tuple[str, ...],
 ) -> Setting:
     address = None
     if language in _TWO_WAYS:

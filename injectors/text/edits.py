@@ -25,17 +25,6 @@ def apply_edits(text: str, edits: Iterable[Mapping[str, Any]]) -> str:
     return "".join((*pieces, text[end:]))
 
 
-def drop_overlaps(edits: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The changes in the text's order; of two that overlap, the one that begins first."""
-    kept: list[dict[str, Any]] = []
-    end = 0
-    for one in sorted(edits, key=lambda found: (found["at"], len(found["was"]))):
-        if one["at"] >= end:
-            kept.append(one)
-            end = one["at"] + len(one["was"])
-    return kept
-
-
 def touches(protected: Sequence[Span], start: int, end: int) -> bool:
     """Whether [start, end) meets one of the spans, which are in order and disjoint."""
     last = bisect_left(protected, (end, -1)) - 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__CERTAINTY = 2.0
+_CERTAINTY = 2.0
 _CERTAIN = frozenset(
     """
     aren't can't could couldn't didn't doesn't don't haven't hello how i'd i'll i'm i've isn't it's let's need
@@ -185,7 +185,7 @@ def _weigh() -> dict[str, tuple[tuple[str, float], ...]]:
         word: tuple((language, 1 / len(languages)) for language in languages)
         for word, languages in speakers.items()
     }
-    return weights | dict.fromkeys(_CERTAIN, (("en", __CERTAINTY),))
+    return weights | dict.fromkeys(_CERTAIN, (("en", _CERTAINTY),))
 
 
 WEIGHTS = _weigh()

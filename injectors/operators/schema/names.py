@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterator, Sequence
 from crosswind.injectors.guard.tools import LONGEST_NAME
 from crosswind.injectors.operators.words.names import ABBREVIATIONS, OTHER_NAMES, TYPED, VARIANTS, VERBS
 
-MIDDLES = ("all", "full", "raw", "cached", "single", "new", "multiple")
 SHORT = 4
 WHOLE = 5
 """Words of up to this many letters aren't abbreviated, except by convention."""

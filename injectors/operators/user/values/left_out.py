@@ -63,7 +63,6 @@ _SITED = make_words("based found held located situated")
 """Words that say nothing without a place."""
 _LOOSE_ENDS = ("s", "ing")
 _NO_HEADS = ("ed", "en", "ly")
-_LEAST_WORDS = 3
 
 
 def find_adjunct(text: str, one: Mention) -> Place | None:

@@ -104,14 +104,13 @@ _LONGEST_BOUND = 16
 """Characters before a value in which a word is looked for that it belongs to."""
 
 
-_TITLES = ("年", "Dr.", "Dr", "Frau", "Herr", "Herrn")
+_UNFINISHED = ("年", "Dr.", "Dr", "Frau", "Herr", "Herrn")
+"""Ends of values that go on: a title before a name, a year before a month."""
 
 
 def is_bound(text: str, one: Mention, language: Language) -> bool:
     """Whether the value is a part of a name or a phrase: `Frau Osei`, `nächsten Dienstag`, `2024年`."""
-    if one.text.endswith(("年", "Dr.", "Dr", "Frau", "Herr", "Herrn")) or (
-        language is Language.DE and _is_noun_of_state(text, one)
-    ):
+    if one.text.endswith(_UNFINISHED) or (language is Language.DE and _is_noun_of_state(text, one)):
         return True
     before, behind = _BEFORE.get(language), _BEHIND.get(language)
     if before is not None and before.search(text, max(0, one.start - _LONGEST_BOUND), one.start):
