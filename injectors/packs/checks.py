@@ -241,17 +241,17 @@ _CHECKS: tuple[Callable[[Sequence[Row], Language], Iterable[Problem]], ...] = (
 
 
 def check_between(packs: Sequence[Pack]) -> Iterator[tuple[Pack, Problem]]:
-    """Across the packs of a language: no run of words in a part's train half here and its test half there, and
-    no tool's name twice."""
+    """Across the packs of a language: no run of words in a part's train half here and its test half there,
+    and no tool's name twice."""
     seen: dict[tuple[Language, str, str, tuple[str, ...]], tuple[Pack, int, Half]] = {}
     tools: dict[tuple[Language, str], tuple[Pack, int]] = {}
     for pack in packs:
         for line, entry in zip(pack.lines, pack.entries, strict=True):
             part = PARTS.get((entry.operator, entry.part))
             if part and part.form is Form.TOOL:
-                elsewhere, first = tools.setdefault((pack.language, entry.key), (pack, line))
-                if elsewhere is not pack:
-                    yield pack, Problem(line, f"tool {entry.key!r} is in line {first} of {elsewhere.name}")
+                other, first = tools.setdefault((pack.language, entry.key), (pack, line))
+                if other is not pack:
+                    yield pack, Problem(line, f"tool {entry.key!r} is in line {first} of {other.name}")
             for run in runs(entry.text, pack.language) if part and part.form is Form.PHRASE else ():
                 mark = (pack.language, entry.operator, entry.part, run)
                 other, first, half = seen.setdefault(mark, (pack, line, entry.half))

@@ -90,12 +90,13 @@ _FOREIGN: dict[Domain, tuple[str, ...]] = {
         Domain.MESSAGING: "calendario correo mensaje nachricht recordatorio reunión",
     }.items()
 }
-"""How words of other languages begin, for the domains that these have packs of."""
+"""How German, Spanish and French words begin, for the domains that have packs in other languages."""
 _CHINESE: dict[Domain, re.Pattern[str]] = {
     Domain.SHOPPING: re.compile("订单|退货|换货|快递|商品|优惠券|购物车|收货|退款"),
     Domain.TRAVEL: re.compile("航班|机票|酒店|行程|火车票|高铁|行李|民宿|签证"),
     Domain.SUPPORT: re.compile("工单|套餐|故障|密码|客服|宽带|投诉|会员"),
 }
+"""Chinese words, which are found anywhere: no space stands between them."""
 _SHORTEST_PREFIX = 5
 """A stem of so many letters begins longer words, too: `deliver` is in `delivering`, `car` not in `care`."""
 _LONGEST_PREFIX = 64
@@ -136,12 +137,14 @@ def _find_domains(word: str) -> tuple[Domain, ...]:
     return tuple(
         domain
         for domain, stems in _STEMS.items()
-        if not stems.isdisjoint(found) or word.startswith(_FOREIGN.get(domain, ())) or _names(domain, word)
+        if not stems.isdisjoint(found)
+        or word.startswith(_FOREIGN.get(domain, ()))
+        or _has_chinese(domain, word)
     )
 
 
-def _names(domain: Domain, word: str) -> bool:
-    """Whether Chinese, written without spaces, has a word of the domain."""
+def _has_chinese(domain: Domain, word: str) -> bool:
+    """Whether a Chinese word of the domain is in it."""
     return not word.isascii() and domain in _CHINESE and _CHINESE[domain].search(word) is not None
 
 

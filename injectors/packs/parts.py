@@ -67,7 +67,7 @@ DRAWN_SLOTS = frozenset({"uuid", "time", "int", "hex", "one"})
 """Slots that the generator fills, wherever the conversation has nothing to fill them with."""
 
 CONVERSATION_SLOTS = frozenset(
-    {"value", "rival", "thing", "which", "coarse", "request", "option", "chosen", "tool", "field", "canary"}
+    {"value", "rival", "thing", "which", "coarse", "request", "option", "chosen", "tool", "canary"}
 )
 
 
@@ -120,6 +120,7 @@ def _slots(text: str) -> frozenset[str]:
 
 _ONE = _slots("one")
 _OPEN = _slots("thing which one")
+_REMARKED = _slots("option chosen tool") | DRAWN_SLOTS
 
 PARTS: dict[tuple[str, str], Part] = {
     (part.operator, part.name): part
@@ -154,12 +155,7 @@ PARTS: dict[tuple[str, str], Part] = {
         Part("user.ambiguous", "note", Wanted(36, 20), _slots("thing"), _ONE),
         Part("user.ambiguous", "reveal", Wanted(20, 20, 15, 15), _slots("value"), _slots("thing")),
         Part("user.paraphrase", "frame", Wanted(24, 0, 5), _slots("request")),
-        Part(
-            "tool.misleading",
-            "remark",
-            Wanted(40, 40, 30, 30),
-            may=_slots("option chosen tool") | DRAWN_SLOTS,
-        ),
+        Part("tool.misleading", "remark", Wanted(40, 40, 30, 30), may=_REMARKED),
         Part("tool.redundant", "field", Wanted(16), may=DRAWN_SLOTS, form=Form.FIELD),
         Part("tool.redundant", "record", Wanted(5), may=DRAWN_SLOTS, form=Form.FIELD),
         Part("tool.redundant", "line", Wanted(28), may=DRAWN_SLOTS, form=Form.LINE),
@@ -182,11 +178,10 @@ BORROWED = {
 ENGLISH_GENERAL = frozenset(("user.interaction_pattern",))
 """Operators that draw from `en/general` only: they act before a conversation shows language and domain."""
 
-_FOUR = (Domain.GENERAL, Domain.SHOPPING, Domain.TRAVEL, Domain.MESSAGING)
 WANTED_DOMAINS: dict[Language, tuple[Domain, ...]] = {
     Language.EN: tuple(Domain),
     Language.DE: (Domain.GENERAL, Domain.SHOPPING, Domain.TRAVEL, Domain.SUPPORT),
-    Language.ES: _FOUR,
+    Language.ES: (Domain.GENERAL, Domain.SHOPPING, Domain.TRAVEL, Domain.MESSAGING),
     Language.ZH: (Domain.GENERAL, Domain.SHOPPING, Domain.TRAVEL, Domain.SUPPORT),
     Language.FR: (Domain.GENERAL,),
     Language.JA: (Domain.GENERAL,),

@@ -254,7 +254,8 @@ def read_objects(answer: str) -> Iterator[dict[str, Any]]:
 
 
 def select_parts(language: Language, operators: Sequence[str]) -> list[Part]:
-    """The parts to build: those of the named operators, or all. ValueError for an unknown one."""
+    """The parts to build: those of the named operators, or all, that the language's general pack has, since a
+    pack of any domain may have them. ValueError for an unknown operator."""
     known = dict.fromkeys(part.operator for part in PARTS.values())
     if unknown := [name for name in operators if name not in known]:
         raise ValueError(f"{unknown[0]!r} draws from no pack: use {', '.join(known)}")

@@ -1,4 +1,4 @@
-"""Values that are one end of a range: `3 to 5 days`."""
+"""Whether a value is one end of a range: `3 to 5 days`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ _RANGE_BEFORE = re.compile(
     r"|\b(?:[Bb]etween|[Zz]wischen|[Ee]ntre) (?:[\w.,$€£]{1,12}(?: \w{1,9})? (?:and|und|et|y) )?[$€£]?\Z"
 )
 _RANGE_BEHIND = re.compile(rf" ?{_RANGE_WORDS} ?[$€£]?\d")
-_NAME_BEHIND = re.compile(r"!")
-"""What makes a value one end of a range, or a part of a longer one: `3 to 5 days`, `Yahoo! Finance`."""
 
 
 def is_of_range(text: str, one: Mention) -> bool:
-    """Whether a value is one end of a range, or a part of a longer name."""
-    named = one.type in (ValueType.PLACE, ValueType.NAME)
-    before = not named and _RANGE_BEFORE.search(text, max(0, one.start - 32), one.start) is not None
-    return before or (_NAME_BEHIND if named else _RANGE_BEHIND).match(text, one.end) is not None
+    """Whether a value is one end of a range, or a name only a part of a longer one: `Yahoo! Finance`."""
+    if one.type in (ValueType.PLACE, ValueType.NAME):
+        return text.startswith("!", one.end)
+    before = _RANGE_BEFORE.search(text, max(0, one.start - 32), one.start)
+    return before is not None or _RANGE_BEHIND.match(text, one.end) is not None
