@@ -17,10 +17,10 @@ from crosswind.injectors.packs.model import SLOT, Entry, Pack, list_slots
 from crosswind.injectors.packs.parts import DRAWN_SLOTS, Address, Domain
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import EntryWeights, Half
-from crosswind.injectors.text.languages import Language
+from crosswind.injectors.text.languages import UNSPACED, Language
 from crosswind.injectors.values.parameters import ValueType
 
-JOINED = frozenset({Language.ZH, Language.JA, Language.AR})
+JOINED = UNSPACED | {Language.AR}
 """Languages that write words together: a stem is found anywhere in their texts."""
 
 

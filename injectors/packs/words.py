@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from crosswind.injectors.text.languages import Language
+from crosswind.injectors.text.languages import UNSPACED, Language
 
 _TOKEN = re.compile(r"\{[^{}]*\}|[^\W_]+(?:['’][^\W_]+)?")
 _SIGN = re.compile(r"\{[^{}]*\}|[a-z0-9]+|[^\W_]")
@@ -24,7 +24,6 @@ _ARABIC_LETTERS = str.maketrans("أإآٱىة", "اااايه")
 """Letters that people type for one another."""
 _ARABIC_CLITIC = re.compile(r"\b(?:[وف]?(?:[بك]?ال|لل)(?=\w{3})|و(?=\w{4}))")
 """And, in, like, to and the article, which are written with the next word: "وبالرحلة" is the word "رحلة"."""
-_UNSPACED = frozenset({Language.ZH, Language.JA})
 """Languages without spaces between words: their characters and Latin words are compared instead."""
 _STOP_WORDS = {
     Language.EN: frozenset(
@@ -250,7 +249,7 @@ def find_changes(text: str, language: Language) -> list[str]:
 def split_words(text: str, language: Language) -> list[str]:
     """Words in lower case, and slots; French without elided words, Arabic without clitics; in Chinese and
     Japanese the single characters."""
-    pattern = _SIGN if language in _UNSPACED else _TOKEN
+    pattern = _SIGN if language in UNSPACED else _TOKEN
     folded = fold(text.casefold(), language)
     if language is Language.AR:
         folded = _ARABIC_CLITIC.sub("", folded)
@@ -262,14 +261,14 @@ def split_words(text: str, language: Language) -> list[str]:
 def opening(text: str, language: Language) -> tuple[str, ...]:
     """How a text begins: three words or five characters; nothing for a text that is hardly longer."""
     tokens = split_words(text, language)
-    length, least = (5, 9) if language in _UNSPACED else (3, 5)
+    length, least = (5, 9) if language in UNSPACED else (3, 5)
     return tuple(tokens[:length]) if len(tokens) >= least else ()
 
 
 def runs(text: str, language: Language) -> Iterator[tuple[str, ...]]:
     """The text as a whole, and its runs of four words, or of eight characters, that have no slot within."""
     tokens = split_words(text, language)
-    length = 8 if language in _UNSPACED else 4
+    length = 8 if language in UNSPACED else 4
     yield tuple(tokens)
     for start in range(len(tokens) - length + 1):
         run = tuple(tokens[start : start + length])

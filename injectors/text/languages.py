@@ -29,6 +29,9 @@ class Language(StrEnum):
     AR = "ar"
 
 
+UNSPACED = frozenset((Language.ZH, Language.JA))
+"""Languages that are written without spaces."""
+
 UNABLE = "unable"
 """The member of a draw that says why the rule can't carry it out."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from crosswind.injectors.text.languages import Language
+from crosswind.injectors.text.languages import UNSPACED, Language
 from crosswind.injectors.values.calendar import MONTHS, month_of
 from crosswind.injectors.values.english_amounts import list_spans
 from crosswind.injectors.values.mentions import Mention
@@ -189,7 +189,7 @@ def _list_spans(mention: Mention, language: Language) -> Iterator[str]:
     if language is Language.EN:
         yield from (f"{text} or two",) if value == 1 else list_spans(value, unit)
         return
-    space = "" if language in (Language.ZH, Language.JA) or not unit else " "
+    space = "" if language in UNSPACED or not unit else " "
     words = _RANGES.get(language)
     yield from (f"{form}{space}{unit}" for form in words(value)) if words is not None else ()
 

@@ -33,7 +33,7 @@ from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.json_leaves import MOST, list_leaves
 from crosswind.injectors.text.json_payload import is_container, is_prose, parse_json
 from crosswind.injectors.text.json_spans import Frame, find_leaves, open_string
-from crosswind.injectors.text.languages import UNABLE, Language, detect_language, is_foreign
+from crosswind.injectors.text.languages import UNABLE, UNSPACED, Language, detect_language, is_foreign
 from crosswind.injectors.values.parameters import split_name
 
 OPERATOR = "tool.prompt_injection"
@@ -42,7 +42,6 @@ _WRITING = frozenset("post create send write add edit update".split())
 """Words, and first words, of tools that give what the user has written."""
 _SHOWING = re.compile(r"\s*(?:cat|less|more|head|tail|curl|wget)\b")
 """Commands that print a text of others."""
-_UNSPACED = frozenset({Language.ZH, Language.JA})
 
 
 @operator(
@@ -115,7 +114,7 @@ def _join(said: str, language: Language) -> str:
         return "\n"
     if "\n" in said:
         return "\n\n"
-    return " " if said[-1:] in _ENDS and language not in _UNSPACED else "\n"
+    return " " if said[-1:] in _ENDS and language not in UNSPACED else "\n"
 
 
 _ENDS = ".!?…؟:)\"'”"

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from crosswind.injectors.text.languages import Language
+from crosswind.injectors.text.languages import UNSPACED, Language
 from crosswind.injectors.text.quotations import find_open_end
 from crosswind.injectors.text.sentences import has_end, is_greeting
 
@@ -72,7 +72,7 @@ def separate(before: str, language: Language | None) -> str:
         return ""
     if not has_end(before):
         return "\n"
-    return "" if language in (Language.ZH, Language.JA) and before[-1] in _NO_SPACE else " "
+    return "" if language in UNSPACED and before[-1] in _NO_SPACE else " "
 
 
 _PLAIN_END = re.compile(r"(?:\A|\s)[A-Za-zÀ-ÿ]?[a-zß-ÿ]+\Z")

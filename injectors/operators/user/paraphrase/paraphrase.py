@@ -22,7 +22,7 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.entities import find_lost
-from crosswind.injectors.text.languages import UNABLE, Language
+from crosswind.injectors.text.languages import UNABLE, UNSPACED, Language
 from crosswind.injectors.text.quotations import find_literals, find_open_end
 from crosswind.injectors.text.sentences import is_prose, split_sentences
 from crosswind.injectors.wording import written_form
@@ -148,7 +148,7 @@ def _draw_candidates(target: UserTarget, setting: Setting, rng: SeededRandom) ->
         if find_lost(sentence, said, target.tools) is not None:
             continue
         if text[stop:].strip() and "\n" not in text[stop : stop + 1]:
-            said = rewrites.end_sentence(said, "。" if language in (Language.ZH, Language.JA) else ".")
+            said = rewrites.end_sentence(said, "。" if language in UNSPACED else ".")
         if language is Language.EN:
             said = _draw_courtesy(said, text, spoken, begin, stop, rng)
             spoken = f"{spoken} {said}"

@@ -17,7 +17,7 @@ from crosswind.injectors.operators.user.values.sure_values import PASSED_ON
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text.edits import make_edit, touches
 from crosswind.injectors.text.entities import Span
-from crosswind.injectors.text.languages import Language
+from crosswind.injectors.text.languages import UNSPACED, Language
 from crosswind.injectors.text.quotations import find_open_end
 
 MARKED, SMALL = 0.3, 0.15
@@ -56,7 +56,7 @@ def _ends_freely(text: str, language: Language | None, tools: ToolList) -> bool:
         return True
     if language is not Language.EN and PASSED_ON.search(text):
         return False
-    if language in (Language.ZH, Language.JA):
+    if language in UNSPACED:
         return _ASKING.search(text) is not None and not any(one in text for one in ':：「“"')
     return asks_alone(text, named)
 

@@ -30,12 +30,12 @@ from crosswind.injectors.operators.user.values.vague_place import (
     find_next_word,
     find_word_before,
 )
-from crosswind.injectors.packs.draw import Setting
+from crosswind.injectors.packs.draw import JOINED, Setting
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import UserTarget
 from crosswind.injectors.text.edits import make_edit, splits
 from crosswind.injectors.text.entities import find_whole
-from crosswind.injectors.text.languages import Language
+from crosswind.injectors.text.languages import UNSPACED, Language
 from crosswind.injectors.text.quotations import find_open_end
 from crosswind.injectors.values.calendar import month_of
 from crosswind.injectors.values.known_names import (
@@ -52,7 +52,6 @@ from crosswind.injectors.values.rivals import draw_known_rival, draw_rival
 LONGEST_VALUE = 60
 _NO_RIVALS = (ValueType.FILE, ValueType.EMAIL, ValueType.WORD)
 """Whose rival could be somebody else's, or would be nothing that anybody says."""
-JOINED = (Language.ZH, Language.JA)
 _COUNTERS = "张枚个個位名人间泊件台部本册冊次回点份条杯瓶双辆家封套块箱袋桶"
 _MODEL, _UNIT = re.compile(r"[A-Za-z] ?$"), re.compile(r"[\u4e00-\u9fffA-Za-z%℃]")
 """What stands before a Chinese or Japanese number that is a model's, and behind one that measures."""
@@ -109,7 +108,7 @@ class Contradiction:
             at = self.start + self.told.rindex(self.value)
             swap = [make_edit(at, self.value, self.rival)] if position is Position.SWAP else []
             return [*swap, edit]
-        whole = phrase.endswith((self.told, ")", "）")) or language in (*JOINED, Language.AR)
+        whole = phrase.endswith((self.told, ")", "）")) or language in JOINED
         told = phrase if whole else close_aside(phrase, text, self.end)
         return [make_edit(self.start, text[self.start : self.end], told)]
 
@@ -128,7 +127,7 @@ def join_sentence(text: str, sentence: str, language: Language) -> str:
     finished = text.rstrip("\"'”’)»")[-1:] in (*".!?…。！？؟:：",)
     if not finished or "\n" in text:
         return f"\n{sentence}"
-    return sentence if language in JOINED else f" {sentence}"
+    return sentence if language in UNSPACED else f" {sentence}"
 
 
 def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting) -> Iterator[Contradiction]:
@@ -235,7 +234,7 @@ def _has_like(target: UserTarget, one: Mention, language: Language) -> bool:
         word[0] in _NAMES and not one.start <= word.start() < one.end for word in _CAPITALISED.finditer(text)
     ):
         return True  # `Tom owes me 50, send it to Anna`, with one person among the values.
-    if noun is None and _BARE.fullmatch(one.text) and language not in JOINED:
+    if noun is None and _BARE.fullmatch(one.text) and language not in UNSPACED:
         # `May 4 ... I meant 2!` could be for the day.
         return any(found.start() != one.start for found in _BARE.finditer(text))
     digits = _LONG_DIGITS.fullmatch(one.text)
@@ -317,7 +316,7 @@ def _is_said(text: str, value: str) -> bool:
 
 def _span(text: str, one: Mention, rival: str, language: Language) -> tuple[int, int, str, str]:
     """What gives way in the value's place, and how the value and its rival are told there."""
-    if language in JOINED and one.type is ValueType.NUMBER and text[one.end : one.end + 1] in (*_COUNTERS,):
+    if language in UNSPACED and one.type is ValueType.NUMBER and text[one.end : one.end + 1] in (*_COUNTERS,):
         counter = text[one.end]
         return one.start, one.end + 1, f"{one.text}{counter}", f"{rival}{counter}"
     start, words = one.start, _CARRIED.get(language, frozenset())
@@ -380,7 +379,7 @@ def _may_stand_inside(text: str, one: Mention, start: int, end: int, rival: str,
     glued = re.match(r"['’]s\b|[-/_@'’]\w", text[end : end + 3]) or re.search(
         r"[\w/_@#'’&-]$", text[:start][-1:], re.ASCII
     )
-    if glued or (language in JOINED and _is_measure(text, one)):
+    if glued or (language in UNSPACED and _is_measure(text, one)):
         return False
     capital = _CAPITAL.search(text[max(0, start - 24) : start])
     order = language is Language.EN and find_word_before(text, start).lower() in LEADS | _LABELS
@@ -407,7 +406,7 @@ def _may_stand_inside(text: str, one: Mention, start: int, end: int, rival: str,
 
 
 def _leads(text: str, one: Mention, end: int, language: Language) -> bool:
-    if language in JOINED or _GOES_ON.match(text, end):
+    if language in UNSPACED or _GOES_ON.match(text, end):
         return True
     return qualifies(text, end) if language is Language.EN else find_next_word(text, end) != ""
 
@@ -420,7 +419,7 @@ def _stands_whole(
     if _TITLE.search(text, max(0, one.start - 8), one.start):
         return False
     named_kind = one.type in (ValueType.PLACE, ValueType.NAME)
-    if language in JOINED:
+    if language in UNSPACED:
         apart = not named_kind or _AFTER_NAME.match(text, one.end) is not None
         return apart and (one.type is not ValueType.NUMBER or named is not None)
     if language is Language.EN:

@@ -21,7 +21,7 @@ from crosswind.injectors.operators.user.values.vague_place import (
 )
 from crosswind.injectors.text.caseless import CaselessPattern
 from crosswind.injectors.text.entities import find_whole
-from crosswind.injectors.text.languages import Language
+from crosswind.injectors.text.languages import UNSPACED, Language
 from crosswind.injectors.text.quotations import find_literals
 from crosswind.injectors.text.sentences import count_words, split_sentences
 from crosswind.injectors.values.calendar import find_cycle
@@ -29,7 +29,6 @@ from crosswind.injectors.values.known_names import CITIES, COUNTRIES, GIVEN_NAME
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType, list_parameters
 
-UNSPACED = (Language.ZH, Language.JA)
 CITY_NAMES = frozenset(city for cities in CITIES.values() for city in cities)
 PLACES = CITY_NAMES | frozenset(COUNTRIES)
 NUMBERED = frozenset(
