@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-import msgspec
-
-from crosswind.injectors.conversation import ToolList, ToolResult, UserText
+from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.user.asides.places import find_missing_mark
+from crosswind.injectors.operators.user.values.slips import (
+    LONGEST_VALUE,
+    agrees,
+    draw_slip,
+    is_said,
+    list_known,
+)
 from crosswind.injectors.operators.user.values.small_words import is_small_word, qualifies
 from crosswind.injectors.operators.user.values.spoken_values import find_spoken
 from crosswind.injectors.operators.user.values.sure_values import (
-    CITY_NAMES,
     LEADS,
-    NO_SLIPS,
     NUMBERED,
     PLACES,
     PLURAL,
     SureValues,
-    is_city,
 )
 from crosswind.injectors.operators.user.values.vague_place import (
     close_aside,
@@ -34,35 +35,23 @@ from crosswind.injectors.packs.draw import JOINED, Setting
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import UserTarget
 from crosswind.injectors.text.edits import make_edit, splits
-from crosswind.injectors.text.entities import find_whole
 from crosswind.injectors.text.languages import UNSPACED, Language
 from crosswind.injectors.text.quotations import find_open_end
 from crosswind.injectors.values.calendar import month_of
-from crosswind.injectors.values.known_names import (
-    CALIFORNIAN,
-    COUNTRIES,
-    GIVEN_NAMES,
-    GROUPS,
-    list_near_names,
-)
+from crosswind.injectors.values.known_names import CALIFORNIAN, GIVEN_NAMES
 from crosswind.injectors.values.mentions import Mention, find_mentions
-from crosswind.injectors.values.parameters import ValueType, type_of_name
-from crosswind.injectors.values.rivals import draw_known_rival, draw_rival
+from crosswind.injectors.values.parameters import ValueType
 
-LONGEST_VALUE = 60
 _NO_RIVALS = (ValueType.FILE, ValueType.EMAIL, ValueType.WORD)
 """Whose rival could be somebody else's, or would be nothing that anybody says."""
 _COUNTERS = "张枚个個位名人间泊件台部本册冊次回点份条杯瓶双辆家封套块箱袋桶"
 _MODEL, _UNIT = re.compile(r"[A-Za-z] ?$"), re.compile(r"[\u4e00-\u9fffA-Za-z%℃]")
 """What stands before a Chinese or Japanese number that is a model's, and behind one that measures."""
-_VOWEL = re.compile(r"[aeiou](?!ne\b)", re.IGNORECASE)
 _ADJECTIVE = re.compile(r"(?!1\b)\d+[ -][a-z]+[^s]")
 """`45 minute`, which stands before a noun."""
 _CAPITAL = re.compile(r"(?:[^.!?:;\n] |^)[A-ZÀ-Þ][\w'’-]*(?:,| and| of| the| of the| &| in| de)? $")
 _GOES_ON = re.compile(r",? (?:and |of |the |of the |& |in |in the |de )?[A-Z\d]")
 _ARABIC = re.compile(r"[\u0600-\u06ff]")
-_READ = 20_000
-"""Characters of earlier texts in which rivals are looked for."""
 
 
 class Position(StrEnum):
@@ -138,76 +127,63 @@ def find_contradictions(target: UserTarget, rng: SeededRandom, setting: Setting)
     ]
     if not spoken:
         return
-    closed = find_open_end(target.own) is None
-    known = _list_known(target)
+    known = list_known(target)
     values = SureValues(text, spoken, ToolList.of(target.tools), setting.language)
     taken, opened = {one.text for one in spoken}, _list_opened(target)
     for one in rng.shuffled(spoken):
         if one.type in opened or not values.is_sure(one):
             continue
-        elsewhere = [
-            value for value in known.get(one.type, ()) if not _is_said(text, value) and _are_alike(one, value)
-        ]
-        article = find_word_before(text, one.start) if setting.language is Language.EN else ""
-        for _ in range(_RIVALS):
-            rival = _draw_rival(text, one, rng, setting.language, elsewhere, taken)
-            if rival is None or _agrees(article, rival):
-                break
-        if rival is None or not _may_slip_in(text, one, rival):
-            continue
-        start, end, told, told_rival = _span(text, one, rival, setting.language)
-        positions = []
-        inside = _may_stand_inside(text, one, start, end, rival, setting.language)
-        apart = not splits(target.protected, start) and not splits(target.protected, end)
-        named = _name_both(text, one, rival, setting.language)
-        searched = values.are_searched and one.type is ValueType.NAME
-        if inside and apart and not (_is_behind(one, spoken) or searched):
-            positions.append(Position.PLACE)
-        leads = _leads(text, one, end, setting.language) or _is_before(one, spoken)
-        region = _find_region(text, one, rival)
-        if region:
-            named, leads = (f"{one.text}{region}", f"{rival}{region}"), False
-        whole = _stands_whole(text, one, named, setting.language, leads=leads)
-        if inside and apart and closed and whole and not searched and not splits(target.protected, len(text)):
-            positions.append(Position.SWAP)
-        if closed and named is not None:
-            positions.append(Position.END)
-        value_named, rival_named = named or (one.text, rival)
-        if positions:
-            yield Contradiction(
-                one.text,
-                rival,
-                one.type,
-                one.thing,
-                start,
-                end,
-                told,
-                told_rival,
-                value_named,
-                rival_named,
-                tuple(positions),
-                _has_like(target, one, setting.language),
-                leads or region != "",
-                text,
-            )
+        rival = draw_slip(text, one, rng, setting.language, known.get(one.type, ()), taken)
+        if rival is not None:
+            found = _contradict(target, one, rival, values, spoken, setting.language)
+            if found.positions:
+                yield found
 
 
-_RIVALS = 4
-"""Rivals that are drawn until one goes with the article before the value."""
-
-
-def _agrees(article: str, rival: str) -> bool:
-    """Whether an English value goes with the article before it: an economy seat, a business seat."""
-    if article not in ("a", "an"):
-        return True
-    return bool(_VOWEL.match(rival)) == (article == "an") and not rival[:1].isdigit()
-
-
-def _may_slip_in(text: str, one: Mention, rival: str) -> bool:
-    """Whether the rival can stand for the value by mistake: the text doesn't say it, and neither holds the
-    other."""
-    slip, value = rival.lower(), one.text.lower()
-    return not (slip in NO_SLIPS or _is_said(text, rival) or slip in value or value in slip)
+def _contradict(
+    target: UserTarget,
+    one: Mention,
+    rival: str,
+    values: SureValues,
+    spoken: list[Mention],
+    language: Language,
+) -> Contradiction:
+    """A value with its rival, and the positions where the two can stand, maybe none."""
+    text, positions = target.text, list[Position]()
+    closed = find_open_end(target.own) is None
+    start, end, told, told_rival = _span(text, one, rival, language)
+    inside = _may_stand_inside(text, one, start, end, rival, language)
+    inside = inside and not splits(target.protected, start) and not splits(target.protected, end)
+    inside = inside and not (values.are_searched and one.type is ValueType.NAME)
+    if inside and not _is_behind(one, spoken):
+        positions.append(Position.PLACE)
+    named = _name_both(text, one, rival, language)
+    leads = _leads(text, one, end, language) or _is_before(one, spoken)
+    region = _find_region(text, one, rival)
+    if region:
+        named, leads = (f"{one.text}{region}", f"{rival}{region}"), False
+    whole = _stands_whole(text, one, named, language, leads=leads)
+    if inside and closed and whole and not splits(target.protected, len(text)):
+        positions.append(Position.SWAP)
+    if closed and named is not None:
+        positions.append(Position.END)
+    value_named, rival_named = named or (one.text, rival)
+    return Contradiction(
+        one.text,
+        rival,
+        one.type,
+        one.thing,
+        start,
+        end,
+        told,
+        told_rival,
+        value_named,
+        rival_named,
+        tuple(positions),
+        _has_like(target, one, language),
+        leads or region != "",
+        text,
+    )
 
 
 def _list_opened(target: UserTarget) -> set[ValueType]:
@@ -216,7 +192,7 @@ def _list_opened(target: UserTarget) -> set[ValueType]:
     if target.clean is None or target.clean == target.text:
         return set()
     mentions = find_mentions(target.clean, ToolList.of(target.tools))
-    return {one.type for one in mentions if not _is_said(target.text, one.text)}
+    return {one.type for one in mentions if not is_said(target.text, one.text)}
 
 
 def _has_like(target: UserTarget, one: Mention, language: Language) -> bool:
@@ -251,47 +227,6 @@ _BARE = re.compile(r"\d+(?:[.,]\d+)*")
 _LONG_DIGITS = re.compile(r"(?<!\d)\d{4,}(?!\d)")
 
 
-def _are_alike(one: Mention, rival: str) -> bool:
-    """Whether both are cities, countries, or first names."""
-    city = is_city(one) and is_city(msgspec.structs.replace(one, text=rival)) and rival not in GIVEN_NAMES
-    return city or any({one.text, rival} <= known for known in _ALIKE)
-
-
-_ALIKE = (CITY_NAMES, frozenset(COUNTRIES), frozenset(GIVEN_NAMES))
-
-
-def _draw_rival(
-    text: str, one: Mention, rng: SeededRandom, language: Language, elsewhere: list[str], taken: set[str]
-) -> str | None:
-    """What somebody may say by mistake. Of an id, that is the id with a digit mistyped."""
-    numbered = one.type is ValueType.NUMBER and find_word_before(text, one.start) in NUMBERED
-    if one.type is ValueType.ID or numbered or re.fullmatch(r"\d{6,}", one.text):
-        return _slip(one.text, rng)
-    given, _, family = one.text.partition(" ")
-    if one.type is ValueType.NAME and family and given in GIVEN_NAMES:
-        others = [name for name in list_near_names(given) if name not in taken]
-        return f"{rng.choice(others)} {family}" if others else None
-    if one.type is ValueType.NAME and (one.text in PLACES or is_city(one)):
-        one = msgspec.structs.replace(one, type=ValueType.PLACE)
-    known = one.text in PLACES or any(one.text in group for group in GROUPS)
-    rival = draw_rival(one, rng, elsewhere, taken)
-    if rival is None and one.type is ValueType.PLACE and language is Language.EN and not known:
-        return None  # Nobody mistakes a small town for a large city.
-    return rival or draw_known_rival(one, rng, language, taken)
-
-
-def _slip(text: str, rng: SeededRandom) -> str | None:
-    """The id with one digit mistyped as the one beside it on the keyboard."""
-    digits = [at for at, letter in enumerate(text) if letter in _BESIDE]
-    if len(text) < _LONG_ID or not digits:
-        return None
-    at = rng.choice(digits)
-    return f"{text[:at]}{rng.choice(_BESIDE[text[at]])}{text[at + 1 :]}"
-
-
-_BESIDE = {"1": "2", "9": "8", **{str(digit): f"{digit - 1}{digit + 1}" for digit in range(2, 9)}}
-_LONG_ID = 4
-"""Characters of an id in which a digit is mistyped."""
 _MOMENTS = (ValueType.DATE, ValueType.TIME)
 _NEAR = 4
 """Characters between a day and a time that may be one value: `Friday at 5 pm`."""
@@ -308,10 +243,6 @@ def _is_before(one: Mention, spoken: list[Mention]) -> bool:
     return one.type in _MOMENTS and any(
         other.type in _MOMENTS and 0 <= other.start - one.end <= _NEAR for other in spoken
     )
-
-
-def _is_said(text: str, value: str) -> bool:
-    return find_whole(text.lower(), value.lower(), 0) >= 0
 
 
 def _span(text: str, one: Mention, rival: str, language: Language) -> tuple[int, int, str, str]:
@@ -339,7 +270,7 @@ _CARRIED: Mapping[Language, frozenset[str]] = {
 def _name_both(text: str, one: Mention, rival: str, language: Language) -> tuple[str, str] | None:
     """The value and its rival as a sentence of their own names them; None where they would say too little."""
     if one.type is ValueType.NUMBER:
-        if language is Language.JA or language is Language.ZH:
+        if language in UNSPACED:
             counter = text[one.end : one.end + 1]
             return (f"{one.text}{counter}", f"{rival}{counter}") if counter in (*_COUNTERS,) else None
         noun = PLURAL.match(text, one.end) if language is Language.EN else None
@@ -398,7 +329,7 @@ def _may_stand_inside(text: str, one: Mention, start: int, end: int, rival: str,
     begins = is_small_word(before) or before in LEADS | _BEFORE_VALUES
     if language is Language.EN and (named or alone) and before and not begins:
         return False  # What stands before may belong to it: an extra large one.
-    if language is Language.EN and not _agrees(before, rival):
+    if language is Language.EN and not agrees(before, rival):
         return False
     return not (
         language is Language.FR and re.search(r"(?:\b[dlDL]|qu)['’]$", text[max(0, start - 4) : start])
@@ -460,41 +391,3 @@ def name_value(value: str, kind: ValueType, language: Language) -> str:
     if language is Language.ES and kind is ValueType.TIME:
         return f"la {value}" if re.match(r"1\b", value) else f"las {value}"
     return value
-
-
-def _list_known(target: UserTarget) -> dict[ValueType, list[str]]:
-    """The values that this conversation has named before, by type."""
-    known: dict[ValueType, list[str]] = {}
-    tools, left = ToolList.of(target.tools), _READ
-    for one in reversed(target.branch.earlier):
-        left -= len(one.text)
-        if left < 0:
-            break
-        named = _list_in_result(one) if isinstance(one, ToolResult) else _list_in_text(one, tools)
-        for kind, value in named:
-            values = known.setdefault(kind, [])
-            if value not in values:
-                values.append(value)
-    return known
-
-
-def _list_in_text(one: UserText, tools: ToolList) -> Iterator[tuple[ValueType, str]]:
-    yield from ((found.type, found.text) for found in find_mentions(one.text, tools) if not found.literal)
-
-
-def _list_in_result(one: ToolResult) -> Iterator[tuple[ValueType, str]]:
-    """The texts of a JSON result that stand under the name of a kind of value."""
-    try:
-        pending: list[tuple[str, Any]] = [("", json.loads(one.text))]
-    except (ValueError, RecursionError):
-        return
-    while pending:
-        key, value = pending.pop()
-        if isinstance(value, dict):
-            pending += [(str(name), member) for name, member in value.items()]
-        elif isinstance(value, list):
-            pending += [(key, member) for member in value]
-        elif isinstance(value, str) and 1 < len(value) <= LONGEST_VALUE and "\n" not in value:
-            kind = type_of_name(key)
-            if kind in (ValueType.PLACE, ValueType.NAME):
-                yield kind, value
