@@ -241,8 +241,8 @@ _CHECKS: tuple[Callable[[Sequence[Row], Language], Iterable[Problem]], ...] = (
 
 
 def check_between(packs: Sequence[Pack]) -> Iterator[tuple[Pack, Problem]]:
-    """Across the packs of a language: no run of words in a part's train half here and its test half there, and
-    no tool's name twice."""
+    """Across the packs of a language: no run of words in a part's train half here and its test half there,
+    and no tool's name twice."""
     seen: dict[tuple[Language, str, str, tuple[str, ...]], tuple[Pack, int, Half]] = {}
     tools: dict[tuple[Language, str], tuple[Pack, int]] = {}
     for pack in packs:
