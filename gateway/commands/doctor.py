@@ -99,7 +99,7 @@ def _examine_packs(folder: Path) -> Finding:
         use_folder(folder)
     except PackError as error:
         return Finding(Mark.BAD, str(error))
-    return Finding(Mark.GOOD, f"packs {folder}: can be read, and go before the shipped ones")
+    return Finding(Mark.GOOD, f"packs {folder}: can be read, and take the place of shipped ones")
 
 
 def _list_tools(

@@ -28,7 +28,7 @@ def packs_option(command: C) -> C:
         show_envvar=True,
         expose_value=False,
         callback=_use,
-        help="A folder of phrase packs, as the configuration's `packs`; they go before the shipped ones.",
+        help="A folder of phrase packs, like `packs`; each takes the place of the shipped one.",
     )(command)
 
 

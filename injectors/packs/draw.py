@@ -311,7 +311,7 @@ def _fill_slot(slot: re.Match[str], slots: Mapping[str, str], rng: SeededRandom)
         case "time":
             month, day = 1 + int(rng.uniform() * 12), 1 + int(rng.uniform() * 28)
             clock = ":".join(f"{int(rng.uniform() * most):02d}" for most in (24, 60, 60))
-            return f"2026-{month:02d}-{day:02d}T{clock}Z"
+            return f"2025-{month:02d}-{day:02d}T{clock}Z"
     raise ValueError(f"slot {slot[0]}: nothing fills it; use one of {', '.join(sorted(DRAWN_SLOTS))}")
 
 

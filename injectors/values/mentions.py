@@ -82,7 +82,9 @@ def _find_values(text: str, tools: ToolListKey) -> tuple[tuple[int, int, ValueTy
     index = _index(tools)
     if not index.parameters:
         return ()
-    forms = (*find_forms(text), *find_names(text))
+    forms = [*find_forms(text)]
+    days = {(start, end) for start, end, kind in forms if kind is ValueType.DATE}
+    forms += (one for one in find_names(text) if one[:2] not in days)  # Saturday is no customer
     candidates = [
         *((start, end, ValueType.OPTION, choices) for start, end, choices in _find_options(text, index)),
         *((start, end, kind, index.find_choices(kind)) for start, end, kind in forms),

@@ -96,7 +96,8 @@ class Incomplete:
                 if draw["null"] or key not in dropped
             }
             value = kept | draw["add"]
-            note = f"The result of {target.tool} lost its fields {', '.join(draw['drop'])}."
+            fields = "field" if len(dropped) == 1 else "fields"
+            note = f"The result of {target.tool} lost its {fields} {', '.join(draw['drop'])}."
         elif isinstance(value, list):
             note = f"The result of {target.tool} kept {draw['first']} of its {len(value)} elements."
             more = draw.get("more") or draw["add"]

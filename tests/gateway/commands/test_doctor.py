@@ -193,4 +193,4 @@ def test_own_packs_are_read(tmp_path: Path) -> None:
     assert _line(_run(tmp_path, "--config", str(config)), "health.jsonl, line 1").startswith("✗")
     file.write_text(json.dumps({"pack": "en/health", "version": 1, "licence": "CC0-1.0"}))
     found = _run(tmp_path, "--config", str(config))
-    assert _line(found, "can be read, and go before the shipped ones").startswith("✓")
+    assert _line(found, "can be read, and take the place of shipped ones").startswith("✓")

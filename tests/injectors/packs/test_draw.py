@@ -76,7 +76,7 @@ def test_every_fitting_entry_of_the_half_can_be_drawn_and_no_other() -> None:
         drawn = draw_all(setting(half), "user.redundant", "chat")
         halves[half] = {one.text for one in drawn}
         names = {one.entry.partition("#")[0] for one in drawn}
-        assert names == {"en/travel@1", "en/general@1"}
+        assert {name.partition("@")[0] for name in names} == {"en/travel", "en/general"}
         travel = load(Language.EN, Domain.TRAVEL)
         assert travel is not None and len(drawn) > len(travel.select("user.redundant", "chat", half))
     assert not halves[Half.TRAIN] & halves[Half.TEST]
@@ -153,7 +153,7 @@ def test_drawn_slots_are_filled_and_unknown_ones_refused() -> None:
     filled = fill("{int:5-7} {hex:8} {uuid} {time}", {}, SeededRandom("a"))
     number, digits, uuid, time = filled.split()
     assert 5 <= int(number) <= 7 and len(digits) == 8 and str(UUID(uuid)) == uuid
-    assert re.fullmatch(r"2026-\d\d-\d\dT\d\d:\d\d:\d\dZ", time)
+    assert re.fullmatch(r"2025-\d\d-\d\dT\d\d:\d\d:\d\dZ", time)
     assert filled == fill("{int:5-7} {hex:8} {uuid} {time}", {}, SeededRandom("a"))
     with pytest.raises(ValueError, match=r"slot \{nothing\}"):
         fill("{nothing}", {}, SeededRandom("a"))

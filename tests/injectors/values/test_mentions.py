@@ -203,3 +203,9 @@ def test_long_texts_of_odd_parts_are_read(part: str) -> None:
     """As long as they may be. A quadratic scan would take minutes for some, which nothing here asserts."""
     text = part * (LONGEST // len(part))
     assert all(one.text in text for one in find_mentions(text, TRAVEL))
+
+
+def test_a_weekday_is_nobodys_name_where_no_tool_takes_a_date() -> None:
+    tools = ToolList([tool("reserve", quantity=INTEGER, customer=STRING)])
+    found = find_mentions("For a dinner on Saturday, put three aside for Tom Becker.", tools)
+    assert [one.text for one in found] == ["three", "Tom Becker"]

@@ -117,13 +117,28 @@ def _find_places(text: str, spoken: list[Mention], language: Language) -> Iterat
         # A second one of its kind could be taken for it; one that is said twice would still be told.
         if times[one.text.lower()] > 1 or (one.type in _ONE_OF_ITS_KIND and kinds[one.type] > 1):
             continue
-        if is_denied(text, one, language):
+        if is_denied(text, one, language) or (language is Language.EN and _is_half(text, one)):
             continue
         if (place := find_place(text, one, language)) is not None:
             if place.value is not None:
                 start, end = place.value
                 one = msgspec.structs.replace(one, start=start, end=end, text=text[start:end])  # noqa: PLW2901
             yield one, place
+
+
+def _is_half(text: str, one: Mention) -> bool:
+    """Whether a date is told in two ways, of which this is one: `Sunday 22 February`."""
+    if one.type is not ValueType.DATE:
+        return False
+    before = _DAY_BEFORE.search(text, max(0, one.start - _LONGEST_DAY), one.start)
+    return before is not None or _DATE_BEHIND.match(text, one.end) is not None
+
+
+_DAY_BEFORE = re.compile(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekend|week),? (?:the )?\Z", re.IGNORECASE
+)
+_DATE_BEHIND = re.compile(r",? (?:the )?\d{1,2}(?:st|nd|rd|th)?(?![\d:.]| ?[ap]m\b)")
+_LONGEST_DAY = 16
 
 
 def _find_containers(target: UserTarget, said: SaidBefore) -> Iterator[tuple[Mention, Place]]:

@@ -192,7 +192,12 @@ def _list_opened(target: UserTarget) -> set[ValueType]:
     if target.clean is None or target.clean == target.text:
         return set()
     mentions = find_mentions(target.clean, ToolList.of(target.tools))
-    return {one.type for one in mentions if not is_said(target.text, one.text)}
+    told = _OR_TWO.sub("", target.text)
+    return {one.type for one in mentions if not is_said(told, one.text)}
+
+
+_OR_TWO = re.compile(r"\w+ or two\b")
+"""The last word of a value that has become vague: of `next week` in `the next week or two`."""
 
 
 def _has_like(target: UserTarget, one: Mention, language: Language) -> bool:

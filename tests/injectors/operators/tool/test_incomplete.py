@@ -52,6 +52,14 @@ def test_the_example_of_partial_output_drops_fields_and_adds_nothing_false() -> 
     assert any(parse_json(text) is NOT_JSON and text[:10] == long[:10] for text in cuts(long))
 
 
+def test_a_single_field_is_named_as_one() -> None:
+    entry = registry.resolve("tool.incomplete")
+    of = result_target(json.dumps({"code": "B-1", "bin": "B07"}))
+    for names, said in ((["bin"], "field bin."), (["code", "bin"], "fields code, bin.")):
+        note = entry.apply(of, {"drop": names, "null": True, "add": {}}).note
+        assert note is not None and note.endswith(f"lost its {said}")
+
+
 LISTED = json.dumps({"hotel": "Alba", "rooms": [{"room": at, "price": 90 + at} for at in range(20)]})
 
 

@@ -108,6 +108,14 @@ def test_nobody_makes_such_a_slip(text: str) -> None:
     assert drawn(user_target(text, tools=(tool("act", city=TEXT, part=part),))) == []
 
 
+def test_a_week_that_has_become_vague_is_not_contradicted() -> None:
+    clean = "Please move my lesson to next week."
+    vague = "Please move my lesson to the next week or two (will tell you in a minute)."
+    target = user_target(vague, tools=(tool("move_lesson", date=TEXT),))
+    assert drawn(target)
+    assert drawn(replace(target, clean=clean)) == []
+
+
 def test_a_city_with_its_country_is_corrected_at_once() -> None:
     target = user_target(
         "Find me a hotel for London in the United Kingdom.", tools=(tool("find", city=TEXT),)
