@@ -158,10 +158,12 @@ async def test_a_pack_whose_file_has_changed_is_named(tmp_path: Path) -> None:
         await running.flush()
         plan = (await running.trajectory("s"))["session"]["plan"]
     assert plan["packs"] and set(plan["packs"]) <= {pack.edition for pack in load_all()}
-    tamper(tmp_path, "UPDATE session SET plan_json = replace(plan_json, '@1:', '@1:0')")
+    for one in plan["packs"]:
+        other = one.replace(":", ":0")
+        tamper(tmp_path, f"UPDATE session SET plan_json = replace(plan_json, '{one}', '{other}')")
     result = await replayed(tmp_path, "s")
     assert result.exit_code == 3, result.output
-    why = r"user.redundant, drawn from the pack en/\w+@1:0\w+ \(en/\w+@1:\w+ is installed"
+    why = r"user.redundant, drawn from the pack en/\w+@\d+:0\w+ \(en/\w+@\d+:\w+ is installed"
     assert re.search(f"taken from the record: {why}", result.stdout)
 
 
