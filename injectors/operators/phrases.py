@@ -15,7 +15,6 @@ from crosswind.injectors.targets import Branch, ToolResultTarget, ToolTarget, Us
 from crosswind.injectors.text.json_leaves import list_leaves
 from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.text.languages import LONGEST, Language, detect_language, is_foreign
-from crosswind.injectors.values.parameters import ValueType
 
 NO_PACK = "no phrase pack is in this text's language"
 """Why a rule can't act on it, for the draw's member `unable`."""
@@ -59,28 +58,24 @@ LONGEST_NAME = 64
 
 
 def list_own(
-    target: ToolResultTarget,
-    operator: str,
-    part: str,
-    slots: frozenset[str] = frozenset(),
-    type: ValueType | None = None,
+    target: ToolResultTarget, operator: str, part: str
 ) -> tuple[Setting, tuple[tuple[str, Entry], ...]]:
     """The entries on the system behind a result, with its setting: those on what the tool's name speaks of go
     before those on what the result's fields do, and these before those on its description; none where there
     are only such that fit everywhere."""
     for described, fields in ((False, False), (False, True), (True, True)):
         setting = find_system(target, described=described, fields=fields)
-        if own := list_about(setting, operator, part, slots, type):
+        if own := list_about(setting, operator, part):
             return setting, own
     return setting, ()
 
 
 @lru_cache(1024)
 def list_about(
-    setting: Setting, operator: str, part: str, slots: frozenset[str], type: ValueType | None
+    setting: Setting, operator: str, part: str, slots: frozenset[str] = frozenset()
 ) -> tuple[tuple[str, Entry], ...]:
     """The fitting entries that say what they are about."""
-    return tuple(one for one in list_fitting(setting, operator, part, slots, type) if one[1].about)
+    return tuple(one for one in list_fitting(setting, operator, part, slots) if one[1].about)
 
 
 MOST_NAMED = 600

@@ -178,11 +178,10 @@ def _find_own(
         return None
     shell = ToolKind.SHELL in find_kinds(target, "")
     asked = replace(target, tool="bash") if shell else target
-    setting = find_system(asked, described=False, fields=False)
     for fields in (False, True):
         setting = find_system(asked, described=False, fields=fields and not shell)
         setting = msgspec.structs.replace(setting, language=language)
-        if own := list_about(setting, OPERATOR, "remark", slots, None):
+        if own := list_about(setting, OPERATOR, "remark", slots):
             return setting, frozenset(entry.id for _, entry in own)
     return None if listed or shell else (setting, ON_TOOLS)
 

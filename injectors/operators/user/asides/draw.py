@@ -283,7 +283,7 @@ def _is_near(operator: str, entry: Entry) -> bool:
 
 @lru_cache(256)
 def _list_near(setting: Setting, operator: str, part: str) -> tuple[Entry, ...]:
-    found = list_fitting(setting, operator, part, frozenset(), None)
+    found = list_fitting(setting, operator, part)
     return tuple(entry for _, entry in found if _is_near(operator, entry))
 
 
