@@ -189,6 +189,6 @@ WANTED_DOMAINS: dict[Language, tuple[Domain, ...]] = {
 }
 
 
-def wanted(part: Part, language: Language, domain: Domain) -> int:
+def count_wanted(part: Part, language: Language, domain: Domain) -> int:
     """How many entries of a part a complete pack has."""
     return part.wanted.of(language, domain) if domain in WANTED_DOMAINS[language] else 0

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from crosswind.injectors.packs.model import Pack
-from crosswind.injectors.packs.parts import PARTS, WANTED_DOMAINS, Domain, Part, wanted
+from crosswind.injectors.packs.parts import PARTS, WANTED_DOMAINS, Domain, Part, count_wanted
 from crosswind.injectors.text.languages import Language
 
 
@@ -32,7 +32,7 @@ def find_shortfalls(packs: Iterable[Pack]) -> list[Shortfall]:
         (pack.language, pack.domain, entry.operator, entry.part) for pack in packs for entry in pack.entries
     )
     rows = (
-        Shortfall(language, domain, part, has[language, domain, *named], wanted(part, language, domain))
+        Shortfall(language, domain, part, has[language, domain, *named], count_wanted(part, language, domain))
         for language, domains in WANTED_DOMAINS.items()
         for domain in domains
         for named, part in PARTS.items()

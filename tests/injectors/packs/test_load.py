@@ -10,7 +10,7 @@ import pytest
 from crosswind.injectors import registry
 from crosswind.injectors.cli.examples import sample_for
 from crosswind.injectors.packs.load import list_versions, load, load_all, shipped_files
-from crosswind.injectors.packs.parts import BORROWED, OPERATORS, PARTS, Domain, wanted
+from crosswind.injectors.packs.parts import BORROWED, OPERATORS, PARTS, Domain, count_wanted
 from crosswind.injectors.packs.shortfall import find_shortfalls
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Half
@@ -39,7 +39,7 @@ def test_entries_are_selected_by_operator_part_and_half() -> None:
 def test_what_is_missing_is_counted_for_each_part_domain_and_language() -> None:
     every = find_shortfalls([])
     assert {(row.language, row.domain) for row in every} >= {("en", domain) for domain in Domain}
-    assert all(row.count == row.wanted == wanted(row.part, row.language, row.domain) for row in every)
+    assert all(row.count == row.wanted == count_wanted(row.part, row.language, row.domain) for row in every)
     pack = load(Language.EN, Domain.GENERAL)
     assert pack is not None
     fewer = replace(pack, entries=pack.entries[1:], lines=pack.lines[1:])

@@ -439,16 +439,28 @@ def test_a_message_in_small_letters_gets_a_small_article() -> None:
     assert write_like("A bit tired.", "find me a lamp", Language.EN) == "a bit tired"
 
 
+JOINING = ("lead", "shift", "return", "yield", "leave")
+"""Parts that lead up to an aside, or close it."""
+
+
 @pytest.mark.parametrize("name", [*ASIDES, *CUES])
 def test_no_aside_says_an_enumerated_value_of_a_tool(name: str) -> None:
-    plan = {"type": "string", "enum": ["premium", "late", "daily", "fast"]}
-    given = (ToolSchema("change_plan", "Change a plan.", {"type": "object", "properties": {"plan": plan}}),)
     text = "I want the premium plan on my account, please change it today."
-    one = UserTarget(text, 0, tools=given, branch=Branch(opening=text), clean=text)
-    texts = [
-        ENTRIES[name].text.lower() for draw, _ in drawn(name, one, seeds=300) for name in draw["phrases"]
-    ]
-    assert texts and not any(re.search(r"\b(?:premium|late|daily|fast)\b", said) for said in texts)
+
+    def list_words(*options: str) -> Counter[str]:
+        """How many drawn phrases have each word."""
+        plan = {"type": "string", "enum": ["premium", *options]}
+        given = (
+            ToolSchema("change_plan", "Change a plan.", {"type": "object", "properties": {"plan": plan}}),
+        )
+        one = UserTarget(text, 0, tools=given, branch=Branch(opening=text), clean=text)
+        asides = [ENTRIES[phrase] for draw, _ in drawn(name, one, seeds=100) for phrase in draw["phrases"]]
+        texts = [entry.text.lower() for entry in asides if entry.part not in JOINING]
+        return Counter(word for said in texts for word in set(re.findall(r"[a-z]{5,}", said)) - {"please"})
+
+    (word, _), *_ = list_words().most_common(1)
+    after = list_words(word)
+    assert after and word not in after
 
 
 def test_no_words_lead_up_to_a_then() -> None:

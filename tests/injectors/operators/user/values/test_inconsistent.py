@@ -428,11 +428,8 @@ def test_a_bare_number_is_not_put_right_where_it_could_be_for_a_day() -> None:
                 assert rival in draw["edits"][1]["now"], after
 
 
-@pytest.mark.parametrize(
-    "text", ["My name is Paris and I need a room.", "I have a dog called Sydney and need a room."]
-)
-def test_who_is_called_like_a_city_is_not_renamed(text: str) -> None:
-    assert drawn(user_target(text, tools=HOTEL)) == []
+def test_who_is_called_like_a_city_is_not_renamed() -> None:
+    assert drawn(user_target("My name is Paris and I need a room.", tools=HOTEL)) == []
 
 
 @pytest.mark.parametrize("half", Half)
