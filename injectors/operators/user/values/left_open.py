@@ -24,7 +24,7 @@ from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
 NAME = "user.ambiguous"
-_WITHIN, _AHEAD, _NOTES, _LACKS, _TAIL = 0.28, 0.05, 0.65, 0.3, 0.3
+_WITHIN, _AHEAD, _NOTES, _LACKS, _TAIL = 0.28, 0.02, 0.65, 0.3, 0.3
 """How often the user says so in brackets behind the value, in front of the message, by a note of a few words,
 by what they haven't got, and at the end of the last sentence."""
 _BREAKS = ("", "", "\n", "\n\n")
@@ -64,9 +64,9 @@ _PLACES = ("place", "location")
 _LEADS = make_words("from to new my the target input given current select preferred desired chosen favorite")
 """Words before the thing in a parameter's name."""
 _SAID = {
-    "origin": "starting point",
+    "origin": "departure city",
     "location": "place",
-    "departure": "starting point",
+    "departure": "departure city",
     "arrival": "destination",
 }
 _NUMBERED = make_words("friend patient employee user customer device vehicle")

@@ -132,7 +132,7 @@ def find_name(text: str, one: Mention, start: int, end: int, before: str) -> Pla
         return None
     if one.text.startswith("Dr"):
         return Place(start, end, None, forms=_DOCTORS, withholds=True, called="doctor's name")
-    if not (_MAKERS | _FAMOUS).isdisjoint(called) or one.text.startswith(_TITLES):
+    if _WORKS.search(text) or not (_MAKERS | _FAMOUS).isdisjoint(called) or one.text.startswith(_TITLES):
         return None
     work = _WORK.search(text) is not None
     return Place(
@@ -148,6 +148,10 @@ _FAMOUS = make_words(
     "actor actress artist author celebrity character composer director player singer star writer"
 )
 """Who is known by name, and nobody's friend."""
+_WORKS = re.compile(
+    r"(?i)\b(?:movies?|films?|songs?|albums?|tracks?|books?|novels?|shows?|directed|directors?|starring|cast)\b"
+)
+"""What a name beside is an artist's in, most often."""
 _WORK = re.compile(r"\b(?:assign|bug|commit|issue|meeting|project|report|review|team|ticket)", re.IGNORECASE)
 """What nobody does with a friend."""
 
