@@ -40,7 +40,7 @@ LEAST, SPREAD = 0.2, 0.6
     aliases=("incomplete",),
     source="NoisyAgent section 3.1 (2); AgentNoiseBench section 2.2.1 and appendix B (Incomplete Responses)",
     effect=Effect.TRUNCATES,
-    version=9,
+    version=10,
 )
 class Incomplete:
     """A partial result, cut as its system cuts. A service gives a list's first page or first items, an object

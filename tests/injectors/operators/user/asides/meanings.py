@@ -11,7 +11,7 @@ CHEAP = re.compile(
     r"|wallet|meter(?:ed)?|allowance|overpriced|pocket|tariff|no-cost|unpaid|overpay|tab|invoice"
     r"|money|funds|dollars?|euro|lean(?:er)?|subscription|paywalled|premium|quota|usage|limit"
     r"|open[- ]source|top up|compute|add up|tokens|buy|use up|work for nothing|plan|few calls|pro one"
-    r"|sparing|dear)\b"
+    r"|sparing|dear|requests|AI account|basic version|use (?:little|much))\b"
 )
 QUICK = re.compile(
     r"(?i)\b(?:quick\w*|fast\w*|speed\w*|swift\w*|rapid|soon\w*|slow\w*|sluggish|lengthy|delays?|lag|latency"
@@ -22,6 +22,7 @@ QUICK = re.compile(
     r"|shortly|in a moment|within minutes|every minute|(?:don['’]t|no|be|too|for|takes?) (?:be )?long"
     r"|snappy|steps|detours|take your time|than a (?:minute|moment)|get on with it"
     r"|have to (?:go|be off)|before I leave|deep research|sitting here|step on it|direct way"
-    r"|processing|one place|dither|first|I[’']m still here)\b"
+    r"|processing|one place|dither|first|I[’']m still here|right now|get going|keep it short|straight to it"
+    r"|(?:takes?|take) (?:you )?(?:ages|long|a while)|got long|before (?:my|I)|now, not later|a start now)\b"
 )
 MEANINGS = {"user.cost_cue": CHEAP, "user.speed_cue": QUICK}
