@@ -84,7 +84,8 @@ def _find_values(text: str, tools: ToolListKey) -> tuple[tuple[int, int, ValueTy
         return ()
     forms = [*find_forms(text)]
     days = {(start, end) for start, end, kind in forms if kind is ValueType.DATE}
-    forms += (one for one in find_names(text) if one[:2] not in days)  # Saturday is no customer
+    names = (*find_names(text),)
+    forms += [one for one in names if one[:2] not in days]  # Saturday is no customer.
     candidates = [
         *((start, end, ValueType.OPTION, choices) for start, end, choices in _find_options(text, index)),
         *((start, end, kind, index.find_choices(kind)) for start, end, kind in forms),

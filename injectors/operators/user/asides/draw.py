@@ -264,7 +264,9 @@ class AsideDraw:
                 return False
             if (not_beside := entry.served_by + entry.unless) and speaks_of(own, not_beside, language):
                 return False
-            if (position == "before" and refers_back(entry.text, language)) or says_one(entry.text, options):
+            if (position == "before" and refers_back(entry.text, language)) or (
+                options and says_one(entry.text, options)
+            ):
                 return False
             fills = not slots or any(slot in slots for slot in entry.slots)
             return fills and (self._small or not is_small(entry.text))

@@ -27,7 +27,7 @@ def _list_options(tools: ToolListKey) -> frozenset[str]:
 
 
 def says_one(said: str, options: frozenset[str]) -> bool:
-    return bool(options) and not options.isdisjoint(_list_words(said))
+    return not options.isdisjoint(_list_words(said))
 
 
 @lru_cache(8192)
