@@ -82,10 +82,9 @@ def _find_values(text: str, tools: ToolListKey) -> tuple[tuple[int, int, ValueTy
     index = _index(tools)
     if not index.parameters:
         return ()
-    forms = [*find_forms(text)]
+    forms, names = (*find_forms(text),), (*find_names(text),)
     days = {(start, end) for start, end, kind in forms if kind is ValueType.DATE}
-    names = (*find_names(text),)
-    forms += [one for one in names if one[:2] not in days]  # Saturday is no customer.
+    forms += tuple([one for one in names if one[:2] not in days])  # Saturday is no customer.
     candidates = [
         *((start, end, ValueType.OPTION, choices) for start, end, choices in _find_options(text, index)),
         *((start, end, kind, index.find_choices(kind)) for start, end, kind in forms),
