@@ -25,7 +25,7 @@ EVASIONS = (
     "Well, mine.",
     "Can't you look that up yourself?",
 )
-"""What the user says who tells something only when asked again."""
+"""What a user says who answers only when asked again."""
 
 _MARKS = ".!?"
 

@@ -1,4 +1,4 @@
-"""A client that stays: it keeps to one connection, and where that breaks it connects anew and asks again."""
+"""A client that keeps one connection. Where that breaks, it connects again and asks again."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """A conversation in the shape of Codex CLI's, over raw HTTP: items without ids, reasoning that comes back
-encrypted, the environment told anew when it changes, and a history that is compacted.
+encrypted, the environment told again when it changes, and a history that is compacted.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ async def test_the_slow_are_hung_up_on(tmp_path: Path, plane: str) -> None:
         ]
         for parts, code in half:
             assert error_of(await send_until_answered(at, parts, 0.01)) == (408, code)
-        # Time begins anew with each request.
+        # Time begins again with each request.
         async with connected(at) as (reader, writer):
             for _ in range(3):
                 writer.write(GET + b"\r\n")

@@ -153,7 +153,7 @@ async def test_one_that_stalls_holds_up_nobody_else(tmp_path: Path) -> None:
         assert app.requests[0].texts() == [history(1)[0]["content"]]
         [event] = (await running.trajectory("s"))["events"]
         assert event["note"] == "Withheld: the operator gave no answer within 2 s."
-        # Its process was killed and made anew; the operator itself is off.
+        # Its process was killed and started again; the operator itself is off.
         assert (await running.chat(body(*history(1)), "t")).status_code == 200
         [event] = (await running.trajectory("t"))["events"]
         assert "switched off" in event["note"]

@@ -83,7 +83,7 @@ def test_what_acts_changes_something_and_tears_no_character(entry: Registered, a
 
 
 def _plain(text: str) -> str:
-    """JSON that was written anew may have its letters escaped."""
+    """JSON that was rewritten may have its letters escaped."""
     try:
         return json.dumps(json.loads(text), ensure_ascii=False)
     except ValueError:

@@ -54,7 +54,7 @@ async def test_a_server_that_comes_back_with_an_old_version_is_given_the_last_on
             stopped = (await running.api("GET", "/api/versions")).json()["capture_stopped"]
             assert stopped == f"version 'moved-2': {url} answers no more"
             assert await record_fitness(running) == "policy_mismatch"
-            vllm.engine.publish(vllm.first)  # as a server that was started anew
+            vllm.engine.publish(vllm.first)  # as a server that was restarted
             way.up()
             await _until(lines, rf"^serving moved-2 at {re.escape(url)}/v1 again$")
             await _until(lines, r"^moved-2 is confirmed at ")

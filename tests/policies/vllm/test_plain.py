@@ -27,7 +27,7 @@ from tests.vllm_server import VllmServed
 
 @pytest.fixture
 def started_with(vllm: VllmServed) -> PolicyVersion:
-    """What the server started with, which serves now: another than the first where it was started anew."""
+    """What the server started with, which serves now: another than the first after a restart."""
     model = httpx.get(f"{vllm.url}/v1/models", trust_env=False).json()["data"][0]
     version = read_version(Path(model["root"]))
     vllm.engine.publish(version)

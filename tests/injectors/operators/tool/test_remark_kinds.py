@@ -47,6 +47,8 @@ KINDS = {
     "thermostat": "thermostat",
 }
 """A word that only remarks of that kind are about."""
+THIN = ("film", "upload", "engine", "thermostat")
+"""Kinds that have a single remark in a half so far."""
 
 FLIGHT = {"booking_id": "KX93TL", "origin": "OSL", "cabin": "economy", "total_bags": 1, "paid_bags": 0}
 STAY = {"booking_id": "H7", "hotel": "Aurora", "room_type": "double", "nights": 3}
@@ -125,4 +127,4 @@ def test_a_kind_has_remarks_in_both_halves(kind: str) -> None:
         for entry in ENTRIES.values()
         if entry.operator == "tool.misleading" and kind in _name_kinds(entry.about)
     )
-    assert len(halves) == 2, halves
+    assert len(halves) == 2 and (min(halves.values()) >= 2) == (kind not in THIN), halves
