@@ -7,7 +7,14 @@ from functools import lru_cache
 
 from crosswind.injectors.conversation import ToolList, ToolSchema, UserText
 from crosswind.injectors.packs.address import detect_address
-from crosswind.injectors.packs.draw import Phrase, Setting, draw_phrase, list_fitting, make_setting
+from crosswind.injectors.packs.draw import (
+    ANY,
+    Phrase,
+    Setting,
+    draw_phrase,
+    list_fitting,
+    make_setting,
+)
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.packs.parts import Address
 from crosswind.injectors.seeded_random import SeededRandom
@@ -149,12 +156,13 @@ class PhraseDraw:
         accept: Callable[[Entry], bool] | None = None,
         slots: Mapping[str, str] | None = None,
         *,
+        among: int = ANY,
         own_first: bool = True,
     ) -> Phrase | None:
         """Draw an entry that fits. `own_first`: most often one of the conversation's own domain."""
         own = own_first and self._rng.chance(_OWN)
-        found = self._draw(part, accept, slots, own=True) if own else None
-        found = found or self._draw(part, accept, slots, own=False)
+        found = self._draw(part, accept, slots, among, own=True) if own else None
+        found = found or self._draw(part, accept, slots, among, own=False)
         if found is not None:
             self.names.append(found.entry)
         return found
@@ -164,12 +172,20 @@ class PhraseDraw:
         part: str,
         accept: Callable[[Entry], bool] | None,
         slots: Mapping[str, str] | None,
+        among: int,
         *,
         own: bool,
     ) -> Phrase | None:
-        used = self._met.union(self.names)
         return draw_phrase(
-            self._rng, self._setting, self._operator, part, slots=slots, used=used, accept=accept, own=own
+            self._rng,
+            self._setting,
+            self._operator,
+            part,
+            slots=slots,
+            used=self._met.union(self.names),
+            accept=accept,
+            among=among,
+            own=own,
         )
 
 

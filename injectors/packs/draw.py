@@ -7,21 +7,25 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import chain
+from operator import attrgetter
+from typing import NamedTuple
 
 import msgspec
 
 from crosswind.injectors.conversation import ToolList, ToolListKey
-from crosswind.injectors.packs.domains import detect_domain, list_all_stems, list_text_stems, split_words
+from crosswind.injectors.packs.domains import detect_domain
 from crosswind.injectors.packs.load import load
 from crosswind.injectors.packs.model import SLOT, Entry, Pack, list_slots
 from crosswind.injectors.packs.parts import DRAWN_SLOTS, Address, Domain
+from crosswind.injectors.packs.shelf import Named, Shelf
+from crosswind.injectors.packs.stems import REMEMBERED, list_words, read_words
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import EntryWeights, Half
-from crosswind.injectors.text.languages import UNSPACED, Language
+from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.parameters import ValueType
 
-JOINED = UNSPACED | {Language.AR}
-"""Languages that write words together: a stem is found anywhere in their texts."""
+ANY = -1
+"""All entries of a shelf."""
 
 
 class Setting(msgspec.Struct, frozen=True, gc=False):
@@ -59,7 +63,7 @@ def make_setting(
     entries: EntryWeights = (),
 ) -> Setting:
     """The setting of a conversation, by its tools and how its user opened it: neither changes later."""
-    make = _short_setting if len(opening) <= _REMEMBERED else _long_setting
+    make = _short_setting if len(opening) <= REMEMBERED else _long_setting
     return make(ToolListKey(tools), opening, language, half, address, entries)
 
 
@@ -71,23 +75,17 @@ def _make_setting(
     address: Address | None,
     entries: EntryWeights,
 ) -> Setting:
-    said, domain = frozenset(_split(opening, language)), detect_domain(keyed.tools, opening)
+    said, domain = frozenset(list_words(opening, language)), detect_domain(keyed.tools, opening)
     return Setting(language, domain, half, said, _list_tool_words(keyed, language), address, entries)
+
+
+_short_setting, _long_setting = lru_cache(256)(_make_setting), lru_cache(16)(_make_setting)
 
 
 @lru_cache(256)
 def _list_tool_words(keyed: ToolListKey, language: Language) -> frozenset[str]:
     texts = [text for tool in keyed.tools for text in (tool.name, tool.description)]
-    return frozenset(chain.from_iterable([_split(text, language) for text in texts]))
-
-
-_REMEMBERED = 8_192
-"""Characters of the longest opening of which many are remembered."""
-_short_setting, _long_setting = lru_cache(256)(_make_setting), lru_cache(16)(_make_setting)
-
-
-def _split(text: str, language: Language) -> tuple[str, ...]:
-    return (*split_words(text), text.lower()) if language in JOINED else split_words(text)
+    return frozenset(chain.from_iterable([list_words(text, language) for text in texts]))
 
 
 def draw_phrase(
@@ -100,27 +98,35 @@ def draw_phrase(
     type: ValueType | None = None,
     used: Collection[str] = (),
     accept: Callable[[Entry], bool] | None = None,
+    among: int = ANY,
     own: bool = False,
 ) -> Phrase | None:
     """Draw an entry of a part that fits, and fill its slots; None where no pack has one.
 
-    `slots` are what the conversation fills, `type` is that of `{value}`; what is in `used` isn't drawn again,
-    and `accept` says of an entry whether it fits where it is to stand. `own`: only the pack of the
-    conversation's own domain is drawn from.
+    `slots` are what the conversation fills, `type` is that of `{value}`; what is in `used` isn't drawn again.
+    `accept` says of an entry whether it fits where it is to stand, and `among` are those of the shelf that
+    do. `own`: only the pack of the conversation's own domain is drawn from.
     """
     filled = slots or {}
-    entries = (_list_own if own else list_fitting)(setting, operator, part, frozenset(filled), type)
+    shelf, fitting, entries = find_fitting(setting, operator, part, frozenset(filled), type)
+    if own:
+        fitting &= shelf.own
+        entries = entries[: fitting.bit_count()]
+
+    def fits(name: str, entry: Entry) -> bool:
+        return name not in used and (accept is None or accept(entry))
+
     for _ in range(_TRIES if entries and not setting.entries else 0):
         name, entry = rng.choice(entries)
-        if name not in used and (accept is None or accept(entry)):
+        if shelf.bits[name] & among and fits(name, entry):
             break
     else:
-        fitting = [one for one in entries if one[0] not in used and (accept is None or accept(one[1]))]
-        if not fitting:
+        left = [one for one in shelf.list(fitting & among) if fits(*one)]
+        if not left:
             return None
         if setting.entries:
-            fitting = shuffle_entries(rng, fitting, setting.entries)[:1]
-        name, entry = rng.choice(fitting)
+            left = shuffle_entries(rng, left, setting.entries)[:1]
+        name, entry = rng.choice(left)
     return Phrase(name, fill(entry.text, filled, rng), entry.key, entry.parameter)
 
 
@@ -128,65 +134,87 @@ _TRIES = 4
 """Draws from all entries before those that fit are looked for: most often the first one does."""
 
 
-Listener = Callable[[tuple[str, ...]], bool]
-"""Tells whether a word of one of these stems was said."""
+class Fitting(NamedTuple):
+    """The entries of a part that fit a conversation."""
+
+    shelf: Shelf
+    chosen: int
+    entries: tuple[Named, ...]
 
 
-@lru_cache(256)
 def list_fitting(
     setting: Setting,
     operator: str,
     part: str,
     slots: frozenset[str] = frozenset(),
     type: ValueType | None = None,
-) -> tuple[tuple[str, Entry], ...]:
-    """The entries of a part that fit where these slots can be filled, each with its name. Remembered: a
-    conversation's words are held against all stems of a part."""
-    said = _listen((setting.opening, setting.tools), setting.language)
-    served = _listen((setting.tools,), setting.language)
-    fitting: list[tuple[str, Entry]] = []
+) -> tuple[Named, ...]:
+    """The entries of a part that fit where these slots can be filled, each with its name."""
+    return find_fitting(setting, operator, part, slots, type).entries
+
+
+def find_fitting(
+    setting: Setting,
+    operator: str,
+    part: str,
+    slots: frozenset[str] = frozenset(),
+    type: ValueType | None = None,
+) -> Fitting:
+    """The same on their shelf."""
+    packs = load(setting.language, setting.domain), load(setting.language, Domain.GENERAL)
+    return _fit(_find_shelf(packs, operator, part, setting.half, slots, type, setting.entries), setting)
+
+
+@lru_cache(1024)
+def _find_shelf(
+    packs: tuple[Pack | None, Pack | None],
+    operator: str,
+    part: str,
+    half: Half,
+    slots: frozenset[str],
+    type: ValueType | None,
+    entries: EntryWeights,
+) -> Shelf:
+    """The entries of a part's half that these slots fill, whatever the conversation is about."""
     # Behind the entries of the domain's pack those of the general one.
-    for domain in dict.fromkeys((setting.domain, Domain.GENERAL)):
-        pack = load(setting.language, domain)
-        if pack is not None:
-            found = _list_fillable(pack, (operator, part, setting.half, slots, type))
-            named = _select_weighty(found, pack, setting.entries)
-            fitting += [one for one in named if _fits(one[1], setting.address, said, served)]
-    return tuple(fitting)
+    own, general = [
+        [
+            one
+            for one in _select_weighty(pack.select_named(operator, part, half), pack, entries)
+            if not (one[1].fits and type not in one[1].fits) and _find_needs(one[1].text) <= slots
+        ]
+        if pack is not None
+        else []
+        for pack in packs
+    ]
+    return Shelf([*own, *(general if packs[0] is not packs[1] else ())], len(own))
 
 
 @lru_cache(256)
-def _list_own(
-    setting: Setting, operator: str, part: str, slots: frozenset[str], type: ValueType | None
-) -> tuple[tuple[str, Entry], ...]:
-    """The fitting entries of the domain's own pack."""
-    beginning = f"{setting.language}/{setting.domain}@"
-    found = list_fitting(setting, operator, part, slots, type)
-    return tuple(one for one in found if one[0].startswith(beginning))
+def _fit(shelf: Shelf, setting: Setting) -> Fitting:
+    said, served = (read_words(words, setting.language) for words in (setting.opening, setting.tools))
+    fitting = shelf.about.without | shelf.about.find(said) | shelf.about.find(served)
+    fitting &= ~shelf.served_by.find(served)
+    if setting.address is not None:
+        by_address = shelf.group(_ADDRESS)
+        fitting &= by_address.get(None, 0) | by_address.get(setting.address, 0)
+    return Fitting(shelf, fitting, shelf.list(fitting))
 
 
-def _list_fillable(
-    pack: Pack, wanted: tuple[str, str, Half, frozenset[str], ValueType | None]
-) -> Sequence[tuple[str, Entry]]:
-    """The entries of a part's half that these slots fill, whatever the conversation is about."""
-    if wanted not in pack.fillable:
-        operator, part, half, slots, type = wanted
-        pack.fillable[wanted] = [
-            one
-            for one in pack.select_named(operator, part, half)
-            if not (one[1].fits and type not in one[1].fits) and _find_needs(one[1].text) <= slots
-        ]
-    return pack.fillable[wanted]
+_ADDRESS = attrgetter("address")
 
 
-def list_named(pack: Pack, operator: str, part: str, setting: Setting) -> Sequence[tuple[str, Entry]]:
+def _find_needs(text: str) -> frozenset[str]:
+    """The slots of a pack's text that a conversation fills."""
+    return frozenset(list_slots(text)) - DRAWN_SLOTS
+
+
+def list_named(pack: Pack, operator: str, part: str, setting: Setting) -> Sequence[Named]:
     """The entries of a part that may be drawn, each with its name."""
     return _select_weighty(pack.select_named(operator, part, setting.half), pack, setting.entries)
 
 
-def _select_weighty(
-    named: Sequence[tuple[str, Entry]], pack: Pack, entries: EntryWeights
-) -> Sequence[tuple[str, Entry]]:
+def _select_weighty(named: Sequence[Named], pack: Pack, entries: EntryWeights) -> Sequence[Named]:
     return [one for one in named if weigh(f"{pack.name}#{one[1].id}", entries) > 0] if entries else named
 
 
@@ -216,77 +244,6 @@ def without_version(name: str) -> str:
 
 
 _PACK_VERSION = re.compile(r"@\d+")
-
-
-def _fits(entry: Entry, address: Address | None, said: Listener, served: Listener) -> bool:
-    if entry.address is not None and address not in (None, entry.address):
-        return False
-    if entry.about and not said(entry.about):
-        return False
-    return not (entry.served_by and served(entry.served_by))
-
-
-def _listen(said: tuple[frozenset[str], ...], language: Language) -> Listener:
-    if language in JOINED:
-        return lambda stems: _is_said(stems, said, language)
-    heard = frozenset[str]().union(*map(_list_stems, said))
-    return lambda stems: not heard.isdisjoint(_lower(stems))
-
-
-@lru_cache(16_384)
-def _find_needs(text: str) -> frozenset[str]:
-    """The slots of a pack's text that a conversation fills."""
-    return frozenset(list_slots(text)) - DRAWN_SLOTS
-
-
-def _is_said(stems: tuple[str, ...], said: tuple[frozenset[str], ...], language: Language) -> bool:
-    """Whether one of the stems is in one of these sets of words."""
-    if language in JOINED and any(
-        stem[:2] in pairs and stem in text
-        for stem in stems
-        if not stem.isascii()
-        for text, pairs in map(_join, said)
-    ):
-        return True
-    wanted = _lower(stems)
-    for words in said:  # noqa: SIM110 a generator costs more than most look-ups
-        if not _list_stems(words).isdisjoint(wanted):
-            return True
-    return False
-
-
-@lru_cache(64)
-def _join(words: frozenset[str]) -> tuple[str, frozenset[str]]:
-    """The words that aren't plain ASCII as one text, and its letters, single and in pairs: hardly a stem that
-    isn't in the text begins with one of these, so that a long text is seldom searched."""
-    text = "\n".join(word for word in words if not word.isascii())
-    return text, frozenset(text).union(map(str.__add__, text, text[1:]))
-
-
-@lru_cache(16_384)
-def _lower(stems: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(map(str.lower, stems))
-
-
-def speaks_of(text: str, stems: tuple[str, ...], language: Language) -> bool:
-    """Whether a text has a word of one of these stems."""
-    if language in JOINED:
-        return _is_said(stems, (_read_words(text, language),), language)
-    has = _short_text_stems if len(text) <= _REMEMBERED else list_text_stems
-    return not has(text).isdisjoint(_lower(stems))
-
-
-@lru_cache(64)
-def _read_words(text: str, language: Language) -> frozenset[str]:
-    return frozenset(_split(text, language))
-
-
-_short_text_stems = lru_cache(64)(list_text_stems)
-
-
-@lru_cache(64)
-def _list_stems(words: frozenset[str]) -> frozenset[str]:
-    return list_all_stems(words)
 
 
 def fill(text: str, slots: Mapping[str, str], rng: SeededRandom) -> str:

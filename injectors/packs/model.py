@@ -79,9 +79,9 @@ class Problem:
     what: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pack:
-    """A pack as read. `lines[i]` is the number of the line that has `entries[i]`."""
+    """A pack as read, equal to itself only. `lines[i]` is the number of the line that has `entries[i]`."""
 
     language: Language
     domain: Domain
@@ -113,13 +113,6 @@ class Pack:
     def select_named(self, operator: str, part: str, half: Half) -> Sequence[tuple[str, Entry]]:
         """The same, each with its name: `en/travel@1#same-001`."""
         return self._by_part.get((operator, part, half), ())
-
-    @cached_property
-    def fillable(
-        self,
-    ) -> dict[tuple[str, str, Half, frozenset[str], ValueType | None], Sequence[tuple[str, Entry]]]:
-        """The entries of a part's half that some slots fill, as far as they were asked for."""
-        return {}
 
     @cached_property
     def _by_part(self) -> dict[tuple[str, str, Half], list[tuple[str, Entry]]]:

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, partial
+from operator import attrgetter
 from typing import Any, Literal
 
 import msgspec
@@ -14,7 +15,7 @@ import msgspec
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.phrases import NO_PACK, PhraseDraw, find_setting
 from crosswind.injectors.operators.user.asides.asked import asks_for, find_asked
-from crosswind.injectors.operators.user.asides.options import list_options, says_one
+from crosswind.injectors.operators.user.asides.options import list_options, list_words
 from crosswind.injectors.operators.user.asides.places import (
     Aside,
     Places,
@@ -25,9 +26,11 @@ from crosswind.injectors.operators.user.asides.places import (
     join_closing,
 )
 from crosswind.injectors.operators.user.asides.references import refers_back
-from crosswind.injectors.packs.draw import JOINED, Phrase, Setting, list_fitting, speaks_of
+from crosswind.injectors.packs.draw import ANY, Phrase, find_fitting
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.packs.parts import Asked
+from crosswind.injectors.packs.shelf import Shelf
+from crosswind.injectors.packs.stems import JOINED, read_said
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, UserTarget
 from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
@@ -170,29 +173,33 @@ class AsideDraw:
         something in the message, or else of its kind of request."""
         if self._setting is None:
             return None
-        fitting = self._accept(position, True)
-        near = [entry for entry in _list_near(self._setting, self._operator, part) if fitting(entry)]
-        linked = frozenset([id(entry) for entry in near if entry.about])
-        alike = frozenset([id(entry) for entry in near if not entry.about])
+        shelf, fitting, _ = find_fitting(self._setting, self._operator, part)
+        able, near = self._find_able(shelf, position), _find_near(shelf, self._operator)
+        linked = able & fitting & near & ~shelf.about.without
+        alike = able & fitting & near & shelf.about.without
         others = _OTHERS.get(self._operator, _MOST_OTHERS)
-        order: list[frozenset[int] | None] = [linked, alike, None]
+        order = [(linked, False), (alike, False), (able & ~near, True)]
         for tier in (linked, alike):
-            if self._rng.chance(len(tier) / (len(tier) + others)):
+            count = tier.bit_count()
+            if self._rng.chance(count / (count + others)):
                 break
-            order.remove(tier)
-            order.append(tier)
-        for each in order:
-            accept = self._accept(position, False) if each is None else _among(each)
+            order.append(order.pop(0))
+        for among, plain in order:
             # What fits the message does so whichever pack it is from.
-            if (found := self._draw(part, accept, own_first=self._operator not in _KINDS)) is not None:
-                self._plain = each is None
-                self._shifts = each is None and self._operator in _SHIFT
+            found = self._draw(part, among=among, own_first=self._operator not in _KINDS)
+            if found is not None:
+                self._plain = plain
+                self._shifts = plain and self._operator in _SHIFT
                 return self._type(found.text)
         return None
 
     def draw_recap(self, part: str, position: Position, slots: Mapping[str, str]) -> str | None:
         """What the user says again of the message: its values, or what it asks for."""
-        found = self._draw(part, self._accept(position, None, slots), slots)
+        if self._setting is None:
+            return None
+        shelf, _, _ = find_fitting(self._setting, self._operator, part, frozenset(slots))
+        among = self._find_able(shelf, position) & shelf.find(_SLOTS, slots)
+        found = self._draw(part, slots=slots, among=among)
         return None if found is None else self._type(found.text)
 
     def _draw(
@@ -201,11 +208,12 @@ class AsideDraw:
         accept: Callable[[Entry], bool] | None = None,
         slots: Mapping[str, str] | None = None,
         *,
+        among: int = ANY,
         own_first: bool = True,
     ) -> Phrase | None:
         if self._phrases is None:
             return None
-        return self._phrases.draw(part, accept, slots, own_first=own_first)
+        return self._phrases.draw(part, accept, slots, among=among, own_first=own_first)
 
     @property
     def drawn(self) -> int:
@@ -245,52 +253,51 @@ class AsideDraw:
             return "before" if self.places.before else None
         return "apart" if self._rng.chance(_APART) else "behind"
 
-    def _accept(
-        self, position: Position, fitted: bool | None, slots: Mapping[str, str] | None = None
-    ) -> Callable[[Entry], bool]:
-        """Whether an entry can stand at a place of this message. `fitted`: it says what it is about, and the
-        message has a word of that; False: it fits all; None: either."""
+    def _find_able(self, shelf: Shelf, position: Position) -> int:
+        """The entries that can stand at a place of this message, whatever the conversation is about."""
         assert self._setting is not None
         language, own = self._setting.language, self._target.own[:_READ]
-        asked = find_asked(own) if language is Language.EN else frozenset[Asked]()
-        options = self._options
-
-        def accept(entry: Entry) -> bool:
-            if fitted is not None and _is_near(self._operator, entry) != fitted:
-                return False
-            if not asks_for(entry.asks, asked):
-                return False
-            if entry.about and not speaks_of(own, entry.about, language):
-                return False
-            if (not_beside := entry.served_by + entry.unless) and speaks_of(own, not_beside, language):
-                return False
-            if (position == "before" and refers_back(entry.text, language)) or (
-                options and says_one(entry.text, options)
-            ):
-                return False
-            fills = not slots or any(slot in slots for slot in entry.slots)
-            return fills and (self._small or not is_small(entry.text))
-
-        return accept
+        said = read_said(own, language)
+        able = shelf.about.without | shelf.about.find(said)
+        able &= ~(shelf.served_by.find(said) | shelf.unless.find(said))
+        by_asked = shelf.group(_ASKS)
+        asking = by_asked.get(None, 0)
+        for asked in find_asked(own) if language is Language.EN and len(by_asked) > 1 else ():
+            asking |= by_asked.get(asked, 0)
+        able &= asking
+        if position == "before":
+            able &= ~shelf.select(_REFERS_BACK[language])
+        if self._options:
+            able &= ~shelf.find(_list_words, self._options)
+        return able if self._small else able & ~shelf.select(_begins_small)
 
     def _type(self, phrase: str) -> str:
         assert self.language is not None
         return write_like(phrase, self._target.own, self.language)
 
 
-def _is_near(operator: str, entry: Entry) -> bool:
-    """Whether an entry speaks of the message, or of its kind of request."""
-    return bool(entry.about) or (operator in _KINDS and entry.asks is not None)
+_ASKS, _SLOTS = attrgetter("asks"), attrgetter("slots")
 
 
-@lru_cache(256)
-def _list_near(setting: Setting, operator: str, part: str) -> tuple[Entry, ...]:
-    found = list_fitting(setting, operator, part)
-    return tuple(entry for _, entry in found if _is_near(operator, entry))
+def _find_near(shelf: Shelf, operator: str) -> int:
+    """The entries that speak of the message, or of its kind of request."""
+    near = ~shelf.about.without
+    return near | ~shelf.group(_ASKS).get(None, 0) if operator in _KINDS else near
 
 
-def _among(ids: frozenset[int]) -> Callable[[Entry], bool]:
-    return lambda entry: id(entry) in ids
+def _list_words(entry: Entry) -> frozenset[str]:
+    return list_words(entry.text)
+
+
+def _begins_small(entry: Entry) -> bool:
+    return is_small(entry.text)
+
+
+def _refers_back(language: Language, entry: Entry) -> bool:
+    return refers_back(entry.text, language)
+
+
+_REFERS_BACK = {language: partial(_refers_back, language) for language in Language}
 
 
 def write_like(phrase: str, own: str, language: Language) -> str:

@@ -26,10 +26,6 @@ def _list_options(tools: ToolListKey) -> frozenset[str]:
     return frozenset(one for one in options if len(one) >= _SHORTEST and one.isalpha()) - _NO_OPTIONS
 
 
-def says_one(said: str, options: frozenset[str]) -> bool:
-    return not options.isdisjoint(_list_words(said))
-
-
-@lru_cache(8192)
-def _list_words(said: str) -> frozenset[str]:
+def list_words(said: str) -> frozenset[str]:
+    """The words of a phrase, in lower case."""
     return frozenset(_WORD.findall(said.lower()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from crosswind.injectors.text.languages import Language
 
@@ -59,7 +58,6 @@ _REFERRING = {
 }
 
 
-@lru_cache(8192)
 def refers_back(phrase: str, language: Language) -> bool:
     """Whether it goes on from something, or speaks of something that the message has named before."""
     return _REFERRING[language].search(phrase) is not None

@@ -31,7 +31,8 @@ from crosswind.injectors.operators.user.values.vague_place import (
     find_next_word,
     find_word_before,
 )
-from crosswind.injectors.packs.draw import JOINED, Setting
+from crosswind.injectors.packs.draw import Setting
+from crosswind.injectors.packs.stems import JOINED
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import UserTarget
 from crosswind.injectors.text.edits import make_edit, splits

@@ -20,9 +20,9 @@ from crosswind.injectors.operators.user.asides.asked import asks_for, find_asked
 from crosswind.injectors.operators.user.asides.draw import is_small, write_like
 from crosswind.injectors.operators.user.asides.places import find_places
 from crosswind.injectors.packs.domains import detect_domain, list_stems, split_words
-from crosswind.injectors.packs.draw import JOINED
 from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.packs.parts import Address, Asked
+from crosswind.injectors.packs.stems import JOINED
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Branch, Half, UserTarget
 from crosswind.injectors.text.languages import UNABLE, Language
