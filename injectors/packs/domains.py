@@ -115,7 +115,7 @@ def list_stems(word: str) -> tuple[str, ...]:
 
 def _list_stems(word: str) -> tuple[str, ...]:
     longest = min(len(word), _LONGEST_PREFIX)
-    return word, word.removesuffix("s"), *(word[:size] for size in range(_SHORTEST_PREFIX, longest))
+    return word, word.removesuffix("s"), *[word[:size] for size in range(_SHORTEST_PREFIX, longest)]
 
 
 _short_stems = lru_cache(8192)(_list_stems)
@@ -134,6 +134,8 @@ def _list_domains(word: str) -> tuple[Domain, ...]:
 
 def _find_domains(word: str) -> tuple[Domain, ...]:
     found = _list_stems(word)
+    if word.isascii() and _ALL_STEMS.isdisjoint(found) and not word.startswith(_ALL_FOREIGN):
+        return ()  # Most words are of none.
     return tuple(
         domain
         for domain, stems in _STEMS.items()
@@ -141,6 +143,10 @@ def _find_domains(word: str) -> tuple[Domain, ...]:
         or word.startswith(_FOREIGN.get(domain, ()))
         or _has_chinese(domain, word)
     )
+
+
+_ALL_STEMS = frozenset(chain.from_iterable(_STEMS.values()))
+_ALL_FOREIGN = tuple(chain.from_iterable(_FOREIGN.values()))
 
 
 def _has_chinese(domain: Domain, word: str) -> bool:
@@ -174,12 +180,21 @@ def list_text_stems(text: str) -> frozenset[str]:
     return frozenset[str]().union(*_FORM_STEMS.of(read_tokens(text)))
 
 
-_FORM_STEMS = TokenProperty(lambda token: list_all_stems(_split(token)))
+def _read_stems(token: str) -> frozenset[str]:
+    return frozenset(chain.from_iterable(map(_list_stems, _split(token))))
 
 
-def _list_forms(word: str) -> list[str]:
-    parts, lowered = split_name(word), word.lower()
-    return [lowered, *lowered.split("_"), *parts, *["_".join(pair) for pair in pairwise(parts)]]
+_FORM_STEMS = TokenProperty(_read_stems)
+
+
+def _list_forms(word: str) -> tuple[str, ...]:
+    lowered = word.lower()
+    if word.isascii() and word.isalpha() and word[1:].islower():
+        return (lowered,)  # It has no parts.
+    parts = split_name(word)
+    return tuple(
+        dict.fromkeys((lowered, *lowered.split("_"), *parts, *["_".join(pair) for pair in pairwise(parts)]))
+    )
 
 
 _short_forms = lru_cache(8192)(_list_forms)

@@ -87,11 +87,7 @@ def _tell(text: str) -> Language | str | None:
             return script
         if 2 * sum(not _is_latin(letter) for letter in letters) > len(letters):
             return _FOREIGN if len(letters) > LEAST else None
-    words = _list_words(text)
-    english = most = 0.0
-    for _, _, weight, foreign, _ in words:
-        english += weight
-        most += foreign
+    words, english, most = _weigh(text)
     if most > max(ENOUGH, english) - _CLOSE and (found := _find_leader(words, english)) is not None:
         return found
     if not text.isascii():
@@ -130,20 +126,23 @@ class _Word(NamedTuple):
     """What it says for each of these."""
 
 
-def _list_words(text: str) -> list[_Word]:
-    """The words that may tell a language: a name's words within a sentence don't, nor does what is quoted.
-    Tokens with other characters than letters (ids, paths, addresses) say nothing.
+def _weigh(text: str) -> tuple[list[_Word], float, float]:
+    """The words that may tell a language, and what they say for English, and at most for others. A name's
+    words within a sentence tell nothing, nor does what is quoted, nor tokens with other characters than
+    letters (ids, paths, addresses).
     """
     read = None
     if _QUOTES.search(text):
         unquoted = _QUOTED.sub(" ", text).split()
         read = _WORD.of_each(unquoted) if len(unquoted) >= LEAST else None
-    found, opens = [], True
+    found, english, most, opens = list[_Word](), 0.0, 0.0, True
     for word, ends in _WORD.of(read_tokens(text)) if read is None else read:
-        if word is not None and (opens or word[1]):
+        if word is not None and (opens or word.lower):
             found.append(word)
+            english += word.english
+            most += word.foreign
         opens = ends
-    return found
+    return found, english, most
 
 
 def _read_token(token: str) -> tuple[_Word | None, bool]:

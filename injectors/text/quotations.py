@@ -30,7 +30,8 @@ _UNSPACED = re.compile(
 _DOUBLE = re.compile(r"[\"“”„‟«»‹›「」『』]")
 _SINGLE = re.compile(r"['‘’‚‛]")
 _BACKTICKS = re.compile(r"`+")
-_MARK = re.compile(r"[\"“”„‟«»‹›「」『』'‘’‚‛`]")
+_OPENING_MARK = re.compile(r"[\"“”„‟«»‹›「」『』'‘’‚‛`](?<![A-Za-z0-9]['’])")
+"""A mark that is no apostrophe inside or behind a word: where there is none, no quotation begins."""
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 _OPENS = dict(zip("“„‟«‹「『", "”””»›」』", strict=True))
@@ -65,7 +66,7 @@ class Quotation(NamedTuple):
 
 def find_quotations(text: str) -> list[Quotation]:
     """All quotations, with their marks. They may overlap."""
-    if _MARK.search(text) is None:
+    if _OPENING_MARK.search(text) is None:
         return []
     paragraphs = _Paragraphs(text)
     return [*_find_double(text), *_find_single(text, paragraphs), *_find_backticks(text, paragraphs)]

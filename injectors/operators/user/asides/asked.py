@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from crosswind.injectors.packs.parts import Asked
+from crosswind.injectors.text.caseless import CaselessPattern
 
 _FACT = """analy[sz]e|assess|calculate|check|compare|compute|convert|count|describe|determine|display
     |estimate|evaluate|examine|explain|fetch|find|get|give|identify|inspect|know|list|look|plot|predict
@@ -30,27 +31,30 @@ _LEAD = rf"""(?:(?:hi|hello|hey|please|then|now|so)[ ,!]{{1,3}}){{0,3}}
     (?:help[ ]me[ ](?:to[ ])?)?"""
 _QUESTION = r"""(?:what|who|which|how|where|when|why)(?:['’]s)?
     |(?:is|are|was|were|do|does|did|has|have|any)[ ][^.!?]{1,200}\?"""
-_REQUEST = re.compile(
-    rf"""(?ix)(?:^|[.!?;:][ ]{{1,2}}|,[ ](?=(?:please|can|could|would)\b)|\n[ ]{{0,4}}){_LEAD}
-    (?:(?P<action>{_ACTION}|{_WISH})|(?P<search>{_FACT})|(?P<question>{_QUESTION}))(?!\w)"""
+_REQUEST = CaselessPattern(
+    rf"""(?:^|[.!?;:][ ]{{1,2}}|,[ ](?=(?:please|can|could|would)\b)|\n[ ]{{0,4}}){_LEAD}
+    (?:(?P<action>{_ACTION}|{_WISH})|(?P<search>{_FACT})|(?P<question>{_QUESTION}))(?!\w)""",
+    re.VERBOSE,
 )
 
 
-_MATHEMATICS = re.compile(
-    r"""(?ix)\b(?:calculat|comput|factorial|derivative|integral|prime|square[ ]root|cube[ ]root|equation
+_MATHEMATICS = CaselessPattern(
+    r"""\b(?:calculat|comput|factorial|derivative|integral|prime|square[ ]root|cube[ ]root|equation
     |triangle|circle|rectangle|hypotenuse|probabilit|logarithm|velocity|acceleration|kinetic|divisor|sum[ ]of
     |standard[ ]deviation|compound[ ]interest|permutation|fibonacci|quadratic|gcd|lcm|hcf|magnetic[ ]field
-    |electric[ ]field|circumference|roots[ ]of)"""
+    |electric[ ]field|circumference|roots[ ]of)""",
+    re.VERBOSE,
 )
 """Stems of words that make a question a calculation."""
 _CALCULATES = re.compile(r"(?:calculat|comput|solve|estimate|work out|convert)", re.IGNORECASE)
 _BOOKS = re.compile(r"(?:book|buy|order|purchase|rent|reserve)\b", re.IGNORECASE)
 _SENDS = re.compile(r"(?:comment|email|forward|invite|message|post|reply|send|share|draft)\b", re.IGNORECASE)
 _CONTROLS = re.compile(r"(?:cool|dim|lock|play|turn|unlock|navigate|start the engine)\b", re.IGNORECASE)
-_DEVICE = re.compile(
-    r"""(?ix)\b(?:air[ ]?con\w*|alarm|blinds?|brakes?|camera|climate|conditioner|cruise|doors?|engine|fan|fuel
+_DEVICE = CaselessPattern(
+    r"""\b(?:air[ ]?con\w*|alarm|blinds?|brakes?|camera|climate|conditioner|cruise|doors?|engine|fan|fuel
     |gallons?|headlights?|heating|humidifier|lamps?|lights?|music|oven|playlist|purifier|songs?|speakers?|tank
-    |temperature|thermostat|timer|tires?|tv|vacuum|volume|washer)\b"""
+    |temperature|thermostat|timer|tires?|tv|vacuum|volume|washer)\b""",
+    re.VERBOSE,
 )
 """Things on which an action is a device's."""
 

@@ -100,7 +100,7 @@ def find_missing_mark(text: str, language: Language | None) -> str:
     """What a line lacks before a further sentence: its mark and a space, or nothing. It is known for
     languages in Latin letters."""
     asks = None if language is None else _LAST_ASKS.get(language)
-    if asks is None or "\n" in text or not _PLAIN_END.search(text):
+    if asks is None or "\n" in text or text.endswith((".", "!", "?")) or not _PLAIN_END.search(text):
         return ""
     if not asks.search(text):
         return ". "

@@ -20,6 +20,7 @@ from crosswind.injectors.operators.user.asides.fillers import (
 from crosswind.injectors.operators.user.asides.places import separate
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
+from crosswind.injectors.text.caseless import CaselessPattern
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.text.sentences import count_words, is_prose
 from crosswind.injectors.wording import UnusableText, written_form
@@ -102,10 +103,11 @@ are one sentence."""
 
 _THANKS = re.compile(r"(?:thanks|thank you|many thanks|thx|ty|cheers)\b", re.IGNORECASE)
 """Thanks that a sentence can go on with behind a comma."""
-_COURTEOUS = re.compile(
-    r"""(?ix)\b(?:help|hand|favour|mind|trouble|okay|ok|fine|all\ right|alright|great|lovely|awesome|wonderful
+_COURTEOUS = CaselessPattern(
+    r"""\b(?:help|hand|favour|mind|trouble|okay|ok|fine|all\ right|alright|great|lovely|awesome|wonderful
     |perfect|amazing|brilliant|fantastic|nice|handy|useful|welcome|glad|relieved|easier|sav(?:e|es)|spare|thanks
-    |happy)\b"""
+    |happy)\b""",
+    re.VERBOSE,
 )
 """An English remark that is a courtesy: nobody thanks as well."""
 
