@@ -14,8 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import groupby, pairwise
-from operator import attrgetter
+from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
@@ -160,33 +159,32 @@ class _Kept(NamedTuple):
 
 def _find_listed(text: str, language: Language, kept: _Kept) -> Iterator[PlainWord]:
     joining = read_words(f"connectives.{language.value}")
-    # In ASCII white space ends each sentence, so the tokens of the whole text are read once for all of them.
-    whole = read_tokens(text) if text.isascii() else None
-    sentences = []
-    for start, end in _select_sentences(text, kept):
-        tokens = whole.between(start, end) if whole else read_tokens(text[start:end]).shift(start)
-        sentences.append((start, end, _read_sentence(tokens, language, kept)))
+    sentences = [
+        (start, end, _read_sentence(tokens, language, kept))
+        for start, end, tokens in _tokenize(text, _select_sentences(text, kept))
+    ]
     if _GREETING.match(text) and not any(_asks(one) for _, _, words in sentences for one in words):
         return  # Small talk may be a value as a whole.
-    for start, end, read in sentences:
-        words = _mark_verbs(read, language, kept)
+    for start, end, words in sentences:
+        _mark_verbs(words, language, kept)
         ends = _cut_at_text(text, start, end, kept)
-        runs = _split_runs(words)
-        for at, run in enumerate(runs):
-            before = runs[at - 1] if at else None
-            behind = runs[at + 1] if at + 1 < len(runs) else None
-            if not run[0].plain or not _is_frame(before, run, behind, kept):
+        for left, run, right in _find_runs(words):
+            if not _is_frame(left, run, right, kept) or _joins_title(text, left, run, right, joining):
                 continue
-            left = before[-1] if before else None
-            right = behind[0] if behind else None
-            if left and right and _joins_title(text, left, run, right, joining):
-                continue
-            apart = _is_apart(left, right), _is_apart(right, left)
-            inner = _strip(run, joining, before=apart[0], behind=apart[1])
-            places = [(one.start, one.end) for one in inner]
-            places = [one for one in places if one[1] <= ends and one[1] - one[0] >= SHORTEST]
+            inner = _strip(run, joining, before=_is_apart(left, right), behind=_is_apart(right, left))
+            places = [
+                (one.start, one.end) for one in inner if one.end <= ends and one.end - one.start >= SHORTEST
+            ]
             for (first, last), (following, _) in pairwise((*places, _NOWHERE)):
                 yield PlainWord(first, last, following == last + 1 and text[last] == " ")
+
+
+def _tokenize(text: str, sentences: Iterator[Span]) -> Iterator[tuple[int, int, Tokens]]:
+    """The sentences with their tokens, as they stand in the text."""
+    # In ASCII white space ends each sentence, so the tokens of the whole text are read once for all of them.
+    whole = read_tokens(text) if text.isascii() else None
+    for start, end in sentences:
+        yield start, end, whole.between(start, end) if whole else read_tokens(text[start:end]).shift(start)
 
 
 _NOWHERE = (-1, -1)
@@ -222,12 +220,12 @@ def _is_apart(side: _Token | None, other: _Token | None) -> bool:
     return side is None or side.named or (side.kept and other is not None and other.named)
 
 
-def _is_frame(before: _Run | None, run: _Run, behind: _Run | None, kept: _Kept) -> bool:
+def _is_frame(left: _Token | None, run: _Run, right: _Token | None, kept: _Kept) -> bool:
     """Whether plain words put the request, and stand in no value."""
-    if before is None or (len(run) >= LEAST_CLAUSE and not _SPEAKERS.isdisjoint([one.word for one in run])):
+    if left is None or (len(run) >= LEAST_CLAUSE and not _SPEAKERS.isdisjoint([one.word for one in run])):
         return True
-    named = (before[-1].named, behind is None or behind[0].named)
-    return all(named) if kept.tools.takes_text else any(named)
+    ends = right is None or right.named
+    return left.named and ends if kept.tools.takes_text else left.named or ends
 
 
 def _asks(one: _Token) -> bool:
@@ -235,25 +233,28 @@ def _asks(one: _Token) -> bool:
     return one.named or one.word in _SPEAKERS or one.word in _ALL_VERBS
 
 
-def _joins_title(text: str, left: _Token, run: _Run, right: _Token, joining: frozenset[str]) -> bool:
+def _joins_title(
+    text: str, left: _Token | None, run: _Run, right: _Token | None, joining: frozenset[str]
+) -> bool:
     """Whether a run joins words with capitals: `Two Towers and the King` may be one value."""
-    ends = text[left.start].isupper() and text[right.start].isupper()
-    return ends and all(one.word in joining for one in run)
+    if left is None or right is None or not (text[left.start].isupper() and text[right.start].isupper()):
+        return False
+    return all(one.word in joining for one in run)
 
 
-def _mark_verbs(words: list[_Token], language: Language, kept: _Kept) -> list[_Token]:
-    """The words, those verbs of a request plain that no tool is named after."""
+def _mark_verbs(words: list[_Token], language: Language, kept: _Kept) -> None:
+    """Make those verbs of a request plain that no tool is named after."""
     if kept.tools.takes_action:
-        return words
+        return
     verbs = SURE if language is Language.EN else read_words(f"commands.{language.value}")
     for at, one in enumerate(words[:LATEST_VERB]):
+        if one.plain:
+            continue
         following = words[at + 1].word if at + 1 < len(words) else ""
         verb = one.word in verbs or (one.word in AMBIGUOUS and following in BEHIND_VERB)
-        if verb and not one.named and not one.kept:
-            words[at] = msgspec.structs.replace(one, plain=True)
-        if not words[at].plain:
-            break
-    return words
+        if not verb or one.named or one.kept:
+            return
+        words[at] = msgspec.structs.replace(one, plain=True)
 
 
 class _Token(msgspec.Struct, frozen=True, gc=False):
@@ -322,12 +323,19 @@ def _is_shouted(word: str) -> bool:
     return len(word) > 1 and word.isupper()
 
 
-def _split_runs(words: Sequence[_Token]) -> list[_Run]:
-    """The words in runs of plain ones and of others."""
-    return [list(run) for _, run in groupby(words, _IS_PLAIN)]
-
-
-_IS_PLAIN = attrgetter("plain")
+def _find_runs(words: Sequence[_Token]) -> Iterator[tuple[_Token | None, _Run, _Token | None]]:
+    """The runs of plain words, each with the other words beside it."""
+    left, run = None, list[_Token]()
+    for one in words:
+        if one.plain:
+            run.append(one)
+            continue
+        if run:
+            yield left, run, one
+            run = []
+        left = one
+    if run:
+        yield left, run, None
 
 
 def _strip(run: _Run, joining: frozenset[str], *, before: bool, behind: bool) -> _Run:
