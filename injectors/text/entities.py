@@ -161,16 +161,23 @@ def _judge_tokens(
 ) -> list[Span]:
     """The entities among the tokens of a text that begins with a sentence."""
     spans: list[Span] = []
-    lines, starts_sentence = "\n" in text, True
-    for at, token in zip(starts, judged, strict=True):
-        before, length, lowered, begins_as_one, is_one, ends_sentence, size = token
-        if length:
-            if (begins_as_one if starts_sentence else is_one) or lowered in vocabulary:
-                spans.append((at + before, at + before + length))
-            starts_sentence = False
-        if ends_sentence or (lines and "\n" in text[at + size : at + size + 2]):
-            starts_sentence = True
+    for number in [at for at, one in enumerate(judged) if one.is_one or one.lowered in vocabulary]:
+        one, begin = judged[number], starts[number] + judged[number].before
+        if one.begins_as_one or one.lowered in vocabulary or not _begins(text, number, starts, judged):
+            spans.append((begin, begin + one.length))
     return spans
+
+
+def _begins(text: str, number: int, starts: list[int], judged: list[_Judged]) -> bool:
+    """Whether a token begins a sentence: only punctuation stands between it and the end of another."""
+    while number:
+        number -= 1
+        one, end = judged[number], starts[number] + judged[number].size
+        if one.ends_sentence or "\n" in text[end : end + 2]:
+            return True
+        if one.length:
+            return False
+    return True
 
 
 class _Judged(NamedTuple):
