@@ -231,6 +231,11 @@ def _read_vocabulary(tools: Iterable[ToolSchema]) -> frozenset[str]:
 def find_additions(before: str, after: str) -> tuple[str, str] | None:
     """What stands in front of a text that was kept whole, and behind it, white space between them; None: it
     wasn't kept so. No word of a text that was kept is lost."""
+    find = _short_find_additions if len(after) <= REMEMBERED else _find_additions
+    return find(before, after)
+
+
+def _find_additions(before: str, after: str) -> tuple[str, str] | None:
     at = after.find(before)
     end = at + len(before)
     if at < 0 or not before:
@@ -239,6 +244,10 @@ def find_additions(before: str, after: str) -> tuple[str, str] | None:
     if not apart or not (end == len(after) or after[end].isspace() or before[-1].isspace()):
         return None
     return after[:at], after[end:]
+
+
+_short_find_additions = lru_cache(8)(_find_additions)
+"""Cached: each check of the guard asks for them."""
 
 
 def _find_all_lost(before: str, after: str, vocabulary: frozenset[str]) -> tuple[str, ...]:
