@@ -9,6 +9,8 @@ from itertools import compress
 from operator import attrgetter
 from typing import NamedTuple
 
+import msgspec
+
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, BEHIND_VERB, SURE
 from crosswind.injectors.operators.user.typos.named_words import NamedWords
 from crosswind.injectors.operators.user.typos.word_lists import read_words
@@ -37,7 +39,7 @@ class Kept(NamedTuple):
     tools: NamedWords
 
 
-class _Judged(NamedTuple):
+class _Judged(msgspec.Struct, frozen=True, gc=False):
     """A token without the punctuation around it, wherever it stands and whatever tools there are."""
 
     before: int
@@ -74,7 +76,7 @@ def _list_spoken_of(tools: NamedWords, language: Language) -> frozenset[str]:
     return tools.names | _list_told(tools, language)
 
 
-class Run(NamedTuple):
+class Run(msgspec.Struct, frozen=True, gc=False):
     """Plain words in a row, by the number of the first and of the first behind them."""
 
     start: int
