@@ -95,6 +95,10 @@ class SeededRandom:
             out[last], out[other] = out[other], out[last]
         return out
 
+    def skip(self, count: int) -> None:
+        """Consume so many draws, of which nothing would come."""
+        next(islice(self._numbers, count, count), None)
+
     def sample(self, items: Sequence[T], count: int) -> list[T]:
         """`count` distinct positions of the sequence, in random order; all of them if it is shorter."""
         return self.shuffled(items)[:count]
