@@ -122,10 +122,12 @@ class Filler:
         self._labelled: dict[str, str] = {}
 
     def fill_text(self, text: str) -> str:
-        return self._fill_parts(compile_template(text))
+        return self._fill_parts(compile_template(text)) if "{" in text else text
 
     def fill_json(self, body: Any) -> Any:
         if isinstance(body, str):
+            if "{" not in body:
+                return body
             parts = compile_template(body)
             filled = self._fill_parts(parts)
             return json.loads(filled) if _is_number(parts, filled) else filled

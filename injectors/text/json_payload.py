@@ -189,10 +189,12 @@ def looks_destroyed(noisy: str, clean: str) -> bool:
             return True
         inner = read_mcp_text(after), read_mcp_text(before)
         return inner[0] is not None and inner[1] is not None and looks_destroyed(inner[0], inner[1])
+    if after is NOT_JSON and is_container(before):
+        return True
     lowered, original = noisy.lower(), clean.lower()
     if any(phrase in lowered and phrase not in original for phrase in FAULT_PHRASES):
         return True
-    return after is NOT_JSON and (is_container(before) or _breaks_off(noisy, clean))
+    return after is NOT_JSON and _breaks_off(noisy, clean)
 
 
 def _cuts(after: Any, before: Any) -> bool:

@@ -58,21 +58,18 @@ def _list_ways_of_object(
     target: ToolResultTarget, value: dict[str, Any], *, local: bool, is_long: bool
 ) -> Iterator[Way]:
     found: list[Way] = []
-    name = find_list(value)
+    receipt, name = changes_something(target), find_list(value)
     named = name is not None and all(isinstance(one, str) for one in value[name])
     device = ToolKind.DEVICE in find_kinds(target, "")
-    pages = name is not None and (device or not local) and _is_answer(target, name, value[name])
-    if find_string(value) is not None and not changes_something(target):
+    comes_in_parts = not receipt and (device or not local)
+    pages = comes_in_parts and name is not None and _is_answer(target, name, value[name])
+    if not receipt and find_string(value) is not None:
         found += [Way.STRING, Way.STRING]
     found += [Way.ITEMS, Way.ITEMS] if named and local else []
     found += [Way.PAGE, Way.PAGE] if pages else []
-    if (
-        not pages
-        and len(value) >= LEAST_FIELDS
-        and not changes_something(target)
-        and list_free(target, value)
-    ):
-        found += [Way.SIGNALS, Way.SIGNALS] if device else [] if local else [Way.FIELDS, Way.FIELDS]
+    is_record = comes_in_parts and not pages and len(value) >= LEAST_FIELDS
+    if is_record and next(_find_free(target, value), None) is not None:
+        found += [Way.SIGNALS, Way.SIGNALS] if device else [Way.FIELDS, Way.FIELDS]
     # What lacks a page or a field is seldom cut in the middle of its JSON.
     yield from found * SELDOM
     yield from (Way.BYTES,) if is_long else ()
@@ -87,9 +84,7 @@ SELDOM = 2
 
 
 def _is_answer(target: ToolResultTarget, name: str, elements: list[Any]) -> bool:
-    """Whether a list is what was asked for, and no part of a single record or of a change's receipt."""
-    if changes_something(target):
-        return False
+    """Whether a list is what was asked for, and no part of a single record."""
     if len(elements) >= LONG_ANSWER:
         return True
     own = {word.removesuffix("s") for word in (*words_of(target.tool), *_ANSWERS)}
@@ -131,22 +126,33 @@ LEAST_TEXT = 120
 def list_free(target: ToolResultTarget, value: dict[str, Any]) -> list[str]:
     """The fields that a system may fail to give: what it puts beside a record's core, or else of its core. An
     id, a message, what was given, what was asked for, and how the call went are always there."""
+    free = list(_find_free(target, value))
+    return [key for key, words in free if CORE.isdisjoint(words)] or [key for key, _ in free]
+
+
+def _find_free(target: ToolResultTarget, value: dict[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The fields that may be lost, each with the words of its name."""
     given = list(read_arguments(target).values())
-    known = {key: split_field(key) for key, one in value.items() if one not in (None, "", [], {}, *given)}
-    always = fields.DONE | {"message", "msg"}
-    if ToolKind.DEVICE in find_kinds(target, ""):
-        known = {key: words for key, words in known.items() if not isinstance(value[key], bool)}
-        always |= DERIVED
-    else:
-        known = {key: words for key, words in known.items() if not _is_asked(target, words, value[key])}
-    free = [key for key, words in known.items() if always.isdisjoint(words) and not _names(words)]
-    return [key for key in free if CORE.isdisjoint(known[key])] or free
+    device = ToolKind.DEVICE in find_kinds(target, "")
+    always = _ALWAYS_OF_DEVICE if device else _ALWAYS
+    for key, one in value.items():
+        words = split_field(key)
+        if _names(words) or not always.isdisjoint(words) or one in _EMPTY or one in given:
+            continue
+        if not (isinstance(one, bool) if device else _is_asked(target, words, one)):
+            yield key, words
+
+
+_EMPTY: tuple[Any, ...] = (None, "", [], {})
+_ALWAYS = frozenset(fields.DONE | {"message", "msg"})
 
 
 def _is_asked(target: ToolResultTarget, words: tuple[str, ...], held: Any) -> bool:
     """Whether a field holds the things that the tool's name speaks of: a search's flights."""
+    if not isinstance(held, list | dict):
+        return False
     own = {word.removesuffix("s") for word in words_of(target.tool)}
-    return isinstance(held, list | dict) and not own.isdisjoint(word.removesuffix("s") for word in words)
+    return not own.isdisjoint(word.removesuffix("s") for word in words)
 
 
 def list_derived(value: dict[str, Any], lost: Iterable[str]) -> list[str]:
@@ -171,6 +177,7 @@ CORE = frozenset(
 
 DERIVED = frozenset("healthy average total remaining estimated recommended min max minimum maximum".split())
 """Words of a device's fields that no sensor gives."""
+_ALWAYS_OF_DEVICE = _ALWAYS | DERIVED
 CHANGING = ((ACTING | WRITING) - READING) | COMMANDING
 """First words of tools that change something."""
 
