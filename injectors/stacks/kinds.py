@@ -103,12 +103,15 @@ def _read_arguments(said: str) -> Mapping[str, Any]:
 
 def find_kinds(target: ToolResultTarget, backend: str) -> frozenset[ToolKind]:
     """What stands behind the tool; API where nothing tells."""
-    clean, arguments = parse_json(target.text), target.arguments
+    arguments = target.arguments
     find = _short_kinds if len(target.tool) + len(arguments) <= _REMEMBERED else _find_kinds
     own = ToolList.of(target.tools).named(target.tool)
-    described = own[0].description if own else ""
-    has_data = isinstance(clean, dict) and "data" in clean
-    return find(target.tool, arguments, described[:DESCRIBED], bool(backend), has_data)
+    described = own[0].description[:DESCRIBED] if own else ""
+    has_data = False
+    if "query" in arguments or "\\" in arguments:  # Only of such a call it matters.
+        clean = parse_json(target.text)
+        has_data = isinstance(clean, dict) and "data" in clean
+    return find(target.tool, arguments, described, bool(backend), has_data)
 
 
 DESCRIBED = 240
