@@ -90,9 +90,11 @@ class SeededRandom:
     def shuffled(self, items: Sequence[T]) -> list[T]:
         """A shuffled copy (Fisher–Yates); one draw is consumed for each item but the first."""
         out = list(items)
-        for last, number in zip(range(len(out) - 1, 0, -1), self._numbers, strict=False):
-            other = int((number >> 11) * _UNIT * (last + 1))
-            out[last], out[other] = out[other], out[last]
+        left = len(out)
+        for number in islice(self._numbers, max(0, left - 1)):
+            other = int((number >> 11) * _UNIT * left)
+            left -= 1
+            out[left], out[other] = out[other], out[left]
         return out
 
     def skip(self, count: int) -> None:

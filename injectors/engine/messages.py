@@ -71,7 +71,8 @@ def perturb_messages(
     `elsewhere`: another leg perturbs them. Pure; an operator that fails leaves the clean text and a withheld
     injection.
     """
-    items, held = conversation.items, conversation.held
+    items, held, tools = conversation.items, conversation.held, conversation.tools
+    rules_by_site = plan.rules_by_site
     if walked is None:
         counters, shown_texts, turn, part, start = BranchCounters(plan), dict[Ref, str](), 0, 0, 0
     else:
@@ -89,15 +90,14 @@ def perturb_messages(
             turn += item.ref.message - before.ref.message > 1
             part = part + 1 if continued else 0
         before, continued = item, _goes_on(items, at)
-        rules, tool_class = plan.rules_by_site.get(item.site, NO_RULES), ToolClass.UNKNOWN
-        if rules and isinstance(item, ToolResult):
-            tool_class = counters.class_of(item.call.name, conversation.tools)
+        rules = rules_by_site.get(item.site, NO_RULES)
+        tool = item.call.name if isinstance(item, ToolResult) else None
+        tool_class = counters.class_of(tool, tools) if rules and tool is not None else ToolClass.UNKNOWN
         shown = known.get(item.anchor)
         if shown is None and item.ref.message < held:
             certain, shown = False, _CLEAN
         elif shown is None:
-            served = isinstance(item, ToolResult) and item.call.name in elsewhere
-            if allow_new and rules and not served:
+            if allow_new and rules and tool not in elsewhere:
                 alone = part == 0 and not continued
                 writer = writer or _TextNoise(plan, conversation, counters, texts)
                 decided = writer.perturb(at, item, rules, turn, part, tool_class, alone=alone)

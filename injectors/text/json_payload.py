@@ -103,14 +103,18 @@ def holds_all(noisy: Any, clean: Any) -> bool:
     Arrays may have gained elements, but those of `clean` keep their order.
     """
     try:
-        if isinstance(clean, dict) and isinstance(noisy, dict):
-            # What is added stands at the top, most often: all else is as it was.
-            rest = {key: noisy[key] for key in clean if key in noisy}
-            if len(rest) == len(clean) and _encode_alike(rest, clean):
-                return True
+        both = isinstance(clean, dict) and isinstance(noisy, dict)
+        # What is added stands at the top, most often: all else is as it was.
+        if both and clean.keys() <= noisy.keys() and _encode_alike(_select(noisy, clean), clean):
+            return True
         return _contains(noisy, clean)
     except RecursionError:
         return False
+
+
+def _select(noisy: dict[str, Any], clean: dict[str, Any]) -> dict[str, Any]:
+    """The members of one object that the other has too, in the other's order."""
+    return dict(zip(clean, map(noisy.__getitem__, clean), strict=True))
 
 
 def _encode_alike(noisy: Any, clean: Any) -> bool:

@@ -33,30 +33,31 @@ LONG = 400
 """Characters of JSON that some limit may cut; what is shorter loses whole fields or elements."""
 
 
-def list_ways(target: ToolResultTarget, text: str, value: Any) -> Iterator[Way]:
+def list_ways(target: ToolResultTarget, text: str, value: Any) -> list[Way]:
     """The ways in which such a result may be cut; those that systems prefer stand more often."""
-    shape, local = find_shape(text), is_local(target)
-    is_long = len(text) >= LONG
+    local, shape = is_local(target), find_shape(text)
+    if shape is Shape.TEXT:
+        return _list_ways_of_text(text, local=local) if len(text) >= LEAST_OUTPUT else []
+    at_limit = [Way.BYTES] if len(text) >= LONG else []
+    if shape is Shape.MCP:
+        return [Way.PART, Way.PART, *at_limit]
+    if isinstance(value, dict):
+        # What lacks a page or a field is seldom cut in the middle of its JSON.
+        return _list_ways_of_object(target, value, local=local) * SELDOM + at_limit
+    if len(value) < LEAST_LIST:
+        return []
+    named = local and all(isinstance(one, str) for one in value)
+    return [*([Way.ITEMS, Way.ITEMS] if named else []), Way.REST_TEXT, *at_limit]
+
+
+def _list_ways_of_text(text: str, *, local: bool) -> list[Way]:
     lines = "\n" in text.strip()
-    if shape is Shape.TEXT and len(text) >= LEAST_OUTPUT:
-        yield from (Way.LINES, Way.LINES, Way.LINES) if lines else ()
-        yield from () if lines and (local or not is_prose(text)) else (Way.TAIL, Way.TAIL)
-        yield from (Way.MIDDLE,) if len(text) >= LEAST_MIDDLE else ()
-    elif shape is Shape.MCP:
-        yield from (Way.PART, Way.PART)
-        yield from (Way.BYTES,) if is_long else ()
-    elif isinstance(value, list) and len(value) >= LEAST_LIST:
-        named = all(isinstance(one, str) for one in value) and len(value) > 1
-        yield from (Way.ITEMS, Way.ITEMS) if named and local else ()
-        yield from (Way.REST_TEXT,)
-        yield from (Way.BYTES,) if is_long else ()
-    elif isinstance(value, dict):
-        yield from _list_ways_of_object(target, value, local=local, is_long=is_long)
+    found = [Way.LINES, Way.LINES, Way.LINES] if lines else []
+    found += [] if lines and (local or not is_prose(text)) else [Way.TAIL, Way.TAIL]
+    return found + ([Way.MIDDLE] if len(text) >= LEAST_MIDDLE else [])
 
 
-def _list_ways_of_object(
-    target: ToolResultTarget, value: dict[str, Any], *, local: bool, is_long: bool
-) -> Iterator[Way]:
+def _list_ways_of_object(target: ToolResultTarget, value: dict[str, Any], *, local: bool) -> list[Way]:
     found: list[Way] = []
     receipt, name = changes_something(target), find_list(value)
     named = name is not None and all(isinstance(one, str) for one in value[name])
@@ -70,9 +71,7 @@ def _list_ways_of_object(
     is_record = comes_in_parts and not pages and len(value) >= LEAST_FIELDS
     if is_record and next(_find_free(target, value), None) is not None:
         found += [Way.SIGNALS, Way.SIGNALS] if device else [Way.FIELDS, Way.FIELDS]
-    # What lacks a page or a field is seldom cut in the middle of its JSON.
-    yield from found * SELDOM
-    yield from (Way.BYTES,) if is_long else ()
+    return found
 
 
 LEAST_LIST = 4

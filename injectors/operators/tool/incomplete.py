@@ -62,7 +62,7 @@ class Incomplete:
         lost = LEAST + SPREAD * severity * rng.uniform()
         way, order = rng.uniform(), rng.uniform()
         shape, value = find_shape(text), parse_json(text)
-        ways = list(list_ways(target, text, value))
+        ways = list_ways(target, text, value)
         if not ways:
             return None
         drawn = _DRAWS[ways[int(way * len(ways))]](target, rng, text, lost, order)
