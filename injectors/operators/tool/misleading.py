@@ -33,7 +33,7 @@ from crosswind.injectors.operators.insertion import (
 from crosswind.injectors.operators.model_text import read_general_lines
 from crosswind.injectors.operators.phrases import NO_PACK, find_prose, find_system, list_about
 from crosswind.injectors.operators.tool.described_call import describe_call
-from crosswind.injectors.operators.tool.options import draw_slots, list_near, list_things
+from crosswind.injectors.operators.tool.options import OPTIONS, Slots, list_near, list_things
 from crosswind.injectors.operators.words.results import (
     ACTIONS,
     ENGLISH_LEADS,
@@ -62,7 +62,6 @@ from crosswind.injectors.values.parameters import split_name
 from crosswind.injectors.wording import written_form
 
 OPERATOR = "tool.misleading"
-_OPTIONS = ("option", "chosen")
 MOST = 2
 """Remarks in a result."""
 ROOM = 240
@@ -153,11 +152,11 @@ def _draw_remarks(
     added: list[list[Any]] = []
     if most == 0 or not _takes_remarks(target, value, kinds):
         return names, added
-    slots, used = draw_slots(target, rng), set(target.branch.phrases)
-    found = _find_own(target, kinds, language, frozenset(slots), listed=isinstance(value, dict))
-    if found is None or found[1].keys() <= used:
+    used = set(target.branch.phrases)
+    found = _find_own(target, kinds, language, Slots(target, rng), listed=isinstance(value, dict))
+    if found is None or found[2].keys() <= used:
         return names, added
-    setting, own = found
+    setting, slots, own = found
     wanted = frozenset(own.values())
     for lead, place in _draw_places(target, value, kinds, rng, english=language is Language.EN):
         phrase = draw_phrase(
@@ -167,7 +166,7 @@ def _draw_remarks(
             used.add(phrase.entry)
             names.append(phrase.entry)
             text, sentence = phrase.text, phrase.text[:1].upper() + phrase.text[1:]
-            if text != sentence and text.startswith(tuple(slots[one] for one in _OPTIONS if one in slots)):
+            if text != sentence and text.startswith(tuple(slots[one] for one in OPTIONS & slots.keys())):
                 text = sentence  # It begins with an option.
             told = own[phrase.entry] in ON_TOOLS and lead.endswith(": ")
             added.append([place.at, place.before, sentence if told else lead + text, place.after])
@@ -180,13 +179,13 @@ def _find_own(
     target: ToolResultTarget,
     kinds: frozenset[ToolKind],
     language: Language,
-    slots: frozenset[str],
+    drawn: Slots,
     *,
     listed: bool,
-) -> tuple[Setting, Mapping[str, str]] | None:
-    """The setting of the system behind a result, and the ids of its remarks by their names: those on what the
-    tool's name speaks of, or else those on what the result's fields do, or else those that name a tool beside
-    a text."""
+) -> tuple[Setting, dict[str, str], Mapping[str, str]] | None:
+    """The setting of the system behind a result, what fills slots there, and the ids of its remarks by their
+    names: those on what the tool's name speaks of, or else those on what the result's fields do, or else
+    those that name a tool beside a text."""
     if not LOGINS.isdisjoint(words_of(target.tool)):
         return None
     shell = ToolKind.SHELL in kinds
@@ -195,9 +194,21 @@ def _find_own(
         setting = find_system(asked, described=False, fields=fields and not shell)
         if language is not setting.language:
             setting = msgspec.structs.replace(setting, language=language)
-        if own := _list_remarks(setting, slots, on_tools=False):
-            return setting, own
-    return None if listed or shell else (setting, _list_remarks(setting, slots, on_tools=True))
+        slots = drawn.of_call
+        if _has_options(setting, frozenset(slots)):
+            slots = drawn.with_options()
+        if own := _list_remarks(setting, frozenset(slots), on_tools=False):
+            return setting, slots, own
+    if listed or shell:
+        return None
+    return setting, slots, _list_remarks(setting, frozenset(slots), on_tools=True)
+
+
+@lru_cache(256)
+def _has_options(setting: Setting, slots: frozenset[str]) -> bool:
+    """Whether any of a system's remarks names one of the result's records."""
+    few, all_of_them = (list_fitting(setting, OPERATOR, "remark", one) for one in (slots, slots | OPTIONS))
+    return few != all_of_them
 
 
 @lru_cache(256)

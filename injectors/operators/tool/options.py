@@ -26,16 +26,24 @@ _ITEM = re.compile(r"^[ \t]{0,4}(?:\d{1,2}[.)]|[-*\u2022])[ \t]+(.{2,60}?)[ \t]*
 _TOKEN_OR_END = re.compile(r"[^\W\d_]{3,}|\n")
 
 
-def draw_slots(target: ToolResultTarget, rng: SeededRandom) -> dict[str, str]:
-    """What fills a remark's slots here: `chosen`, `option` and `tool`; those that have something."""
-    point, other = rng.uniform(), rng.uniform()
-    slots: dict[str, str] = {}
-    if (tool := _find_tool(target, other)) is not None:
-        slots["tool"] = tool
-    first = list(islice(_list_labels(target), 2))
-    if len(first) > 1:
-        return _WithOption(slots, target, point)
-    return slots | {"chosen": first[0]} if first else slots
+class Slots:
+    """What fills a remark's slots here; those that have nothing are left out."""
+
+    def __init__(self, target: ToolResultTarget, rng: SeededRandom) -> None:
+        self._target, self._point = target, rng.uniform()
+        tool = _find_tool(target, rng.uniform())
+        self.of_call: dict[str, str] = {} if tool is None else {"tool": tool}
+
+    def with_options(self) -> dict[str, str]:
+        """With those of the result's records, too: `chosen` and `option`."""
+        first = list(islice(_list_labels(self._target), 2))
+        if len(first) > 1:
+            return _WithOption(self.of_call, self._target, self._point)
+        return self.of_call | {"chosen": first[0]} if first else self.of_call
+
+
+OPTIONS = frozenset({"option", "chosen"})
+"""The slots that a result's records fill."""
 
 
 class _WithOption(dict[str, str]):
@@ -47,7 +55,7 @@ class _WithOption(dict[str, str]):
 
     def __getitem__(self, name: str) -> str:
         found = super().__getitem__(name)
-        if not found and name in ("chosen", "option"):
+        if not found and name in OPTIONS:
             target = self._target
             labels = list(islice(_list_labels(target), MOST))
             chosen = _choose(labels, f"{target.arguments} {target.branch.opening}".lower())
