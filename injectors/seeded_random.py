@@ -87,6 +87,11 @@ class SeededRandom:
         """One item of a non-empty sequence."""
         return items[int((self._next() >> 11) * _UNIT * len(items))]
 
+    def choices(self, items: Sequence[T], count: int) -> list[T]:
+        """So many items of a non-empty sequence, each drawn from all of them."""
+        size = len(items)
+        return [items[int((number >> 11) * _UNIT * size)] for number in islice(self._numbers, count)]
+
     def shuffled(self, items: Sequence[T]) -> list[T]:
         """A shuffled copy (Fisher–Yates); one draw is consumed for each item but the first."""
         out = list(items)

@@ -35,7 +35,8 @@ LONG = 400
 
 def list_ways(target: ToolResultTarget, text: str, value: Any) -> list[Way]:
     """The ways in which such a result may be cut; those that systems prefer stand more often."""
-    local, shape = is_local(target), find_shape(text)
+    kinds, shape = find_kinds(target, ""), find_shape(text)
+    local = is_local(target.tool, kinds)
     if shape is Shape.TEXT:
         return _list_ways_of_text(text, local=local) if len(text) >= LEAST_OUTPUT else []
     at_limit = [Way.BYTES] if len(text) >= LONG else []
@@ -43,7 +44,8 @@ def list_ways(target: ToolResultTarget, text: str, value: Any) -> list[Way]:
         return [Way.PART, Way.PART, *at_limit]
     if isinstance(value, dict):
         # What lacks a page or a field is seldom cut in the middle of its JSON.
-        return _list_ways_of_object(target, value, local=local) * SELDOM + at_limit
+        device = ToolKind.DEVICE in kinds
+        return _list_ways_of_object(target, value, local=local, device=device) * SELDOM + at_limit
     if len(value) < LEAST_LIST:
         return []
     named = local and all(isinstance(one, str) for one in value)
@@ -57,11 +59,12 @@ def _list_ways_of_text(text: str, *, local: bool) -> list[Way]:
     return found + ([Way.MIDDLE] if len(text) >= LEAST_MIDDLE else [])
 
 
-def _list_ways_of_object(target: ToolResultTarget, value: dict[str, Any], *, local: bool) -> list[Way]:
+def _list_ways_of_object(
+    target: ToolResultTarget, value: dict[str, Any], *, local: bool, device: bool
+) -> list[Way]:
     found: list[Way] = []
     receipt, name = changes_something(target), find_list(value)
     named = name is not None and all(isinstance(one, str) for one in value[name])
-    device = ToolKind.DEVICE in find_kinds(target, "")
     comes_in_parts = not receipt and (device or not local)
     pages = comes_in_parts and name is not None and _is_answer(target, name, value[name])
     if not receipt and find_string(value) is not None:
@@ -69,7 +72,7 @@ def _list_ways_of_object(target: ToolResultTarget, value: dict[str, Any], *, loc
     found += [Way.ITEMS, Way.ITEMS] if named and local else []
     found += [Way.PAGE, Way.PAGE] if pages else []
     is_record = comes_in_parts and not pages and len(value) >= LEAST_FIELDS
-    if is_record and next(_find_free(target, value), None) is not None:
+    if is_record and next(_find_free(target, value, device=device), None) is not None:
         found += [Way.SIGNALS, Way.SIGNALS] if device else [Way.FIELDS, Way.FIELDS]
     return found
 
@@ -103,9 +106,9 @@ LEAST_MIDDLE = 400
 """Characters of the shortest text that loses its middle."""
 
 
-def is_local(target: ToolResultTarget) -> bool:
-    """Whether the system behind the tool is no service: a shell, a device, a function, code."""
-    return not (find_kinds(target, "").isdisjoint(LOCAL) and COMMANDS.isdisjoint(words_of(target.tool)))
+def is_local(tool: str, kinds: frozenset[ToolKind]) -> bool:
+    """Whether the system of these kinds behind a tool is no service: a shell, a device, a function, code."""
+    return not (kinds.isdisjoint(LOCAL) and COMMANDS.isdisjoint(words_of(tool)))
 
 
 LOCAL = frozenset({ToolKind.SHELL, ToolKind.DEVICE, ToolKind.FUNCTION, ToolKind.CODE})
@@ -125,14 +128,15 @@ LEAST_TEXT = 120
 def list_free(target: ToolResultTarget, value: dict[str, Any]) -> list[str]:
     """The fields that a system may fail to give: what it puts beside a record's core, or else of its core. An
     id, a message, what was given, what was asked for, and how the call went are always there."""
-    free = list(_find_free(target, value))
+    free = list(_find_free(target, value, device=ToolKind.DEVICE in find_kinds(target, "")))
     return [key for key, words in free if CORE.isdisjoint(words)] or [key for key, _ in free]
 
 
-def _find_free(target: ToolResultTarget, value: dict[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _find_free(
+    target: ToolResultTarget, value: dict[str, Any], *, device: bool
+) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The fields that may be lost, each with the words of its name."""
     given = list(read_arguments(target).values())
-    device = ToolKind.DEVICE in find_kinds(target, "")
     always = _ALWAYS_OF_DEVICE if device else _ALWAYS
     for key, one in value.items():
         words = split_field(key)
