@@ -210,8 +210,9 @@ def _match_forms(text: str) -> Iterator[re.Match[str]]:
     """What `_FORM.finditer` gives, without a look at the tokens in which no form begins."""
     at = 0
     tokens = read_tokens(text)
-    every = zip(tokens.texts, tokens.starts, _BEGINS.of(tokens), strict=True)
-    for token, begin, begins in [one for one in every if one[2] is not None]:
+    for token, begin, begins in zip(tokens.texts, tokens.starts, _BEGINS.of(tokens), strict=True):
+        if begins is None:
+            continue
         for offset in begins if token not in _THE or _goes_on(text, begin + len(token)) else ():
             start = begin + offset
             if start >= at and (match := _FORM.match(text, start)) is not None:

@@ -156,8 +156,8 @@ def _find_listed(text: str, language: Language, kept: Kept) -> Iterator[PlainWor
         for run in words.find_runs():
             if not _is_frame(words, run, kept) or _joins_title(text, words, run, joining):
                 continue
-            places = map(words.span, _strip(words, run, joining))
-            places = [one for one in places if one[1] <= ends and one[1] - one[0] >= SHORTEST]
+            spans = map(words.span, _strip(words, run, joining))
+            places = [one for one in spans if one[1] <= ends and one[1] - one[0] >= SHORTEST]
             for (first, last), (following, _) in pairwise((*places, _NOWHERE)):
                 yield PlainWord(first, last, following == last + 1 and text[last] == " ")
 
