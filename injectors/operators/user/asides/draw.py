@@ -74,7 +74,7 @@ class Closing(msgspec.Struct, frozen=True, gc=False):
         return not (self.of_fitted and plain) and (said[-1] in _ASKING or not self.of_questions)
 
 
-_WISH = re.compile(r"(?:can|could|would|any (?:way|chance))\b", re.IGNORECASE)
+_WISH = re.compile(r"(?:(?:can|could|may|would) (?:you|i|we|my)|any (?:way|chance))\b", re.IGNORECASE)
 """How an English question begins that asks for something to be done. Others ask for a fact."""
 _BEGINS_AFRESH = re.compile(
     r"(?:are|can|could|did|do|does|has|have|how|is|was|were|what|when|where|which|who|why|will|would)\b",
@@ -87,6 +87,9 @@ _KINDS = frozenset({"user.topic_drift", "user.boundary_probing", "user.out_of_sc
 """Operators whose entries for a kind of request are about the message."""
 _LINKS = frozenset("after also and could if later once please then when while would".split())
 """Words that a sentence has once: "Once that's done, call me once it has worked." """
+_ADDS = re.compile(r"\b(?:also|and|one more|on top)\b", re.IGNORECASE)
+_ADDED = re.compile(r"\b(?:also|as well|too)\b", re.IGNORECASE)
+"""What says that something comes on top: of words before a sentence, and of the sentence."""
 _SHIFT = {"user.topic_drift": "shift"}
 """Operators whose entries for all messages are of another subject, and the part that leads up to these."""
 
@@ -148,7 +151,12 @@ class AsideDraw:
         part = _SHIFT[self._operator] if self._shifts else "lead"
         words = _LINKS.intersection(said.lower().split())
         found = self._draw(
-            part, lambda entry: (asks or entry.asks is None) and words.isdisjoint(entry.text.lower().split())
+            part,
+            lambda entry: (
+                (asks or entry.asks is None)
+                and words.isdisjoint(entry.text.lower().split())
+                and not adds_twice(entry.text, said)
+            ),
         )
         if found is None:
             return False
@@ -309,6 +317,11 @@ def write_like(phrase: str, own: str, language: Language) -> str:
         phrase = phrase[0].lower() + phrase[1:]
     bare = own.rstrip()[-1:].isalnum() and (small or language in JOINED)
     return phrase[:-1] if bare and phrase.endswith((".", "。")) and phrase[-2] != "." else phrase
+
+
+def adds_twice(lead: str, said: str) -> bool:
+    """Whether the words before a sentence and the sentence both say that it comes on top."""
+    return _ADDS.search(lead) is not None and _ADDED.search(said) is not None
 
 
 def lower_first(said: str) -> str:
