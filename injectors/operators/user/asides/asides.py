@@ -26,7 +26,7 @@ PROBE_TASKS = {
 """What a model is asked to write, by the limits that are probed."""
 
 _RETURN = Closing("return", 0.1, of_questions=True, lead=0.6)
-_YIELD = Closing("yield", 0.1, of_questions=True, of_fitted=True, lead=0.25)
+_YIELD = Closing("yield", 0.1, of_questions=True, of_fitted=True, lead=0.4)
 _LEAVE = Closing("leave", 0.25, lead=0.5)
 
 

@@ -47,7 +47,7 @@ _SHORT = 60
 """Characters of what may stand in brackets."""
 _READ = 2_000
 """Characters of a message that tell what it speaks of: a longer one is a document."""
-_OTHERS = {"user.topic_drift": 0.4, "user.boundary_probing": 0.6, "user.out_of_scope": 1.2}
+_OTHERS = {"user.topic_drift": 0.2, "user.boundary_probing": 0.3, "user.out_of_scope": 1.2}
 """How much all entries that fit every message weigh together, where one that fits this message weighs 1:
 what is asked beside has to fit more than what is told."""
 _MOST_OTHERS = 6
