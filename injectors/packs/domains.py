@@ -175,6 +175,14 @@ def _split(text: str) -> tuple[str, ...]:
     return tuple(words)
 
 
+def list_text_words(text: str) -> frozenset[str]:
+    """The words of `split_words`, of a text that other scans look at, too."""
+    return frozenset(chain.from_iterable(_FORMS.of(read_tokens(text))))
+
+
+_FORMS = TokenProperty(_split)
+
+
 def list_text_stems(text: str) -> frozenset[str]:
     """The stems that any of the words of `split_words` may have."""
     return frozenset[str]().union(*_FORM_STEMS.of(read_tokens(text)))

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -75,7 +74,7 @@ def _make_setting(
     address: Address | None,
     entries: EntryWeights,
 ) -> Setting:
-    said, domain = frozenset(list_words(opening, language)), detect_domain(keyed.tools, opening)
+    said, domain = list_words(opening, language), detect_domain(keyed.tools, opening)
     return Setting(language, domain, half, said, _list_tool_words(keyed, language), address, entries)
 
 
@@ -85,7 +84,7 @@ _short_setting, _long_setting = lru_cache(256)(_make_setting), lru_cache(16)(_ma
 @lru_cache(256)
 def _list_tool_words(keyed: ToolListKey, language: Language) -> frozenset[str]:
     texts = [text for tool in keyed.tools for text in (tool.name, tool.description)]
-    return frozenset(chain.from_iterable([list_words(text, language) for text in texts]))
+    return frozenset[str]().union(*[list_words(text, language) for text in texts])
 
 
 def draw_phrase(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
 
-from crosswind.injectors.packs.domains import list_all_stems, list_text_stems, split_words
+import msgspec
+
+from crosswind.injectors.packs.domains import list_all_stems, list_text_stems, list_text_words
 from crosswind.injectors.text.languages import UNSPACED, Language
 
 JOINED = UNSPACED | {Language.AR}
@@ -15,7 +16,7 @@ REMEMBERED = 8_192
 """Characters of the longest text of which anything is remembered."""
 
 
-class Said(NamedTuple):
+class Said(msgspec.Struct, frozen=True, gc=False):
     """What of a text is held against stems."""
 
     stems: frozenset[str]
@@ -34,16 +35,17 @@ def read_said(text: str, language: Language) -> Said:
 
 def _read_said(text: str, language: Language) -> Said:
     if language in JOINED:
-        return read_words(frozenset(list_words(text, language)), language)
+        return read_words(list_words(text, language), language)
     return Said(list_text_stems(text))
 
 
 _short_said = lru_cache(64)(_read_said)
 
 
-def list_words(text: str, language: Language) -> tuple[str, ...]:
+def list_words(text: str, language: Language) -> frozenset[str]:
     """The words of a text in lower case; of a language that joins words the text, too."""
-    return (*split_words(text), text.lower()) if language in JOINED else split_words(text)
+    words = list_text_words(text)
+    return words | {text.lower()} if language in JOINED else words
 
 
 @lru_cache(64)

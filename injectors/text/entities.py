@@ -14,7 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
+
+import msgspec
 
 from crosswind.injectors.conversation import ToolList, ToolSchema
 from crosswind.injectors.text.commands import find_commands
@@ -161,19 +163,26 @@ def _judge_tokens(
 ) -> list[Span]:
     """The entities among the tokens of a text that begins with a sentence."""
     spans: list[Span] = []
-    lines, starts_sentence = "\n" in text, True
-    for at, token in zip(starts, judged, strict=True):
-        before, length, lowered, begins_as_one, is_one, ends_sentence, size = token
-        if length:
-            if (begins_as_one if starts_sentence else is_one) or lowered in vocabulary:
-                spans.append((at + before, at + before + length))
-            starts_sentence = False
-        if ends_sentence or (lines and "\n" in text[at + size : at + size + 2]):
-            starts_sentence = True
+    for number in [at for at, one in enumerate(judged) if one.is_one or one.lowered in vocabulary]:
+        one, begin = judged[number], starts[number] + judged[number].before
+        if one.begins_as_one or one.lowered in vocabulary or not _begins(text, number, starts, judged):
+            spans.append((begin, begin + one.length))
     return spans
 
 
-class _Judged(NamedTuple):
+def _begins(text: str, number: int, starts: list[int], judged: list[_Judged]) -> bool:
+    """Whether a token begins a sentence: only punctuation stands between it and the end of another."""
+    while number:
+        number -= 1
+        one, end = judged[number], starts[number] + judged[number].size
+        if one.ends_sentence or "\n" in text[end : end + 2]:
+            return True
+        if one.length:
+            return False
+    return True
+
+
+class _Judged(msgspec.Struct, frozen=True, gc=False):
     """A token without the punctuation around it, and whether it is an entity."""
 
     before: int
@@ -224,6 +233,11 @@ def _read_vocabulary(tools: Iterable[ToolSchema]) -> frozenset[str]:
 def find_additions(before: str, after: str) -> tuple[str, str] | None:
     """What stands in front of a text that was kept whole, and behind it, white space between them; None: it
     wasn't kept so. No word of a text that was kept is lost."""
+    find = _short_find_additions if len(after) <= REMEMBERED else _find_additions
+    return find(before, after)
+
+
+def _find_additions(before: str, after: str) -> tuple[str, str] | None:
     at = after.find(before)
     end = at + len(before)
     if at < 0 or not before:
@@ -232,6 +246,10 @@ def find_additions(before: str, after: str) -> tuple[str, str] | None:
     if not apart or not (end == len(after) or after[end].isspace() or before[-1].isspace()):
         return None
     return after[:at], after[end:]
+
+
+_short_find_additions = lru_cache(8)(_find_additions)
+"""Cached: each check of the guard asks for them."""
 
 
 def _find_all_lost(before: str, after: str, vocabulary: frozenset[str]) -> tuple[str, ...]:

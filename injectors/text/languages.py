@@ -11,7 +11,9 @@ import unicodedata
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from crosswind.injectors.text.language_words import LETTERS, WEIGHTS
 from crosswind.injectors.text.tokens import TokenProperty, read_tokens
@@ -94,7 +96,7 @@ def _tell(text: str) -> Language | str | None:
         strange = sum(not word.text.isascii() and word.text.islower() for word in words)
         if strange >= LEAST and strange > english:
             return _FOREIGN
-    return Language.EN if english or (words and text.isascii()) else None
+    return Language.EN if english or (text.isascii() and _select_words(text, _WORD)) else None
 
 
 def _find_leader(words: list[_Word], english: float) -> Language | str | None:
@@ -114,7 +116,7 @@ _PACKED = {one.value: one for one in Language}
 _CLOSE = 1e-9
 
 
-class _Word(NamedTuple):
+class _Word(msgspec.Struct, frozen=True, gc=False):
     text: str
     lower: bool
     """Whether it begins with a small letter: a name's words don't."""
@@ -127,31 +129,38 @@ class _Word(NamedTuple):
 
 
 def _weigh(text: str) -> tuple[list[_Word], float, float]:
-    """The words that may tell a language, and what they say for English, and at most for others. A name's
-    words within a sentence tell nothing, nor does what is quoted, nor tokens with other characters than
-    letters (ids, paths, addresses).
-    """
-    read = None
-    if _QUOTES.search(text):
-        unquoted = _QUOTED.sub(" ", text).split()
-        read = _WORD.of_each(unquoted) if len(unquoted) >= LEAST else None
-    found, english, most, opens = list[_Word](), 0.0, 0.0, True
-    for word, ends in _WORD.of(read_tokens(text)) if read is None else read:
-        if word is not None and (opens or word.lower):
-            found.append(word)
-            english += word.english
-            most += word.foreign
-        opens = ends
+    """The words that tell a language, and what they say for English, and at most for others."""
+    found = _select_words(text, _TELLING)
+    english = most = 0.0
+    for word in found:
+        english += word.english
+        most += word.foreign
     return found, english, most
 
 
-def _read_token(token: str) -> tuple[_Word | None, bool]:
-    """The word of a token, unless it is none or in capitals; and whether a sentence ends with it."""
-    ends = token[-1] in ".?!:…"
+def _select_words(text: str, kind: TokenProperty[_Word | None]) -> list[_Word]:
+    """The words of a kind: a name's words within a sentence are left out, and what is quoted."""
+    tokens = read_tokens(text)
+    texts, words = tokens.texts, kind.of(tokens)
+    if _QUOTES.search(text) and len(unquoted := _QUOTED.sub(" ", text).split()) >= LEAST:
+        texts, words = unquoted, kind.of_each(unquoted)
+    return [
+        word
+        for word, before in zip(words, (".", *texts), strict=False)
+        if word is not None and (word.lower or before[-1] in _ENDS)
+    ]
+
+
+_ENDS = ".?!:…"
+
+
+def _read_word(token: str) -> _Word | None:
+    """The word of a token; None where it is in capitals, or has other characters than letters, as ids, paths
+    and addresses do."""
     bare = token.strip(_EDGES).replace("’", "'")
     shouted = bare.isupper() and len(bare) > 1
     if shouted or not bare.replace("'", "").replace("-", "").isalpha():
-        return None, ends
+        return None
     lower = bare.lower()
     evidence = WEIGHTS.get(lower, ())
     if not lower.isascii():
@@ -162,10 +171,17 @@ def _read_token(token: str) -> tuple[_Word | None, bool]:
     others = tuple(found for found in evidence if found[0] != Language.EN)
     # The word itself and its letters may say the same.
     foreign = max((sum(more for one, more in others if one == language) for language, _ in others), default=0)
-    return _Word(bare, bare[0].islower(), english, foreign, others), ends
+    return _Word(bare, bare[0].islower(), english, foreign, others)
 
 
-_WORD = TokenProperty(_read_token)
+def _read_telling(token: str) -> _Word | None:
+    """The word of a token that says something of a language, be it by its letters only."""
+    word = _read_word(token)
+    telling = word is not None and (word.english or word.foreign or not word.text.isascii())
+    return word if telling else None
+
+
+_WORD, _TELLING = TokenProperty(_read_word), TokenProperty(_read_telling)
 
 
 def _find_script(text: str, letters: list[str]) -> Language | None:

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import accumulate, count
-from operator import add
+from operator import add, itemgetter
 from typing import Any, Generic, TypeVar
 
 LONGEST_TOKEN = 64
@@ -106,19 +106,17 @@ def _find_starts(text: str, tokens: list[str]) -> list[int]:
 class TokenProperty(Generic[T]):
     """Something that follows from a token alone, wherever it stands."""
 
-    __slots__ = ("_number",)
+    __slots__ = ("_get",)
 
     def __init__(self, read: Callable[[str], T]) -> None:
-        self._number = len(_readers)
+        self._get = itemgetter(len(_readers))
         _readers.append(read)
 
     def of(self, tokens: Tokens) -> list[T]:
-        number = self._number
-        return [one[number] for one in tokens._known]
+        return list(map(self._get, tokens._known))
 
     def of_each(self, tokens: Sequence[str]) -> list[T]:
-        number = self._number
-        return [one[number] for one in _look_up(tokens)]
+        return list(map(self._get, _look_up(tokens)))
 
 
 def read_tokens(text: str) -> Tokens:
@@ -131,9 +129,9 @@ _short_tokens = lru_cache(64)(Tokens)
 
 def _look_up(tokens: Sequence[str]) -> list[_Token]:
     known = list(map(_cache.now.get, tokens))
-    if all(known):
-        return known  # type: ignore[return-value]
-    return [one or _cache.find(token) for token, one in zip(tokens, known, strict=True)]
+    for at in [at for at, one in enumerate(known) if one is None]:
+        known[at] = _cache.find(tokens[at])
+    return known  # type: ignore[return-value]
 
 
 _LETTERS = {at: chr(at).lower() if chr(at).isalpha() else " " for at in range(128)}

@@ -84,6 +84,7 @@ _FORM = re.compile(
     # Letters without spaces between them are no part of a value: `订单A20931`.
     re.IGNORECASE | re.ASCII,
 )
+_KINDS = {f"f{number}": kind for number, (kind, _) in enumerate(_FORMS)}
 _FIRST_LETTERS = re.compile(r"[a-z]+", re.ASCII)
 _FIRST_WORDS = frozenset(
     letters[0]
@@ -117,15 +118,15 @@ def _goes_on(text: str, at: int) -> bool:
 
 
 def _find_begins(token: str) -> Sequence[int] | None:
-    """Where in a token a form may begin: in one that is plain words, at those words that forms begin with.
-    Most tokens of a text are, and to hold each of their letters against all forms takes longest. None: it is
-    too long to tell."""
+    """Where in a token a form may begin: in one that is plain words, at those words that forms begin with;
+    None: nowhere. Most tokens of a text are such words, and to hold each of their letters against all forms
+    takes longest. Empty: it is too long to tell."""
     if len(token) > _LONGEST_TOKEN:
-        return None
+        return ()
     if _PLAIN_TOKEN.fullmatch(token) is None:
         return range(len(token))
     letters = _FIRST_LETTERS.finditer(token.lower())
-    return [match.start() for match in letters if match[0] in _FIRST_WORDS]
+    return [match.start() for match in letters if match[0] in _FIRST_WORDS] or None
 
 
 _BEGINS = TokenProperty(_find_begins)
@@ -191,15 +192,15 @@ def find_forms(text: str) -> Iterator[tuple[int, int, ValueType]]:
     """The values that their form tells: dates, amounts, ids, numbers."""
     yield from ((*match.span(), ValueType.PLACE) for match in _STREET.finditer(text))
     for match in _match_forms(text):
-        kind = _FORMS[int(str(match.lastgroup)[1:])][0]
-        start, end = match.start(), match.end() - (match[0][-1] in ".,")
-        if _ORDINAL.fullmatch(match[0]) or end <= start:
+        kind, said = _KINDS[str(match.lastgroup)], match[0]
+        start, end = match.start(), match.end() - (said[-1] in ".,")
+        if end <= start or _ORDINAL.fullmatch(said):
             continue
-        if kind is ValueType.DATE and match[0][0].islower() and match[0] in _LOWER_MONTHS:
+        if kind is ValueType.DATE and said[0].islower() and said in _LOWER_MONTHS:
             continue
-        if match[0] == "May" and _begins_sentence(text, start):
+        if said == "May" and _begins_sentence(text, start):
             continue
-        each = kind is ValueType.DURATION and match[0].partition(" ")[0].lower() in _ENDS_AMOUNT
+        each = kind is ValueType.DURATION and said.partition(" ")[0].lower() in _ENDS_AMOUNT
         if each and _last_word(text, start) not in _BEFORE_STRETCH:
             continue
         yield start, end, kind
@@ -209,8 +210,14 @@ def _match_forms(text: str) -> Iterator[re.Match[str]]:
     """What `_FORM.finditer` gives, without a look at the tokens in which no form begins."""
     at = 0
     tokens = read_tokens(text)
-    for token, begin, begins in zip(tokens.texts, tokens.starts, _BEGINS.of(tokens), strict=True):
-        if begins is None:
+    every = zip(tokens.texts, tokens.starts, _BEGINS.of(tokens), strict=True)
+    for token, begin, begins in [one for one in every if one[2] is not None]:
+        for offset in begins if token not in _THE or _goes_on(text, begin + len(token)) else ():
+            start = begin + offset
+            if start >= at and (match := _FORM.match(text, start)) is not None:
+                yield match
+                at = match.end()
+        if not begins:
             start, end = max(begin, at), begin + len(token)
             # What is found behind the token is no less the next match.
             while start < end and (match := _FORM.search(text, start)) is not None:
@@ -218,12 +225,6 @@ def _match_forms(text: str) -> Iterator[re.Match[str]]:
                 start = at = max(match.end(), start + 1)
             if start < end:
                 return  # Nor is there any behind the token.
-        elif begins and not (token in _THE and not _goes_on(text, begin + len(token))):
-            for offset in begins:
-                start = begin + offset
-                if start >= at and (match := _FORM.match(text, start)) is not None:
-                    yield match
-                    at = match.end()
 
 
 def find_names(text: str) -> Iterator[tuple[int, int, ValueType]]:

@@ -100,6 +100,7 @@ class AsideDraw:
     def __init__(self, target: UserTarget, rng: SeededRandom, operator: str) -> None:
         self._target, self._rng = target, rng
         self._setting, self._operator = find_setting(target), operator
+        self.language = None if self._setting is None else self._setting.language
         self.places: Places = find_places(target.text, target.own)
         self._small = is_small(target.own)
         self._phrases = None if self._setting is None else PhraseDraw(target, self._setting, rng, operator)
@@ -112,10 +113,6 @@ class AsideDraw:
     @cached_property
     def _options(self) -> frozenset[str]:
         return list_options(ToolList.of(self._target.tools))
-
-    @property
-    def language(self) -> Language | None:
-        return None if self._setting is None else self._setting.language
 
     @property
     def count(self) -> int:

@@ -28,8 +28,7 @@ Slip = Callable[[str, Language | None, SeededRandom], str | None]
 
 def draw_slip(word: str, language: Language | None, rng: SeededRandom) -> tuple[str, str] | None:
     """Draw a kind of slip and the word with it; None where no kind gives another word."""
-    kinds = [kind for kind in _WEIGHTS if kind != "sign" or _has_signs(word)]
-    weights = [_WEIGHTS[kind] for kind in kinds]
+    kinds, weights = map(list, _SIGNED if _has_signs(word) else _UNSIGNED)
     while kinds:
         kind = rng.weighted(kinds, weights)
         typed = _SLIPS[kind](word, language, rng)
@@ -224,3 +223,6 @@ _WEIGHTS: dict[str, float] = {
     "case": 0.05,
 }
 """A kind that the word gives no occasion for is left out. Spaces are the operator's: 0.09 together."""
+_SIGNED = tuple(_WEIGHTS), tuple(_WEIGHTS.values())
+_UNSIGNED = tuple(zip(*((kind, weight) for kind, weight in _WEIGHTS.items() if kind != "sign"), strict=True))
+"""The kinds and their weights, for words with and without signs over their letters."""
