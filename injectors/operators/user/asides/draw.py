@@ -47,7 +47,7 @@ _SHORT = 60
 """Characters of what may stand in brackets."""
 _READ = 2_000
 """Characters of a message that tell what it speaks of: a longer one is a document."""
-_OTHERS = {"user.topic_drift": 0.4, "user.boundary_probing": 0.6, "user.out_of_scope": 1.2}
+_OTHERS = {"user.topic_drift": 0.2, "user.boundary_probing": 0.3, "user.out_of_scope": 1.2}
 """How much all entries that fit every message weigh together, where one that fits this message weighs 1:
 what is asked beside has to fit more than what is told."""
 _MOST_OTHERS = 6
@@ -74,7 +74,7 @@ class Closing(msgspec.Struct, frozen=True, gc=False):
         return not (self.of_fitted and plain) and (said[-1] in _ASKING or not self.of_questions)
 
 
-_WISH = re.compile(r"(?:can|could|would|any (?:way|chance))\b", re.IGNORECASE)
+_WISH = re.compile(r"(?:(?:can|could|may|would) (?:you|i|we|my)|any (?:way|chance))\b", re.IGNORECASE)
 """How an English question begins that asks for something to be done. Others ask for a fact."""
 _BEGINS_AFRESH = re.compile(
     r"(?:are|can|could|did|do|does|has|have|how|is|was|were|what|when|where|which|who|why|will|would)\b",
@@ -87,6 +87,9 @@ _KINDS = frozenset({"user.topic_drift", "user.boundary_probing", "user.out_of_sc
 """Operators whose entries for a kind of request are about the message."""
 _LINKS = frozenset("after also and could if later once please then when while would".split())
 """Words that a sentence has once: "Once that's done, call me once it has worked." """
+_ADDS = re.compile(r"\b(?:also|and|one more|on top)\b", re.IGNORECASE)
+_ADDED = re.compile(r"\b(?:also|as well|too)\b", re.IGNORECASE)
+"""What says that something comes on top: of words before a sentence, and of the sentence."""
 _SHIFT = {"user.topic_drift": "shift"}
 """Operators whose entries for all messages are of another subject, and the part that leads up to these."""
 
@@ -145,7 +148,12 @@ class AsideDraw:
         part = _SHIFT[self._operator] if self._shifts else "lead"
         words = _LINKS.intersection(said.lower().split())
         found = self._draw(
-            part, lambda entry: (asks or entry.asks is None) and words.isdisjoint(entry.text.lower().split())
+            part,
+            lambda entry: (
+                (asks or entry.asks is None)
+                and words.isdisjoint(entry.text.lower().split())
+                and not adds_twice(entry.text, said)
+            ),
         )
         if found is None:
             return False
@@ -306,6 +314,11 @@ def write_like(phrase: str, own: str, language: Language) -> str:
         phrase = phrase[0].lower() + phrase[1:]
     bare = own.rstrip()[-1:].isalnum() and (small or language in JOINED)
     return phrase[:-1] if bare and phrase.endswith((".", "。")) and phrase[-2] != "." else phrase
+
+
+def adds_twice(lead: str, said: str) -> bool:
+    """Whether the words before a sentence and the sentence both say that it comes on top."""
+    return _ADDS.search(lead) is not None and _ADDED.search(said) is not None
 
 
 def lower_first(said: str) -> str:
