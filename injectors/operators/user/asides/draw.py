@@ -82,6 +82,8 @@ _BIDS = re.compile(r"(?!(?:also|and|i|maybe|no|not|or|so|then)\b)[a-z]", re.IGNO
 """How other English sentences begin before which they can stand: those that bid."""
 _KINDS = frozenset({"user.topic_drift", "user.boundary_probing", "user.out_of_scope"})
 """Operators whose entries for a kind of request are about the message."""
+_EVERYWHERE = _KINDS | {"user.cost_cue", "user.speed_cue"}
+"""Operators of which no pack goes first: what fits the message does so whichever pack it is from."""
 _LINKS = frozenset("after also and could if later once please then when while would".split())
 """Words that a sentence has once: "Once that's done, call me once it has worked." """
 _SHIFT = {"user.topic_drift": "shift"}
@@ -183,8 +185,7 @@ class AsideDraw:
             order.append(tier)
         for each in order:
             accept = self._accept(position, False) if each is None else _among(each)
-            # What fits the message does so whichever pack it is from.
-            if (found := self._draw(part, accept, own_first=self._operator not in _KINDS)) is not None:
+            if (found := self._draw(part, accept, own_first=self._operator not in _EVERYWHERE)) is not None:
                 self._plain = each is None
                 self._shifts = each is None and self._operator in _SHIFT
                 return self._type(found.text)
