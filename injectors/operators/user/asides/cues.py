@@ -43,8 +43,8 @@ class Cue:
 
 
 _PRESSING = re.compile(
-    r"""(?ix)\b(?:asap|hurry|immediately|instantly|quickly|right[ ]away|rush|straight[ ]away|take[ ]your[ ]time
-    |urgent(?:ly)?|whenever)\b|as[ ](?:soon|fast|quick(?:ly)?)[ ]as"""
+    r"""(?ix)\b(?:asap|hurry|immediately|instantly|quickly|right[ ]away|rush|straight[ ]away|take[ ]your
+    [ ]time|urgent(?:ly)?|whenever)\b|as[ ](?:soon|fast|quick(?:ly)?)[ ]as"""
 )
 """An English message that says by itself how much haste there is."""
 _QUESTION_MARKS = frozenset("?？؟")
