@@ -55,9 +55,9 @@ class RedundantMessage:
         room = severity * count_words(target.text)
         asides = AsideDraw(target, rng, "user.redundant")
         recap = asides.language is not None and rng.chance(_RECAP)
+        remark = _Remark(asides, target, rng, recap)
         for first in rng.shuffled((True, False)):
             kept = asides.drawn
-            remark = _Remark(asides, target, rng, recap)
             sentence = remark.draw_before() if first else remark.draw_behind()
             if sentence is None:
                 continue
