@@ -127,19 +127,14 @@ class _Remark:
         """Whether one of them was a courtesy."""
 
     def draw_before(self) -> str | None:
-        """A greeting of the first message, and what leads up to a request: in English only. Nothing leads up
-        to a message that is shorter."""
+        """A greeting of the first message, and what leads up to a request: in English only."""
         if self._asides.language is None or not self._asides.places.before or not self._first:
             return None
         greets = self._rng.chance(_GREETED)
-        announces = self._rng.chance(_ANNOUNCED) and self._words >= LONG if greets else True
-        kept = self._asides.drawn
-        said = self._asides.draw_at("opener", "before") if announces else None
-        if said is not None and (count_words(said) >= self._words or not self._suits(said)):
-            self._asides.forget(kept)
-            said = None
+        both = self._words >= LONG and self._left > 1 and self._rng.chance(_ANNOUNCED)
+        said = self._draw("opener", "before") if both or not greets else None
         greeting = self._draw("greeting", "before") if greets or said is None else None
-        return self._join(greeting, self._take(said), at_front=True)
+        return self._join(greeting, said, at_front=True)
 
     def draw_behind(self) -> str | None:
         """The message in fewer words or a plain remark, and thanks."""
@@ -153,16 +148,17 @@ class _Remark:
         return self._join(said, thanked)
 
     def _draw(self, part: str, position: Position) -> str | None:
-        """An entry of a part; none where it would be one phrase or one courtesy too many."""
+        """An entry of a part; none where it would be one phrase or one courtesy too many, or where it leads
+        up to a message that is shorter."""
         kept = self._asides.drawn
         said = self._asides.draw_at(part, position) if self._left else None
-        if said is not None and not self._suits(said):
+        if said is None:
+            return None
+        stacked = self._courteous and _COURTEOUS.search(said) is not None
+        if stacked or (part == "opener" and count_words(said) >= self._words):
             self._asides.forget(kept)
             return None
         return self._take(said)
-
-    def _suits(self, said: str) -> bool:
-        return not (self._courteous and _COURTEOUS.search(said))
 
     def _take(self, said: str | None) -> str | None:
         if said is not None:
