@@ -6,6 +6,8 @@ it takes, never on what the user asks for.
 
 from __future__ import annotations
 
+import re
+
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import Registered, register
 from crosswind.injectors.operators.user.asides.asked import find_asked
@@ -23,12 +25,15 @@ class Cue:
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
         present = rng.chance(severity)
-        if not present or not is_prose(target.text) or _asks_nothing(target):
+        if not present or not is_prose(target.text) or _asks_nothing(target) or self._is_said(target.own):
             return None
         asides = AsideDraw(target, rng, self.operator)
         if asides.places.behind and (said := asides.draw_at("cue", "behind")) is not None:
             asides.put("behind", said)
         return asides.finish()
+
+    def _is_said(self, own: str) -> bool:
+        return self.preference == "speed" and _PRESSING.search(own) is not None
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         if "asides" not in draw:
@@ -37,6 +42,11 @@ class Cue:
         return Result(apply_asides(target.text, draw), note)
 
 
+_PRESSING = re.compile(
+    r"""(?ix)\b(?:asap|hurry|immediately|instantly|quickly|right[ ]away|rush|straight[ ]away|take[ ]your
+    [ ]time|urgent(?:ly)?|whenever)\b|as[ ](?:soon|fast|quick(?:ly)?)[ ]as"""
+)
+"""An English message that says by itself how much haste there is."""
 _QUESTION_MARKS = frozenset("?？؟")
 _ANSWER = 12
 """Words of the longest later message that may be but an answer or thanks."""
@@ -65,7 +75,7 @@ def _register(name: str, way: str, implementation: Cue, profiles: str) -> None:
             implementation,
             source=f"RobustBench-TC, appendix C: the cue in the query of {profiles}",
             documentation=documentation,
-            version=5,
+            version=6,
         )
     )
 

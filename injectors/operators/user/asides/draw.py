@@ -85,6 +85,8 @@ _BIDS = re.compile(r"(?!(?:also|and|i|maybe|no|not|or|so|then)\b)[a-z]", re.IGNO
 """How other English sentences begin before which they can stand: those that bid."""
 _KINDS = frozenset({"user.topic_drift", "user.boundary_probing", "user.out_of_scope"})
 """Operators whose entries for a kind of request are about the message."""
+_EVERYWHERE = _KINDS | {"user.cost_cue", "user.speed_cue"}
+"""Operators of which no pack goes first: what fits the message does so whichever pack it is from."""
 _LINKS = frozenset("after also and could if later once please then when while would".split())
 """Words that a sentence has once: "Once that's done, call me once it has worked." """
 _ADDS = re.compile(r"\b(?:also|and|one more|on top)\b", re.IGNORECASE)
@@ -190,8 +192,7 @@ class AsideDraw:
                 break
             order.append(order.pop(0))
         for among, plain in order:
-            # What fits the message does so whichever pack it is from.
-            found = self._draw(part, among=among, own_first=self._operator not in _KINDS)
+            found = self._draw(part, among=among, own_first=self._operator not in _EVERYWHERE)
             if found is not None:
                 self._plain = plain
                 self._shifts = plain and self._operator in _SHIFT

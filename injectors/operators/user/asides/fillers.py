@@ -39,18 +39,18 @@ _CODE = re.compile(r"#?[A-Z0-9][A-Z0-9_-]*\d[A-Z0-9_-]*")
 
 def draw_said(text: str, language: Language, rng: SeededRandom) -> dict[str, str] | None:
     """Draw what a user says again, as the slots of a phrase: the values in one line, or in English the
-    request, or what it asks for. Nobody sums up the values of a short message."""
-    words = count_words(text)
-    values = list_values(text, language) if words >= _LONG else []
-    request = shorten_request(text) if language is Language.EN and words >= _LONG_REQUEST else None
-    thing = find_thing(text) if language is Language.EN and request is None else None
+    request, or what it asks for. Nobody sums up a short message."""
+    long = count_words(text) >= (LONG if language is Language.EN else _LONG_ELSEWHERE)
+    values = list_values(text, language) if long else []
+    request = shorten_request(text) if language is Language.EN and long else None
+    thing = find_thing(text) if language is Language.EN and long and request is None else None
     if _LEAST <= len(values) <= _MOST and not ((request or thing) and rng.chance(_REQUEST)):
         return {"value": _COMMAS.get(language, ", ").join(values)}
     return {"request": request} if request else {"thing": thing} if thing else None
 
 
-_LONG, _LONG_REQUEST = 14, 20
-"""Words of the shortest message whose values are summed up, and of one whose request is said again."""
+LONG, _LONG_ELSEWHERE = 20, 14
+"""Words of the shortest message of which something is said again, in English and in other languages."""
 _LEAST, _MOST = 2, 5
 """Values of a message that is summed up."""
 _COMMAS = {Language.ZH: "、", Language.JA: "、", Language.AR: "، "}

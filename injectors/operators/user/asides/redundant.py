@@ -9,10 +9,12 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_lines
 from crosswind.injectors.operators.user.asides.draw import (
     AsideDraw,
+    Position,
     apply_asides,
     lower_first,
 )
 from crosswind.injectors.operators.user.asides.fillers import (
+    LONG,
     LONGEST_TEXT,
     draw_said,
     goes_on,
@@ -33,12 +35,13 @@ from crosswind.injectors.wording import UnusableText, written_form
     aliases=("user-redundancy",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Redundant Information)",
     effect=Effect.ADDS,
-    version=9,
+    version=10,
 )
 class RedundantMessage:
     """The user says the values of a longer message, its request or what it asks for again, in a few words,
     or adds what is without use to the task: a greeting, an announcement, a plain remark, thanks. What is a
-    courtesy already isn't followed by thanks.
+    courtesy already isn't followed by thanks. A message of less than twenty words gets two phrases at most,
+    one of them in front of it, and is never said again; a longer one gets three.
 
     Severity: the expected share of words that is added (0.5: half as many again), up to a sentence in front
     of the message and one behind it. Sentences are added whole: of messages that are shorter than one, that
@@ -53,9 +56,9 @@ class RedundantMessage:
         room = severity * count_words(target.text)
         asides = AsideDraw(target, rng, "user.redundant")
         recap = asides.language is not None and rng.chance(_RECAP)
+        remark = _Remark(asides, target, rng, recap)
         for first in rng.shuffled((True, False)):
             kept = asides.drawn
-            remark = _Remark(asides, target, rng, recap)
             sentence = remark.draw_before() if first else remark.draw_behind()
             if sentence is None:
                 continue
@@ -106,10 +109,10 @@ _THANKS = re.compile(r"(?:thanks|thank you|many thanks|thx|ty|cheers)\b", re.IGN
 _COURTEOUS = CaselessPattern(
     r"""\b(?:help|hand|favour|mind|trouble|okay|ok|fine|all\ right|alright|great|lovely|awesome|wonderful
     |perfect|amazing|brilliant|fantastic|nice|handy|useful|welcome|glad|relieved|easier|sav(?:e|es)|spare|thanks
-    |happy)\b""",
+    |happy|hope|hoping|sorry|apologies|please)\b""",
     re.VERBOSE,
 )
-"""An English remark that is a courtesy: nobody thanks as well."""
+"""An English phrase that is a courtesy: nobody adds another one."""
 
 
 class _Remark:
@@ -119,15 +122,20 @@ class _Remark:
         self._asides, self._rng, self._recap = asides, rng, recap
         self._text = _find_said(target)
         self._first = not target.ordinal and not goes_on(self._text)
+        self._words = count_words(self._text)
+        self._left = 3 if self._words >= LONG else 2
+        """How many more phrases the message may get."""
+        self._courteous = False
+        """Whether one of them was a courtesy."""
 
     def draw_before(self) -> str | None:
         """A greeting of the first message, and what leads up to a request: in English only."""
         if self._asides.language is None or not self._asides.places.before or not self._first:
             return None
         greets = self._rng.chance(_GREETED)
-        announces = not greets or self._rng.chance(_ANNOUNCED)
-        said = self._asides.draw_at("opener", "before") if announces else None
-        greeting = self._asides.draw_at("greeting", "before") if greets else None
+        both = self._words >= LONG and self._left > 1 and self._rng.chance(_ANNOUNCED)
+        said = self._draw("opener", "before") if both or not greets else None
+        greeting = self._draw("greeting", "before") if greets or said is None else None
         return self._join(greeting, said, at_front=True)
 
     def draw_behind(self) -> str | None:
@@ -135,12 +143,30 @@ class _Remark:
         if self._asides.language is None or not self._asides.places.behind:
             return None
         remarks, thanks = self._rng.chance(_REMARKED), self._rng.chance(_THANKED)
-        said = self._draw_again()
+        said = self._take(self._draw_again())
         if said is None and remarks:
-            said = self._asides.draw_at("chat", "behind")
-        thanks = thanks and (said is None or _COURTEOUS.search(said) is None)
-        thanked = self._asides.draw_at("thanks", "behind") if thanks or said is None else None
+            said = self._draw("chat", "behind")
+        thanked = self._draw("thanks", "behind") if said is None or (thanks and not self._courteous) else None
         return self._join(said, thanked)
+
+    def _draw(self, part: str, position: Position) -> str | None:
+        """An entry of a part; none where it would be one phrase or one courtesy too many, or where it leads
+        up to a message that is shorter."""
+        kept = self._asides.drawn
+        said = self._asides.draw_at(part, position) if self._left else None
+        if said is None:
+            return None
+        stacked = self._courteous and _COURTEOUS.search(said) is not None
+        if stacked or (part == "opener" and count_words(said) >= self._words):
+            self._asides.forget(kept)
+            return None
+        return self._take(said)
+
+    def _take(self, said: str | None) -> str | None:
+        if said is not None:
+            self._left -= 1
+            self._courteous = self._courteous or _COURTEOUS.search(said) is not None
+        return said
 
     def _draw_again(self) -> str | None:
         language = self._asides.language
