@@ -12,6 +12,8 @@ from crosswind.injectors.operators.user.values.vague_place import (
     ends_clause,
     find_next_word,
     find_word_before,
+    list_unmeasured,
+    list_unnamed,
 )
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
@@ -110,7 +112,7 @@ def find_amount(text: str, one: Mention, before: str) -> Place | None:
         called = _SHARES[before]
         if not (ends_clause(text, stop) or find_next_word(text, stop) in GO_ON):
             return None
-        forms = tuple(f"{lead} {called}" for lead in ("a certain", "a given"))
+        forms = list_unmeasured(called)
         return Place(start, stop, None, forms=forms, withholds=True, called=called, value=(start, stop))
     if before == "for" and ends_clause(text, end) and one.text.lower() in _PARTY:
         begin = start - len("for ")
@@ -131,7 +133,7 @@ def find_amount(text: str, one: Mention, before: str) -> Place | None:
     if counted is None or after in UNITS or before not in ("after", "in", "of", "over", "with", "for"):
         return None
     noun = text[end + 1 : counted.end()]
-    forms = tuple(f"{lead} number of {noun}" for lead in ("a certain", "a given"))
+    forms = list_unmeasured(f"number of {noun}")
     return Place(
         start,
         counted.end(),
@@ -161,7 +163,7 @@ def _find_stated(text: str, one: Mention) -> Place | None:
         return None
     if not (ends_clause(text, stop) or find_next_word(text, stop) in GO_ON):
         return None
-    forms = ("a certain value", "a given value")
+    forms = list_unmeasured("value")
     return Place(
         one.start, stop, None, forms=forms, withholds=True, called=found["noun"], value=(one.start, stop)
     )
@@ -178,7 +180,7 @@ def _find_extent(text: str, one: Mention, before: str) -> Place | None:
     extent = _EXTENT.match(text, one.end)
     if extent is not None and _IS.search(text[: one.start]):
         called, stop = _EXTENTS[extent["way"]], extent.end()
-        forms: tuple[str, ...] = (f"of a certain {called}", f"of a given {called}")
+        forms = tuple(f"of {unmeasured}" for unmeasured in list_unmeasured(called))
     elif before in ("weighs", "weigh", "weighing") and (weight := _WEIGHT.match(text, one.end)) is not None:
         called, stop, forms = "weight", weight.end(), ("a certain amount", "a given amount")
     else:
@@ -231,7 +233,7 @@ def find_keyed(text: str, one: Mention) -> Place | None:
 
 
 def _put(start: int, end: int, noun: str) -> Place:
-    forms = (f"a certain {noun}", f"a particular {noun}")
+    forms = list_unnamed(noun, ends=False)
     return Place(start, end, None, forms=forms, withholds=True, called=noun, value=(start, end))
 
 

@@ -21,12 +21,12 @@ from crosswind.injectors.operators.user.values.vague_place import (
     ends_clause,
     find_next_word,
     find_word_before,
+    list_unnamed,
 )
 from crosswind.injectors.values.known_names import GIVEN_NAMES
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType, list_parameters
 
-LEADS = ("a certain", "a particular")
 _OF = (
     "Bank Battle Bay Duchy Gulf House Isle Kingdom Museum Order Republic Siege Tower Treaty University War"
 ).split()
@@ -97,8 +97,11 @@ def find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
     asks = before in _ASKS and after.isalpha() and after.islower()
     if not (ends_clause(text, end) or after in GO_ON or asks):
         return None
-    forms = tuple(f"{lead} {kind}" for lead in LEADS)
-    return Place(start, end, None, forms=forms, withholds=True, called=kind, value=(one.start, end))
+    forms = list_unnamed(kind, ends=ends_clause(text, end))
+    type = ValueType.OPTION if one.type is ValueType.NAME else None
+    return Place(
+        start, end, None, forms=forms, withholds=True, called=kind, type=type, value=(one.start, end)
+    )
 
 
 def find_own_kind(name: str) -> str | None:
@@ -142,7 +145,7 @@ def _find_owner(text: str, one: Mention, start: int, end: int) -> Place | None:
         or before == "the"
     ):
         return None
-    forms = tuple(f"{lead} {kind}'s" for lead in LEADS)
+    forms = tuple(f"{unnamed}'s" for unnamed in list_unnamed(kind, ends=False))
     return Place(start, end, None, forms=forms, withholds=True, called=kind, value=(start, end - 2))
 
 
@@ -192,7 +195,7 @@ def find_other(text: str, one: Mention, start: int, end: int) -> Place | None:
     spoken = one.thing is None or "language" in one.thing
     if one.text in LANGUAGES and before in ("in", "into", "to", "from"):
         if spoken and (ends_clause(text, end) or find_next_word(text, end) in GO_ON):
-            forms = ("a certain language", "a particular language")
+            forms = list_unnamed("language", ends=ends_clause(text, end))
             forms = forms if before == "in" else ("another language", *forms)
             return Place(start, end, None, forms=forms, withholds=True, called="language")
         if before in ("to", "into") and (money := _CURRENCY.match(text, start)) is not None:
@@ -274,8 +277,8 @@ def find_bare(text: str, tools: ToolList) -> Iterator[tuple[Mention, Place]]:
             continue
         if _NAME_GOES_ON.match(text, end):
             continue
-        forms = tuple(f"{lead} {kind}" for lead in LEADS)
-        one = Mention(start, end, said, ValueType.WORD, kind)
+        forms = list_unnamed(kind, ends=ends_clause(text, end))
+        one = Mention(start, end, said, ValueType.OPTION, kind)
         yield one, Place(start, end, None, forms=forms, withholds=True, called=kind, value=(start, end))
 
 

@@ -18,6 +18,7 @@ from crosswind.injectors.operators.user.values.vague_place import (
     find_next_word,
     find_word_before,
     leave_out,
+    list_unmeasured,
 )
 from crosswind.injectors.operators.user.values.vague_things import find_id, is_numbered
 from crosswind.injectors.packs.model import Entry
@@ -131,7 +132,7 @@ def _find_measured(text: str, one: Mention, start: int, stop: int, before: str) 
         return _find_behind_noun(text, start, stop, before)
     if (told := _OF.search(text, max(0, start - 60), start)) is not None:
         noun, value = told["noun"], (start, stop)
-        forms = tuple(f"{lead} {noun}" for lead in _CERTAIN)
+        forms = list_unmeasured(noun)
         known = told["head"] in (*called, *named) or told["head"] in _MEASURED
         place = Place(told.start(), stop, None, forms=forms, withholds=True, called=noun, value=value)
         return place if known else None
@@ -141,7 +142,7 @@ def _find_measured(text: str, one: Mention, start: int, stop: int, before: str) 
         return None
     if before == "to" and called[-1] in text[max(0, start - 16) : start].split():
         return Place(start - len(" to "), stop, dropped="", called=called[-1], value=(start, stop))
-    forms = tuple(f"{lead} {called[-1]}" for lead in _CERTAIN)
+    forms = list_unmeasured(called[-1])
     return Place(start, stop, None, forms=forms, withholds=True, called=called[-1], value=(start, stop))
 
 
@@ -153,7 +154,7 @@ def _find_bound(text: str, one: Mention, start: int, stop: int) -> Place | None:
     called = _BY_UNIT.get(find_next_word(text, one.end)) or (one.thing or "").rpartition(" ")[2]
     if called not in _MEASURED or qualifies(text, stop) or called in ("amount", "time"):
         return None
-    forms = tuple(f"{lead} {called}" for lead in _CERTAIN)
+    forms = list_unmeasured(called)
     return Place(start, stop, None, forms=forms, withholds=True, called=called, value=(start, stop))
 
 
@@ -163,12 +164,11 @@ def _find_behind_noun(text: str, start: int, stop: int, noun: str) -> Place | No
     ahead = find_word_before(text, head)
     if ahead not in _BEFORE_MEASURE | {"of"}:
         return None
-    forms = tuple(f"{lead} {noun}" for lead in _CERTAIN)
+    forms = list_unmeasured(noun)
     return Place(head, stop, None, forms=forms, withholds=True, called=noun, value=(start, stop))
 
 
 _TEMPERATURES = make_words("celsius fahrenheit kelvin")
-_CERTAIN = ("a certain", "a given")
 _BY_UNIT = {
     **dict.fromkeys(("celsius", "degrees", "fahrenheit"), "temperature"),
     **dict.fromkeys(("kmh", "kph", "mph"), "speed"),
