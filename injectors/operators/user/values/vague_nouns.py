@@ -278,7 +278,7 @@ def find_bare(text: str, tools: ToolList) -> Iterator[tuple[Mention, Place]]:
         if _NAME_GOES_ON.match(text, end):
             continue
         forms = list_unnamed(kind, ends=ends_clause(text, end))
-        one = Mention(start, end, said, ValueType.OPTION, kind)
+        one = Mention(start, end, said, ValueType.WORD, kind)
         yield one, Place(start, end, None, forms=forms, withholds=True, called=kind, value=(start, end))
 
 

@@ -121,7 +121,8 @@ def _find_measure(text: str, end: int) -> int:
 def _find_measured(text: str, one: Mention, start: int, stop: int, before: str) -> Place | None:
     """`a height of 83 m` becomes `a certain height`, and `from 80 meters`, `from a certain height`."""
     of = _OF.search(text, max(0, start - 60), start)
-    if of is None and qualifies(text, stop) and find_next_word(text, stop) not in _FREE:
+    bare = of is None or stop == one.end
+    if bare and qualifies(text, stop) and find_next_word(text, stop) not in _FREE:
         return None
     after = find_next_word(text, one.end)
     called = named = (one.thing or "").split()
@@ -229,7 +230,9 @@ def find_money(text: str, one: Mention, start: int, end: int, before: str) -> Pl
         return None
     unit, ahead = one.text.rpartition(" ")[2], text[max(0, start - 40) : start]
     if unit.isalpha() and unit not in ("USD", "EUR", "GBP") and _CONVERTED.search(ahead):
-        return Place(start, end, None, forms=(f"a certain amount of {unit}", f"some {unit}"), withholds=True)
+        forms = (f"a certain amount of {unit}", f"a certain number of {unit}", f"some {unit}")
+        forms = forms[:2] if re.search(r"\bhow m", ahead, re.IGNORECASE) else forms
+        return Place(start, end, None, forms=forms, withholds=True)
     return None if qualifies(text, end) else _find_amount(ahead, start, end, before)
 
 

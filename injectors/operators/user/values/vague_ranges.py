@@ -65,7 +65,8 @@ def find_range(text: str, one: Mention) -> Place | None:
     said = text[start:end]
     called = "time slot" if _CLOCK.search(said) else "range"
     called = "period" if called == "range" and (_DATED.search(said) or _YEARS.search(said)) else called
-    return Place(start - 1, end, dropped="", called=called, type=ValueType.DURATION, value=(start, end))
+    first = start + (len("from ") if said.startswith("from ") else 0)
+    return Place(start - 1, end, dropped="", called=called, type=ValueType.DURATION, value=(first, end))
 
 
 _PAIR = re.compile(r"(?:^|[ (])(?P<first>(?:\d[\d.,]*|[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2})) and $")
