@@ -1,6 +1,6 @@
-"""Where what a thing is stands for its name in an English sentence: `a certain treaty`, `by a certain artist`.
+"""Where what a thing is stands for its name in an English sentence: `a certain treaty`.
 
-What it is tell the name itself, the words that lead up to it, or the only parameter that takes such a thing.
+What it is, tell the name itself, the words that lead up to it, or the only parameter that takes such a thing.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ _OF = (
 _FIRST = {"Lake": "lake", "Mount": "mountain", "Hotel": "hotel"}
 _LAST = make_words(
     """
-    airport arena bank bridge cathedral castle cemetery church clinic college company conference festival
-    battle dynasty empire gallery hospital hotel island lake league library mall museum observatory palace park
-    pier prize revolution river school stadium station temple theater theatre tower treaty university war zoo
+    airport arena bank battle bridge castle cathedral cemetery church clinic college company conference
+    dynasty empire festival gallery hospital hotel island lake league library mall museum observatory
+    palace park pier prize revolution river school stadium station temple theater theatre tower treaty
+    university war zoo
     """
 )
 _MADE_BY = {
@@ -120,7 +121,7 @@ def _find_maker(text: str, one: Mention, start: int) -> str | None:
     """What a person is who made what is spoken of: `a novel by Ann Reed`."""
     if _STARS.search(text, max(0, start - 16), start):
         return "actor"
-    if find_word_before(text, start) != "by" or " " not in one.text and one.type is ValueType.PLACE:
+    if find_word_before(text, start) != "by" or (" " not in one.text and one.type is ValueType.PLACE):
         return None
     at = start - len("by ")
     made = find_word_before(text, at)

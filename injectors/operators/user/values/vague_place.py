@@ -69,6 +69,20 @@ class Place:
         return replace(self, join=join)
 
 
+def withhold(
+    start: int,
+    end: int,
+    forms: tuple[str, ...],
+    called: str,
+    *,
+    value: tuple[int, int] | None = None,
+    type: ValueType | None = None,
+) -> Place:
+    """The place of a value of which these words tell nothing."""
+    at = value or (start, end)
+    return Place(start, end, None, forms=forms, withholds=True, called=called, type=type, value=at)
+
+
 def list_unnamed(noun: str, *, ends: bool) -> tuple[str, ...]:
     """Words for one of its kind that isn't named: `a certain city`; behind the last one nothing goes on."""
     forms = (f"a certain {noun}", f"a particular {noun}", f"a specific {noun}", f"some {noun}")

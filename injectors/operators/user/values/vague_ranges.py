@@ -56,7 +56,7 @@ def find_range(text: str, one: Mention) -> Place | None:
     if found["unit"] is not None and found["unit"] not in _UNITS:
         end -= len(found["unit"]) + 1
     before = find_word_before(text, start)
-    if not before or is_small_word(before) and before not in ("it", "me", "there", "open", "them", "us"):
+    if not before or (is_small_word(before) and before not in ("it", "me", "there", "open", "them", "us")):
         return None
     if _NEEDS_RANGE.search(text[:start]) or not (
         ends_clause(text, end) or find_next_word(text, end) in GO_ON
