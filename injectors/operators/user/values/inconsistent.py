@@ -45,7 +45,7 @@ _SWAPPED = 0.65
     aliases=("conflict",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Inconsistent Instructions)",
     effect=Effect.ADDS,
-    version=8,
+    version=9,
 )
 @dataclass(frozen=True)
 class Inconsistent:

@@ -1,0 +1,59 @@
+"""Lists of numbers in an English sentence, which the user can leave open as a whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from crosswind.injectors.operators.user.values.small_words import GO_ON
+from crosswind.injectors.operators.user.values.vague_place import Place, ends_clause, find_next_word
+from crosswind.injectors.values.mentions import Mention
+from crosswind.injectors.values.parameters import ValueType
+
+_NUMBER = r"-?\d+(?:\.\d+)?"
+_LIST = re.compile(
+    r"the (?:following )?"
+    r"(?P<noun>numbers|values|scores|grades|integers|data points|temperatures|prices|samples|data)"
+    rf"(?:(?: are)?:)? [\[(]?{_NUMBER}(?:, ?{_NUMBER})+(?:,? and {_NUMBER})?[\])]?(?![\w.]\d)"
+)
+_LETTERS = re.compile(
+    rf"(?:,? (?:where|with|for|when|given|if))(?: coefficients| values)? [a-z] ?= ?{_NUMBER}"
+    rf"(?:(?:, (?:and )?| and )[a-z] ?= ?{_NUMBER})+(?![\w.]\d)"
+)
+_LATITUDE, _LONGITUDE = r"-?\d+\.\d+(?: ?°? ?[NS])?", r"-?\d+\.\d+(?: ?°? ?[EW])?"
+_IS = r"(?: of|:|=)? ?"
+_SPOT = re.compile(
+    r"\b(?P<prep>at|for|near|of|in|around) (?:the )?(?:(?:coordinates|location|position)(?: at| of|:)? ?)?\(?"
+    rf"(?:lat(?:itude)?{_IS}{_LATITUDE}(?:,? and|,)? ?lon(?:g(?:itude)?)?{_IS}{_LONGITUDE}"
+    rf"|{_LATITUDE}(?:,| and) ?{_LONGITUDE})\)?(?![\w.]\d)"
+)
+"""Where a place lies, in degrees."""
+_HANDFUL = ("a few {}", "some {}", "a handful of {}")
+
+
+def find_lists(text: str) -> Iterator[tuple[Mention, Place]]:
+    """The lists of numbers, each with its place: `the mean of the numbers 4, 8 and 15`."""
+    for match in _LIST.finditer(text):
+        start, end = match.span()
+        forms = tuple(form.format(match["noun"]) for form in _HANDFUL)
+        called = f"list of {match['noun']}"
+        place = Place(start, end, None, forms=forms, withholds=True, called=called, value=(start, end))
+        yield _mention(text, start, end), place
+    for match in _SPOT.finditer(text):
+        start, end = match.span()
+        if ends_clause(text, end) or find_next_word(text, end) in GO_ON:
+            forms = (f"{match['prep']} a certain place", f"{match['prep']} a particular place")
+            first = start + len(match["prep"]) + 1
+            place = Place(
+                start, end, None, forms=forms, withholds=True, called="location", value=(first, end)
+            )
+            yield _mention(text, first, end), place
+    for match in _LETTERS.finditer(text):
+        start, end = match.span()
+        if start and ends_clause(text, end):
+            first = start + len(match[0]) - len(match[0].lstrip(", "))
+            yield _mention(text, first, end), Place(start, end, dropped="", called="set of values")
+
+
+def _mention(text: str, start: int, end: int) -> Mention:
+    return Mention(start, end, text[start:end], ValueType.NUMBER, None)
