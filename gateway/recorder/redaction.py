@@ -36,7 +36,7 @@ _SHORT_PART = 8
 """Shorter parts of a name, between colons, are words of ours and ordinals."""
 _MOST_CLEAR = 256 << 10
 """How many bytes of a turn's texts are looked through for their parts, about."""
-_APART = bytes.maketrans(b":#/|,;@()[]{}<>\x1f", b" " * 16)
+APART = bytes.maketrans(b":#/|,;@()[]{}<>\x1f", b" " * 16)
 """What joins the parts of a name, each of which may be a secret."""
 
 
@@ -116,8 +116,10 @@ class Redactor:
         clear = b"" if self.has_seen_secrets else self._clear
         if clear.find(name) >= 0:
             return True
-        parts = name.replace(b"#", b":").split(b":")
-        return all(len(part) < _SHORT_PART or clear.find(part) >= 0 for part in parts)
+        for part in name.replace(b"#", b":").split(b":"):
+            if len(part) >= _SHORT_PART and clear.find(part) < 0:
+                return False
+        return True
 
     def mask_text(self, text: str) -> str:
         raw = text.encode("utf-8", "surrogatepass")
@@ -132,10 +134,8 @@ class Redactor:
         if len(raw) < SHORTEST or self._is_name_of_parts(raw):
             return name
         masked = self._mask_remains(self.mask(raw))
-        for part in (masked, masked.translate(_APART)):
-            if spans := _find_in_name(part):
-                masked = replace_spans(masked, spans)
-                break
+        if spans := _find_in_name(masked):
+            masked = replace_spans(masked, spans)
         return name if masked is raw else masked.decode("utf-8", "surrogatepass")
 
     def is_clean(self, text: str) -> bool:
@@ -204,15 +204,16 @@ def replace_spans(segment: bytes, spans: Iterable[Span]) -> bytes:
 def holds_secret(name: str) -> bool:
     """Whether a name or an id is, or holds, a secret that is known by its own shape."""
     raw = name.encode("utf-8", "surrogatepass")
-    rules = load_rules()
-    return len(raw) >= SHORTEST and any(
-        rules.find(part, named=False) for part in {raw, raw.translate(_APART)}
-    )
+    return len(raw) >= SHORTEST and bool(_find_in_name(raw, named=False))
 
 
 @lru_cache(4096)
-def _find_in_name(name: bytes) -> tuple[Span, ...]:
-    return tuple(load_rules().find(name))
+def _find_in_name(name: bytes, *, named: bool = True) -> tuple[Span, ...]:
+    """The secrets in a name as it is written, or else in its parts."""
+    apart, rules = name.translate(APART), load_rules()
+    if not rules.may_find(b"%b\n%b" % (name, apart)):
+        return ()
+    return tuple(rules.find(name, named=named) or rules.find(apart, named=named))
 
 
 @lru_cache(256)

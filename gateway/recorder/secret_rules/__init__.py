@@ -107,6 +107,15 @@ class SecretRules:
             found += _apply(_find_possible(rules, text, named=True), text, [(0, len(text))])
         return readable.locate(_join(found)) if found else []
 
+    def may_find(self, text: bytes) -> bool:
+        """Whether `find` may find anything in a text, or in a part of it: not where it lacks every keyword.
+        For a short text that takes less than half the time.
+        """
+        if text.find(b"\\") >= 0 or text.find(b"PRIVATE KEY") >= 0:
+            return True  # It may read otherwise than it is written, or needs no keyword.
+        lower = text.lower()
+        return self._beside.is_any_in(lower) or bool(self._find_anywhere(lower))
+
     def _find_anywhere(self, text: bytes) -> set[_Rule]:
         """The rules that hold `anywhere` of which a keyword stands in the text, which is in lower case."""
         found: set[_Rule] = set()
@@ -153,6 +162,10 @@ class _Keywords:
         for _, of_keyword in self._automaton.iter(text.decode("latin-1")):
             found.update(of_keyword)
         return found
+
+    def is_any_in(self, text: bytes) -> bool:
+        """Whether any keyword stands in a text in lower case."""
+        return next(self._automaton.iter(text.decode("latin-1")), None) is not None
 
 
 class _Rule:

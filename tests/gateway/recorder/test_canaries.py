@@ -14,7 +14,8 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from crosswind.gateway.recorder.redaction import Redactor
+from crosswind.gateway.recorder.redaction import APART, SHORTEST, Redactor
+from crosswind.gateway.recorder.secret_rules import load_rules
 from crosswind.gateway.trajectory.commands.export import export
 from crosswind.studies.report.command import report
 from crosswind.testing import ReceivedRequest
@@ -41,6 +42,19 @@ def test_every_kind_is_known() -> None:
             if _piece(one) in _bare(redactor.mask_text(form.format(spelled)))
         ]
         assert not missed
+
+
+def test_no_name_is_passed_unsearched_that_holds_one() -> None:
+    rules = load_rules()
+    forms = ("{}", "call:{}#0", "tool|{}", "a {} b", json.dumps)
+    for one in CANARIES:
+        for form in forms:
+            name = form(one.text) if callable(form) else form.format(one.text)
+            raw = name.encode()
+            if rules.find(raw):
+                assert rules.may_find(b"call:call_1#0\n%b\ncall:call_2#0" % raw), one.kind
+            missed = [part for part in (raw, raw.translate(APART)) if rules.find(part)]
+            assert Redactor("keep").is_clean_name(name) == (not missed or len(raw) < SHORTEST), one.kind
 
 
 async def test_none_is_stored_told_or_shown(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
