@@ -151,8 +151,11 @@ def _get(value: Any, place: Sequence[str | int]) -> Any:
 
 
 def _has_a_list(value: Any, leaf: Leaf) -> bool:
+    """Whether what a count counts may stand beside it, or the count holds a list itself."""
     holder = _get(value, leaf.place[:-1])
-    return type(leaf.value) is not int or any(isinstance(one, list | dict) for one in holder.values())
+    if type(leaf.value) is not int or not isinstance(holder, dict):
+        return True
+    return any(isinstance(one, list | dict) for one in holder.values())
 
 
 def _counts_a_list(value: Any, leaf: Leaf) -> bool:

@@ -51,6 +51,10 @@ def test_a_figure_is_read_and_written_with_its_own_marks(written: str, value: fl
     assert write_figure(value, written) == written
 
 
+def test_a_count_that_holds_a_list_is_no_figure_of_what_is_not_there() -> None:
+    assert find_facts(result_target('{"count": [3, 4]}')) == []
+
+
 def test_a_round_figure_stays_round() -> None:
     assert write_figure(512_345, "430,000") == "510,000"
 
