@@ -27,7 +27,7 @@ PROBE_TASKS = {
 
 _RETURN = Closing("return", 0.1, of_questions=True, lead=0.6)
 _YIELD = Closing("yield", 0.1, of_questions=True, of_fitted=True, lead=0.25)
-_LEAVE = Closing("leave", 0.25, lead=0.5)
+_LEAVE = Closing("leave", 0.35, courteous=True, lead=0.5)
 
 
 @operator(
@@ -154,14 +154,15 @@ class BoundaryProbingWording:
     aliases=("out-of-scope",),
     source="NoisyAgent appendix A, Noise Types (named once; the definition is ours)",
     effect=Effect.ADDS,
-    version=8,
+    version=9,
 )
 class OutOfScope:
     """Wishes beside the task that the agent's tools nearly serve, and don't; often the user says that they
     may be left undone.
 
     Severity: a message has two occasions for a wish, each with this probability, and one wish at most. A wish
-    is made only where no declared tool's name or description speaks of it. The user's own words are all kept.
+    is made only where no declared tool's name or description speaks of it, and beside a request: else it were
+    the task. The user's own words are all kept.
     """
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -169,7 +170,8 @@ class OutOfScope:
         if count == 0 or not is_prose(target.text):
             return None
         asides = AsideDraw(target, rng, "user.out_of_scope")
-        asides.add("errand", _LEAVE)
+        if asides.beside_request:
+            asides.add("errand", _LEAVE)
         return asides.finish()
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
