@@ -488,7 +488,14 @@ def test_a_request_asks_for_something(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Yes, that's right.", "It is W1234.", "John Smith", "I forgot my number. It was in the mail."]
+    "text",
+    [
+        "Yes, that's right.",
+        "It is W1234.",
+        "John Smith",
+        "I forgot my number. It was in the mail.",
+        "Thanks, that's all I need.",
+    ],
 )
 def test_no_errand_stands_beside_what_asks_nothing(text: str) -> None:
     assert not asks_anything(text)
