@@ -90,7 +90,8 @@ def asks_for(asks: Asked | None, asked: frozenset[Asked]) -> bool:
 
 _ASKING = CaselessPattern(
     r"""\?|\b(?:please|(?<!all[ ]i[ ])(?:needs?|wants?)|wish|hoping|trying[ ]to|like[ ]to
-    |(?:can|could|would|will)[ ]you|let['’]?s|let[ ]me|looking[ ](?:for|to)|interested[ ]in|curious|help|kindly)\b""",
+    |(?:can|could|would|will)[ ]you|let['’]?s|let[ ]me|looking[ ](?:for|to)|interested[ ]in|curious|help
+    |kindly)\b""",
     re.VERBOSE,
 )
 """What an English request has that doesn't begin with its verb."""
