@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
+
+import msgspec
 
 from crosswind.injectors.packs.domains import list_all_stems, list_text_stems, list_text_words
 from crosswind.injectors.text.languages import UNSPACED, Language
@@ -15,7 +16,7 @@ REMEMBERED = 8_192
 """Characters of the longest text of which anything is remembered."""
 
 
-class Said(NamedTuple):
+class Said(msgspec.Struct, frozen=True, gc=False):
     """What of a text is held against stems."""
 
     stems: frozenset[str]

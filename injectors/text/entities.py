@@ -14,7 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
+
+import msgspec
 
 from crosswind.injectors.conversation import ToolList, ToolSchema
 from crosswind.injectors.text.commands import find_commands
@@ -180,7 +182,7 @@ def _begins(text: str, number: int, starts: list[int], judged: list[_Judged]) ->
     return True
 
 
-class _Judged(NamedTuple):
+class _Judged(msgspec.Struct, frozen=True, gc=False):
     """A token without the punctuation around it, and whether it is an entity."""
 
     before: int

@@ -11,7 +11,9 @@ import unicodedata
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from crosswind.injectors.text.language_words import LETTERS, WEIGHTS
 from crosswind.injectors.text.tokens import TokenProperty, read_tokens
@@ -114,7 +116,7 @@ _PACKED = {one.value: one for one in Language}
 _CLOSE = 1e-9
 
 
-class _Word(NamedTuple):
+class _Word(msgspec.Struct, frozen=True, gc=False):
     text: str
     lower: bool
     """Whether it begins with a small letter: a name's words don't."""

@@ -13,22 +13,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
-import msgspec
-
 from crosswind.injectors.conversation import ToolList
-from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, BEHIND_VERB, SURE
 from crosswind.injectors.operators.user.typos.named_words import NamedWords, read_named_words
+from crosswind.injectors.operators.user.typos.sentence_words import (
+    LISTED,
+    SPEAKERS,
+    VERBS,
+    Kept,
+    Run,
+    SentenceWords,
+)
 from crosswind.injectors.operators.user.typos.word_lists import read_words
 from crosswind.injectors.text.caseless import CaselessPattern
 from crosswind.injectors.text.edits import touches
 from crosswind.injectors.text.entities import MEANING_WORDS, Span
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.text.sentences import split_sentences
-from crosswind.injectors.text.tokens import TokenProperty, Tokens, read_tokens
+from crosswind.injectors.text.tokens import Tokens, read_tokens
 from crosswind.injectors.values.mentions import find_values
 
 SHORTEST = 3
@@ -36,11 +40,7 @@ SHORTEST = 3
 SHORTEST_OF_ANY = 4
 """The same where no tool is declared, so that any word may be mistyped."""
 
-LISTED = frozenset({Language.EN, Language.DE, Language.ES, Language.FR, Language.AR})
-"""Languages with a list of words that put requests."""
-
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_EDGES = '.,;:!?()"“”«»…،؛؟¿¡'
 _BEFORE_TEXT = CaselessPattern(
     r"""\b(?:about|answer(?:ing)?|ask(?:ing)?\ (?!me\b|us\b)|browse|called|caption|comment(?:ing)?|echo
     |entitled|explain(?:ing)?
@@ -70,11 +70,6 @@ _ASKS = CaselessPattern(
 
 LEAST_CLAUSE = 3
 """Words of the shortest run between two other words that is taken for a clause of the user's own."""
-_SPEAKERS = frozenset(
-    {"i'd", "i'll", "i'm", "i've", "please", "need", "want", "could", "would", "can", "thanks"}
-)
-LATEST_VERB = 5
-"""The latest place of a request's verb in its sentence, behind plain words only."""
 _GREETING = re.compile(
     r"\W*(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|hallo|guten|hola|buen[oa]s|bonjour|salut"
     r"|مرحب)",
@@ -83,9 +78,7 @@ _GREETING = re.compile(
 _LISTING = re.compile(r":[ \t]*\n")
 _BULLET = re.compile(r"\s*(?:[-*•>#|]|\d{1,3}[.)])\s")
 _COLON = re.compile(r":(?!\d)")
-_COMMANDS = frozenset().union(*(read_words(f"commands.{one}") for one in ("de", "es", "fr", "ar")))
-_ALL_VERBS = SURE | AMBIGUOUS | _COMMANDS
-_VERBS = "|".join(sorted(_ALL_VERBS))
+_VERBS = "|".join(sorted(VERBS))
 _REQUESTS = CaselessPattern(
     rf"""\W*(?:(?:hi|hello|hey|ok(?:ay)?|so|and|then|now|also|well|please|kindly|thanks?|thank\ you|great
     |next|first
@@ -129,7 +122,7 @@ def find_plain_words(
     taken = bytearray(len(text))
     for start, end in (*protected, *find_values(text, tools)):
         taken[start:end] = b"\1" * (end - start)
-    return tuple(_find_listed(text, language, _Kept(taken, read_named_words(tools))))
+    return tuple(_find_listed(text, language, Kept(taken, read_named_words(tools))))
 
 
 def _find_any(text: str, protected: Sequence[Span]) -> Iterator[PlainWord]:
@@ -149,32 +142,22 @@ def _is_bound(before: str, behind: str) -> bool:
     return any(letter.isalnum() or ord(letter) > 0x2FF or letter in "_'’@#&-/\\=" for letter in beside)
 
 
-class _Kept(NamedTuple):
-    """What is no plain word."""
-
-    taken: bytearray
-    """1 for each character of the text that is protected, or a value's."""
-    tools: NamedWords
-
-
-def _find_listed(text: str, language: Language, kept: _Kept) -> Iterator[PlainWord]:
+def _find_listed(text: str, language: Language, kept: Kept) -> Iterator[PlainWord]:
     joining = read_words(f"connectives.{language.value}")
     sentences = [
-        (start, end, _read_sentence(tokens, language, kept))
+        (start, end, SentenceWords(tokens, language, kept))
         for start, end, tokens in _tokenize(text, _select_sentences(text, kept))
     ]
-    if _GREETING.match(text) and not any(_asks(one) for _, _, words in sentences for one in words):
+    if _GREETING.match(text) and not any(words.ask() for _, _, words in sentences):
         return  # Small talk may be a value as a whole.
     for start, end, words in sentences:
-        _mark_verbs(words, language, kept)
+        words.mark_verbs()
         ends = _cut_at_text(text, start, end, kept)
-        for left, run, right in _find_runs(words):
-            if not _is_frame(left, run, right, kept) or _joins_title(text, left, run, right, joining):
+        for run in words.find_runs():
+            if not _is_frame(words, run, kept) or _joins_title(text, words, run, joining):
                 continue
-            inner = _strip(run, joining, before=_is_apart(left, right), behind=_is_apart(right, left))
-            places = [
-                (one.start, one.end) for one in inner if one.end <= ends and one.end - one.start >= SHORTEST
-            ]
+            places = map(words.span, _strip(words, run, joining))
+            places = [one for one in places if one[1] <= ends and one[1] - one[0] >= SHORTEST]
             for (first, last), (following, _) in pairwise((*places, _NOWHERE)):
                 yield PlainWord(first, last, following == last + 1 and text[last] == " ")
 
@@ -190,7 +173,7 @@ def _tokenize(text: str, sentences: Iterator[Span]) -> Iterator[tuple[int, int, 
 _NOWHERE = (-1, -1)
 
 
-def _select_sentences(text: str, kept: _Kept) -> Iterator[Span]:
+def _select_sentences(text: str, kept: Kept) -> Iterator[Span]:
     """The sentences that may put a request. Not those of a list; where a tool takes a text, none that tells
     something, and none behind a colon at the end of a line."""
     if kept.tools.takes_message:
@@ -214,142 +197,41 @@ def asks_alone(text: str, named: NamedWords) -> bool:
     return asks is not None and not handed_on and not (named.takes_question and _ASKS.match(text, start, end))
 
 
-def _is_apart(side: _Token | None, other: _Token | None) -> bool:
-    """Whether no value goes on from the word on this side of a run into it: there is no word, or it is a
-    tool's, or a whole value, and a tool's word on the other side."""
-    return side is None or side.named or (side.kept and other is not None and other.named)
-
-
-def _is_frame(left: _Token | None, run: _Run, right: _Token | None, kept: _Kept) -> bool:
+def _is_frame(words: SentenceWords, run: Run, kept: Kept) -> bool:
     """Whether plain words put the request, and stand in no value."""
-    if left is None or (len(run) >= LEAST_CLAUSE and not _SPEAKERS.isdisjoint([one.word for one in run])):
+    if run.left is None:
         return True
-    ends = right is None or right.named
-    return left.named and ends if kept.tools.takes_text else left.named or ends
+    if run.stop - run.start >= LEAST_CLAUSE and any(
+        words.word(at) in SPEAKERS for at in range(run.start, run.stop)
+    ):
+        return True
+    ends = run.right is not False
+    return run.left and ends if kept.tools.takes_text else run.left or ends
 
 
-def _asks(one: _Token) -> bool:
-    """Whether the word is of a request: of what is asked for, or of the asking."""
-    return one.named or one.word in _SPEAKERS or one.word in _ALL_VERBS
-
-
-def _joins_title(
-    text: str, left: _Token | None, run: _Run, right: _Token | None, joining: frozenset[str]
-) -> bool:
+def _joins_title(text: str, words: SentenceWords, run: Run, joining: frozenset[str]) -> bool:
     """Whether a run joins words with capitals: `Two Towers and the King` may be one value."""
-    if left is None or right is None or not (text[left.start].isupper() and text[right.start].isupper()):
+    if run.left is None or run.right is None:
         return False
-    return all(one.word in joining for one in run)
+    if not all(text[words.span(at)[0]].isupper() for at in (run.start - 1, run.stop)):
+        return False
+    return all(words.word(at) in joining for at in range(run.start, run.stop))
 
 
-def _mark_verbs(words: list[_Token], language: Language, kept: _Kept) -> None:
-    """Make those verbs of a request plain that no tool is named after."""
-    if kept.tools.takes_action:
-        return
-    verbs = SURE if language is Language.EN else read_words(f"commands.{language.value}")
-    for at, one in enumerate(words[:LATEST_VERB]):
-        if one.plain:
-            continue
-        following = words[at + 1].word if at + 1 < len(words) else ""
-        verb = one.word in verbs or (one.word in AMBIGUOUS and following in BEHIND_VERB)
-        if not verb or one.named or one.kept:
-            return
-        words[at] = msgspec.structs.replace(one, plain=True)
+def _strip(words: SentenceWords, run: Run, joining: frozenset[str]) -> range:
+    """The run without the words that may belong to a value before or behind it. No value goes on into it from
+    a word that is named, nor from a whole value where a named word stands on the other side."""
+    begin, end = run.start, run.stop
+    if run.right is False and not (run.left and words.is_kept(end)):
+        while end > begin and words.word(end - 1) in joining:
+            end -= 1
+    if run.left is False and not (run.right and words.is_kept(begin - 1)):
+        while begin < end and words.word(begin) in joining:
+            begin += 1
+    return range(begin, end)
 
 
-class _Token(msgspec.Struct, frozen=True, gc=False):
-    start: int
-    end: int
-    word: str
-    plain: bool
-    named: bool
-    """Whether it is a word of a tool's or parameter's name, or a number: no value goes on across it."""
-    kept: bool
-    """Whether it is protected, or a value."""
-
-
-_Run = list[_Token]
-
-
-def _read_sentence(tokens: Tokens, language: Language, kept: _Kept) -> list[_Token]:
-    find, names, described = kept.taken.find, kept.tools.names, kept.tools.described
-    words: list[_Token] = []
-    for begin, judged in zip(tokens.starts, _JUDGED[language].of(tokens), strict=True):
-        before, length, word, listed, decimal, protected, spoken = judged
-        if length:
-            at = begin + before
-            named = word in names
-            if not protected and ((not spoken and word in described) or find(1, at, at + length) >= 0):
-                protected = True
-            plain = listed and not named and not protected
-            words.append(_Token(at, at + length, word, plain, named or decimal, protected))
-    return words
-
-
-class _Judged(NamedTuple):
-    """A token without the punctuation around it, wherever it stands and whatever tools there are."""
-
-    before: int
-    length: int
-    word: str
-    listed: bool
-    """Whether it is a word that puts requests."""
-    decimal: bool
-    protected: bool
-    spoken: bool
-    """Whether it is one that no description protects."""
-
-
-def _judge(token: str, language: Language) -> _Judged:
-    joining = read_words(f"connectives.{language.value}")
-    plain = read_words(f"plain.{language.value}")
-    bare = token.strip(_EDGES)
-    word = bare.lower().replace("’", "'")
-    return _Judged(
-        token.index(bare),
-        len(bare),
-        word,
-        all(part in joining or part in plain for part in word.split("-")),
-        word.isdecimal(),
-        word in MEANING_WORDS or _is_shouted(bare),
-        word in _SPEAKERS or word in joining,
-    )
-
-
-_JUDGED = {language: TokenProperty(partial(_judge, language=language)) for language in LISTED}
-
-
-def _is_shouted(word: str) -> bool:
-    return len(word) > 1 and word.isupper()
-
-
-def _find_runs(words: Sequence[_Token]) -> Iterator[tuple[_Token | None, _Run, _Token | None]]:
-    """The runs of plain words, each with the other words beside it."""
-    left, run = None, list[_Token]()
-    for one in words:
-        if one.plain:
-            run.append(one)
-            continue
-        if run:
-            yield left, run, one
-            run = []
-        left = one
-    if run:
-        yield left, run, None
-
-
-def _strip(run: _Run, joining: frozenset[str], *, before: bool, behind: bool) -> _Run:
-    """The run without the words that may belong to a value before or behind it. `before`, `behind`: there is
-    none."""
-    begin, end = 0, len(run)
-    while not behind and end > begin and run[end - 1].word in joining:
-        end -= 1
-    while not before and begin < end and run[begin].word in joining:
-        begin += 1
-    return run[begin:end]
-
-
-def _cut_at_text(text: str, start: int, end: int, kept: _Kept) -> int:
+def _cut_at_text(text: str, start: int, end: int, kept: Kept) -> int:
     """Where in the sentence a text may begin that a call needs as it is; its end, if nowhere."""
     if kept.tools.takes_question and _ASKS.match(text, start, end):
         return start
