@@ -26,7 +26,7 @@ PROBE_TASKS = {
 """What a model is asked to write, by the limits that are probed."""
 
 _RETURN = Closing("return", 0.1, of_questions=True, lead=0.6)
-_YIELD = Closing("yield", 0.1, of_questions=True, of_fitted=True, lead=0.25)
+_YIELD = Closing("yield", 0.1, of_questions=True, of_fitted=True, lead=0.4)
 _LEAVE = Closing("leave", 0.35, courteous=True, lead=0.5)
 
 
@@ -37,7 +37,7 @@ _LEAVE = Closing("leave", 0.35, courteous=True, lead=0.5)
     aliases=("topic_shift",),
     source="AgentNoiseBench section 2.2.1 and appendix B (Topic Drift; its example doesn't come back)",
     effect=Effect.ADDS,
-    version=9,
+    version=10,
 )
 class TopicDrift:
     """Side questions: the user's focus moves from the request to something near it, and comes back.
@@ -93,7 +93,7 @@ class TopicDriftWording:
     aliases=("boundary",),
     source="AgentNoiseBench section 2.2.1 (limits of knowledge) and appendix B (probing the rules)",
     effect=Effect.ADDS,
-    version=9,
+    version=10,
 )
 @dataclass(frozen=True)
 class BoundaryProbing:

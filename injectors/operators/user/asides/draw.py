@@ -48,7 +48,7 @@ _SHORT = 60
 """Characters of what may stand in brackets."""
 _READ = 2_000
 """Characters of a message that tell what it speaks of: a longer one is a document."""
-_OTHERS = {"user.topic_drift": 0.4, "user.boundary_probing": 0.6, "user.out_of_scope": 1.2}
+_OTHERS = {"user.topic_drift": 0.2, "user.boundary_probing": 0.3, "user.out_of_scope": 1.2}
 """How much all entries that fit every message weigh together, where one that fits this message weighs 1:
 what is asked beside has to fit more than what is told."""
 _MOST_OTHERS = 6
@@ -77,7 +77,7 @@ class Closing(msgspec.Struct, frozen=True, gc=False):
         return not (self.of_fitted and plain) and (said[-1] in _ASKING or not self.of_questions)
 
 
-_WISH = re.compile(r"(?:can|could|would|any (?:way|chance))\b", re.IGNORECASE)
+_WISH = re.compile(r"(?:(?:can|could|may|would) (?:you|i|we|my)|any (?:way|chance))\b", re.IGNORECASE)
 """How an English question begins that asks for something to be done. Others ask for a fact."""
 _BEGINS_AFRESH = re.compile(
     r"(?:are|can|could|did|do|does|has|have|how|is|was|were|what|when|where|which|who|why|will|would)\b",
