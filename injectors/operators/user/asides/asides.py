@@ -27,7 +27,7 @@ PROBE_TASKS = {
 
 _RETURN = Closing("return", 0.1, of_questions=True, lead=0.6)
 _YIELD = Closing("yield", 0.1, of_questions=True, of_fitted=True, lead=0.4)
-_LEAVE = Closing("leave", 0.25, lead=0.5)
+_LEAVE = Closing("leave", 0.35, courteous=True, lead=0.5)
 
 
 @operator(
@@ -161,7 +161,8 @@ class OutOfScope:
     may be left undone.
 
     Severity: a message has two occasions for a wish, each with this probability, and one wish at most. A wish
-    is made only where no declared tool's name or description speaks of it. The user's own words are all kept.
+    is made only where no declared tool's name or description speaks of it, and beside a request: else it were
+    the task. The user's own words are all kept.
     """
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -169,7 +170,8 @@ class OutOfScope:
         if count == 0 or not is_prose(target.text):
             return None
         asides = AsideDraw(target, rng, "user.out_of_scope")
-        asides.add("errand", _LEAVE)
+        if asides.beside_request:
+            asides.add("errand", _LEAVE)
         return asides.finish()
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:

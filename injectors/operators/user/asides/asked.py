@@ -86,3 +86,29 @@ def _narrow_action(verb: str, rest: str) -> frozenset[Asked]:
 def asks_for(asks: Asked | None, asked: frozenset[Asked]) -> bool:
     """Whether an entry that asks so fits a message that asks for this."""
     return asks is None or asks in asked
+
+
+_ASKING = CaselessPattern(
+    r"""\?|\b(?:please|(?<!all[ ]i[ ])(?:needs?|wants?)|wish|hoping|trying[ ]to|like[ ]to
+    |(?:can|could|would|will)[ ]you|let['’]?s|let[ ]me|looking[ ](?:for|to)|interested[ ]in|curious|help
+    |kindly)\b""",
+    re.VERBOSE,
+)
+"""What an English request has that doesn't begin with its verb."""
+_TELLS = re.compile(
+    r"""(?:i|we|you|he|she|it|they|this|that|these|those|there|my|our|your|his|her|its|their|the|yes|yeah|yep|no
+    |nope|ok|okay|sure|right|correct|great|perfect|thanks|thank|hi|hello|hey|\d)(?![a-z])""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""How sentences begin that tell or answer."""
+_LEAST_WORDS = 4
+"""A shorter text without a verb that asks is an answer: a name, a number."""
+
+
+@lru_cache(256)
+def asks_anything(text: str) -> bool:
+    """Whether an English message asks for anything at all; in doubt it does."""
+    if find_asked(text) or _ASKING.search(text):
+        return True
+    sentences = [one for one in re.split(r"[.!?\n]+\s*", text) if one]
+    return len(text.split()) >= _LEAST_WORDS and not all(map(_TELLS.match, sentences))

@@ -14,7 +14,8 @@ import msgspec
 
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.phrases import NO_PACK, PhraseDraw, find_setting
-from crosswind.injectors.operators.user.asides.asked import asks_for, find_asked
+from crosswind.injectors.operators.user.asides.asked import asks_anything, asks_for, find_asked
+from crosswind.injectors.operators.user.asides.joining import goes_before, is_courteous
 from crosswind.injectors.operators.user.asides.options import list_options, list_words
 from crosswind.injectors.operators.user.asides.places import (
     Aside,
@@ -66,6 +67,8 @@ class Closing(msgspec.Struct, frozen=True, gc=False):
     """Whether it closes a question only."""
     of_fitted: bool = False
     """Whether it closes only what speaks of something in the message."""
+    courteous: bool = False
+    """Whether it is a courtesy. An English aside has one, and on a line of its own no sentence of that."""
     lead: float = 0.0
     """How often an entry of the part `lead` leads up to the aside, which isn't closed then."""
 
@@ -87,11 +90,6 @@ _KINDS = frozenset({"user.topic_drift", "user.boundary_probing", "user.out_of_sc
 """Operators whose entries for a kind of request are about the message."""
 _EVERYWHERE = _KINDS | {"user.cost_cue", "user.speed_cue"}
 """Operators of which no pack goes first: what fits the message does so whichever pack it is from."""
-_LINKS = frozenset("after also and could if later once please then when while would".split())
-"""Words that a sentence has once: "Once that's done, call me once it has worked." """
-_ADDS = re.compile(r"\b(?:also|and|one more|on top)\b", re.IGNORECASE)
-_ADDED = re.compile(r"\b(?:also|as well|too)\b", re.IGNORECASE)
-"""What says that something comes on top: of words before a sentence, and of the sentence."""
 _SHIFT = {"user.topic_drift": "shift"}
 """Operators whose entries for all messages are of another subject, and the part that leads up to these."""
 
@@ -117,6 +115,12 @@ class AsideDraw:
         return list_options(ToolList.of(self._target.tools))
 
     @property
+    def beside_request(self) -> bool:
+        """Whether the message asks for something, so that an errand can stand beside it. Of those in other
+        languages than English all do."""
+        return self.language is not Language.EN or asks_anything(self._target.own[:_READ])
+
+    @property
     def count(self) -> int:
         return len(self._asides)
 
@@ -140,7 +144,7 @@ class AsideDraw:
             elif (leads or self._shifts) and self._lead(said):
                 return
             elif closes and closing.closes(said, plain=self._plain):
-                self._close(closing.part, said)
+                self._close(closing, said)
 
     def _lead(self, said: str) -> bool:
         """Put a few words before an English question, or before a bid that they go with."""
@@ -148,13 +152,13 @@ class AsideDraw:
         if self.language is not Language.EN or not (_BEGINS_AFRESH if asks else _BIDS).match(said):
             return False
         part = _SHIFT[self._operator] if self._shifts else "lead"
-        words = _LINKS.intersection(said.lower().split())
+        # A lead that counts steps needs an order before it; one that asks, a question behind it.
+        ordered = find_asked(self._target.own[:_READ])
         found = self._draw(
             part,
             lambda entry: (
-                (asks or entry.asks is None)
-                and words.isdisjoint(entry.text.lower().split())
-                and not adds_twice(entry.text, said)
+                (asks if entry.asks is Asked.QUESTION else asks_for(entry.asks, ordered))
+                and goes_before(entry.text, said)
             ),
         )
         if found is None:
@@ -162,14 +166,18 @@ class AsideDraw:
         self._asides[-1]["said"] = f"{self._type(found.text)} {lower_first(said)}"
         return True
 
-    def _close(self, part: str, said: str) -> None:
+    def _close(self, closing: Closing, said: str) -> None:
         asked = frozenset({Asked.ACTION if _WISH.match(said) else Asked.FACT})
         english = self.language is Language.EN
+        apart = closing.courteous and "\n" in self._asides[-1]["lead"]
+        if english and closing.courteous and is_courteous(said):
+            return
         found = self._draw(
-            part,
+            closing.part,
             lambda entry: (
                 asks_for(entry.asks, asked)
                 and not (english and said[-1] in _ASKING and continues(entry.text))
+                and not (english and apart and not continues(entry.text))
             ),
         )
         if found is not None:
@@ -315,11 +323,6 @@ def write_like(phrase: str, own: str, language: Language) -> str:
         phrase = phrase[0].lower() + phrase[1:]
     bare = own.rstrip()[-1:].isalnum() and (small or language in JOINED)
     return phrase[:-1] if bare and phrase.endswith((".", "。")) and phrase[-2] != "." else phrase
-
-
-def adds_twice(lead: str, said: str) -> bool:
-    """Whether the words before a sentence and the sentence both say that it comes on top."""
-    return _ADDS.search(lead) is not None and _ADDED.search(said) is not None
 
 
 def lower_first(said: str) -> str:

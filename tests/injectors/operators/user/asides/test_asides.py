@@ -16,8 +16,9 @@ from crosswind.injectors.conversation import ToolList, ToolSchema, UserText
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.guard.shown_text import check_shown_text
 from crosswind.injectors.guard.solvability import check_user_text
-from crosswind.injectors.operators.user.asides.asked import asks_for, find_asked
+from crosswind.injectors.operators.user.asides.asked import asks_anything, asks_for, find_asked
 from crosswind.injectors.operators.user.asides.draw import is_small, write_like
+from crosswind.injectors.operators.user.asides.joining import goes_before, is_courteous
 from crosswind.injectors.operators.user.asides.places import find_places
 from crosswind.injectors.packs.domains import detect_domain, list_stems, split_words
 from crosswind.injectors.packs.load import load_all
@@ -469,3 +470,52 @@ def test_no_words_lead_up_to_a_then() -> None:
     one = UserTarget(text, 0, tools=tools("set_alarm"), branch=Branch(Half.TEST, opening=text), clean=text)
     said = [text.removeprefix(one.text) for _, text in drawn("user.out_of_scope", one, seeds=600)]
     assert read and not [text for text in said if re.search(r"[,:] then\b", text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Find a hotel in Rome.",
+        "What is the time?",
+        "I need a hotel. It should be cheap.",
+        "Kick off the nightly run.",
+        "A table for two tonight at eight.",
+        "My parcel is late. Please look into it.",
+    ],
+)
+def test_a_request_asks_for_something(text: str) -> None:
+    assert asks_anything(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Yes, that's right.",
+        "It is W1234.",
+        "John Smith",
+        "I forgot my number. It was in the mail.",
+        "Thanks, that's all I need.",
+    ],
+)
+def test_no_errand_stands_beside_what_asks_nothing(text: str) -> None:
+    assert not asks_anything(text)
+    assert not drawn("user.out_of_scope", user_target(text), seeds=20)
+
+
+def test_an_aside_has_one_courtesy_one_word_of_addition_and_one_time() -> None:
+    assert goes_before("While you're at it,", "Text me the result, please.")
+    assert not goes_before("If you don't mind,", "Text me the result, please.")
+    assert not goes_before("On top of that,", "Text it to my sister as well.")
+    assert not goes_before("After that,", "Text me once it's there.")
+    assert is_courteous("Thanks for sending it.") and not is_courteous("Text me the result.")
+
+
+def test_leads_that_count_steps_follow_an_order() -> None:
+    given = tools("look_up")
+    text = "What is the tallest mountain in Japan?"
+    one = UserTarget(text, 0, tools=given, branch=Branch(opening=text), clean=text)
+    phrases = [
+        ENTRIES[name] for draw, _ in drawn("user.out_of_scope", one, seeds=200) for name in draw["phrases"]
+    ]
+    leads = [entry for entry in phrases if entry.part == "lead"]
+    assert leads and all(entry.asks is None for entry in leads)
