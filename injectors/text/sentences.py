@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from crosswind.injectors.text.caseless import CaselessPattern
 from crosswind.injectors.text.json_payload import REMEMBERED, is_container, parse_json
+from crosswind.injectors.text.tokens import TokenProperty, read_tokens
 
 _WORD = re.compile(r"\w")
 _ABBREVIATIONS = "".join(
@@ -91,10 +92,14 @@ _PARTING = {at: None if chr(at) == "'" else " " for at in range(128) if not chr(
 """What parts the words of a text in ASCII: all but letters, digits and a single apostrophe."""
 
 
+_COUNT = TokenProperty(lambda token: len(token.translate(_PARTING).split()))
+"""The words of a token in ASCII: white space parts any."""
+
+
 def count_words(text: str) -> int:
     """The words; of Chinese and Japanese, two characters count as one."""
     if text.isascii() and "''" not in text:
-        return len(text.translate(_PARTING).split())
+        return sum(_COUNT.of(read_tokens(text)))
     unspaced = len(_UNSPACED.findall(text))
     return len(_SPACED.findall(_UNSPACED.sub(" ", text))) + (unspaced + 1) // 2
 
