@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from itertools import accumulate
 from typing import Any
 
 import msgspec
 
-from crosswind.injectors.conversation import Site, ToolList
+from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting
 from crosswind.injectors.operators.user.values.left_open import NAME, ask_which, draw_remark, name_open
 from crosswind.injectors.operators.user.values.negations import is_denied
 from crosswind.injectors.operators.user.values.spoken_values import SaidBefore, find_spoken
+from crosswind.injectors.operators.user.values.untyped import find_untyped
 from crosswind.injectors.operators.user.values.vague_languages import find_place
 from crosswind.injectors.operators.user.values.vague_place import Place
-from crosswind.injectors.operators.user.values.vague_things import find_container
 from crosswind.injectors.packs.draw import Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
@@ -28,11 +26,10 @@ from crosswind.injectors.targets import Draw, Effect, Half, Recovery, Result, Us
 from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.entities import UNSPACED
 from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
-from crosswind.injectors.text.quotations import find_literals, find_plain_names
 from crosswind.injectors.text.sentences import is_prose
 from crosswind.injectors.values.coarse import is_whole, list_coarse_forms
 from crosswind.injectors.values.mentions import Mention
-from crosswind.injectors.values.parameters import ValueType, list_parameters
+from crosswind.injectors.values.parameters import ValueType
 from crosswind.injectors.wording import written_form
 
 LEAST_WORDS = 5
@@ -60,7 +57,7 @@ _SHORTENED = 0.6
     aliases=("ambiguity",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Ambiguous Instructions)",
     effect=Effect.ADDS,
-    version=8,
+    version=9,
 )
 class Ambiguous:
     """Values that fill the tools' parameters are told less exactly (`mid-November`) or not at all.
@@ -88,7 +85,7 @@ class Ambiguous:
             return {"edits": [], "withheld": [], UNABLE: NO_PACK} if foreign else None
         found = list(_find_places(target.text, spoken, setting.language))
         if setting.language is Language.EN and target.tools:
-            found += _find_containers(target, said)
+            found += find_untyped(target, said)
         if not found:
             return None
         if not target.user_can_answer:
@@ -141,26 +138,6 @@ _DATE_BEHIND = re.compile(r",? (?:the )?\d{1,2}(?:st|nd|rd|th)?(?![\d:.]| ?[ap]m
 _LONGEST_DAY = 16
 
 
-def _find_containers(target: UserTarget, said: SaidBefore) -> Iterator[tuple[Mention, Place]]:
-    """Names of folders and files that the user can leave out: `the archive folder`."""
-    text, kinds = target.text, {one.type for one in list_parameters(ToolList.of(target.tools))}
-    if kinds.isdisjoint((ValueType.FILE, ValueType.NAME, ValueType.WORD)):
-        return
-    literals = find_literals(text)
-    begins, ends = [one.start for one in literals], list(accumulate((one.end for one in literals), max))
-    for start, end in find_plain_names(text):
-        place = find_container(text, start, end)
-        before = bisect_left(begins, end)
-        if place is None or (before and ends[before - 1] > start):
-            continue
-        value = text[start:end]
-        if text.find(value, text.find(value) + len(value)) >= 0:
-            continue  # It is said twice.
-        one = Mention(start, end, value, ValueType.FILE, None)
-        if value in target.own and value not in said and not is_denied(text, one, Language.EN):
-            yield one, place
-
-
 def _draw_open(
     target: UserTarget, rng: SeededRandom, setting: Setting, found: list[tuple[Mention, Place]]
 ) -> Draw | None:
@@ -174,6 +151,7 @@ def _draw_open(
         thing = name_open(one, place, coarse=form is not None, rng=rng) if english else None
         if english and thing is None:
             continue
+        thing = "location" if thing == "place" and "place" in target.text else thing
         named = None if thing is None else (thing, ask_which(one, place, thing, rng))
         numbered = thing is not None and thing.endswith((" number", " ID"))
         kind = ValueType.ID if numbered else place.type or one.type
@@ -184,7 +162,7 @@ def _draw_open(
                 "withheld": [one.text] if form is None else [],
                 "coarse": [] if form is None else [one.text],
                 "phrases": [*([phrase] if phrase else []), remark.entry],
-                "reveal": _word_reveal(rng, setting, one),
+                "reveal": _word_reveal(rng, setting, one, place.called if form is None else None),
             }
     return None
 
@@ -273,12 +251,12 @@ def _describe(draw: Draw) -> str:
     return f"The user's message was made vague{''.join(f', {one}' for one in told)}."
 
 
-def _word_reveal(rng: SeededRandom, setting: Setting, one: Mention) -> str:
-    """What the user says who is asked for the value."""
-    slots = {"value": one.text}
-    told = (one.thing or "").rpartition(" ")[2] in one.text.split()
-    if one.thing and setting.language is Language.EN and not told:
-        slots["thing"] = one.thing
+def _word_reveal(rng: SeededRandom, setting: Setting, one: Mention, called: str | None) -> str:
+    """What the user says who is asked for the value, which the message had no words for but `called`."""
+    slots, thing = {"value": one.text}, called or one.thing
+    told = (thing or "").rpartition(" ")[2] in one.text.split()
+    if thing and setting.language is Language.EN and not told:
+        slots["thing"] = thing
     phrase = draw_phrase(rng, setting, NAME, "reveal", slots=slots, type=one.type)
     return one.text if phrase is None else phrase.text
 

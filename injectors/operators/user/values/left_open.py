@@ -20,6 +20,7 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import UserTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.languages import Language
+from crosswind.injectors.values.known_names import COUNTRIES
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
@@ -76,6 +77,8 @@ def name_open(one: Mention, place: Place, *, coarse: bool, rng: SeededRandom) ->
     """What an English user calls the value, without an article: `exact date`, `order number`. None where
     nothing says it."""
     thing = place.called or _name_by_type(one, place)
+    if one.type is ValueType.PLACE and thing == "city" and one.text in COUNTRIES:
+        thing = "country"
     thing = rng.choice(_PLACES) if thing == "place" else thing
     exact = rng.choice(_HOW_EXACT) if coarse and thing != _REST else ""
     return None if thing is None else f"{exact}{thing}"
@@ -95,8 +98,10 @@ def _name_by_type(one: Mention, place: Place) -> str | None:
 
 
 def _kind_of(one: Mention, place: Place) -> ValueType:
-    """What the value is: a person, where a place was asked for and words for a person stand there."""
-    return (place.type or one.type) if one.type is ValueType.PLACE else one.type
+    """What the value is: a person, where a place was asked for and words for a person stand there; and a
+    stretch, where both ends of one are left open."""
+    typed = one.type is ValueType.PLACE or place.type is ValueType.DURATION
+    return (place.type or one.type) if typed else one.type
 
 
 def name_kind(type: ValueType, thing: str | None) -> str | None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import msgspec
+
 from crosswind.injectors.conversation import ToolList, UserText
+from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
 from crosswind.injectors.targets import UserTarget
 from crosswind.injectors.text.entities import find_whole
 from crosswind.injectors.text.quotations import find_literals, find_plain_names
@@ -28,9 +31,10 @@ def find_spoken(target: UserTarget) -> tuple[Mention, ...]:
     literal = bytearray(len(text))
     for start, end in (*((one.start, one.end) for one in find_literals(text)), *find_plain_names(text)):
         literal[start:end] = b"\1" * (end - start)
+    mentions = (_skip_verb(text, one) for one in find_mentions(text, ToolList.of(target.tools)))
     return tuple(
         one
-        for one in find_mentions(text, ToolList.of(target.tools))
+        for one in mentions
         if 1 not in literal[one.start : one.end]
         and not (one.literal and one.type is not ValueType.FILE)
         and text[one.start - 1 : one.start] not in (*_MARKS, *"$/-_@.#")
@@ -38,6 +42,17 @@ def find_spoken(target: UserTarget) -> tuple[Mention, ...]:
         and not _NAMED.search(text[max(0, one.start - 12) : one.start])
         and (target.clean is None or one.text in target.clean)
     )
+
+
+def _skip_verb(text: str, one: Mention) -> Mention:
+    """The mention without the verb that its sentence begins with: `Send Alice`."""
+    first, _, rest = one.text.partition(" ")
+    opens = one.start == 0 or text[max(0, one.start - 2) : one.start] in (". ", "! ", "? ")
+    if not (
+        rest and opens and first.lower() in SURE | AMBIGUOUS and one.type in (ValueType.NAME, ValueType.PLACE)
+    ):
+        return one
+    return msgspec.structs.replace(one, start=one.start + len(first) + 1, text=rest)
 
 
 class SaidBefore:

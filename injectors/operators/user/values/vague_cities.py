@@ -15,7 +15,7 @@ _OF_NAME = make_words("bank capital city county kingdom lake port republic state
 """Nouns that make a name together with `of` and a place."""
 CITY_NAMES = frozenset(city for cities in CITIES.values() for city in cities)
 NO_PLACES = frozenset(name for group in GROUPS for name in group)
-_REGION = re.compile(r"(?:, [A-Z][\w'-]*(?: [A-Z][\w'-]*){0,2})+(?![\w'-]| (?:and|or) [A-Z])")
+REGION = re.compile(r"(?:, [A-Z][\w'-]*(?: [A-Z][\w'-]*){0,2})+(?![\w'-]| (?:and|or) [A-Z])")
 NAME_GOES_ON = re.compile(r" (?:(?:of|and|&) )?[A-Z\d]")
 
 
@@ -29,7 +29,7 @@ def find_city(text: str, one: Mention, start: int, end: int, before: str) -> Pla
     street = list_wider(text, one.text)
     if one.text in NO_PLACES and not is_known(one.text):
         return None
-    if (region := _REGION.match(text, end)) is not None:
+    if (region := REGION.match(text, end)) is not None:
         end = region.end()
     if NAME_GOES_ON.match(text, end) or qualifies(text, end):
         return None
@@ -96,5 +96,7 @@ _NEARBY = re.compile(
     re.IGNORECASE,
 )
 """What people look for where they are."""
-_TRIPS = re.compile(r"\b(?:bus|drive|flights?|fly|journey|rides?|route|seats?|tickets?|train|travel|trip)\b")
+_TRIPS = re.compile(
+    r"\b(?:bus|cab|car|drive|flights?|fly|journey|rides?|route|seats?|taxi|tickets?|train|travel|trip|uber)\b"
+)
 _FAR = re.compile(r"\b(?:distance|far)\b")

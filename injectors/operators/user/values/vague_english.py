@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from crosswind.injectors.operators.user.values.left_out import find_adjunct
 from crosswind.injectors.operators.user.values.ranges import is_of_range
 from crosswind.injectors.operators.user.values.small_words import DETERMINERS, GO_ON, make_words, qualifies
 from crosswind.injectors.operators.user.values.vague_cities import find_city, is_known
 from crosswind.injectors.operators.user.values.vague_kinds import find_kind
+from crosswind.injectors.operators.user.values.vague_limits import (
+    find_amount,
+    find_both,
+    find_keyed,
+    find_limit,
+)
 from crosswind.injectors.operators.user.values.vague_moments import find_date, find_time
+from crosswind.injectors.operators.user.values.vague_nouns import find_named, find_other
 from crosswind.injectors.operators.user.values.vague_numbers import find_duration, find_money, find_number
 from crosswind.injectors.operators.user.values.vague_place import (
     Place,
@@ -20,6 +28,7 @@ from crosswind.injectors.operators.user.values.vague_place import (
     find_word_before,
     leave_out,
 )
+from crosswind.injectors.operators.user.values.vague_ranges import find_range, find_second
 from crosswind.injectors.operators.user.values.vague_things import (
     find_email,
     find_file,
@@ -42,15 +51,17 @@ def find_place(text: str, one: Mention) -> Place | None:
         end = part.end()
     if re.match(r"['’]s\b|[-/_@'’]\w|\w|%", text[end : end + 3]) or _IN_WORD.match(text[:start][-1:]):
         return None
+    if (ranged := _find_range(text, one)) is not None:
+        return ranged
     if one.type in _RANGED and is_of_range(text, one):
-        return None  # Nobody says `6 or several nights`.
+        return find_second(text, one)  # Nobody says `6 or several nights`.
     find = _FINDERS.get(one.type)
     if one.type is ValueType.PLACE and is_person(one):
         find = find_name
     elif one.type is ValueType.NAME and is_known(one.text):
         find = find_city
     place = None if find is None else find(text, one, start, end, find_word_before(text, start))
-    place = place or find_kind(text, one, start, end)
+    place = place or _find_more(text, one, start, end) or find_kind(text, one, start, end)
     gone = find_adjunct(text, one) if place is None or place.dropped is None else None
     if gone is not None and place is not None:
         place = place.or_dropped(gone) if gone.value in (None, place.value or (one.start, one.end)) else place
@@ -68,6 +79,28 @@ def find_place(text: str, one: Mention) -> Place | None:
     return place.with_join(put)
 
 
+def _find_range(text: str, one: Mention) -> Place | None:
+    return find_range(text, one) if one.type in (*_RANGED, ValueType.DATE, ValueType.TIME) else None
+
+
+def _find_more(text: str, one: Mention, start: int, end: int) -> Place | None:
+    """Of a value whose own kind of place has none."""
+    if (keyed := find_keyed(text, one)) is not None:
+        return keyed
+    if one.type in (ValueType.PLACE, ValueType.NAME):
+        return (
+            find_second(text, one) or find_other(text, one, start, end) or find_named(text, one, start, end)
+        )
+    before = find_word_before(text, start)
+    ways = (
+        find_limit(text, one),
+        find_amount(text, one, before),
+        find_both(text, one),
+        find_second(text, one),
+    )
+    return next((place for place in ways if place is not None), None)
+
+
 _OPENS, _GAP = re.compile(r"[.!?]\s+\Z"), 8
 """What stands before a sentence."""
 
@@ -79,17 +112,22 @@ def _agree(phrase: str) -> str:
 def _find_option(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     """`a cheap hotel` becomes `a hotel`, `the rear door` `one of the doors`; `in JSON format` goes."""
     after, thing = find_next_word(text, end), (one.thing or "").rpartition(" ")[2]
+    if not thing and (place := _find_modifier(text, start, end, before, "type")) is not None:
+        return replace(place, called="type") if qualifies(text, end) else None
     if not thing or one.text.startswith(("with ", "without ")) or (one.text.endswith("ly") and not after):
         return None
-    if before == thing and (ends_clause(text, end) or after in GO_ON):
+    if before in (thing, "type") and (ends_clause(text, end) or after in GO_ON):
         lead = start - len(before) - 1
         prep = find_word_before(text, lead)
         head = lead - len(prep) - 1
-        return _leave_out_phrase(text, head, end, (lead, end)) if prep in ("in", "with") else None
+        return _leave_out_phrase(text, head, end, (lead, end)) if prep in ("in", "of", "with") else None
     if qualifies(text, end):
         return _find_modifier(text, start, end, before, thing)
     stands = ends_clause(text, end) or after in ("and", "for", "from", "in", "on", "please", "with")
-    head, found = start - len(before) - 1, before in ("in", "with") and stands
+    if text[start - 2 : start] == ", " and stands:
+        return Place(start - 2, end, dropped="", value=(start, end))
+    ways = ("in", "with", "by", "via") if thing == "method" else ("in", "with")
+    head, found = start - len(before) - 1, before in ways and stands
     if before == "the" and find_word_before(text, head) == "in":
         head, found = head - len("in "), stands
     return _leave_out_phrase(text, head, end, (start, end)) if found else None
@@ -120,7 +158,16 @@ def _find_modifier(text: str, start: int, end: int, before: str, thing: str) -> 
         return Place(
             head, stop, None, forms=forms, withholds=True, called=f"exact {after}", value=(start, stop)
         )
-    several = after.endswith("s") and before not in ("", "of", "and", "or", "as", "by", "in", "to")
+    several = _PLURAL.match(text, end) is not None and before not in (
+        "",
+        "of",
+        "and",
+        "or",
+        "as",
+        "by",
+        "in",
+        "to",
+    )
     fits = several or before in DETERMINERS - {"no"}
     return Place(start, end + 1, dropped="", value=(start, end)) if fits and start else None
 
@@ -137,6 +184,10 @@ def _find_inner(text: str, start: int, end: int, before: str) -> Place | None:
     )
 
 
+_PLURAL = re.compile(
+    r"(?: [a-z]+){0,2} (?:[a-z]+(?<![su])s|information|news|data|music|people)\b(?! [a-z]+s\b)"
+)
+"""A noun of which there are several, with its qualifiers."""
 _QUALIFIER = re.compile(
     r" (Italian|Thai|Indian|Mexican|Chinese|Japanese|French|Greek|Korean|Vietnamese|Spanish|German|American)"
     r" ([a-z]{3,})"

@@ -29,15 +29,17 @@ _KINDS = make_words(
 """Nouns before a name that tell its kind: `the movie Arrival`."""
 _NO_KINDS = make_words(
     """
-    address after around before check code content data description during email file from identifier info
+    action address after around before check code content data description during email file from group identifier info intent
     inside keyword keywords label list message name names near note number onto open option outside parameter
-    person phone query question request search since string subject symbol text ticker type under unit units
+    person phone query question request search since string subject text type under unit units
     until url user username value when where with within word
     """
 )
 """Words of parameters that say no kind of thing."""
 _LEAST_LETTERS = 4
 _BEFORE = make_words("about at by for from in near of on to with")
+_MAKERS = make_words("artist author player")
+"""Persons of whom one says `a certain`."""
 _PLACES = make_words("address area destination location place state town")
 """Kinds that nobody says so: `the weather in a certain city`."""
 _NOT_WITHIN = make_words("actor artist author book brand club company player team")
@@ -80,11 +82,22 @@ def _find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
     if before in _KINDS and one.type is not ValueType.OPTION:
         kind, start = before, start - len(before) - 1
         before = find_word_before(text, start)
+        if before not in _BEFORE and find_word_before(text, start - len(before) - 1) == "the":
+            start -= len(before) + 1  # `the tennis player Ann Reed`
+            kind, before = f"{before} {kind}", "the"
         if before == "the":
             start -= len("the ")
             before = find_word_before(text, start)
     verb = before in SURE | AMBIGUOUS and one.type is ValueType.NAME
-    if len(kind) < _LEAST_LETTERS or kind in _NO_KINDS | PERSONS or not (before in _BEFORE or verb):
+    head = kind.rpartition(" ")[2]
+    if (
+        len(kind) < _LEAST_LETTERS
+        or head in _NO_KINDS | (PERSONS - _MAKERS)
+        or not (before in _BEFORE or verb)
+    ):
+        return None
+    kind, head = ("stock", "stock") if head in ("symbol", "ticker") else (kind, head)
+    if head.endswith("ed") or (one.type is ValueType.OPTION and before in ("by", "to")):
         return None
     if kind in _PLACES or (before == "in" and kind.removesuffix("s") in _NOT_WITHIN):
         return None

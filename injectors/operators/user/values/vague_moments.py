@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from crosswind.injectors.operators.user.values.small_words import (
     DETERMINERS,
@@ -17,6 +18,7 @@ from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.calendar import month_of
 from crosswind.injectors.values.coarse import is_whole, list_coarse_forms
 from crosswind.injectors.values.mentions import Mention
+from crosswind.injectors.values.parameters import ValueType
 
 _FROM = make_words("after before by for from since starting till until")
 _NEEDS_DAY = make_words("begins dated due ending ends expires is starting starts was")
@@ -97,6 +99,33 @@ def find_time(text: str, one: Mention, start: int, end: int, before: str) -> Pla
             return None
         return leave_out(Place(start, end, join=_join_time), text, GO_ON)
     return Place(start, end, join=_join_time) if before and not is_small_word(before) else None
+
+
+_ORDINAL = re.compile(
+    r" on the \d{1,2}(?:st|nd|rd|th)(?: of (?:this|next) month)?(?! (?:floor|street|row|page|of\b|and|or|to|till|until)|-)\b"
+)
+_CLOCK = re.compile(
+    r" at (?:half past|(?:a )?quarter (?:past|to)|(?:five|ten|twenty) (?:past|to)) \w+(?: in the (?:morning|afternoon|evening)| at night)?\b"
+    r"| at \d{1,2} (?:in the (?:morning|afternoon|evening)|at night)\b"
+)
+
+
+def find_told(text: str) -> Iterator[tuple[Mention, Place]]:
+    """Days and hours that are told in words alone: ` on the 14th`, ` at half past 7`."""
+    for pattern, kind in ((_ORDINAL, ValueType.DATE), (_CLOCK, ValueType.TIME)):
+        for match in pattern.finditer(text):
+            start, end = match.start() + 1, match.end()
+            place = leave_out(Place(start, end, None), text, GO_ON)
+            value = (start + len("on the ") if kind is ValueType.DATE else start + len("at "), end)
+            if (
+                place.dropped is not None
+                and place.dropped_span is not None
+                and not _HOUR_BEFORE.search(text[:start])
+            ):
+                yield (
+                    Mention(*value, text[value[0] : value[1]], kind, None),
+                    Place(*place.dropped_span, dropped="", value=value),
+                )
 
 
 def _join_time(phrase: str, coarse: str | None) -> str:

@@ -41,8 +41,9 @@ _BUDGET = re.compile(
 )
 _COSTS = re.compile(r"(?:\b(?:is|are|be|was|were|costs?|priced|stays?|comes?)|['’]s|['’]re)$")
 _COUNTED = re.compile(
-    r" (?:(?:[a-z]+est|best|big|first|large|medium|more|new|news|old|other|recent|small|top) ){0,2}"
-    rf"{NO_PLURALS}(?P<noun>[a-z]+(?<![su])s|people)\b(?! (?:old|each|per|away|later|ago)\b)"
+    r" (?:(?:[a-z]+est|best|big|first|large|medium|more|new|news|old|other|recent|small|top|[A-Z][a-z]+) ){0,2}"
+    rf"{NO_PLURALS}(?P<noun>[a-z]+(?<![su])s|people)\b(?! (?:(?:old|each|per|away|later|ago"
+    r"|a (?:second|minute|hour|day|week|month|year)|or (?:more|less|fewer|higher|better))\b|\d))"
 )
 _LISTED = re.compile(r"(?:, and|, or|,| and| or) \d")
 """Behind a number that is one of several."""
@@ -51,8 +52,8 @@ _MOST_FEW = 12
 """Numbers up to this are a few, or several."""
 _YEARS = range(1900, 2101)
 _MEASURED = make_words(
-    "acceleration altitude amount amplitude angle brightness capacity charge concentration current deposit"
-    " depth diameter distance energy force frequency height humidity intensity length level mass percentage"
+    "acceleration age altitude amount amplitude angle brightness capacity charge concentration current deposit"
+    " depth diameter distance energy force frequency height humidity intensity length level mass mileage percentage"
     " power pressure principal radius rate resistance salary side size slope speed temperature temp time"
     " value velocity volume voltage wavelength weight width"
 )
@@ -73,10 +74,18 @@ def find_number(text: str, one: Mention, start: int, end: int, before: str) -> P
     if before in _SERIES and (counted := _COUNTED.match(text, end)) is not None:
         return Place(start, end, dropped="few", called=_count_of(counted["noun"]))
     stop = _find_measure(text, end)
+    if before in _BOUNDS and stop > end and (place := _find_bound(text, one, start, stop)) is not None:
+        return place
     if before in _LIMITS and not (before in ("at", "to") and stop > end):
         return None
+    if after.lower() in _TEMPERATURES and _CONVERTED.search(text[:start]):
+        forms = (f"a certain temperature in {after}", f"a given temperature in {after}")
+        span = (start, end + 1 + len(after))
+        return Place(*span, None, forms=forms, withholds=True, called="temperature", value=span)
     if stop > end and after.islower() and _CONVERTED.search(text[:start]):
         forms = (f"a certain amount of {after}", f"a certain number of {after}")
+        if text.startswith(" of ", stop):
+            forms = ("a certain amount", "a given amount")
         return Place(start, stop, None, forms=forms, withholds=True, called="amount", value=(start, stop))
     if (stop > end or not qualifies(text, end)) and (
         place := _find_measured(text, one, start, stop, before)
@@ -85,7 +94,7 @@ def find_number(text: str, one: Mention, start: int, end: int, before: str) -> P
     counted = _COUNTED.match(text, end)
     if (
         counted is not None
-        and after not in UNITS
+        and (after not in UNITS or (after in _MANY and before in _OWNED))
         and not (_NUMBERED.search(before) or _is_name(text, start, before))
     ):
         return _count(
@@ -113,16 +122,17 @@ def _find_measured(text: str, one: Mention, start: int, stop: int, before: str) 
     if qualifies(text, stop) and find_next_word(text, stop) not in _FREE:
         return None
     after = find_next_word(text, one.end)
-    called = (one.thing or "").split()
+    called = named = (one.thing or "").split()
     if not called or called[-1] not in _MEASURED:
-        called = _BY_UNIT.get(after, "").split()
+        rate = _RATE.match(text, one.end)
+        called = (_BY_UNIT.get(after, "") if rate is None else _RATES[rate[1]]).split()
     if before and before in (one.thing or "").split():
         return _find_behind_noun(text, start, stop, before)
-    if (named := _OF.search(text, max(0, start - 60), start)) is not None:
-        noun, value = named["noun"], (start, stop)
+    if (told := _OF.search(text, max(0, start - 60), start)) is not None:
+        noun, value = told["noun"], (start, stop)
         forms = tuple(f"{lead} {noun}" for lead in _CERTAIN)
-        known = named["head"] in called or named["head"] in _MEASURED
-        place = Place(named.start(), stop, None, forms=forms, withholds=True, called=noun, value=value)
+        known = told["head"] in (*called, *named) or told["head"] in _MEASURED
+        place = Place(told.start(), stop, None, forms=forms, withholds=True, called=noun, value=value)
         return place if known else None
     if not called or called[-1] not in _MEASURED or before not in _BEFORE_MEASURE or one.text.startswith("-"):
         return None
@@ -130,6 +140,18 @@ def _find_measured(text: str, one: Mention, start: int, stop: int, before: str) 
         return Place(start - len(" to "), stop, dropped="", called=called[-1], value=(start, stop))
     forms = tuple(f"{lead} {called[-1]}" for lead in _CERTAIN)
     return Place(start, stop, None, forms=forms, withholds=True, called=called[-1], value=(start, stop))
+
+
+_BOUNDS = make_words("above below exceeds over than under")
+
+
+def _find_bound(text: str, one: Mention, start: int, stop: int) -> Place | None:
+    """`under 30 psi` becomes `under a certain pressure`."""
+    called = _BY_UNIT.get(find_next_word(text, one.end)) or (one.thing or "").rpartition(" ")[2]
+    if called not in _MEASURED or qualifies(text, stop) or called in ("amount", "time"):
+        return None
+    forms = tuple(f"{lead} {called}" for lead in _CERTAIN)
+    return Place(start, stop, None, forms=forms, withholds=True, called=called, value=(start, stop))
 
 
 def _find_behind_noun(text: str, start: int, stop: int, noun: str) -> Place | None:
@@ -142,6 +164,7 @@ def _find_behind_noun(text: str, start: int, stop: int, noun: str) -> Place | No
     return Place(head, stop, None, forms=forms, withholds=True, called=noun, value=(start, stop))
 
 
+_TEMPERATURES = make_words("celsius fahrenheit kelvin")
 _CERTAIN = ("a certain", "a given")
 _BY_UNIT = {
     **dict.fromkeys(("celsius", "degrees", "fahrenheit"), "temperature"),
@@ -154,13 +177,15 @@ _BY_UNIT = {
     "watts": "power",
 }
 """What some units measure, where no parameter says it."""
-_BEFORE_MEASURE = make_words("at by from to with")
+_RATE = re.compile(r" ?m/s(\^2|²)?| ?(?:k?m/h|mph|kmh)")
+_RATES = {"^2": "acceleration", "²": "acceleration", None: "speed"}
+_BEFORE_MEASURE = make_words("at by from it to with")
 _FREE = make_words("above away dropped going high long moving tall thrown travelling traveling wide")
 """Words behind a measure that don't belong to it."""
 
 
 def _count_of(noun: str) -> str:
-    return f"number of {noun}"
+    return f"number of {noun}" if noun != "numbers" else "count"
 
 
 def _count(text: str, start: int, end: int, before: str, noun: str, *, few: bool) -> Place | None:
@@ -171,7 +196,8 @@ def _count(text: str, start: int, end: int, before: str, noun: str, *, few: bool
         return _find_group(text, start, end) if before == "of" else None
     if noun in _PEOPLE and not few:
         return None
-    forms = ("a few", "several") if few else ("some",)
+    two = text[start:end] in ("2", "two", "Two")
+    forms = ("a few", "several") if few else ("a couple of",) if two else ("some", "a certain number of")
     return Place(start, end, None, forms=forms, called=_count_of(noun))
 
 
@@ -184,8 +210,10 @@ def _find_group(text: str, start: int, end: int) -> Place | None:
     return Place(start - len(" of "), stop, dropped="", called="number of people", value=(start, end))
 
 
+_MANY = make_words("cups gallons grams kilometers liters litres meters metres miles ounces pounds")
+_OWNED = make_words("add buy get got have need put use want")
 _PEOPLE = make_words("adults children guests passengers people persons seats travelers travellers")
-_GROUPS = make_words("crew family group party team")
+_GROUPS = make_words("crew dinner family group lunch party team")
 
 
 def find_money(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
@@ -193,10 +221,10 @@ def find_money(text: str, one: Mention, start: int, end: int, before: str) -> Pl
     limit = _BUDGET.search(text, max(0, start - 24), start)
     if limit is not None:
         return _find_budget(text, limit, start, end)
-    if find_next_word(text, end) in _EACH:
+    if find_next_word(text, end) in _EACH and not _TO_SOMEBODY.match(text, end):
         return None
     unit, ahead = one.text.rpartition(" ")[2], text[max(0, start - 40) : start]
-    if unit.isalpha() and unit.islower() and _CONVERTED.search(ahead):
+    if unit.isalpha() and unit not in ("USD", "EUR", "GBP") and _CONVERTED.search(ahead):
         return Place(start, end, None, forms=(f"a certain amount of {unit}", f"some {unit}"), withholds=True)
     return None if qualifies(text, end) else _find_amount(ahead, start, end, before)
 
@@ -224,19 +252,35 @@ def _find_amount(ahead: str, start: int, end: int, before: str) -> Place | None:
         return Place(start, end, _is_sum, withholds=True, called="amount")
     if before in ("on", "of", "with") and _WORKED_OUT.search(ahead):
         return Place(start, end, None, forms=_AMOUNTS, withholds=True)
+    if _SET_TO.search(ahead):
+        return Place(start, end, None, forms=_AMOUNTS[:2], withholds=True, called="amount")
+    if before in ("at", "for") and _PRICED.search(ahead):
+        return Place(
+            start, end, None, forms=("a certain price", "a given price"), withholds=True, called="price"
+        )
+    if before in ("got", "have"):
+        return Place(start, end, None, forms=_AMOUNTS[:2], withholds=True, called="amount")
     return None
 
 
 _AMOUNTS = ("a certain amount", "a certain sum", "an amount I have in mind", "a sum of money")
+_SET_TO = re.compile(
+    r"\b(?:amount|balance|bid|budget|cap|fee|goal|limit|offer|price|salary)\b[^.,;]{0,20} (?:as|at|by|is|of|to) [$€£]?$"
+)
+_PRICED = re.compile(r"\b(?:bought|buy|cost|priced|purchased|sell|sold|trading|valued|worth)\b[^.,;]{0,20} $")
 _PER = re.compile(r" (?:a|per|each) (?:night|day|person|month|week)\b|/(?:night|day|month|person)\b")
 _AMOUNT_OF = re.compile(
     r"\b(?:a|an|the|my) (?:[a-z]+ ){0,2}(?P<noun>balance|bill|budget|capital|deposit|fee|fine|income"
     r"|investment|invoice|loan|payment|price|principal|salary|tip) of $"
 )
 _CONVERTED = re.compile(
-    r"\b(?:how (?:much|many [a-z]+) (?:is|are)|convert|exchange|worth of|value of) [$€£]?$", re.IGNORECASE
+    r"\b(?:how (?:much|many [a-z]+) (?:is|are)|change|convert|exchange|turn|worth of|value of) [$€£]?$",
+    re.IGNORECASE,
 )
 _WORKED_OUT = re.compile(r"\b(?:interest|invest\w*|return|tax|tip|value)\b", re.IGNORECASE)
+_TO_SOMEBODY = re.compile(
+    r" to (?:(?:my|the|our|his|her|their|a) )?(?!(?:dollars|euros|pounds)\b)[A-Za-z]+\b"
+)
 _EACH = make_words("a an and each less more off or per to")
 _DIGITS_OF_YEAR = 4
 
@@ -261,7 +305,8 @@ _DAY_BEFORE = re.compile(
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December) ?$"
 )
 _PAID = re.compile(
-    r"\b(transfer|send|pay|withdraw|deposit|move|wire|lend|donate)(?: [A-Z]\w+| me| him| her| them){0,2}"
+    r"\b(transfer|send|pay|withdraw|deposit|move|wire|lend|donate|add|charge|give|owe|put|request|spend)"
+    r"(?: [A-Z]\w+| me| him| her| them){0,2}"
     r" [$€£]?$",
     re.IGNORECASE,
 )
@@ -271,6 +316,8 @@ _PAID = re.compile(
 def find_duration(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     unit = re.split(r"[ -]", one.text)[-1]
     called = _count_of(unit if unit.endswith("s") else f"{unit}s")
+    if re.search(r"\d $", text[:start]):
+        return None  # `$90 a day`
     if qualifies(text, end) or "-" in one.text:
         if before in ("a", "an") and find_next_word(text, end)[:1] not in (*"aeiou", ""):
             head = start - len(before) - 1

@@ -124,6 +124,8 @@ _OWN_NOUNS = make_words(
 def find_name(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     """`Anna Lopez` becomes `a friend`; a doctor, one of them."""
     called = set((one.thing or "").split())
+    if _is_addressed(text, one, start, before):
+        return Place(start, end, lambda entry: not _has_coarse(entry), type=ValueType.NAME, called="name")
     sure = one.text.startswith(_TITLES) or before == "pay" or not PERSONS.isdisjoint(called)
     ends = not (qualifies(text, end) or NAME_GOES_ON.match(text, end)) and text[start - 2].islower()
     if not (ends and is_person(one)) or before not in (
@@ -141,6 +143,22 @@ def find_name(text: str, one: Mention, start: int, end: int, before: str) -> Pla
         lambda entry: not (_has_coarse(entry) or (work and "friend" in entry.text)),
         type=ValueType.NAME,
     )
+
+
+_TOLD = make_words("tell ask text remind invite notify inform owe send give show let")
+_WHAT_TO = make_words("a about for how if know my some that the this to when whether why")
+_SENT_TO = re.compile(
+    r"\b(?:e?mail|message|letter|note|invitation|dollars|euros|pounds|bucks|[$€£]\d[\d.,]*) to $"
+)
+
+
+def _is_addressed(text: str, one: Mention, start: int, before: str) -> bool:
+    """Whether a single name is surely a person's, whom something is told, or sent."""
+    if not one.text.isalpha() or NAME_GOES_ON.match(text, one.end):
+        return False
+    told = before in _TOLD and find_next_word(text, one.end) in _WHAT_TO
+    sent = _SENT_TO.search(text, max(0, start - 24), start) is not None
+    return told or (sent and not qualifies(text, one.end))
 
 
 _DOCTORS = ("a doctor", "one of the doctors", "my doctor", "one of your doctors", "a doctor I've seen before")
@@ -186,7 +204,9 @@ def find_email(text: str, one: Mention, start: int, end: int, before: str) -> Pl
 
 def is_person(one: Mention) -> bool:
     titled = re.match(r"(?:Dr|Mr|Mrs|Ms|Prof)\b", one.text) is not None
-    named = " " in one.text and not PERSONS.isdisjoint((one.thing or "").split())
+    words = (one.thing or "").split()
+    called = words[:-1] if len(words) > 1 and words[-1] == "name" else words
+    named = " " in one.text and not PERSONS.isdisjoint(called)
     return titled or one.text.partition(" ")[0] in GIVEN_NAMES or (one.type is ValueType.NAME and named)
 
 

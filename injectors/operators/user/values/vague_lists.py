@@ -1,0 +1,40 @@
+"""Lists of numbers in an English sentence, which the user can leave open as a whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from crosswind.injectors.operators.user.values.vague_place import Place, ends_clause
+from crosswind.injectors.values.mentions import Mention
+from crosswind.injectors.values.parameters import ValueType
+
+_NUMBER = r"-?\d+(?:\.\d+)?"
+_LIST = re.compile(
+    rf"(?P<the>the )(?:following )?(?P<noun>numbers|values|scores|grades|integers|data points|temperatures|prices)"
+    rf"(?:(?: are)?:)? [\[(]?{_NUMBER}(?:, ?{_NUMBER})+(?:,? and {_NUMBER})?[\])]?(?![\w.]\d)"
+)
+_LETTERS = re.compile(
+    rf"(?:,? (?:where|with|for|when|given|if))(?: coefficients| values)? [a-z] ?= ?{_NUMBER}"
+    rf"(?:(?:, (?:and )?| and )[a-z] ?= ?{_NUMBER})+(?![\w.]\d)"
+)
+_HANDFUL = ("a few {}", "some {}", "a handful of {}")
+
+
+def find_lists(text: str) -> Iterator[tuple[Mention, Place]]:
+    """The lists of numbers, each with its place: `the mean of the numbers 4, 8 and 15`."""
+    for match in _LIST.finditer(text):
+        start, end = match.span()
+        forms = tuple(form.format(match["noun"]) for form in _HANDFUL)
+        called = f"list of {match['noun']}"
+        place = Place(start, end, None, forms=forms, withholds=True, called=called, value=(start, end))
+        yield _mention(text, start, end), place
+    for match in _LETTERS.finditer(text):
+        start, end = match.span()
+        if start and ends_clause(text, end):
+            first = start + len(match[0]) - len(match[0].lstrip(", "))
+            yield _mention(text, first, end), Place(start, end, dropped="", called="set of values")
+
+
+def _mention(text: str, start: int, end: int) -> Mention:
+    return Mention(start, end, text[start:end], ValueType.NUMBER, None)

@@ -1,0 +1,52 @@
+"""Towns in English messages without capitals: `i need a doctor in antioch`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from crosswind.injectors.conversation import ToolList
+from crosswind.injectors.operators.user.values.small_words import GO_ON, is_small_word, make_words
+from crosswind.injectors.operators.user.values.vague_nouns import LANGUAGES
+from crosswind.injectors.operators.user.values.vague_place import Place, leave_out
+from crosswind.injectors.values.calendar import month_of
+from crosswind.injectors.values.mentions import Mention
+from crosswind.injectors.values.parameters import ValueType, list_parameters
+
+_TOWN = re.compile(
+    r" (?P<prep>in|near|around) (?P<name>[a-z]{4,}(?: [a-z]{2,}){0,2}?)"
+    r"(?= ?[.,?!]| (?:today|tomorrow|tonight|right|please|this|next|for|on|with|that|and)\b|$)"
+)
+_TOWNS = make_words("city location town")
+_NO_TOWNS = make_words(
+    """
+    advance bulk cash category celsius class degrees detail dollars euros excel fahrenheit feet format front
+    full general german grams imperial inches json kilometers life line metric miles minutes mode mind months
+    need order part parts particular percent person place pounds private process public real seconds short
+    size stock store style table terms theaters theatres time total town units weeks words work years yards
+    """
+)
+_LANGUAGES = frozenset(map(str.lower, LANGUAGES))
+
+
+def find_towns(text: str, tools: ToolList) -> Iterator[tuple[Mention, Place]]:
+    """Unknown towns behind `in` that the sentence doesn't need, where a tool takes one."""
+    if any(map(str.isupper, text.replace("I", "")[1:])):
+        return
+    parameters = list_parameters(tools)
+    if not any(one.words[-1] in _TOWNS and not one.options for one in parameters):
+        return
+    options = {option.lower() for one in parameters for option in one.options}
+    for match in _TOWN.finditer(text):
+        words = match["name"].split(" ")
+        odd = any(
+            is_small_word(word) or word in _NO_TOWNS | _LANGUAGES | options or month_of(word)
+            for word in words
+        )
+        if odd or words[-1].endswith(("ing", "ly", "s")):
+            continue
+        start, end = match.span("name")
+        place = leave_out(Place(match.start("prep"), end, None), text, GO_ON)
+        if place.dropped is not None and place.dropped_span is not None:
+            one = Mention(start, end, text[start:end], ValueType.PLACE, "city")
+            yield one, Place(*place.dropped_span, dropped="", value=(start, end))
