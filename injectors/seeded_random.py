@@ -87,13 +87,24 @@ class SeededRandom:
         """One item of a non-empty sequence."""
         return items[int((self._next() >> 11) * _UNIT * len(items))]
 
+    def choices(self, items: Sequence[T], count: int) -> list[T]:
+        """So many items of a non-empty sequence, each drawn from all of them."""
+        size = len(items)
+        return [items[int((number >> 11) * _UNIT * size)] for number in islice(self._numbers, count)]
+
     def shuffled(self, items: Sequence[T]) -> list[T]:
         """A shuffled copy (Fisher–Yates); one draw is consumed for each item but the first."""
         out = list(items)
-        for last, number in zip(range(len(out) - 1, 0, -1), self._numbers, strict=False):
-            other = int((number >> 11) * _UNIT * (last + 1))
-            out[last], out[other] = out[other], out[last]
+        left = len(out)
+        for number in islice(self._numbers, max(0, left - 1)):
+            other = int((number >> 11) * _UNIT * left)
+            left -= 1
+            out[left], out[other] = out[other], out[left]
         return out
+
+    def skip(self, count: int) -> None:
+        """Consume so many draws, of which nothing would come."""
+        next(islice(self._numbers, count, count), None)
 
     def sample(self, items: Sequence[T], count: int) -> list[T]:
         """`count` distinct positions of the sequence, in random order; all of them if it is shorter."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, overload
 
+import msgspec
+
 from crosswind.injectors.conversation import ToolResult, ToolSchema, UserText
 from crosswind.injectors.faults import Fault
 
@@ -119,8 +121,7 @@ class EarlierTexts(Sequence[UserText | ToolResult]):
         return tuple, (self._copy(),)
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(msgspec.Struct, frozen=True, gc=False):
     """What of its conversation an operator may draw from, besides its target. All texts are clean."""
 
     half: Half = Half.TRAIN

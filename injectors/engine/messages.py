@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
+import msgspec
+
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import (
     Conversation,
@@ -69,7 +71,8 @@ def perturb_messages(
     `elsewhere`: another leg perturbs them. Pure; an operator that fails leaves the clean text and a withheld
     injection.
     """
-    items, held = conversation.items, conversation.held
+    items, held, tools = conversation.items, conversation.held, conversation.tools
+    rules_by_site = plan.rules_by_site
     if walked is None:
         counters, shown_texts, turn, part, start = BranchCounters(plan), dict[Ref, str](), 0, 0, 0
     else:
@@ -79,23 +82,23 @@ def perturb_messages(
     new: list[NewText] = []
     certain = True
     before = items[start - 1] if start else None
+    continued = before is not None and _goes_on(items, start - 1)
     for at in range(start, len(items)):
         item = items[at]
         if before is not None:
             # Between two turns stands at least one message of the policy.
             turn += item.ref.message - before.ref.message > 1
-            part = part + 1 if _same_message(before, item) else 0
-        before = item
-        rules, tool_class = plan.rules_by_site.get(item.site, NO_RULES), ToolClass.UNKNOWN
-        if rules and isinstance(item, ToolResult):
-            tool_class = counters.class_of(item.call.name, conversation.tools)
+            part = part + 1 if continued else 0
+        before, continued = item, _goes_on(items, at)
+        rules = rules_by_site.get(item.site, NO_RULES)
+        tool = item.call.name if isinstance(item, ToolResult) else None
+        tool_class = counters.class_of(tool, tools) if rules and tool is not None else ToolClass.UNKNOWN
         shown = known.get(item.anchor)
         if shown is None and item.ref.message < held:
             certain, shown = False, _CLEAN
         elif shown is None:
-            served = isinstance(item, ToolResult) and item.call.name in elsewhere
-            if allow_new and rules and not served:
-                alone = part == 0 and not (at + 1 < len(items) and _same_message(item, items[at + 1]))
+            if allow_new and rules and tool not in elsewhere:
+                alone = part == 0 and not continued
                 writer = writer or _TextNoise(plan, conversation, counters, texts)
                 decided = writer.perturb(at, item, rules, turn, part, tool_class, alone=alone)
             else:
@@ -154,8 +157,12 @@ def replay(decisions: Sequence[Decision], item: Item, conversation: Conversation
     return text
 
 
-def _same_message(one: Item, other: Item) -> bool:
-    return type(one) is type(other) and one.ordinal == other.ordinal
+def _goes_on(items: Sequence[Item], at: int) -> bool:
+    """Whether the next text is of the same message."""
+    if at + 1 == len(items):
+        return False
+    one, other = items[at], items[at + 1]
+    return one.ordinal == other.ordinal and type(one) is type(other)
 
 
 class _TextNoise:
@@ -285,7 +292,8 @@ class _TextNoise:
             return None
         target = self._target_for(text, unsettled)
         if active.entries and not isinstance(target, InstructionsTarget):
-            target = replace(target, branch=replace(self._branch, entries=active.entries))
+            branch = msgspec.structs.replace(self._branch, entries=active.entries)
+            target = replace(target, branch=branch)
         draw = draw_where_possible if must else draw_rule
         drawn = draw(active, target, slot, item.anchor, self._texts)
         if drawn is None:

@@ -88,8 +88,9 @@ class Walks:
         """Keep one more, in place of the oldest."""
         if walked is not None:
             self._kept.append(walked)
-            del self._kept[:-MOST_KEPT]
-            self.size = ITEM_BYTES * sum([len(one.items) for one in self._kept])
+            self.size += ITEM_BYTES * len(walked.items)
+            if len(self._kept) > MOST_KEPT:
+                self.size -= ITEM_BYTES * len(self._kept.pop(0).items)
 
     def forget(self) -> None:
         """Keep none: what was decided on them was taken back."""

@@ -14,6 +14,8 @@ from fnmatch import fnmatchcase
 from re import search
 from typing import Any
 
+import msgspec
+
 from crosswind.injectors.conversation import Site, ToolList, ToolSchema
 from crosswind.injectors.engine.decision import Decision, Injection
 from crosswind.injectors.engine.plan import NO_RULES, ActiveRule, CompiledRule, Plan
@@ -156,7 +158,9 @@ class _Walk:
         if not due(when, rule.window, occasion, plan.expected_turns) or not when.by_chance(slot):
             return ()
         tool_class = plan.class_of(name, self.tools)
-        branch = replace(self.branch, entries=active.entries) if active.entries else self.branch
+        branch = self.branch
+        if active.entries:
+            branch = msgspec.structs.replace(branch, entries=active.entries)
         target = ToolTarget(row.tool, self.tools, frozenset(self._taken), branch, tool_class)
         outcome = apply_rule(
             active,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
@@ -38,16 +38,18 @@ def draw_text(
 ) -> str:
     """The text that stands where an answer was cut in that way. `must_say`: it isn't empty. `local`: the
     system is no service; of any text but JSON it might be one. `in_words`: an ellipsis alone isn't enough."""
-    cuts = [one for one in _in_order(target, way) if one.text or not must_say]
-    cuts = [one for one in cuts if one.local or not one.text or not local]
-    cuts = [one for one in cuts if not in_words or _WORD.search(one.text)]
-    whole = slots.get("all")
-    if isinstance(whole, int) and whole < LEAST_COUNTED:
-        cuts = [one for one in cuts if _COUNTED.isdisjoint(_names(one.text))]
-    total = slots.get("total")
+    whole, total = slots.get("all"), slots.get("total")
+    untold = _COUNTED if isinstance(whole, int) and whole < LEAST_COUNTED else frozenset[str]()
     if way is Way.LINES and isinstance(total, int) and total < LEAST_LINES:
-        cuts = [one for one in cuts if _SIZED.isdisjoint(_names(one.text))]
-    return _filler(rng, slots).fill_text(cuts[0].text)
+        untold |= _SIZED
+
+    def fits(ending: _Ending) -> bool:
+        text = ending.cut.text
+        if (must_say and not text) or (local and text and not ending.cut.local):
+            return False
+        return untold.isdisjoint(ending.names) and not (in_words and not _WORD.search(text))
+
+    return _filler(rng, slots).fill_text(next(filter(fits, _in_order(target, way))).cut.text)
 
 
 LEAST_COUNTED = 400
@@ -59,9 +61,37 @@ LEAST_LINES = 12
 _SIZED = frozenset({"kept", "total"})
 
 
-@lru_cache(512)
-def _names(text: str) -> frozenset[str]:
-    return frozenset(slot.name for slot in list_slots(text))
+class _Ending(msgspec.Struct, frozen=True, gc=False):
+    """A cut, and what it tells."""
+
+    cut: Cut
+    names: frozenset[str]
+    """The names of its text's slots."""
+    has_sizes: bool
+    """Whether its members tell how much a page holds."""
+    has_path: bool
+    """Whether they hold an address."""
+    points_on: bool
+    """Whether they tell where the rest is to be had."""
+
+
+@cache
+def _list_endings(half: Half, way: Way) -> Sequence[_Ending]:
+    return tuple(map(_read_cut, list_cuts(half, way)))
+
+
+def _read_cut(cut: Cut) -> _Ending:
+    members = msgspec.json.encode(cut.json)
+    return _Ending(
+        cut,
+        frozenset(slot.name for slot in list_slots(cut.text)),
+        has_sizes=any(size in members for size in _SIZES),
+        has_path=b"/{key}" in members or b"{key}?" in members,
+        points_on=any(slot.name == "b64" for slot in list_slots(cut.json)),
+    )
+
+
+_SIZES = (b"imit", b"Max", b"pages", b"Pages", b"maxResults", b"page=", b"next_page")
 
 
 def draw_members(
@@ -72,61 +102,45 @@ def draw_members(
     taken: Collection[str],
 ) -> dict[str, Any] | None:
     """The members that say that a part is missing; None: each collides with one of `taken`."""
-    pages = _takes_a_page(target)
     total = slots.get("total")
-    cuts = [one for one in _in_order(target, way) if not one.json.keys() & taken]
-    if isinstance(total, int) and total < LEAST_PAGED:
-        cuts = [one for one in cuts if not _has_sizes(msgspec.json.encode(one.json))]
-    if not _has_addresses(target, str(slots.get("key", ""))):
-        cuts = [one for one in cuts if not _has_path(msgspec.json.encode(one.json))]
-    if not cuts:
+    sized = not isinstance(total, int) or total >= LEAST_PAGED
+    addressed = _has_addresses(target, str(slots.get("key", "")))
+
+    def fits(ending: _Ending) -> bool:
+        if (ending.has_sizes and not sized) or (ending.has_path and not addressed):
+            return False
+        return ending.cut.json.keys().isdisjoint(taken)
+
+    endings = filter(fits, _in_order(target, way))
+    first = chosen = next(endings, None)
+    if chosen is not None and chosen.points_on and not _takes_a_page(target):
+        chosen = next((one for one in endings if not one.points_on), first)
+    if chosen is None:
         return None
-    fitting = (one for one in cuts if pages or not _points_on(msgspec.json.encode(one.json)))
-    filled: dict[str, Any] = _filler(rng, slots).fill_json(next(fitting, cuts[0]).json)
+    filled: dict[str, Any] = _filler(rng, slots).fill_json(chosen.cut.json)
     return {key: _put_names(one, slots) for key, one in filled.items()}
 
 
-def _in_order(target: ToolResultTarget, way: Way) -> Sequence[Cut]:
+def _in_order(target: ToolResultTarget, way: Way) -> Sequence[_Ending]:
     """The cuts of that way, the one of the session's system first."""
     branch = target.branch
     backend = find_backend(target.tool, target.arguments, target.tools)
     key = f"cut|{branch.key}|{backend}|{way}"
-    shuffle = _shuffle_once if len(key) <= LONGEST_KEY else _shuffle_cuts
+    shuffle = _shuffle_once if len(key) <= LONGEST_KEY else _shuffle_endings
     return shuffle(key, branch.half, way)
 
 
-def _shuffle_cuts(key: str, half: Half, way: Way) -> Sequence[Cut]:
-    return tuple(SeededRandom(key).shuffled(list_cuts(half, way)))
+def _shuffle_endings(key: str, half: Half, way: Way) -> Sequence[_Ending]:
+    return tuple(SeededRandom(key).shuffled(_list_endings(half, way)))
 
 
-_shuffle_once = lru_cache(256)(_shuffle_cuts)
+_shuffle_once = lru_cache(256)(_shuffle_endings)
 LONGEST_KEY = 256
 """Characters of the longest key whose order is remembered: a session's system has one for all its results."""
 
 
 LEAST_PAGED = 6
 """Elements of the shortest list of which a page's size is told: no page holds one or two."""
-
-
-@lru_cache(256)
-def _has_sizes(members: bytes) -> bool:
-    """Whether a cut's members tell how much a page holds."""
-    return any(
-        size in members
-        for size in (b"imit", b"Max", b"pages", b"Pages", b"maxResults", b"page=", b"next_page")
-    )
-
-
-@lru_cache(256)
-def _points_on(members: bytes) -> bool:
-    """Whether a cut's members, as JSON, tell where the rest is to be had."""
-    return any(slot.name == "b64" for slot in list_slots(msgspec.json.decode(members)))
-
-
-@lru_cache(256)
-def _has_path(members: bytes) -> bool:
-    """Whether a cut's members hold an address."""
-    return b"/{key}" in members or b"{key}?" in members
 
 
 def _has_addresses(target: ToolResultTarget, key: str) -> bool:

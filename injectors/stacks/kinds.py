@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.stacks.model import ToolKind
 from crosswind.injectors.targets import ToolResultTarget
@@ -102,11 +103,15 @@ def _read_arguments(said: str) -> Mapping[str, Any]:
 
 def find_kinds(target: ToolResultTarget, backend: str) -> frozenset[ToolKind]:
     """What stands behind the tool; API where nothing tells."""
-    clean, arguments = parse_json(target.text), target.arguments
+    arguments = target.arguments
     find = _short_kinds if len(target.tool) + len(arguments) <= _REMEMBERED else _find_kinds
-    described = next((one.description for one in target.tools if one.name == target.tool), "")
-    has_data = isinstance(clean, dict) and "data" in clean
-    return find(target.tool, arguments, described[:DESCRIBED], bool(backend), has_data)
+    own = ToolList.of(target.tools).named(target.tool)
+    described = own[0].description[:DESCRIBED] if own else ""
+    has_data = False
+    if "query" in arguments or "\\" in arguments:  # Only of such a call it matters.
+        clean = parse_json(target.text)
+        has_data = isinstance(clean, dict) and "data" in clean
+    return find(target.tool, arguments, described, bool(backend), has_data)
 
 
 DESCRIBED = 240

@@ -122,10 +122,12 @@ class Filler:
         self._labelled: dict[str, str] = {}
 
     def fill_text(self, text: str) -> str:
-        return self._fill_parts(compile_template(text))
+        return self._fill_parts(compile_template(text)) if "{" in text else text
 
     def fill_json(self, body: Any) -> Any:
         if isinstance(body, str):
+            if "{" not in body:
+                return body
             parts = compile_template(body)
             filled = self._fill_parts(parts)
             return json.loads(filled) if _is_number(parts, filled) else filled
@@ -169,12 +171,12 @@ def draw_token(rng: SeededRandom, name: str, argument: str) -> str:
             raise ValueError(f"slot {{int:{argument}}}: give a range, such as {{int:1-9}}")
         return str(rng.integer(int(bounds[1]), int(bounds[2])))
     if name == "uuid":
-        digits = [rng.choice(_HEX) for _ in range(32)]
+        digits = rng.choices(_HEX, 32)
         digits[12], digits[16] = "4", rng.choice("89ab")
         text = "".join(digits)
         return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
     letters = _LETTERS if name in ("alnum", "b64") else _HEX
-    text = "".join(rng.choice(letters) for _ in range(int(argument)))
+    text = "".join(rng.choices(letters, int(argument)))
     if name == "b64":
         return text + "=" * (-len(text) % 4)
     return text.upper() if name == "HEX" else text

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -103,14 +104,18 @@ def holds_all(noisy: Any, clean: Any) -> bool:
     Arrays may have gained elements, but those of `clean` keep their order.
     """
     try:
-        if isinstance(clean, dict) and isinstance(noisy, dict):
-            # What is added stands at the top, most often: all else is as it was.
-            rest = {key: noisy[key] for key in clean if key in noisy}
-            if len(rest) == len(clean) and _encode_alike(rest, clean):
-                return True
+        both = isinstance(clean, dict) and isinstance(noisy, dict)
+        # What is added stands at the top, most often: all else is as it was.
+        if both and clean.keys() <= noisy.keys() and _encode_alike(_select(noisy, clean), clean):
+            return True
         return _contains(noisy, clean)
     except RecursionError:
         return False
+
+
+def _select(noisy: dict[str, Any], clean: dict[str, Any]) -> dict[str, Any]:
+    """The members of one object that the other has too, in the other's order."""
+    return dict(zip(clean, map(noisy.__getitem__, clean), strict=True))
 
 
 def _encode_alike(noisy: Any, clean: Any) -> bool:
@@ -189,10 +194,12 @@ def looks_destroyed(noisy: str, clean: str) -> bool:
             return True
         inner = read_mcp_text(after), read_mcp_text(before)
         return inner[0] is not None and inner[1] is not None and looks_destroyed(inner[0], inner[1])
+    if after is NOT_JSON and is_container(before):
+        return True
     lowered, original = noisy.lower(), clean.lower()
     if any(phrase in lowered and phrase not in original for phrase in FAULT_PHRASES):
         return True
-    return after is NOT_JSON and (is_container(before) or _breaks_off(noisy, clean))
+    return after is NOT_JSON and _breaks_off(noisy, clean)
 
 
 def _cuts(after: Any, before: Any) -> bool:
@@ -215,18 +222,39 @@ def _fault_marks(value: Any) -> set[str]:
         value = value[-1] if value else None
     if not isinstance(value, dict):
         return set()
-    plain = {_plain(key): told for key, told in value.items()}
-    marks = {key for key in FAULT_KEYS.intersection(plain) if plain[key] not in (None, False, "", [], {})}
-    marks.update(key for key in WHOLE_KEYS.intersection(plain) if plain[key] is False)
-    for key in STATUS_KEYS.intersection(plain):
-        told = plain[key]
-        number = int(told) if isinstance(told, str) and told.isdecimal() and len(told) < 6 else told
-        if isinstance(number, int) and not isinstance(number, bool):
-            if key.startswith(("exit", "return")):
-                marks.update({key} if number else ())
-            elif 400 <= number < 600:
-                marks.add(key)
-    return marks
+    return {plain for plain, key in _find_telling(tuple(value)).items() if _tells(plain, value[key])}
+
+
+def _tells(plain: str, told: Any) -> bool:
+    """Whether a field with this name and value says so."""
+    if plain in FAULT_KEYS:
+        return told not in (None, False, "", [], {})
+    if plain in WHOLE_KEYS:
+        return told is False
+    number = int(told) if isinstance(told, str) and told.isdecimal() and len(told) < 6 else told
+    if not isinstance(number, int) or isinstance(number, bool):
+        return False
+    return number != 0 if plain.startswith(("exit", "return")) else 400 <= number < 600
+
+
+def _find_telling(keys: tuple[str, ...]) -> Mapping[str, str]:
+    """The fields that may say so, by their names without case and separators; of equal ones the last."""
+    known = len(keys) <= MOST_KEYS and max(map(len, keys), default=0) <= LONGEST_KEY
+    return _short_telling(keys) if known else _read_telling(keys)
+
+
+MOST_KEYS, LONGEST_KEY = 40, 64
+"""Fields of the largest object that is remembered, and characters of the longest name among them."""
+_TELLING = FAULT_KEYS | WHOLE_KEYS | STATUS_KEYS
+
+
+def _read_telling(keys: tuple[str, ...]) -> Mapping[str, str]:
+    plain = {"".join(filter(str.isalnum, key)).lower(): key for key in keys}
+    return {one: plain[one] for one in _TELLING.intersection(plain)}
+
+
+_short_telling = lru_cache(256)(_read_telling)
+"""Cached: a tool's results have the same fields, most often."""
 
 
 def read_mcp_text(value: Any) -> str | None:
@@ -236,21 +264,6 @@ def read_mcp_text(value: Any) -> str | None:
         return None
     texts = [part.get("text") if isinstance(part, dict) else None for part in parts]
     return "\n".join(text for text in texts if isinstance(text, str))
-
-
-def _plain(key: str) -> str:
-    return _short_plain(key) if len(key) <= LONGEST_KEY else _read_plain(key)
-
-
-LONGEST_KEY = 64
-"""Characters of the longest field's name that is remembered."""
-
-
-def _read_plain(key: str) -> str:
-    return "".join(filter(str.isalnum, key)).lower()
-
-
-_short_plain = lru_cache(4096)(_read_plain)
 
 
 def _is_message(after: Any, before: Any) -> bool:

@@ -33,49 +33,48 @@ LONG = 400
 """Characters of JSON that some limit may cut; what is shorter loses whole fields or elements."""
 
 
-def list_ways(target: ToolResultTarget, text: str, value: Any) -> Iterator[Way]:
+def list_ways(target: ToolResultTarget, text: str, value: Any) -> list[Way]:
     """The ways in which such a result may be cut; those that systems prefer stand more often."""
-    shape, local = find_shape(text), is_local(target)
-    is_long = len(text) >= LONG
+    kinds, shape = find_kinds(target, ""), find_shape(text)
+    local = is_local(target.tool, kinds)
+    if shape is Shape.TEXT:
+        return _list_ways_of_text(text, local=local) if len(text) >= LEAST_OUTPUT else []
+    at_limit = [Way.BYTES] if len(text) >= LONG else []
+    if shape is Shape.MCP:
+        return [Way.PART, Way.PART, *at_limit]
+    if isinstance(value, dict):
+        # What lacks a page or a field is seldom cut in the middle of its JSON.
+        device = ToolKind.DEVICE in kinds
+        return _list_ways_of_object(target, value, local=local, device=device) * SELDOM + at_limit
+    if len(value) < LEAST_LIST:
+        return []
+    named = local and all(isinstance(one, str) for one in value)
+    return [*([Way.ITEMS, Way.ITEMS] if named else []), Way.REST_TEXT, *at_limit]
+
+
+def _list_ways_of_text(text: str, *, local: bool) -> list[Way]:
     lines = "\n" in text.strip()
-    if shape is Shape.TEXT and len(text) >= LEAST_OUTPUT:
-        yield from (Way.LINES, Way.LINES, Way.LINES) if lines else ()
-        yield from () if lines and (local or not is_prose(text)) else (Way.TAIL, Way.TAIL)
-        yield from (Way.MIDDLE,) if len(text) >= LEAST_MIDDLE else ()
-    elif shape is Shape.MCP:
-        yield from (Way.PART, Way.PART)
-        yield from (Way.BYTES,) if is_long else ()
-    elif isinstance(value, list) and len(value) >= LEAST_LIST:
-        named = all(isinstance(one, str) for one in value) and len(value) > 1
-        yield from (Way.ITEMS, Way.ITEMS) if named and local else ()
-        yield from (Way.REST_TEXT,)
-        yield from (Way.BYTES,) if is_long else ()
-    elif isinstance(value, dict):
-        yield from _list_ways_of_object(target, value, local=local, is_long=is_long)
+    found = [Way.LINES, Way.LINES, Way.LINES] if lines else []
+    found += [] if lines and (local or not is_prose(text)) else [Way.TAIL, Way.TAIL]
+    return found + ([Way.MIDDLE] if len(text) >= LEAST_MIDDLE else [])
 
 
 def _list_ways_of_object(
-    target: ToolResultTarget, value: dict[str, Any], *, local: bool, is_long: bool
-) -> Iterator[Way]:
+    target: ToolResultTarget, value: dict[str, Any], *, local: bool, device: bool
+) -> list[Way]:
     found: list[Way] = []
-    name = find_list(value)
+    receipt, name = changes_something(target), find_list(value)
     named = name is not None and all(isinstance(one, str) for one in value[name])
-    device = ToolKind.DEVICE in find_kinds(target, "")
-    pages = name is not None and (device or not local) and _is_answer(target, name, value[name])
-    if find_string(value) is not None and not changes_something(target):
+    comes_in_parts = not receipt and (device or not local)
+    pages = comes_in_parts and name is not None and _is_answer(target, name, value[name])
+    if not receipt and find_string(value) is not None:
         found += [Way.STRING, Way.STRING]
     found += [Way.ITEMS, Way.ITEMS] if named and local else []
     found += [Way.PAGE, Way.PAGE] if pages else []
-    if (
-        not pages
-        and len(value) >= LEAST_FIELDS
-        and not changes_something(target)
-        and list_free(target, value)
-    ):
-        found += [Way.SIGNALS, Way.SIGNALS] if device else [] if local else [Way.FIELDS, Way.FIELDS]
-    # What lacks a page or a field is seldom cut in the middle of its JSON.
-    yield from found * SELDOM
-    yield from (Way.BYTES,) if is_long else ()
+    is_record = comes_in_parts and not pages and len(value) >= LEAST_FIELDS
+    if is_record and next(_find_free(target, value, device=device), None) is not None:
+        found += [Way.SIGNALS, Way.SIGNALS] if device else [Way.FIELDS, Way.FIELDS]
+    return found
 
 
 LEAST_LIST = 4
@@ -87,9 +86,7 @@ SELDOM = 2
 
 
 def _is_answer(target: ToolResultTarget, name: str, elements: list[Any]) -> bool:
-    """Whether a list is what was asked for, and no part of a single record or of a change's receipt."""
-    if changes_something(target):
-        return False
+    """Whether a list is what was asked for, and no part of a single record."""
     if len(elements) >= LONG_ANSWER:
         return True
     own = {word.removesuffix("s") for word in (*words_of(target.tool), *_ANSWERS)}
@@ -109,9 +106,9 @@ LEAST_MIDDLE = 400
 """Characters of the shortest text that loses its middle."""
 
 
-def is_local(target: ToolResultTarget) -> bool:
-    """Whether the system behind the tool is no service: a shell, a device, a function, code."""
-    return not (find_kinds(target, "").isdisjoint(LOCAL) and COMMANDS.isdisjoint(words_of(target.tool)))
+def is_local(tool: str, kinds: frozenset[ToolKind]) -> bool:
+    """Whether the system of these kinds behind a tool is no service: a shell, a device, a function, code."""
+    return not (kinds.isdisjoint(LOCAL) and COMMANDS.isdisjoint(words_of(tool)))
 
 
 LOCAL = frozenset({ToolKind.SHELL, ToolKind.DEVICE, ToolKind.FUNCTION, ToolKind.CODE})
@@ -131,22 +128,34 @@ LEAST_TEXT = 120
 def list_free(target: ToolResultTarget, value: dict[str, Any]) -> list[str]:
     """The fields that a system may fail to give: what it puts beside a record's core, or else of its core. An
     id, a message, what was given, what was asked for, and how the call went are always there."""
+    free = list(_find_free(target, value, device=ToolKind.DEVICE in find_kinds(target, "")))
+    return [key for key, words in free if CORE.isdisjoint(words)] or [key for key, _ in free]
+
+
+def _find_free(
+    target: ToolResultTarget, value: dict[str, Any], *, device: bool
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The fields that may be lost, each with the words of its name."""
     given = list(read_arguments(target).values())
-    known = {key: split_field(key) for key, one in value.items() if one not in (None, "", [], {}, *given)}
-    always = fields.DONE | {"message", "msg"}
-    if ToolKind.DEVICE in find_kinds(target, ""):
-        known = {key: words for key, words in known.items() if not isinstance(value[key], bool)}
-        always |= DERIVED
-    else:
-        known = {key: words for key, words in known.items() if not _is_asked(target, words, value[key])}
-    free = [key for key, words in known.items() if always.isdisjoint(words) and not _names(words)]
-    return [key for key in free if CORE.isdisjoint(known[key])] or free
+    always = _ALWAYS_OF_DEVICE if device else _ALWAYS
+    for key, one in value.items():
+        words = split_field(key)
+        if _names(words) or not always.isdisjoint(words) or one in _EMPTY or one in given:
+            continue
+        if not (isinstance(one, bool) if device else _is_asked(target, words, one)):
+            yield key, words
+
+
+_EMPTY: tuple[Any, ...] = (None, "", [], {})
+_ALWAYS = frozenset(fields.DONE | {"message", "msg"})
 
 
 def _is_asked(target: ToolResultTarget, words: tuple[str, ...], held: Any) -> bool:
     """Whether a field holds the things that the tool's name speaks of: a search's flights."""
+    if not isinstance(held, list | dict):
+        return False
     own = {word.removesuffix("s") for word in words_of(target.tool)}
-    return isinstance(held, list | dict) and not own.isdisjoint(word.removesuffix("s") for word in words)
+    return not own.isdisjoint(word.removesuffix("s") for word in words)
 
 
 def list_derived(value: dict[str, Any], lost: Iterable[str]) -> list[str]:
@@ -171,6 +180,7 @@ CORE = frozenset(
 
 DERIVED = frozenset("healthy average total remaining estimated recommended min max minimum maximum".split())
 """Words of a device's fields that no sensor gives."""
+_ALWAYS_OF_DEVICE = _ALWAYS | DERIVED
 CHANGING = ((ACTING | WRITING) - READING) | COMMANDING
 """First words of tools that change something."""
 

@@ -22,6 +22,7 @@ from crosswind.injectors.operators.tool.cut_ways import (
 from crosswind.injectors.operators.tool.facts import split_field
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.cuts import draw_members, draw_text
+from crosswind.injectors.stacks.kinds import find_kinds
 from crosswind.injectors.stacks.model import Shape, Way
 from crosswind.injectors.stacks.shapes import find_shape
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
@@ -62,7 +63,7 @@ class Incomplete:
         lost = LEAST + SPREAD * severity * rng.uniform()
         way, order = rng.uniform(), rng.uniform()
         shape, value = find_shape(text), parse_json(text)
-        ways = list(list_ways(target, text, value))
+        ways = list_ways(target, text, value)
         if not ways:
             return None
         drawn = _DRAWS[ways[int(way * len(ways))]](target, rng, text, lost, order)
@@ -120,7 +121,7 @@ def _draw_bytes(target: ToolResultTarget, rng: SeededRandom, text: str, lost: fl
     keep = find_boundary(text, max(1, min(len(text) - 1, kept))) or 1
     slots = {"left": len(text) - keep, "shown": keep, "all": len(text)}
     is_json = find_shape(text) is not Shape.TEXT
-    way, local = Way.BYTES if is_json else Way.TAIL, is_local(target)
+    way, local = Way.BYTES if is_json else Way.TAIL, is_local(target.tool, find_kinds(target, ""))
     mark = draw_text(target, rng, way, slots, must_say=local or not is_json, local=local)
     return {"keep": keep, "from": len(text), "mark": mark}
 
@@ -132,7 +133,8 @@ LEAST_OF_JSON = 300
 def _draw_tail(target: ToolResultTarget, rng: SeededRandom, text: str, lost: float, order: float) -> Draw:
     """A text without its end. Where nothing says so, it ends within a word."""
     keep = max(1, min(len(text) - 1, round((1 - lost) * len(text))))
-    within = None if is_local(target) or len(text) < LEAST_BROKEN else _find_within_word(text, keep)
+    local = is_local(target.tool, find_kinds(target, ""))
+    within = None if local or len(text) < LEAST_BROKEN else _find_within_word(text, keep)
     keep = find_boundary(text, within or _find_word_end(text, keep)) or 1
     slots = {"left": len(text) - keep, "shown": keep, "all": len(text)}
     mark = draw_text(target, rng, Way.TAIL, slots, must_say=within is None)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import msgspec
 
-from crosswind.injectors.conversation import Site, ToolList
+from crosswind.injectors.conversation import Site, ToolList, ToolListKey
 from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.guard.tool_words import READING
 from crosswind.injectors.operator import operator
@@ -32,7 +33,7 @@ from crosswind.injectors.operators.insertion import (
 from crosswind.injectors.operators.model_text import read_general_lines
 from crosswind.injectors.operators.phrases import NO_PACK, find_prose, find_system, list_about
 from crosswind.injectors.operators.tool.described_call import describe_call
-from crosswind.injectors.operators.tool.options import draw_slots, list_near, list_things
+from crosswind.injectors.operators.tool.options import OPTIONS, Slots, list_near, list_things
 from crosswind.injectors.operators.words.results import (
     ACTIONS,
     ENGLISH_LEADS,
@@ -47,8 +48,7 @@ from crosswind.injectors.operators.words.results import (
     REMARKS,
     UNDOING,
 )
-from crosswind.injectors.packs.draw import Setting, draw_phrase
-from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.packs.draw import Setting, draw_phrase, list_fitting
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.calls import SECRET, pluralise
 from crosswind.injectors.stacks.errors import LOGINS
@@ -62,7 +62,6 @@ from crosswind.injectors.values.parameters import split_name
 from crosswind.injectors.wording import written_form
 
 OPERATOR = "tool.misleading"
-_OPTIONS = ("option", "chosen")
 MOST = 2
 """Remarks in a result."""
 ROOM = 240
@@ -94,18 +93,20 @@ class Misleading:
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         count = min(rng.successes(MOST, severity), MOST if len(target.text) >= ROOM else 1)
+        if count == 0:
+            return None
         value = parse_json(target.text)
-        if count == 0 or not (is_container(value) or is_plain_text(value, target.text)):
+        if not (is_container(value) or is_plain_text(value, target.text)):
             return None
         language = _find_language(target)
         if language is None:
             return {"phrases": [], "added": [], UNABLE: NO_PACK}
         names_first = rng.chance(NAMES_FIRST)
-        following = _draw_fields(target, value, rng)
-        names, added = _draw_remarks(target, value, rng, language)
-        if not added or not names_first:
-            following = following[: max(0, count - len(added))]
-        names, added = names[: count - len(following)], added[: count - len(following)]
+        kinds = find_kinds(target, "")
+        following = _draw_fields(target, value, kinds, rng)
+        most = count - len(following) if names_first else count
+        names, added = _draw_remarks(target, value, kinds, rng, language, most)
+        following = following[: count - len(added)]
         if not added and not following:
             return None
         return {"phrases": names, "added": added} | ({"next": following} if following else {})
@@ -139,66 +140,101 @@ def _find_language(target: ToolResultTarget) -> Language | None:
 
 
 def _draw_remarks(
-    target: ToolResultTarget, value: Any, rng: SeededRandom, language: Language
+    target: ToolResultTarget,
+    value: Any,
+    kinds: frozenset[ToolKind],
+    rng: SeededRandom,
+    language: Language,
+    most: int,
 ) -> tuple[list[str], list[list[Any]]]:
-    """The names of remarks, and the remarks at their places."""
-    slots, used = draw_slots(target, rng), set(target.branch.phrases)
-    places = _draw_places(target, value, rng, english=language is Language.EN)
-    added: list[list[Any]] = []
+    """The names of remarks, so many at most, and the remarks at their places."""
     names: list[str] = []
-    found = _find_own(target, language, frozenset(slots), listed=isinstance(value, dict)) if places else None
-    for lead, place in places if found else ():
-        setting, wanted = found or (None, frozenset[str]())
-        assert setting is not None
-
-        def accept(entry: Entry, wanted: frozenset[str] = wanted) -> bool:
-            return entry.id in wanted
-
-        phrase = draw_phrase(rng, setting, OPERATOR, "remark", slots=slots, used=used, accept=accept)
+    added: list[list[Any]] = []
+    if most == 0 or not _takes_remarks(target, value, kinds):
+        return names, added
+    used = set(target.branch.phrases)
+    found = _find_own(target, kinds, language, Slots(target, rng), listed=isinstance(value, dict))
+    if found is None or found[2].keys() <= used:
+        return names, added
+    setting, slots, own = found
+    wanted = frozenset(own.values())
+    for lead, place in _draw_places(target, value, kinds, rng, english=language is Language.EN):
+        phrase = draw_phrase(
+            rng, setting, OPERATOR, "remark", slots=slots, used=used, accept=lambda entry: entry.id in wanted
+        )
         if phrase is not None:
             used.add(phrase.entry)
             names.append(phrase.entry)
-            text = phrase.text
-            if text.startswith(tuple(slots[one] for one in _OPTIONS if one in slots)):
-                text = text[:1].upper() + text[1:]  # A sentence begins with it.
-            if lead.endswith(": ") and phrase.entry.partition("#")[2] in ON_TOOLS:
-                text = text[:1].upper() + text[1:]
-            else:
-                text = lead + text
-            added.append([place.at, place.before, text, place.after])
+            text, sentence = phrase.text, phrase.text[:1].upper() + phrase.text[1:]
+            if text != sentence and text.startswith(tuple(slots[one] for one in OPTIONS & slots.keys())):
+                text = sentence  # It begins with an option.
+            told = own[phrase.entry] in ON_TOOLS and lead.endswith(": ")
+            added.append([place.at, place.before, sentence if told else lead + text, place.after])
+            if len(added) == most:
+                break
     return names, added
 
 
 def _find_own(
-    target: ToolResultTarget, language: Language, slots: frozenset[str], *, listed: bool
-) -> tuple[Setting, frozenset[str]] | None:
-    """The setting of the system behind a result, and its remarks: those on what the tool's name speaks of, or
-    else those on what the result's fields do, or else those that name a tool beside a text."""
+    target: ToolResultTarget,
+    kinds: frozenset[ToolKind],
+    language: Language,
+    drawn: Slots,
+    *,
+    listed: bool,
+) -> tuple[Setting, dict[str, str], Mapping[str, str]] | None:
+    """The setting of the system behind a result, what fills slots there, and the ids of its remarks by their
+    names: those on what the tool's name speaks of, or else those on what the result's fields do, or else
+    those that name a tool beside a text."""
     if not LOGINS.isdisjoint(words_of(target.tool)):
         return None
-    shell = ToolKind.SHELL in find_kinds(target, "")
+    shell = ToolKind.SHELL in kinds
     asked = replace(target, tool="bash") if shell else target
     for fields in (False, True):
         setting = find_system(asked, described=False, fields=fields and not shell)
-        setting = msgspec.structs.replace(setting, language=language)
-        if own := list_about(setting, OPERATOR, "remark", slots):
-            return setting, frozenset(entry.id for _, entry in own)
-    return None if listed or shell else (setting, ON_TOOLS)
+        if language is not setting.language:
+            setting = msgspec.structs.replace(setting, language=language)
+        slots = drawn.of_call
+        if _has_options(setting, frozenset(slots)):
+            slots = drawn.with_options()
+        if own := _list_remarks(setting, frozenset(slots), on_tools=False):
+            return setting, slots, own
+    if listed or shell:
+        return None
+    return setting, slots, _list_remarks(setting, frozenset(slots), on_tools=True)
+
+
+@lru_cache(256)
+def _has_options(setting: Setting, slots: frozenset[str]) -> bool:
+    """Whether any of a system's remarks names one of the result's records."""
+    few, all_of_them = (list_fitting(setting, OPERATOR, "remark", one) for one in (slots, slots | OPTIONS))
+    return few != all_of_them
+
+
+@lru_cache(256)
+def _list_remarks(setting: Setting, slots: frozenset[str], *, on_tools: bool) -> Mapping[str, str]:
+    """The ids of fitting remarks by their names: those that say what they are about, or those that name a
+    tool."""
+    about = ON_TOOLS if on_tools else {one.id for _, one in list_about(setting, OPERATOR, "remark", slots)}
+    fitting = list_fitting(setting, OPERATOR, "remark", slots)
+    return {name: entry.id for name, entry in fitting if entry.id in about}
 
 
 ON_TOOLS = frozenset({"remark-tool-1", "remark-tool-2"})
 """Entries that name another tool."""
 
 
-def _draw_fields(target: ToolResultTarget, value: Any, rng: SeededRandom) -> list[list[Any]]:
+def _draw_fields(
+    target: ToolResultTarget, value: Any, kinds: frozenset[ToolKind], rng: SeededRandom
+) -> list[list[Any]]:
     """A field that names other tools on the same things, or the values that an argument can have; at most
     one, and none where there is no object for it."""
     if not isinstance(value, dict) or find_item_gap(target.text, value):
         return []
-    holder = find_first_holder(target.text, value)
-    made = [*_draw_next(target, rng), *_draw_members(target, rng)]
+    made = [*_draw_next(target, kinds, rng), *_draw_members(target, kinds, rng)]
     last, point = rng.chance(BEHIND), rng.uniform()
-    if holder is None or not made:
+    holder = find_first_holder(target.text, value) if made else None
+    if holder is None:
         return []
     case = find_case(target.text)
     keys, told = made[int(point * len(made))]
@@ -209,21 +245,25 @@ def _draw_fields(target: ToolResultTarget, value: Any, rng: SeededRandom) -> lis
     return [[place.at, place.before, told, place.after]]
 
 
-def _draw_next(target: ToolResultTarget, rng: SeededRandom) -> Iterator[tuple[list[str], Any]]:
+def _draw_next(
+    target: ToolResultTarget, kinds: frozenset[ToolKind], rng: SeededRandom
+) -> Iterator[tuple[list[str], Any]]:
     """Other tools on the same things, and the names that a field of them can have: what may be done, what
     is related, or what may come next."""
     single, linked, near = rng.chance(0.15), rng.chance(0.3), rng.shuffled(list_near(target))
     keys, many = rng.choice((ACTIONS, RELATED_TOOLS, NEXT_TOOLS)), rng.integer(1, MOST_NEXT)
     name = rng.choice(("name", "tool", "action", "operation"))
+    if not near or not LOCAL.isdisjoint(kinds):
+        return
     firsts = {one: next(iter(split_name(one)), "") for one in near}
     if keys is ACTIONS:
         own = list_things(target.tool)
         near = [one for one in near if firsts[one] not in READING and _is_within(own, list_things(one))]
     elif keys is NEXT_TOOLS:
         near = [one for one in near if firsts[one] not in UNDOING]
-    if _WELL.search(target.text):
+    if not MENDING.isdisjoint(map(firsts.__getitem__, near)) and _WELL.search(target.text):
         near = [one for one in near if firsts[one] not in MENDING]
-    if not near or not LOCAL.isdisjoint(find_kinds(target, "")):
+    if not near:
         return
     if single and keys is NEXT_TOOLS:
         yield rng.shuffled(NEXT_TOOL), near[0]
@@ -248,28 +288,46 @@ MOST_NEXT = 3
 """How many other tools are named at most."""
 LOCAL = frozenset({ToolKind.SHELL, ToolKind.CODE, ToolKind.FUNCTION, ToolKind.SQL})
 """Systems that name no other calls."""
+_COMMANDED = frozenset({ToolKind.SHELL, ToolKind.CODE, ToolKind.SQL})
+"""Systems whose calls have no arguments with a schema."""
 BARE = frozenset({ToolKind.CODE, ToolKind.FUNCTION, ToolKind.SQL})
 """Systems that give a value and say nothing besides."""
 
 
-def _draw_members(target: ToolResultTarget, rng: SeededRandom) -> Iterator[tuple[list[str], Any]]:
+def _draw_members(
+    target: ToolResultTarget, kinds: frozenset[ToolKind], rng: SeededRandom
+) -> Iterator[tuple[list[str], Any]]:
     """What an argument of the call can be by its schema, and the names that a field of it can have."""
-    firsts, given = rng.shuffled(MEMBERS), read_arguments(target)
-    if not {ToolKind.SHELL, ToolKind.CODE, ToolKind.SQL}.isdisjoint(find_kinds(target, "")):
+    enumerated = _list_enumerated(target.tool, ToolListKey(ToolList.of(target.tools)))
+    if not enumerated or not _COMMANDED.isdisjoint(kinds):
+        rng.skip(len(MEMBERS) - 1)
         return
-    for tool in ToolList.of(target.tools).named(target.tool):
-        found = tool.parameters.get("properties")
-        properties: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
+    firsts, given = rng.shuffled(MEMBERS), read_arguments(target)
+    for properties in enumerated:
         for name, chosen in given.items():
-            one = properties.get(name)
-            members = one.get("enum") if isinstance(one, Mapping) else None
-            if not isinstance(members, list) or not 1 < len(members) <= MOST_MEMBERS or SECRET.search(name):
-                continue
-            if chosen in members and all(isinstance(member, str) for member in members):
+            if chosen in properties.get(name, ()):
                 words = "_".join(split_name(name))
                 plural = f"{words}es" if words.endswith("ss") else pluralise(words)
-                keys = [f"{first}_{plural}" for first in firsts if first != "other"]
-                yield keys, members
+                yield [f"{first}_{plural}" for first in firsts if first != "other"], properties[name]
+
+
+@lru_cache(256)
+def _list_enumerated(tool: str, declared: ToolListKey) -> list[dict[str, list[str]]]:
+    """The arguments that are one of a few texts by their schema, in each of the tools of that name that has
+    some."""
+    found = [
+        {name: one["enum"] for name, one in properties.items() if _is_enumerated(name, one)}
+        for schema in declared.tools.named(tool)
+        if isinstance(properties := schema.parameters.get("properties"), Mapping)
+    ]
+    return [one for one in found if one]
+
+
+def _is_enumerated(name: str, schema: Any) -> bool:
+    members = schema.get("enum") if isinstance(schema, Mapping) else None
+    if not isinstance(members, list) or not 1 < len(members) <= MOST_MEMBERS or SECRET.search(name):
+        return False
+    return all(isinstance(member, str) for member in members)
 
 
 MOST_MEMBERS = 8
@@ -280,25 +338,33 @@ _FILES = frozenset("file files cat head tail".split())
 """First words, and words, of tools whose text is a file's own."""
 
 
+def _takes_remarks(target: ToolResultTarget, value: Any, kinds: frozenset[ToolKind]) -> bool:
+    """Whether the system behind a result says something besides, and in a result of this form."""
+    if not BARE.isdisjoint(kinds):
+        return False
+    if is_container(value):
+        return isinstance(value, dict) and ToolKind.SHELL not in kinds
+    words = words_of(target.tool)
+    if _GIVING.issuperset(words[:1]) and not _FILES.isdisjoint(words):
+        return False
+    return ToolKind.SHELL not in kinds or _has_command(target)
+
+
 def _draw_places(
-    target: ToolResultTarget, value: Any, rng: SeededRandom, *, english: bool
-) -> list[tuple[str, Around]]:
-    """Where remarks can stand, in random order, each with what stands before its words."""
-    text, kinds = target.text, find_kinds(target, "")
-    shell = ToolKind.SHELL in kinds
-    if not BARE.isdisjoint(kinds) or (shell and (is_container(value) or not _has_command(target))):
-        return []
-    if not is_container(value):
-        if _GIVING.issuperset(words_of(target.tool)[:1]) and _FILES & set(words_of(target.tool)):
-            return []
-        if shell:
+    target: ToolResultTarget, value: Any, kinds: frozenset[ToolKind], rng: SeededRandom, *, english: bool
+) -> Iterable[tuple[str, Around]]:
+    """Where remarks can stand, in random order, each with what stands before its words. All is drawn at
+    once."""
+    text = target.text
+    if not isinstance(value, dict):
+        if ToolKind.SHELL in kinds:
             return [("", around_line(text, 0))]
         lead = rng.choice(ENGLISH_LEADS if english else LEADS)
         return [(lead, around_line(text, at)) for at in rng.shuffled((0, len(text)))]
     if (item := find_item_gap(text, value)) is not None:
         return [("", item), ("", item)]
-    holder = find_first_holder(text, value) if isinstance(value, dict) else None
-    return [] if holder is None else [("", place) for place in _draw_field_places(text, holder, rng)]
+    holder = find_first_holder(text, value)
+    return () if holder is None else (("", place) for place in _draw_field_places(text, holder, rng))
 
 
 def _has_command(target: ToolResultTarget) -> bool:
@@ -307,21 +373,41 @@ def _has_command(target: ToolResultTarget) -> bool:
 
 def _draw_field_places(text: str, holder: Holder, rng: SeededRandom) -> Iterator[Around]:
     """Places of fields for remarks in an object."""
-    case, keys = find_case(text), rng.shuffled(REMARKS)
-    taken: list[str] = []
-    for _ in range(MOST):
-        gap, listed = holder.gaps[-1 if rng.chance(BEHIND) else 0], rng.chance(LISTED)
-        names = rng.shuffled(REMARK_LISTS) if listed else keys
-        outer, within = write_key(rng.choice(REMARK_HOLDERS), case), rng.chance(HELD)
-        key = next((one for one in names if write_key(one, case) not in {*holder.keys, *taken}), None)
+    keys = rng.shuffled(REMARKS)
+    drawn = [_draw_field(keys, rng) for _ in range(MOST)]
+    return _find_field_places(text, holder, drawn)
+
+
+class _Field(NamedTuple):
+    """A field of remarks, as it was drawn."""
+
+    behind: bool
+    listed: bool
+    names: Sequence[str]
+    outer: str
+    """The name of the field that holds it, if one does."""
+    within: bool
+
+
+def _draw_field(keys: Sequence[str], rng: SeededRandom) -> _Field:
+    behind, listed = rng.chance(BEHIND), rng.chance(LISTED)
+    names = rng.shuffled(REMARK_LISTS) if listed else keys
+    return _Field(behind, listed, names, rng.choice(REMARK_HOLDERS), rng.chance(HELD))
+
+
+def _find_field_places(text: str, holder: Holder, drawn: Iterable[_Field]) -> Iterator[Around]:
+    case, taken = find_case(text), set(holder.keys)
+    for behind, listed, names, outer, within in drawn:
+        key = next((name for one in names if (name := write_key(one, case)) not in taken), None)
         if key is None:
             continue
-        taken.append(write_key(key, case))
-        place = around_field(text, gap, taken[-1])
-        if within and outer not in {*holder.keys, *taken}:
-            taken.append(outer)
-            inner = around_field(text, Gap(place.at), taken[-2]).before
-            before = f"{around_field(text, gap, outer).before}{{{inner}{'[' * listed}"
+        taken.add(key)
+        gap = holder.gaps[-1 if behind else 0]
+        place = around_field(text, gap, key)
+        if within and (held_by := write_key(outer, case)) not in taken:
+            taken.add(held_by)
+            inner = around_field(text, Gap(place.at), key).before
+            before = f"{around_field(text, gap, held_by).before}{{{inner}{'[' * listed}"
             place = Around(place.at, before, f"{']' * listed}}}{gap.tail}")
         elif listed:
             place = Around(place.at, f"{place.before}[", f"]{place.after}")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from crosswind.injectors.conversation import ToolList, ToolListKey
@@ -25,31 +26,38 @@ _ITEM = re.compile(r"^[ \t]{0,4}(?:\d{1,2}[.)]|[-*\u2022])[ \t]+(.{2,60}?)[ \t]*
 _TOKEN_OR_END = re.compile(r"[^\W\d_]{3,}|\n")
 
 
-def draw_slots(target: ToolResultTarget, rng: SeededRandom) -> dict[str, str]:
-    """What fills a remark's slots here: `chosen`, `option` and `tool`; those that have something."""
-    point, other = rng.uniform(), rng.uniform()
-    slots: dict[str, str] = {}
-    if (tool := _find_tool(target, other)) is not None:
-        slots["tool"] = tool
-    labels = _find_labels(target)
-    if len(labels) > 1:
-        return _WithOption(slots, labels, target, point)
-    return slots | {"chosen": labels[0]} if labels else slots
+class Slots:
+    """What fills a remark's slots here; those that have nothing are left out."""
+
+    def __init__(self, target: ToolResultTarget, rng: SeededRandom) -> None:
+        self._target, self._point = target, rng.uniform()
+        tool = _find_tool(target, rng.uniform())
+        self.of_call: dict[str, str] = {} if tool is None else {"tool": tool}
+
+    def with_options(self) -> dict[str, str]:
+        """With those of the result's records, too: `chosen` and `option`."""
+        first = list(islice(_list_labels(self._target), 2))
+        if len(first) > 1:
+            return _WithOption(self.of_call, self._target, self._point)
+        return self.of_call | {"chosen": first[0]} if first else self.of_call
+
+
+OPTIONS = frozenset({"option", "chosen"})
+"""The slots that a result's records fill."""
 
 
 class _WithOption(dict[str, str]):
     """Slots with `chosen` and `option`, which are looked for when they are asked for: few phrases do."""
 
-    def __init__(
-        self, slots: dict[str, str], labels: Sequence[str], target: ToolResultTarget, point: float
-    ) -> None:
+    def __init__(self, slots: dict[str, str], target: ToolResultTarget, point: float) -> None:
         super().__init__(slots, chosen="", option="")
-        self._labels, self._target, self._point = labels, target, point
+        self._target, self._point = target, point
 
     def __getitem__(self, name: str) -> str:
         found = super().__getitem__(name)
-        if not found and name in ("chosen", "option"):
-            labels, target = self._labels, self._target
+        if not found and name in OPTIONS:
+            target = self._target
+            labels = list(islice(_list_labels(target), MOST))
             chosen = _choose(labels, f"{target.arguments} {target.branch.opening}".lower())
             beside = [at for at in (chosen - 1, chosen + 1) if 0 <= at < len(labels)]
             self["chosen"], self["option"] = labels[chosen], labels[beside[int(self._point * len(beside))]]
@@ -57,14 +65,16 @@ class _WithOption(dict[str, str]):
         return found
 
 
-def _find_labels(target: ToolResultTarget) -> list[str]:
+def _list_labels(target: ToolResultTarget) -> Iterator[str]:
     """The names of the records or items that a result lists, in order."""
     value = parse_json(target.text)
-    found = _list_labels(value) if is_container(value) else _ITEM.findall(target.text[:8000])
-    fit = [one for one in dict.fromkeys(map(str.strip, found)) if len(one) <= LONGEST and _WORD.search(one)]
-    if _ODD.search("".join(fit)):
-        fit = [one for one in fit if not _ODD.search(one)]
-    return fit[:MOST]
+    found = _read_labels(value) if is_container(value) else _ITEM.findall(target.text[:8000])
+    met: set[str] = set()
+    for label in found:
+        one = label.strip()
+        if one not in met and len(one) <= LONGEST and _WORD.search(one) and not _ODD.search(one):
+            met.add(one)
+            yield one
 
 
 _ODD = re.compile(r"[{}<>\n]")
@@ -72,28 +82,15 @@ _WORD = re.compile(r"[^\W\d_A-Z]{3}|[\u3040-\u30ff\u4e00-\u9fff]{2}")
 """What a name has, and an id hasn't."""
 
 
-def _list_labels(value: Any) -> list[str]:
+def _read_labels(value: Any) -> Iterator[str]:
     """The labels of the largest list in a result; of a single record, its own."""
     lists: list[list[Any]] = []
     _add_lists(value, 0, lists)
     if not lists:
         lists = [[value]] if isinstance(value, dict) else []
-    records = max(lists, key=len, default=[])[:MOST]
-    if key := _find_common_label(records):
-        return [record[key] for record in records]
-    return [one for one in map(_find_label, records) if one is not None]
-
-
-def _find_common_label(records: list[Any]) -> str:
-    """The field that names each of the records, where all have the same fields, as most lists' have; else
-    none."""
-    first = records[0] if records else None
-    if not isinstance(first, dict) or len(keys := tuple(first)) > _MOST_KEYS:
-        return ""
-    names, _ = _find_labelling(keys)
-    if not names or set(map(type, records)) != {dict} or set(map(tuple, records)) != {keys}:
-        return ""
-    return names[0] if {type(one[names[0]]) for one in records} == {str} else ""
+    for record in max(lists, key=len, default=[])[:MOST]:
+        if (label := _find_label(record)) is not None:
+            yield label
 
 
 def _add_lists(value: Any, depth: int, lists: list[list[Any]]) -> None:

@@ -127,8 +127,9 @@ class _Fields:
         self._setting = find_system(target)
         self._met = target.branch.phrases
         self._case = find_case(target.text)
-        self._rows = ToolKind.SQL in find_kinds(target, "")
-        self._local = self._rows or is_local(target) or self._setting.domain is Domain.HEALTH
+        kinds = find_kinds(target, "")
+        self._rows = ToolKind.SQL in kinds
+        self._local = self._rows or is_local(target.tool, kinds) or self._setting.domain is Domain.HEALTH
         self.names: list[str] = []
         self.added: list[Addition] = []
 
