@@ -46,6 +46,8 @@ _ROUND_SPANS = (
     (330, 400, ("about a year", "a year or so")),
     (6 * 365, 10 * 365, ("several years",)),
     (10 * 365, 11 * 365, ("about a decade", "a decade or so")),
+    (18 * 365, 23 * 365, ("about two decades", "a couple of decades")),
+    (25 * 365, 45 * 365, ("a few decades", "several decades")),
 )
 """Spans of days, and what they are called."""
 

@@ -6,7 +6,8 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.facts import FactKind, find_facts
 from crosswind.injectors.operators.tool.lists import shorten_list
-from crosswind.injectors.operators.tool.ties import find_free
+from crosswind.injectors.operators.tool.lone_facts import draw_lone
+from crosswind.injectors.operators.tool.ties import find_free, writes
 from crosswind.injectors.operators.tool.values import Alternatives, draw_other, replace_spans, spread
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
@@ -19,7 +20,7 @@ from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResu
     aliases=("error",),
     source="AgentNoiseBench section 2.2.1, appendix B (Erroneous Outputs); NoisyAgent section 3.1 (3)",
     effect=Effect.FALSIFIES,
-    version=5,
+    version=6,
 )
 class Erroneous:
     """One to three facts of a result are false, and the result doesn't say so.
@@ -31,7 +32,9 @@ class Erroneous:
     It contradicts nothing beside it: what follows from another part of the result, such as a sum, or what a
     write says of itself, stays as it is (but for how far it has come: `pending`), and a name changes wherever
     it stands. Ids, codes, card and list numbers, addresses and what the call's arguments hold stay, all other
-    bytes too. The same call made again tells the truth, from the second time on.
+    bytes too. Where no fact stands so, one may still be false that keeps its place among others: a time
+    before the next one, the lower end of a range, a list that lacks an element, what is further along than a
+    write says. The same call made again tells the truth, from the second time on.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -78,7 +81,8 @@ def draw_false_facts(target: ToolResultTarget, rng: SeededRandom, most: int | No
     """
     if target.prior_faults:
         return None
-    facts = find_free(target, find_facts(target))
+    stated = find_facts(target)
+    facts = find_free(target, stated)
     alternatives = Alternatives(target, facts)
     drawn: dict[int, str] = {}
     taken: set[tuple[tuple[str, ...], str]] = set()
@@ -96,6 +100,7 @@ def draw_false_facts(target: ToolResultTarget, rng: SeededRandom, most: int | No
             if len(drawn) == most:
                 break
     if not drawn:
-        edits = shorten_list(target, rng, last=False) if most is None else []
+        lone = None if most is None else draw_lone(target, stated, rng, writes=writes(target))
+        edits = [lone] if lone is not None else shorten_list(target, rng, last=False)
         return {"false": [list(one) for one in edits], "count": 1} if edits else None
     return {"false": [list(one) for one in spread(target.text, facts, drawn)], "count": len(drawn)}

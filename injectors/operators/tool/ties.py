@@ -28,7 +28,7 @@ Place = tuple[str | int, ...]
 def find_free(target: ToolResultTarget, facts: Sequence[Fact]) -> list[Fact]:
     """The facts that stand alone, in order."""
     value = parse_json(target.text)
-    writes = _writes(target)
+    acts = writes(target)
     told = _count_figures(target.text)
     summed, listed, timed = _find_sums(value), _find_lists(value), _count_times(facts)
     located = isinstance(value, dict) and not _LOCATED.isdisjoint(value)
@@ -38,9 +38,9 @@ def find_free(target: ToolResultTarget, facts: Sequence[Fact]) -> list[Fact]:
     for one in () if located else facts:
         kind, holder = one.kind, one.place[:-1]
         if kind in _TIMES:
-            tied = writes or listed.get(holder, 0) > 1 or timed[holder] > 1 or _is_element(one)
+            tied = acts or listed.get(holder, 0) > 1 or timed[holder] > 1 or _is_element(one)
         elif kind in (FactKind.WORD, FactKind.FLAG):
-            tied = (writes and not one.prose and not _is_progress(one, target)) or _is_echoed(one, value)
+            tied = (acts and not one.prose and not _is_progress(one, target)) or _is_echoed(one, value)
             tied = tied or one in judges
         else:
             tied = _is_told(one, told) or any(one.place[:depth] in summed for depth in range(len(one.place)))
@@ -146,7 +146,7 @@ _TIMES = (FactKind.DATE, FactKind.TIME, FactKind.EPOCH)
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 
 
-def _writes(target: ToolResultTarget) -> bool:
+def writes(target: ToolResultTarget) -> bool:
     """Whether the call did something: what its answer says of the state is what was asked for."""
     if target.tool_class in (ToolClass.READ_ONLY, ToolClass.UNKNOWN):
         return not _DOING.isdisjoint(words_of(target.tool)[:1])

@@ -17,9 +17,10 @@ from crosswind.injectors.values.parameters import ValueType
 
 UNITS = make_words(
     """
-    bar celsius cm cups degrees dollars euros fahrenheit feet ft g gallons gb grams hp inches kg km kmh
-    kph lbs liters litres m meters metres miles mm mph ounces oz percent points pounds psi steps units watts
-    seconds
+    acres amps bar celsius cm coulombs cups degrees dollars euros fahrenheit feet ft g gallons gb grams hectares
+    hp hz inches joules kelvin kg khz kilograms kilometers km kmh kph kw kwh lbs liters litres m meters metres
+    mg mhz miles ml mm moles mph newtons nm ohms ounces oz percent points pounds psi seconds steps tons units v
+    volts w watts yards
     """
 )
 """What is measured rather than counted."""
@@ -36,7 +37,7 @@ _DIRECT = {
     ValueType.TIME: make_words("at for"),
     ValueType.PLACE: make_words("at from in near"),
     ValueType.OPTION: make_words("as in into with"),
-    ValueType.DATE: make_words("for on"),
+    ValueType.DATE: make_words("for in on"),
 }
 _WORDS = (ValueType.NAME, ValueType.PLACE, ValueType.OPTION, ValueType.DATE, ValueType.TIME)
 _PLAIN = re.compile(

@@ -52,7 +52,8 @@ def _skip_verb(text: str, one: Mention) -> Mention:
         rest and opens and first.lower() in SURE | AMBIGUOUS and one.type in (ValueType.NAME, ValueType.PLACE)
     ):
         return one
-    return msgspec.structs.replace(one, start=one.start + len(first) + 1, text=rest)
+    lead = len(first) + (len(" the ") if rest.startswith("the ") else 1)
+    return msgspec.structs.replace(one, start=one.start + lead, text=one.text[lead:])
 
 
 class SaidBefore:

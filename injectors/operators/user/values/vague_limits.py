@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
 from crosswind.injectors.operators.user.values.left_out import UNITS, is_needless
 from crosswind.injectors.operators.user.values.small_words import GO_ON, NO_PLURALS, make_words
 from crosswind.injectors.operators.user.values.vague_place import (
@@ -61,14 +62,16 @@ def find_limit(text: str, one: Mention) -> Place | None:
 
 
 _OLDER = re.compile(r"\b(?:older|younger) than $|\b(?:above|over|under|below) the age of $", re.IGNORECASE)
+_LEADS = make_words("at for from in of on to with")
 _NUMBERED = make_words(
     """
     branch bus category channel chapter class department district division floor gate grade group lane level
-    line page platform playlist province region room row route section sector service shelf slot station step
+    line page platform port playlist province region room row route section sector service shelf slot station step
     store table terminal track tram unit user ward warehouse zone
     """
 )
 _YEARS = range(1500, 2101)
+_SEASON = re.compile(r" season\b(?=[.,?!]|$| (?:of|in|for|with|and)\b)")
 _MADE = re.compile(r" (?:[A-Z][\w-]+|edition|model)\b")
 _COUNTED = re.compile(
     r" (?:(?:[a-z]+est|best|big|more|new|news|random|different|consecutive|other) ){0,2}"
@@ -102,6 +105,13 @@ def find_amount(text: str, one: Mention, before: str) -> Place | None:
         return place
     if before in ("is", "are") and one.type is ValueType.NUMBER:
         return _find_stated(text, one)
+    if before in _SHARES and (percent := _PERCENT.match(text, end)) is not None:
+        stop = percent.end()
+        called = _SHARES[before]
+        if not (ends_clause(text, stop) or find_next_word(text, stop) in GO_ON):
+            return None
+        forms = tuple(f"{lead} {called}" for lead in ("a certain", "a given"))
+        return Place(start, stop, None, forms=forms, withholds=True, called=called, value=(start, stop))
     if before == "for" and ends_clause(text, end) and one.text.lower() in _PARTY:
         begin = start - len("for ")
         needless = is_needless(text, begin, end)
@@ -114,7 +124,8 @@ def find_amount(text: str, one: Mention, before: str) -> Place | None:
         return _find_year(text, start, end, before, stops=stops)
     lead = start - len(before) - 1
     prep = find_word_before(text, lead)
-    if before in _NUMBERED and stops and prep in ("at", "for", "from", "in", "of", "on", "to", "with"):
+    leads = before in _NUMBERED and stops
+    if leads and (prep in _LEADS or prep in SURE | AMBIGUOUS):
         return _put(lead, end, before)
     counted = _COUNTED.match(text, end)
     if counted is None or after in UNITS or before not in ("after", "in", "of", "over", "with", "for"):
@@ -132,8 +143,10 @@ def find_amount(text: str, one: Mention, before: str) -> Place | None:
     )
 
 
+_SHARES = {"at": "rate", "to": "level"}
+_PERCENT = re.compile(r" ?%| percent\b")
 _PARTY = make_words("2 3 4 5 6 7 8 two three four five six seven eight")
-_STATED = re.compile(r"\b(?:the|whose|its|my) (?P<noun>(?:[a-z]+ )?(?P<head>[a-z]+)) (?:is|are) $")
+_STATED = re.compile(r"\b(?:[Tt]he|whose|[Ii]ts|[Mm]y) (?P<noun>(?:[a-z]+ )?(?P<head>[a-z]+)) (?:is|are) $")
 
 
 def _find_stated(text: str, one: Mention) -> Place | None:
@@ -226,6 +239,8 @@ def _find_year(text: str, start: int, end: int, before: str, *, stops: bool) -> 
     """`after 2015`, `a 2016 Toyota`, `the 2012 Olympics`."""
     if before in ("after", "before", "until", "of", "by") and stops:
         return _put(start, end, "year") if before != "of" or text[start - 4] == " " else None
+    if before == "the" and (season := _SEASON.match(text, end)) is not None:
+        return _put(start - len("the "), season.end(), "season")
     if before in ("a", "the", "my") and _MADE.match(text, end) is not None:
         return Place(start, end + 1, dropped="", called="year", value=(start, end))
     return None

@@ -5,19 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from crosswind.injectors.operators.user.values.vague_place import Place, ends_clause
+from crosswind.injectors.operators.user.values.small_words import GO_ON
+from crosswind.injectors.operators.user.values.vague_place import Place, ends_clause, find_next_word
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _LIST = re.compile(
-    rf"(?P<the>the )(?:following )?(?P<noun>numbers|values|scores|grades|integers|data points|temperatures|prices)"
+    rf"(?P<the>the )(?:following )?(?P<noun>numbers|values|scores|grades|integers|data points|temperatures|prices|samples|data)"
     rf"(?:(?: are)?:)? [\[(]?{_NUMBER}(?:, ?{_NUMBER})+(?:,? and {_NUMBER})?[\])]?(?![\w.]\d)"
 )
 _LETTERS = re.compile(
     rf"(?:,? (?:where|with|for|when|given|if))(?: coefficients| values)? [a-z] ?= ?{_NUMBER}"
     rf"(?:(?:, (?:and )?| and )[a-z] ?= ?{_NUMBER})+(?![\w.]\d)"
 )
+_SPOT = re.compile(
+    r"\b(?P<prep>at|for|near|of|in|around) (?:the )?(?:(?:coordinates|location|position)(?: at| of|:)? ?)?\(?"
+    r"(?:lat(?:itude)?(?: of|:|=)? ?-?\d+(?:\.\d+)?(?: ?°? ?[NS])?(?:,? and|,)? ?lon(?:g(?:itude)?)?(?: of|:|=)? ?"
+    r"-?\d+(?:\.\d+)?(?: ?°? ?[EW])?|-?\d+\.\d+(?: ?°? ?[NS])?(?:,| and) ?-?\d+\.\d+(?: ?°? ?[EW])?)\)?(?![\w.]\d)"
+)
+"""Where a place lies, in degrees."""
 _HANDFUL = ("a few {}", "some {}", "a handful of {}")
 
 
@@ -29,6 +36,15 @@ def find_lists(text: str) -> Iterator[tuple[Mention, Place]]:
         called = f"list of {match['noun']}"
         place = Place(start, end, None, forms=forms, withholds=True, called=called, value=(start, end))
         yield _mention(text, start, end), place
+    for match in _SPOT.finditer(text):
+        start, end = match.span()
+        if ends_clause(text, end) or find_next_word(text, end) in GO_ON:
+            forms = (f"{match['prep']} a certain place", f"{match['prep']} a particular place")
+            first = start + len(match["prep"]) + 1
+            place = Place(
+                start, end, None, forms=forms, withholds=True, called="location", value=(first, end)
+            )
+            yield _mention(text, first, end), place
     for match in _LETTERS.finditer(text):
         start, end = match.span()
         if start and ends_clause(text, end):

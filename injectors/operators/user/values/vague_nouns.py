@@ -34,8 +34,8 @@ _FIRST = {"Lake": "lake", "Mount": "mountain", "Hotel": "hotel"}
 _LAST = make_words(
     """
     airport arena bank bridge cathedral castle cemetery church clinic college company conference festival
-    gallery hospital hotel island lake library mall museum observatory palace park pier river school stadium
-    station temple theater theatre tower university zoo
+    battle dynasty empire gallery hospital hotel island lake league library mall museum observatory palace park
+    pier prize revolution river school stadium station temple theater theatre tower treaty university war zoo
     """
 )
 _MADE_BY = {
@@ -86,7 +86,8 @@ def find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
         before = find_word_before(text, start)
     if kind is None:
         kind = _find_kind(one) if before in _ASKS or _VERBS.search(text[:start]) else None
-        if kind is None and before in _AT_PLACE and one.type is ValueType.PLACE:
+        ends = (one.thing or "").rpartition(" ")[2] in _ENDS
+        if kind is None and before in _AT_PLACE and (one.type is ValueType.PLACE or ends):
             kind = _find_place_kind(one)
         if kind is None:
             return None
@@ -133,7 +134,13 @@ def _find_owner(text: str, one: Mention, start: int, end: int) -> Place | None:
     name = one.text[:-2]
     kind = find_own_kind(name) or _OWNERS.get(kind, kind)
     before = find_word_before(text, start)
-    if kind not in _ASKED_FOR | {"city"} or not after.isalpha() or is_small_word(after) or before == "the":
+    if (
+        kind not in _ASKED_FOR | {"city"}
+        or (kind == "city" and name not in CITY_NAMES)
+        or not after.isalpha()
+        or is_small_word(after)
+        or before == "the"
+    ):
         return None
     forms = tuple(f"{lead} {kind}'s" for lead in LEADS)
     return Place(start, end, None, forms=forms, withholds=True, called=kind, value=(start, end - 2))
@@ -148,6 +155,7 @@ def _find_kind(one: Mention) -> str | None:
     return kind if kind in _ASKED_FOR else None
 
 
+_ENDS = make_words("departure destination end from origin start to")
 _AT_PLACE = make_words("at for from in near of to")
 
 
@@ -161,7 +169,9 @@ def _find_place_kind(one: Mention) -> str | None:
         or any(map(str.isdigit, one.text))
     ):
         return None
-    return head if head in ("city", "country") else "place" if head in ("location", "place") else None
+    if head in ("city", "country"):
+        return head
+    return "place" if head in _ENDS | {"location", "place"} else None
 
 
 LANGUAGES = make_words(
@@ -218,6 +228,9 @@ _BARE: Mapping[str, str] = {
 _BARE_PLACE = re.compile(
     r"(?<=[a-z] )(?P<prep>about|for|in|of|on|through|with) (?P<noun>[a-z]{3,}(?: [a-z]{4,})?)(?=[ .,?!]|$)"
 )
+_VERBAL = make_words(
+    "cause come contain does exist grow help live made make occur produce said take using work"
+)
 _NO_NOUNS = make_words(
     """
     addition advance average bed bulk case charge cash class common danger depth detail details duty everyone
@@ -241,16 +254,18 @@ def find_bare(text: str, tools: ToolList) -> Iterator[tuple[Mention, Place]]:
         for kind in [_find_head(one.words)]
         if kind in _BARE
     ]
-    if len({kind for kind, _ in found}) != 1:
+    kind = found[0][0] if found else ""
+    if len({one for one, _ in found}) != 1 or kind in text.lower():
         return
-    kind = found[0][0]
     ways = _BARE[kind].split()
     for match in _BARE_PLACE.finditer(text):
         start, end = match.span("noun")
         words = match["noun"].split(" ")
         if match["prep"] not in ways or is_small_word(words[0]) or words[0] in _NO_NOUNS:
             continue
-        if len(words) > 1 and (is_small_word(words[1]) or words[1].endswith("ed")):
+        if len(words) > 1 and (
+            is_small_word(words[1]) or words[1].endswith(("ed", "ve")) or words[1] in _VERBAL
+        ):
             end -= len(words.pop()) + 1
         if words[-1] in _NO_NOUNS | DETERMINERS or words[-1].endswith(("ing", "ly")):
             continue

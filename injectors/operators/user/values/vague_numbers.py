@@ -87,7 +87,7 @@ def find_number(text: str, one: Mention, start: int, end: int, before: str) -> P
         if text.startswith(" of ", stop):
             forms = ("a certain amount", "a given amount")
         return Place(start, stop, None, forms=forms, withholds=True, called="amount", value=(start, stop))
-    if (stop > end or not qualifies(text, end)) and (
+    if (stop > end or not qualifies(text, end) or before == "of") and (
         place := _find_measured(text, one, start, stop, before)
     ) is not None:
         return place
@@ -119,7 +119,8 @@ def _find_measure(text: str, end: int) -> int:
 
 def _find_measured(text: str, one: Mention, start: int, stop: int, before: str) -> Place | None:
     """`a height of 83 m` becomes `a certain height`, and `from 80 meters`, `from a certain height`."""
-    if qualifies(text, stop) and find_next_word(text, stop) not in _FREE:
+    of = _OF.search(text, max(0, start - 60), start)
+    if of is None and qualifies(text, stop) and find_next_word(text, stop) not in _FREE:
         return None
     after = find_next_word(text, one.end)
     called = named = (one.thing or "").split()
@@ -134,6 +135,8 @@ def _find_measured(text: str, one: Mention, start: int, stop: int, before: str) 
         known = told["head"] in (*called, *named) or told["head"] in _MEASURED
         place = Place(told.start(), stop, None, forms=forms, withholds=True, called=noun, value=value)
         return place if known else None
+    if before == "from" and called == ["distance"] and _FALLS.search(text[max(0, start - 40) : start]):
+        called = ["height"]
     if not called or called[-1] not in _MEASURED or before not in _BEFORE_MEASURE or one.text.startswith("-"):
         return None
     if before == "to" and called[-1] in text[max(0, start - 16) : start].split():
@@ -177,6 +180,7 @@ _BY_UNIT = {
     "watts": "power",
 }
 """What some units measure, where no parameter says it."""
+_FALLS = re.compile(r"\b(?:dropped|drops?|falls?|fell|jumps?|thrown)\b")
 _RATE = re.compile(r" ?m/s(\^2|²)?| ?(?:k?m/h|mph|kmh)")
 _RATES = {"^2": "acceleration", "²": "acceleration", None: "speed"}
 _BEFORE_MEASURE = make_words("at by from it to with")
@@ -270,8 +274,8 @@ _SET_TO = re.compile(
 _PRICED = re.compile(r"\b(?:bought|buy|cost|priced|purchased|sell|sold|trading|valued|worth)\b[^.,;]{0,20} $")
 _PER = re.compile(r" (?:a|per|each) (?:night|day|person|month|week)\b|/(?:night|day|month|person)\b")
 _AMOUNT_OF = re.compile(
-    r"\b(?:a|an|the|my) (?:[a-z]+ ){0,2}(?P<noun>balance|bill|budget|capital|deposit|fee|fine|income"
-    r"|investment|invoice|loan|payment|price|principal|salary|tip) of $"
+    r"\b(?:a|an|the|my) (?:[a-z]+ ){0,2}(?P<noun>balance|bill|budget|capital|deposit|fee|fine|grant|income"
+    r"|investment|invoice|loan|mortgage|payment|price|principal|salary|tip) of $"
 )
 _CONVERTED = re.compile(
     r"\b(?:how (?:much|many [a-z]+) (?:is|are)|change|convert|exchange|turn|worth of|value of) [$€£]?$",

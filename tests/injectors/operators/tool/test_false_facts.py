@@ -94,8 +94,8 @@ def test_results_within_texts_of_an_envelope_are_read_too() -> None:
         ),
         ("tool.erroneous", '{"rows": [{}, {}], "returned": 2}'),
         ("tool.erroneous", "Nothing was found there."),
-        ("tool.erroneous", "[1, 2, 3]"),
-        ("tool.erroneous", "7"),
+        ("tool.erroneous", "[1]"),
+        ("tool.erroneous", "seven"),
         ("tool.erroneous", "-rw-r--r-- 1 ana ana 2048 notes.txt\nbuild 4711, page 2 of 9, 14 files"),
         ("tool.fabricated_observation", "[]"),
         ("tool.fabricated_observation", "{}"),
@@ -152,7 +152,6 @@ STOCK = json.dumps({"symbol": "NVDA", "price": 220.34, "volume": 1834, "percent_
         ("lock_doors", '{"lockStatus": "locked", "remainingUnlockedDoors": 0}'),
         ("read_doors", '{"lockStatus": "unlocked", "remainingUnlockedDoors": 4}'),
         ("send_message", '{"sent_status": true, "message": "Message sent to USR2 successfully."}'),
-        ("cancel_order", '{"order_id": 12446, "status": "Cancelled"}'),
         ("get_schedule", '{"free_slots": ["09:30", "11:00", "15:20"]}'),
         ("list_orders", '{"order_history": [12345, 12446]}'),
         ("geocode", '{"lat": 60.3962, "lon": 5.3248, "display_name": "Torget 1, Bergen, Norway"}'),
@@ -161,7 +160,7 @@ STOCK = json.dumps({"symbol": "NVDA", "price": 220.34, "volume": 1834, "percent_
 def test_what_contradicts_its_neighbours_or_its_call_stays(name: str, tool: str, text: str) -> None:
     target = replace(result_target(text), tool=tool)
     for noisy in shown(name, target, 1.0):
-        if "[" in text and name != "tool.erroneous":  # An older list, or one made up, lacks elements.
+        if "[" in text:  # An older list, or a false one, lacks elements.
             assert _is_shorter(json.loads(noisy), json.loads(text))
         else:
             assert noisy == text
