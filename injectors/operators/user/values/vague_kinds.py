@@ -13,6 +13,7 @@ from crosswind.injectors.operators.user.values.vague_place import (
     ends_clause,
     find_next_word,
     find_word_before,
+    list_unnamed,
 )
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
@@ -29,10 +30,11 @@ _KINDS = make_words(
 """Nouns before a name that tell its kind: `the movie Arrival`."""
 _NO_KINDS = make_words(
     """
-    action address attribute feature level part after around before check code content data description during email file from group identifier info intent
-    inside keyword keywords label list message name names near note number onto open option outside parameter
-    person phone query question request search since string subject text title type under unit units
-    until url user username value when where with within word
+    action address after around attribute before check code content data description during email feature
+    file from group identifier info inside intent keyword keywords label level list message name names
+    near note number onto open option outside parameter part person phone query question request search
+    since string subject text title type under unit units until url user username value when where with
+    within word
     """
 )
 """Words of parameters that say no kind of thing."""
@@ -44,7 +46,6 @@ _PLACES = make_words("address area destination location place state town")
 """Kinds that nobody says so: `the weather in a certain city`."""
 _NOT_WITHIN = make_words("actor artist author book brand club company player team")
 """What nobody is in, as a value behind `in` would be: a league that a parameter calls a team."""
-_LEADS = ("a certain", "a particular")
 _OWN_NAME = re.compile(r"[a-z,] [A-Z][\w'’-]* (?:of|in|at|for|and|&) $")
 """What goes on with a name: `the University of Oxford`."""
 _BESIDE = re.compile(r"(?:, | and | or | & |/)$")
@@ -102,13 +103,16 @@ def _find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
     if kind in _PLACES or (before == "in" and kind.removesuffix("s") in _NOT_WITHIN):
         return None
     kind = kind if kind.endswith("ss") else kind.removesuffix("s")
-    forms = tuple(f"{lead} {kind}" for lead in _LEADS)
-    return Place(start, end, None, forms=forms, withholds=True, called=kind, value=(one.start, end))
+    forms = list_unnamed(kind, ends=ends_clause(text, end))
+    type = ValueType.OPTION if one.type is ValueType.NAME else None
+    return Place(
+        start, end, None, forms=forms, withholds=True, called=kind, type=type, value=(one.start, end)
+    )
 
 
 def _find_number(text: str, start: int, end: int) -> Place | None:
     operated = _OPERATED.search(text, max(0, start - 24), start) is not None
     if not operated or not (ends_clause(text, end) or find_next_word(text, end) in GO_ON):
         return None
-    leads = tuple(f"{lead} number" for lead in _LEADS)
-    return Place(start, end, None, forms=leads, withholds=True, called="number", value=(start, end))
+    forms = list_unnamed("number", ends=ends_clause(text, end))
+    return Place(start, end, None, forms=forms, withholds=True, called="number", value=(start, end))

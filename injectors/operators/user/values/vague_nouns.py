@@ -1,6 +1,6 @@
-"""Where what a thing is stands for its name in an English sentence: `a certain treaty`, `by a certain artist`.
+"""Where what a thing is stands for its name in an English sentence: `a certain treaty`.
 
-What it is tell the name itself, the words that lead up to it, or the only parameter that takes such a thing.
+What it is, tell the name itself, the words that lead up to it, or the only parameter that takes such a thing.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ from crosswind.injectors.operators.user.values.vague_place import (
     ends_clause,
     find_next_word,
     find_word_before,
+    list_unnamed,
 )
 from crosswind.injectors.values.known_names import GIVEN_NAMES
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType, list_parameters
 
-LEADS = ("a certain", "a particular")
 _OF = (
     "Bank Battle Bay Duchy Gulf House Isle Kingdom Museum Order Republic Siege Tower Treaty University War"
 ).split()
 _FIRST = {"Lake": "lake", "Mount": "mountain", "Hotel": "hotel"}
 _LAST = make_words(
     """
-    airport arena bank bridge cathedral castle cemetery church clinic college company conference festival
-    battle dynasty empire gallery hospital hotel island lake league library mall museum observatory palace park
-    pier prize revolution river school stadium station temple theater theatre tower treaty university war zoo
+    airport arena bank battle bridge castle cathedral cemetery church clinic college company conference
+    dynasty empire festival gallery hospital hotel island lake league library mall museum observatory
+    palace park pier prize revolution river school stadium station temple theater theatre tower treaty
+    university war zoo
     """
 )
 _MADE_BY = {
@@ -97,8 +98,11 @@ def find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
     asks = before in _ASKS and after.isalpha() and after.islower()
     if not (ends_clause(text, end) or after in GO_ON or asks):
         return None
-    forms = tuple(f"{lead} {kind}" for lead in LEADS)
-    return Place(start, end, None, forms=forms, withholds=True, called=kind, value=(one.start, end))
+    forms = list_unnamed(kind, ends=ends_clause(text, end))
+    type = ValueType.OPTION if one.type is ValueType.NAME else None
+    return Place(
+        start, end, None, forms=forms, withholds=True, called=kind, type=type, value=(one.start, end)
+    )
 
 
 def find_own_kind(name: str) -> str | None:
@@ -117,7 +121,7 @@ def _find_maker(text: str, one: Mention, start: int) -> str | None:
     """What a person is who made what is spoken of: `a novel by Ann Reed`."""
     if _STARS.search(text, max(0, start - 16), start):
         return "actor"
-    if find_word_before(text, start) != "by" or " " not in one.text and one.type is ValueType.PLACE:
+    if find_word_before(text, start) != "by" or (" " not in one.text and one.type is ValueType.PLACE):
         return None
     at = start - len("by ")
     made = find_word_before(text, at)
@@ -142,7 +146,7 @@ def _find_owner(text: str, one: Mention, start: int, end: int) -> Place | None:
         or before == "the"
     ):
         return None
-    forms = tuple(f"{lead} {kind}'s" for lead in LEADS)
+    forms = tuple(f"{unnamed}'s" for unnamed in list_unnamed(kind, ends=False))
     return Place(start, end, None, forms=forms, withholds=True, called=kind, value=(start, end - 2))
 
 
@@ -192,7 +196,7 @@ def find_other(text: str, one: Mention, start: int, end: int) -> Place | None:
     spoken = one.thing is None or "language" in one.thing
     if one.text in LANGUAGES and before in ("in", "into", "to", "from"):
         if spoken and (ends_clause(text, end) or find_next_word(text, end) in GO_ON):
-            forms = ("a certain language", "a particular language")
+            forms = list_unnamed("language", ends=ends_clause(text, end))
             forms = forms if before == "in" else ("another language", *forms)
             return Place(start, end, None, forms=forms, withholds=True, called="language")
         if before in ("to", "into") and (money := _CURRENCY.match(text, start)) is not None:
@@ -274,7 +278,7 @@ def find_bare(text: str, tools: ToolList) -> Iterator[tuple[Mention, Place]]:
             continue
         if _NAME_GOES_ON.match(text, end):
             continue
-        forms = tuple(f"{lead} {kind}" for lead in LEADS)
+        forms = list_unnamed(kind, ends=ends_clause(text, end))
         one = Mention(start, end, said, ValueType.WORD, kind)
         yield one, Place(start, end, None, forms=forms, withholds=True, called=kind, value=(start, end))
 

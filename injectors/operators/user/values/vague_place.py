@@ -69,6 +69,31 @@ class Place:
         return replace(self, join=join)
 
 
+def withhold(
+    start: int,
+    end: int,
+    forms: tuple[str, ...],
+    called: str,
+    *,
+    value: tuple[int, int] | None = None,
+    type: ValueType | None = None,
+) -> Place:
+    """The place of a value of which these words tell nothing."""
+    at = value or (start, end)
+    return Place(start, end, None, forms=forms, withholds=True, called=called, type=type, value=at)
+
+
+def list_unnamed(noun: str, *, ends: bool) -> tuple[str, ...]:
+    """Words for one of its kind that isn't named: `a certain city`; behind the last one nothing goes on."""
+    forms = (f"a certain {noun}", f"a particular {noun}", f"a specific {noun}", f"some {noun}")
+    return (*forms, f"some {noun} or other") if ends else forms
+
+
+def list_unmeasured(noun: str) -> tuple[str, ...]:
+    """Words for a measure that isn't told: `a certain height`."""
+    return (f"a certain {noun}", f"a given {noun}", f"some {noun}", f"a specific {noun}", f"a set {noun}")
+
+
 def find_word_before(text: str, at: int) -> str:
     """The word before the place, in lower case; empty where none stands there with one space between."""
     found = _LAST.search(text[max(0, at - _LONGEST) : at])

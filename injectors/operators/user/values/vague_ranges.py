@@ -56,7 +56,7 @@ def find_range(text: str, one: Mention) -> Place | None:
     if found["unit"] is not None and found["unit"] not in _UNITS:
         end -= len(found["unit"]) + 1
     before = find_word_before(text, start)
-    if not before or is_small_word(before) and before not in ("it", "me", "there", "open", "them", "us"):
+    if not before or (is_small_word(before) and before not in ("it", "me", "there", "open", "them", "us")):
         return None
     if _NEEDS_RANGE.search(text[:start]) or not (
         ends_clause(text, end) or find_next_word(text, end) in GO_ON
@@ -65,7 +65,8 @@ def find_range(text: str, one: Mention) -> Place | None:
     said = text[start:end]
     called = "time slot" if _CLOCK.search(said) else "range"
     called = "period" if called == "range" and (_DATED.search(said) or _YEARS.search(said)) else called
-    return Place(start - 1, end, dropped="", called=called, type=ValueType.DURATION, value=(start, end))
+    first = start + (len("from ") if said.startswith("from ") else 0)
+    return Place(start - 1, end, dropped="", called=called, type=ValueType.DURATION, value=(first, end))
 
 
 _PAIR = re.compile(r"(?:^|[ (])(?P<first>(?:\d[\d.,]*|[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2})) and $")
