@@ -152,6 +152,8 @@ def _draw_open(
         thing = name_open(one, place, coarse=form is not None, rng=rng) if english else None
         if english and thing is None:
             continue
+        if thing == "name" and not edit["now"].strip():
+            thing = "rest"  # Nothing is left whose name it could be.
         thing = "location" if thing == "place" and "place" in target.text else thing
         named = None if thing is None else (thing, ask_which(one, place, thing, rng))
         numbered = thing is not None and thing.endswith((" number", " ID"))

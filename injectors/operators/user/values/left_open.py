@@ -52,7 +52,13 @@ _KINDS = {
     ),
 }
 """The last words of parameters whose names say what they take as people would."""
-_CALLED_BY_NAME = _KINDS[ValueType.NAME] | make_words("actor artist character drug ingredient stock")
+_RECEIVERS = make_words(
+    "assignee attendee beneficiary contact payee person receiver recipient sender user username"
+)
+"""Words of forms for somebody whose name a user tells."""
+_CALLED_BY_NAME = _KINDS[ValueType.NAME] | make_words(
+    "actor artist author character customer drug employee friend guest ingredient member owner patient stock"
+)
 """What isn't told itself, but by its name: nobody gives the agent a film, or a player."""
 _CALLED = {
     ValueType.DATE: "date",
@@ -83,9 +89,9 @@ def name_open(one: Mention, place: Place, *, coarse: bool, rng: SeededRandom) ->
     thing = place.called or _name_by_type(one, place)
     if one.type is ValueType.PLACE and thing == "city" and one.text in COUNTRIES:
         thing = "country"
-    if thing in PERSONS:
+    if thing in _RECEIVERS:
         thing = "name"
-    elif thing is not None and thing in _CALLED_BY_NAME:
+    elif thing in _CALLED_BY_NAME - {"name"}:
         thing = f"{_NAME_OF}{thing}"
     exact = rng.choice(_HOW_EXACT) if coarse and thing != _REST else ""
     return None if thing is None else f"{exact}{thing}"
@@ -273,7 +279,7 @@ def _fits(entry: Entry, thing: tuple[str, str] | None) -> bool:
     asked = _QUESTION.search(entry.text) is not None and thing[0].startswith(_UNASKED)
     if thing[1].startswith(_BARE) and _ABOUT.search(entry.text):
         return False
-    return not asked and not (_ARTICLE.search(entry.text) and thing[0][0] in "aeiou")
+    return not asked and not (_ARTICLE.search(entry.text) and thing[0].startswith(_NO_ARTICLE))
 
 
 _QUESTION = re.compile(r"\b(?:just any|which|what)\}? \{thing\}", re.IGNORECASE)
@@ -282,6 +288,7 @@ _BARE = ("who", "where", "when", "how")
 _ABOUT = re.compile(r"\b(?:about|on|of|for)\}? \{which\}")
 """Questions of one word, and words that don't go before them: nobody says `more on who`."""
 _NAMES = re.compile(r"\{(?:thing|which)\}")
+_NO_ARTICLE = (*"aeiou", _NAME_OF)
 _ARTICLE = re.compile(r"\ba \{thing\}")
 
 
