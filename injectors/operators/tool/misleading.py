@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -10,9 +9,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from crosswind.injectors.conversation import Site, ToolList, ToolListKey
+from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.tool_evidence import words_of
-from crosswind.injectors.guard.tool_words import READING
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.insertion import (
     Around,
@@ -32,23 +30,16 @@ from crosswind.injectors.operators.insertion import (
 from crosswind.injectors.operators.model_text import read_general_lines
 from crosswind.injectors.operators.phrases import NO_PACK, find_prose, find_system, list_about
 from crosswind.injectors.operators.tool.described_call import describe_call
-from crosswind.injectors.operators.tool.options import OPTIONS, Slots, list_near, list_things
+from crosswind.injectors.operators.tool.options import OPTIONS, Slots
+from crosswind.injectors.operators.tool.suggestions import draw_suggestion
 from crosswind.injectors.operators.words.results import (
-    ACTIONS,
     ENGLISH_LEADS,
     LEADS,
-    MEMBERS,
-    MENDING,
-    NEXT_TOOL,
-    NEXT_TOOLS,
-    RELATED_TOOLS,
     REMARK_LISTS,
     REMARKS,
-    UNDOING,
 )
 from crosswind.injectors.packs.draw import Setting, draw_phrase, list_fitting
 from crosswind.injectors.seeded_random import SeededRandom
-from crosswind.injectors.stacks.calls import SECRET, pluralise
 from crosswind.injectors.stacks.errors import LOGINS
 from crosswind.injectors.stacks.kinds import find_kinds, read_arguments
 from crosswind.injectors.stacks.model import ToolKind
@@ -56,7 +47,6 @@ from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResu
 from crosswind.injectors.text.json_leaves import list_leaves
 from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.text.languages import UNABLE, Language, detect_language, is_foreign
-from crosswind.injectors.values.parameters import split_name
 from crosswind.injectors.wording import written_form
 
 OPERATOR = "tool.misleading"
@@ -80,9 +70,9 @@ class Misleading:
     of this result or of an argument, to another tool, or to doubt what need not be doubted.
 
     Severity: the number of remarks is binomial with mean 2 x severity (2 trials), one at most for a short
-    result. A remark comes from the phrase packs, in the result's language, and is about what the tool's name
-    or the result's fields speak of: prices, rates, forecasts, orders, bookings, deliveries and others, or
-    another of the records that are listed. A JSON object gets it in a field among the others, a list of texts
+    result. A remark comes from the phrase packs, in the result's language, and is about what the result's
+    fields speak of, or else the tool's name: prices, rates, forecasts, orders, bookings, deliveries and others, or
+    another of the records that are listed. A JSON object gets it in a field behind its own, a list of texts
     (MCP) as one more, plain text that is no file's own as a line. In place of one, a field names other
     declared tools on the same things, or the values that an argument of the call can have by its schema.
     Where nothing of this is certain, the result is left alone; so are other JSON, computed results, and
@@ -101,7 +91,7 @@ class Misleading:
             return {"phrases": [], "added": [], UNABLE: NO_PACK}
         names_first = rng.chance(NAMES_FIRST)
         kinds = find_kinds(target, "")
-        following = _draw_fields(target, value, kinds, rng)
+        following = draw_suggestion(target, value, kinds, rng)
         most = count - len(following) if names_first else count
         names, added = _draw_remarks(target, value, kinds, rng, language, most)
         following = following[: count - len(added)]
@@ -231,115 +221,8 @@ ON_TOOLS = frozenset({"remark-tool-1", "remark-tool-2"})
 """Entries that name another tool."""
 
 
-def _draw_fields(
-    target: ToolResultTarget, value: Any, kinds: frozenset[ToolKind], rng: SeededRandom
-) -> list[list[Any]]:
-    """A field that names other tools on the same things, or the values that an argument can have; at most
-    one, and none where there is no object for it."""
-    if not isinstance(value, dict) or find_item_gap(target.text, value):
-        return []
-    made = [*_draw_next(target, kinds, rng), *_draw_members(target, kinds, rng)]
-    point = rng.uniform()
-    holder = find_first_holder(target.text, value) if made else None
-    if holder is None:
-        return []
-    case = find_case(target.text)
-    keys, told = made[int(point * len(made))]
-    key = next((one for one in keys if write_key(one, case) not in holder.keys), None)
-    if key is None:
-        return []
-    place = around_field(target.text, holder.gaps[-1], write_key(key, case))
-    return [[place.at, place.before, told, place.after]]
-
-
-def _draw_next(
-    target: ToolResultTarget, kinds: frozenset[ToolKind], rng: SeededRandom
-) -> Iterator[tuple[list[str], Any]]:
-    """Other tools on the same things, and the names that a field of them can have: what may be done, what
-    is related, or what may come next."""
-    single, linked, near = rng.chance(0.15), rng.chance(0.3), rng.shuffled(list_near(target))
-    keys, many = rng.choice((ACTIONS, RELATED_TOOLS, NEXT_TOOLS)), rng.integer(1, MOST_NEXT)
-    name = rng.choice(("name", "tool", "action", "operation"))
-    if not near or not LOCAL.isdisjoint(kinds):
-        return
-    firsts = {one: next(iter(split_name(one)), "") for one in near}
-    if keys is ACTIONS:
-        own = list_things(target.tool)
-        near = [one for one in near if firsts[one] not in READING and _is_within(own, list_things(one))]
-    elif keys is NEXT_TOOLS:
-        near = [one for one in near if firsts[one] not in UNDOING]
-    if not MENDING.isdisjoint(map(firsts.__getitem__, near)) and _WELL.search(target.text):
-        near = [one for one in near if firsts[one] not in MENDING]
-    if not near:
-        return
-    if single and keys is NEXT_TOOLS:
-        yield rng.shuffled(NEXT_TOOL), near[0]
-        return
-    told: list[Any] = near[:many]
-    if linked:
-        told = [{name: one} for one in told]
-    yield rng.shuffled(keys), told
-
-
-def _is_within(own: frozenset[str], others: frozenset[str]) -> bool:
-    """Whether one of two things is the other or a part of it: an order and its items, but not two brakes."""
-    return own <= others or others <= own
-
-
-_WELL = re.compile(
-    r'(?:healthy|normal|ok|good|valid)\w*\\?"\s*:\s*true|:\s*\\?"(?:healthy|normal|ok|good)\\?"',
-    re.IGNORECASE,
-)
-"""What a record says of itself where nothing has to be mended."""
-MOST_NEXT = 3
-"""How many other tools are named at most."""
-LOCAL = frozenset({ToolKind.SHELL, ToolKind.CODE, ToolKind.FUNCTION, ToolKind.SQL})
-"""Systems that name no other calls."""
-_COMMANDED = frozenset({ToolKind.SHELL, ToolKind.CODE, ToolKind.SQL})
-"""Systems whose calls have no arguments with a schema."""
 BARE = frozenset({ToolKind.CODE, ToolKind.FUNCTION, ToolKind.SQL})
 """Systems that give a value and say nothing besides."""
-
-
-def _draw_members(
-    target: ToolResultTarget, kinds: frozenset[ToolKind], rng: SeededRandom
-) -> Iterator[tuple[list[str], Any]]:
-    """What an argument of the call can be by its schema, and the names that a field of it can have."""
-    enumerated = _list_enumerated(target.tool, ToolListKey(ToolList.of(target.tools)))
-    if not enumerated or not _COMMANDED.isdisjoint(kinds):
-        rng.skip(len(MEMBERS) - 1)
-        return
-    firsts, given = rng.shuffled(MEMBERS), read_arguments(target)
-    for properties in enumerated:
-        for name, chosen in given.items():
-            if chosen in properties.get(name, ()):
-                words = "_".join(split_name(name))
-                plural = f"{words}es" if words.endswith("ss") else pluralise(words)
-                yield [f"{first}_{plural}" for first in firsts if first != "other"], properties[name]
-
-
-@lru_cache(256)
-def _list_enumerated(tool: str, declared: ToolListKey) -> list[dict[str, list[str]]]:
-    """The arguments that are one of a few texts by their schema, in each of the tools of that name that has
-    some."""
-    found = [
-        {name: one["enum"] for name, one in properties.items() if _is_enumerated(name, one)}
-        for schema in declared.tools.named(tool)
-        if isinstance(properties := schema.parameters.get("properties"), Mapping)
-    ]
-    return [one for one in found if one]
-
-
-def _is_enumerated(name: str, schema: Any) -> bool:
-    members = schema.get("enum") if isinstance(schema, Mapping) else None
-    if not isinstance(members, list) or not 1 < len(members) <= MOST_MEMBERS or SECRET.search(name):
-        return False
-    return all(isinstance(member, str) for member in members)
-
-
-MOST_MEMBERS = 8
-
-
 _GIVING = frozenset("read view get open load show cat head tail".split())
 _FILES = frozenset("file files cat head tail".split())
 """First words, and words, of tools whose text is a file's own."""
