@@ -71,12 +71,12 @@ class Misleading:
 
     Severity: the number of remarks is binomial with mean 2 x severity (2 trials), one at most for a short
     result. A remark comes from the phrase packs, in the result's language, and is about what the result's
-    fields speak of, or else the tool's name: prices, rates, forecasts, orders, bookings, deliveries and others, or
-    another of the records that are listed. A JSON object gets it in a field behind its own, a list of texts
-    (MCP) as one more, plain text that is no file's own as a line. In place of one, a field names other
-    declared tools on the same things, or the values that an argument of the call can have by its schema.
-    Where nothing of this is certain, the result is left alone; so are other JSON, computed results, and
-    commands' but for what a shell itself prints. Every true value keeps its place and its bytes.
+    fields speak of, or else the tool's name: prices, rates, forecasts, orders, bookings, deliveries and
+    others, or another of the records that are listed. A JSON object gets it in a field behind its own, a list
+    of texts (MCP) as one more, plain text that is no file's own as a line. In place of one, a field names
+    other declared tools on the same things, or the values that an argument of the call can have by its
+    schema. Where nothing of this is certain, the result is left alone; so are other JSON, computed results,
+    and commands' but for what a shell itself prints. Every true value keeps its place and its bytes.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
