@@ -107,7 +107,7 @@ def _find_stated(text: str, one: Mention) -> Place | None:
     """`whose radius is 4`."""
     found = _STATED.search(text, max(0, one.start - 40), one.start)
     unit = _UNIT.match(text, one.end)
-    stop = one.end + (unit.end() if unit is not None and unit[0].strip() not in GO_ON else 0)
+    stop = unit.end() if unit is not None and unit[0].strip() not in GO_ON else one.end
     if found is None or found["head"] not in (one.thing or "").split():
         return None
     if not _stops(text, stop):

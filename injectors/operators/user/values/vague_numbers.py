@@ -234,8 +234,9 @@ def find_money(text: str, one: Mention, start: int, end: int, before: str) -> Pl
         return None
     unit, ahead = one.text.rpartition(" ")[2], text[max(0, start - 40) : start]
     if unit.isalpha() and unit not in ("USD", "EUR", "GBP") and _CONVERTED.search(ahead):
-        forms = (f"a certain amount of {unit}", f"a certain number of {unit}", f"some {unit}")
-        forms = forms[:2] if re.search(r"\bhow m", ahead, re.IGNORECASE) else forms
+        forms: tuple[str, ...] = (f"a certain amount of {unit}", f"a certain number of {unit}")
+        if re.search(r"\bhow m", ahead, re.IGNORECASE) is None:
+            forms = (*forms, f"some {unit}")
         return Place(start, end, None, forms=forms, withholds=True)
     return None if qualifies(text, end) else _find_amount(ahead, start, end, before)
 

@@ -47,10 +47,9 @@ _NEEDS_RANGE = re.compile(
 def find_range(text: str, one: Mention) -> Place | None:
     """The place of a range of which the value is an end: ` between 1800 and 1815` goes."""
     head = max(0, one.start - _LONGEST)
-    found = next(
-        (match for match in _RANGE.finditer(text, head) if match.start() < one.start < match.end()), None
-    )
-    if found is None:
+    lead = max(text.rfind(f" {word} ", head, one.start) for word in ("between", "from"))
+    found = _RANGE.match(text, lead + 1) if lead >= 0 else None
+    if found is None or found.end() <= one.start:
         return None
     start, end = found.start(), found.end()
     if found["unit"] is not None and found["unit"] not in _UNITS:
@@ -58,7 +57,7 @@ def find_range(text: str, one: Mention) -> Place | None:
     before = find_word_before(text, start)
     if not before or (is_small_word(before) and before not in ("it", "me", "there", "open", "them", "us")):
         return None
-    if _NEEDS_RANGE.search(text[:start]) or not (
+    if _NEEDS_RANGE.search(text, max(0, start - _LONGEST), start) or not (
         ends_clause(text, end) or find_next_word(text, end) in GO_ON
     ):
         return None
