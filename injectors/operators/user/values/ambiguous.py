@@ -19,7 +19,7 @@ from crosswind.injectors.operators.user.values.negations import is_denied
 from crosswind.injectors.operators.user.values.spoken_values import SaidBefore, find_spoken
 from crosswind.injectors.operators.user.values.untyped import find_untyped
 from crosswind.injectors.operators.user.values.vague_languages import find_place
-from crosswind.injectors.operators.user.values.vague_place import Place
+from crosswind.injectors.operators.user.values.vague_place import Place, find_word_before
 from crosswind.injectors.packs.draw import Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
@@ -200,7 +200,8 @@ def _draw_edit(
         slots = {} if place.thing is None else {"thing": place.thing}
         if form is not None:
             slots["coarse"] = form
-        phrase, asked = None, find_asked(target.own) if english else frozenset()
+        phrase, told = None, find_word_before(text, place.start).lower() == "tell"
+        asked = find_asked(target.own) if english else frozenset()
         for coarse in (True, False) if english and form is not None else (None,):
             phrase = phrase or draw_phrase(
                 rng,
@@ -211,7 +212,9 @@ def _draw_edit(
                 type=place.type or one.type,
                 used=target.branch.phrases,
                 accept=lambda entry, coarse=coarse: (  # type: ignore[misc]
-                    accept(entry) and coarse in (None, _is_coarse(entry)) and asks_for(entry.asks, asked)
+                    accept(entry)
+                    and coarse in (None, _is_coarse(entry))
+                    and (told or asks_for(entry.asks, asked))
                 ),
             )
         if phrase is not None:
