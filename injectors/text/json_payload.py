@@ -188,18 +188,19 @@ def looks_destroyed(noisy: str, clean: str) -> bool:
     Either a JSON payload doesn't parse any more, or it carries a fault field that the clean one lacks, or it
     is plain text that speaks of a fault where the clean text doesn't.
     """
-    after, before = parse_json(noisy), parse_json(clean)
+    after = parse_json(noisy)
     if is_container(after):
+        before = parse_json(clean)
         if _fault_marks(after) - _fault_marks(before) or _is_message(after, before) or _cuts(after, before):
             return True
         inner = read_mcp_text(after), read_mcp_text(before)
         return inner[0] is not None and inner[1] is not None and looks_destroyed(inner[0], inner[1])
-    if after is NOT_JSON and is_container(before):
-        return True
+    if after is NOT_JSON and noisy[:1] == clean[:1] and is_container(parse_json(clean)):
+        return True  # JSON that was cut: no words need say so, as they do where it was replaced.
     lowered, original = noisy.lower(), clean.lower()
     if any(phrase in lowered and phrase not in original for phrase in FAULT_PHRASES):
         return True
-    return after is NOT_JSON and _breaks_off(noisy, clean)
+    return after is NOT_JSON and (is_container(parse_json(clean)) or _breaks_off(noisy, clean))
 
 
 def _cuts(after: Any, before: Any) -> bool:
