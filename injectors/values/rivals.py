@@ -32,6 +32,8 @@ _ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _CLOCK = re.compile(r"\d{1,2}")
 _WORD = re.compile(r"[^\W\d_]+\.?")
 _CENTS = re.compile(r"[.,]\d{1,2}$")
+_RUN_TOGETHER = re.compile(r"[a-z][A-Z]")
+"""An identifier, which nobody says."""
 _TRIES = 8
 _MOST_COUNTED = 20
 """Numbers up to this are counts, and a rival is near; larger ones are amounts."""
@@ -89,7 +91,8 @@ def _draw_rivals(mention: Mention, rng: SeededRandom, elsewhere: list[str]) -> I
         case ValueType.MONEY:
             yield from (_scale(text, rng) for _ in range(_TRIES))
         case ValueType.OPTION:
-            written = [_write_like(option, text) for option in mention.options]
+            spoken = (one for one in mention.options if not _RUN_TOGETHER.search(one))
+            written = [_write_like(one, text) for one in spoken]
             yield from rng.shuffled(written)
         case ValueType.ID:
             yield from (_change_digit(text, rng) for _ in range(_TRIES))

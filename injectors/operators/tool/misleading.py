@@ -14,7 +14,6 @@ from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.insertion import (
     Around,
-    Gap,
     Holder,
     around_field,
     around_line,
@@ -32,11 +31,10 @@ from crosswind.injectors.operators.model_text import read_general_lines
 from crosswind.injectors.operators.phrases import NO_PACK, find_prose, find_system, list_about
 from crosswind.injectors.operators.tool.described_call import describe_call
 from crosswind.injectors.operators.tool.options import OPTIONS, Slots
-from crosswind.injectors.operators.tool.suggestions import BEHIND, draw_suggestion
+from crosswind.injectors.operators.tool.suggestions import draw_suggestion
 from crosswind.injectors.operators.words.results import (
     ENGLISH_LEADS,
     LEADS,
-    REMARK_HOLDERS,
     REMARK_LISTS,
     REMARKS,
 )
@@ -65,20 +63,20 @@ ROOM = 240
     aliases=("induce",),
     source="AgentNoiseBench section 2.2.1, appendix B (Misleading Signals; its example also drops fields)",
     effect=Effect.ADDS,
-    version=10,
+    version=11,
 )
 class Misleading:
     """One or two remarks are added to a result, as services add them: they tempt to the nearest wrong option
     of this result or of an argument, to another tool, or to doubt what need not be doubted.
 
     Severity: the number of remarks is binomial with mean 2 x severity (2 trials), one at most for a short
-    result. A remark comes from the phrase packs, in the result's language, and is about what the tool's name
-    or the result's fields speak of: prices, rates, forecasts, orders, bookings, deliveries and others, or
-    another of the records that are listed. A JSON object gets it in a field among the others, a list of texts
-    (MCP) as one more, plain text that is no file's own as a line. In place of one, a field names other
-    declared tools on the same things, or the values that an argument of the call can have by its schema.
-    Where nothing of this is certain, the result is left alone; so are other JSON, computed results, and
-    commands' but for what a shell itself prints. Every true value keeps its place and its bytes.
+    result. A remark comes from the phrase packs, in the result's language, and is about what the result's
+    fields speak of, or else the tool's name: prices, rates, forecasts, orders, bookings, deliveries and
+    others, or another of the records that are listed. A JSON object gets it in a field behind its own, a list
+    of texts (MCP) as one more, plain text that is no file's own as a line. In place of one, a field names
+    other declared tools on the same things, or the values that an argument of the call can have by its
+    schema. Where nothing of this is certain, the result is left alone; so are other JSON, computed results,
+    and commands' but for what a shell itself prints. Every true value keeps its place and its bytes.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -172,24 +170,35 @@ def _find_own(
     listed: bool,
 ) -> tuple[Setting, dict[str, str], Mapping[str, str]] | None:
     """The setting of the system behind a result, what fills slots there, and the ids of its remarks by their
-    names: those on what the tool's name speaks of, or else those on what the result's fields do, or else
-    those that name a tool beside a text."""
+    names: those on what it is about, or else those that name a tool beside a text."""
     if not LOGINS.isdisjoint(words_of(target.tool)):
         return None
     shell = ToolKind.SHELL in kinds
     asked = replace(target, tool="bash") if shell else target
-    for fields in (False, True):
-        setting = find_system(asked, described=False, fields=fields and not shell)
-        if language is not setting.language:
-            setting = msgspec.structs.replace(setting, language=language)
-        slots = drawn.of_call
-        if _has_options(setting, frozenset(slots)):
-            slots = drawn.with_options()
-        if own := _list_remarks(setting, frozenset(slots), on_tools=False):
-            return setting, slots, own
+    setting = find_system(asked, described=False, fields=not shell)
+    if language is not setting.language:
+        setting = msgspec.structs.replace(setting, language=language)
+    slots = drawn.of_call
+    if _has_options(setting, frozenset(slots)):
+        slots = drawn.with_options()
+    if own := _list_own(setting, frozenset(slots)):
+        return setting, slots, own
     if listed or shell:
         return None
     return setting, slots, _list_remarks(setting, frozenset(slots), on_tools=True)
+
+
+@lru_cache(256)
+def _list_own(setting: Setting, slots: frozenset[str]) -> Mapping[str, str]:
+    """The ids of the remarks on what both the result's fields and the tool's name speak of, or else on what
+    the fields do, or else on what the name does: a flight's price is no timetable."""
+    own = _list_remarks(setting, slots, on_tools=False)
+    without_tool = msgspec.structs.replace(setting, tools=frozenset())
+    without_fields = msgspec.structs.replace(setting, opening=frozenset())
+    by_fields = own.keys() & _list_remarks(without_tool, slots, on_tools=False).keys()
+    by_name = own.keys() & _list_remarks(without_fields, slots, on_tools=False).keys()
+    chosen = by_fields & by_name or by_fields or by_name
+    return {name: one for name, one in own.items() if name in chosen}
 
 
 @lru_cache(256)
@@ -262,41 +271,29 @@ def _draw_field_places(text: str, holder: Holder, rng: SeededRandom) -> Iterator
 class _Field(NamedTuple):
     """A field of remarks, as it was drawn."""
 
-    behind: bool
     listed: bool
     names: Sequence[str]
-    outer: str
-    """The name of the field that holds it, if one does."""
-    within: bool
 
 
 def _draw_field(keys: Sequence[str], rng: SeededRandom) -> _Field:
-    behind, listed = rng.chance(BEHIND), rng.chance(LISTED)
-    names = rng.shuffled(REMARK_LISTS) if listed else keys
-    return _Field(behind, listed, names, rng.choice(REMARK_HOLDERS), rng.chance(HELD))
+    listed = rng.chance(LISTED)
+    return _Field(listed, rng.shuffled(REMARK_LISTS) if listed else keys)
 
 
 def _find_field_places(text: str, holder: Holder, drawn: Iterable[_Field]) -> Iterator[Around]:
+    """Behind the object's own fields."""
     case, taken = find_case(text), set(holder.keys)
-    for behind, listed, names, outer, within in drawn:
+    for listed, names in drawn:
         key = next((name for one in names if (name := write_key(one, case)) not in taken), None)
         if key is None:
             continue
         taken.add(key)
-        gap = holder.gaps[-1 if behind else 0]
-        place = around_field(text, gap, key)
-        if within and (held_by := write_key(outer, case)) not in taken:
-            taken.add(held_by)
-            inner = around_field(text, Gap(place.at), key).before
-            before = f"{around_field(text, gap, held_by).before}{{{inner}{'[' * listed}"
-            place = Around(place.at, before, f"{']' * listed}}}{gap.tail}")
-        elif listed:
-            place = Around(place.at, f"{place.before}[", f"]{place.after}")
-        yield place
+        place = around_field(text, holder.gaps[-1], key)
+        yield Around(place.at, f"{place.before}[", f"]{place.after}") if listed else place
 
 
-LISTED, HELD = 0.25, 0.15
-"""How often a field of remarks holds a list, and how often another field holds it."""
+LISTED = 0.1
+"""How often a field of remarks holds a list."""
 
 
 @written_form("tool.misleading")

@@ -33,19 +33,16 @@ from crosswind.injectors.stacks.model import ToolKind
 from crosswind.injectors.targets import ToolResultTarget
 from crosswind.injectors.values.parameters import split_name
 
-BEHIND = 0.9
-"""How often a field stands behind the object's own."""
-
 
 def draw_suggestion(
     target: ToolResultTarget, value: Any, kinds: frozenset[ToolKind], rng: SeededRandom
 ) -> list[list[Any]]:
-    """A field that names other tools on the same things, or the values that an argument can have; at most
-    one, and none where there is no object for it."""
+    """A field that names other tools on the same things, or the values that an argument can have, behind the
+    object's own; at most one, and none where there is no object for it."""
     if not isinstance(value, dict) or find_item_gap(target.text, value):
         return []
     made = [*_draw_next(target, kinds, rng), *_draw_members(target, kinds, rng)]
-    last, point = rng.chance(BEHIND), rng.uniform()
+    point = rng.uniform()
     holder = find_first_holder(target.text, value) if made else None
     if holder is None:
         return []
@@ -54,7 +51,7 @@ def draw_suggestion(
     key = next((one for one in keys if write_key(one, case) not in holder.keys), None)
     if key is None:
         return []
-    place = around_field(target.text, holder.gaps[-1 if last else 0], write_key(key, case))
+    place = around_field(target.text, holder.gaps[-1], write_key(key, case))
     return [[place.at, place.before, told, place.after]]
 
 

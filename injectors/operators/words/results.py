@@ -11,9 +11,6 @@ REMARKS = """
 REMARK_LISTS = "notes notices remarks messages comments information service_messages".split()
 """Fields of lists of remarks."""
 
-REMARK_HOLDERS = "meta _meta metadata response_metadata response_info".split()
-"""Fields that hold what a service says besides."""
-
 ACTIONS = """
     actions available_actions allowed_actions allowed_operations operations supported_operations
 """.split()

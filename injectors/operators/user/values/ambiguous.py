@@ -13,12 +13,13 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting
+from crosswind.injectors.operators.user.asides.asked import asks_for, find_asked
 from crosswind.injectors.operators.user.values.left_open import NAME, ask_which, draw_remark, name_open
 from crosswind.injectors.operators.user.values.negations import is_denied
 from crosswind.injectors.operators.user.values.spoken_values import SaidBefore, find_spoken
 from crosswind.injectors.operators.user.values.untyped import find_untyped
 from crosswind.injectors.operators.user.values.vague_languages import find_place
-from crosswind.injectors.operators.user.values.vague_place import Place
+from crosswind.injectors.operators.user.values.vague_place import Place, find_word_before
 from crosswind.injectors.packs.draw import Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
@@ -40,8 +41,8 @@ LONGEST = 20_000
 TOO_LONG = f"the text has more than {LONGEST} characters, so it is no message that a user leaves open"
 NOBODY = "nobody could be asked for what the user would leave open"
 _ONE_OF_ITS_KIND = (ValueType.ID, ValueType.EMAIL, ValueType.FILE)
-_LEFT_OUT = 0.5
-"""How often a value that can be left out with its preposition is."""
+_LEFT_OUT = 0.1
+"""How often a value that could be told less exactly is left out with its preposition instead."""
 _HEDGED = ("a few", "several", "a couple", "about", "between")
 """What a coarse form begins with that needs no other hedge."""
 _BARE = 0.45
@@ -64,10 +65,10 @@ class Ambiguous:
 
     Severity: the share of the message's values that become vague, on average: one at most. Only a whole
     phrase gives way, with its preposition or its noun, and only where what stands there surely reads well.
-    The user says openly that it is left open: in front of the message, behind it, or beside the place. The
-    user gives it when asked: nothing is vague that this user has said before, nor an answer of a few words,
-    so that each value is asked for once. Quotations, what is to be passed on and what a negation governs
-    stay. Where no user can answer, nothing happens.
+    The user says openly that it is left open: behind the message, or beside the place. The user gives it when
+    asked: nothing is vague that this user has said before, nor an answer of a few words, so that each value
+    is asked for once. Quotations, what is to be passed on and what a negation governs stay. Where no user can
+    answer, nothing happens.
     """
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -151,11 +152,14 @@ def _draw_open(
         thing = name_open(one, place, coarse=form is not None, rng=rng) if english else None
         if english and thing is None:
             continue
+        if thing == "name" and not edit["now"].strip():
+            thing = "rest"  # Nothing is left whose name it could be.
         thing = "location" if thing == "place" and "place" in target.text else thing
         named = None if thing is None else (thing, ask_which(one, place, thing, rng))
         numbered = thing is not None and thing.endswith((" number", " ID"))
         kind = ValueType.ID if numbered else place.type or one.type
-        remark = draw_remark(target, rng, setting, edit, named, kind)
+        vague = english and form is None and len(edit["now"].split()) > 1
+        remark = draw_remark(target, rng, setting, edit, named, kind, vague=vague)
         if remark is not None:
             return {
                 "edits": remark.edits,
@@ -196,7 +200,8 @@ def _draw_edit(
         slots = {} if place.thing is None else {"thing": place.thing}
         if form is not None:
             slots["coarse"] = form
-        phrase = None
+        phrase, told = None, find_word_before(text, place.start).lower() == "tell"
+        asked = find_asked(target.own) if english else frozenset()
         for coarse in (True, False) if english and form is not None else (None,):
             phrase = phrase or draw_phrase(
                 rng,
@@ -207,7 +212,9 @@ def _draw_edit(
                 type=place.type or one.type,
                 used=target.branch.phrases,
                 accept=lambda entry, coarse=coarse: (  # type: ignore[misc]
-                    accept(entry) and coarse in (None, _is_coarse(entry))
+                    accept(entry)
+                    and coarse in (None, _is_coarse(entry))
+                    and (told or asks_for(entry.asks, asked))
                 ),
             )
         if phrase is not None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile
 from typing import Any
 
 from crosswind.injectors.conversation import ToolList
@@ -72,6 +73,8 @@ class Contradiction:
 
     value: str
     rival: str
+    slip: str
+    """The rival in the value's place, without the words that both end in: `13, sorry, 12 years`."""
     type: ValueType
     thing: str | None
     start: int
@@ -152,7 +155,8 @@ def _contradict(
     """A value with its rival, and the positions where the two can stand, maybe none."""
     text, positions = target.text, list[Position]()
     closed = find_open_end(target.own) is None
-    start, end, told, told_rival = _span(text, one, rival, language)
+    slip = _shorten(text, one.text, rival)
+    start, end, told, told_rival = _span(text, one, slip, language)
     inside = _may_stand_inside(text, one, start, end, rival, language)
     inside = inside and not splits(target.protected, start) and not splits(target.protected, end)
     inside = inside and not (values.are_searched and one.type is ValueType.NAME)
@@ -168,10 +172,11 @@ def _contradict(
         positions.append(Position.SWAP)
     if closed and named is not None:
         positions.append(Position.END)
-    value_named, rival_named = named or (one.text, rival)
+    value_named, rival_named = named or _name_option(text, one, rival, language)
     return Contradiction(
         one.text,
         rival,
+        slip,
         one.type,
         one.thing,
         start,
@@ -185,6 +190,33 @@ def _contradict(
         leads or region != "",
         text,
     )
+
+
+def _shorten(text: str, value: str, rival: str) -> str:
+    """The rival without the words in which both end, where what is left says something of its own."""
+    words, ends = rival.split(" "), value.split(" ")
+    shared = sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(words[::-1], ends[::-1], strict=False))
+    )
+    short = " ".join(words[: len(words) - shared]).rstrip(",")
+    return short if short and not is_said(text, short) and not is_said(value, short) else rival
+
+
+def _name_option(text: str, one: Mention, rival: str, language: Language) -> tuple[str, str]:
+    """An option and its rival by themselves, or with the noun that they stand before: `the rear door`."""
+    noun = _NOUN.match(text, one.end)
+    if language is not Language.EN or one.type is not ValueType.OPTION or noun is None:
+        return one.text, rival
+    before = find_word_before(text, one.start)
+    if before not in _BEFORE_OPTIONS or qualifies(text, noun.end()):
+        return one.text, rival
+    lead = f"{before} " if before in ("a", "an", "the") else ""
+    return f"{lead}{one.text}{noun[0]}", f"{lead}{rival}{noun[0]}"
+
+
+_NOUN = re.compile(r" [a-z]{3,}\b")
+_BEFORE_OPTIONS = frozenset(("a", "an", "the", "with", "in", "and"))
+"""Words before an option that say where what it belongs to begins."""
 
 
 def _list_opened(target: UserTarget) -> set[ValueType]:
@@ -335,8 +367,9 @@ def _may_stand_inside(text: str, one: Mention, start: int, end: int, rival: str,
     begins = is_small_word(before) or before in LEADS | _BEFORE_VALUES
     if language is Language.EN and (named or alone) and before and not begins:
         return False  # What stands before may belong to it: an extra large one.
-    if language is Language.EN and not agrees(before, rival):
-        return False
+    noun = one.type is ValueType.OPTION and before in ("a", "an") and not qualifies(text, end)
+    if language is Language.EN and (noun or not agrees(before, rival)):
+        return False  # `a comedy`, but not `a horror`
     return not (
         language is Language.FR and re.search(r"(?:\b[dlDL]|qu)['’]$", text[max(0, start - 4) : start])
     )

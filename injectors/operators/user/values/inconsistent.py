@@ -36,6 +36,8 @@ NAME = "user.inconsistent"
 _VALUE_SLOTS = ("{value}", "{rival}")
 _SWAPPED = 0.65
 """How often the rival stands by itself, and the message's end corrects it."""
+_FAR = 120
+"""Characters behind a value after which it is rather corrected at once."""
 
 
 @operator(
@@ -100,7 +102,8 @@ def _draw_same(
     """Draw a contradiction that this message settles: what is told last is the value."""
     for one in found:
         order = (Position.SWAP, Position.PLACE)
-        for position in order if rng.chance(_SWAPPED) else order[::-1]:
+        swapped = rng.chance(_SWAPPED) and len(target.text) - one.end <= _FAR
+        for position in order if swapped else order[::-1]:
             if position not in one.positions:
                 continue
             part = "same" if position is Position.PLACE else "correction"
@@ -110,7 +113,7 @@ def _draw_same(
                 return {
                     "edits": one.edit(position, phrase.text, setting.language, apart=apart),
                     "final": [one.value],
-                    "wrong": {one.value: [one.rival]},
+                    "wrong": {one.value: [one.rival if position is Position.SWAP else one.slip]},
                     "phrases": [phrase.entry],
                 }
     return None

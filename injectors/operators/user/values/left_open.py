@@ -7,15 +7,17 @@ from typing import Any
 
 import msgspec
 
+from crosswind.injectors.operators.user.asides.asked import asks_for, find_asked
 from crosswind.injectors.operators.user.asides.draw import is_small, write_like
 from crosswind.injectors.operators.user.asides.places import find_missing_mark, find_places
 from crosswind.injectors.operators.user.values.contradictions import join_sentence
 from crosswind.injectors.operators.user.values.small_words import make_words, qualifies
 from crosswind.injectors.operators.user.values.things import PERSONS
-from crosswind.injectors.operators.user.values.vague_place import Place, ends_clause
+from crosswind.injectors.operators.user.values.vague_place import Place, ends_clause, find_next_word
 from crosswind.injectors.operators.user.values.vague_things import is_person
 from crosswind.injectors.packs.draw import Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.packs.parts import Asked
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import UserTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
@@ -25,15 +27,16 @@ from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
 NAME = "user.ambiguous"
-_WITHIN, _AHEAD, _NOTES, _LACKS, _TAIL = 0.28, 0.02, 0.65, 0.3, 0.3
-"""How often the user says so in brackets behind the value, in front of the message, by a note of a few words,
-by what they haven't got, and at the end of the last sentence."""
+_WITHIN, _NOTES, _LACKS, _TAIL = 0.28, 0.65, 0.3, 0.3
+"""How often the user says so in brackets behind the value, by a note of a few words, by what they haven't
+got, and at the end of the last sentence."""
 _BREAKS = ("", "", "\n", "\n\n")
 """What separates a sentence from the message before it; empty: what the text asks for."""
 _HOW_EXACT = ("", "", "", "exact ", "precise ")
 """What is left open of a value that is told less exactly."""
 _REST = "rest"
 """What is left open where nothing surely says what it is."""
+_NAME_OF = "name of the "
 _MOST_WORDS = 3
 _KINDS = {
     ValueType.DATE: make_words("date day deadline month year"),
@@ -49,6 +52,14 @@ _KINDS = {
     ),
 }
 """The last words of parameters whose names say what they take as people would."""
+_RECEIVERS = make_words(
+    "assignee attendee beneficiary contact payee person receiver recipient sender user username"
+)
+"""Words of forms for somebody whose name a user tells."""
+_CALLED_BY_NAME = _KINDS[ValueType.NAME] | make_words(
+    "actor artist author character customer drug employee friend guest ingredient member owner patient stock"
+)
+"""What isn't told itself, but by its name: nobody gives the agent a film, or a player."""
 _CALLED = {
     ValueType.DATE: "date",
     ValueType.TIME: "time",
@@ -61,7 +72,6 @@ _CALLED = {
     ValueType.DURATION: "length",
 }
 _UNIT = re.compile(r"\d[ -]?(second|minute|hour|day|night|week|month|year)s?\b")
-_PLACES = ("place", "location")
 _LEADS = make_words("from to new my the target input given current select preferred desired chosen favorite")
 """Words before the thing in a parameter's name."""
 _SAID = {
@@ -79,7 +89,10 @@ def name_open(one: Mention, place: Place, *, coarse: bool, rng: SeededRandom) ->
     thing = place.called or _name_by_type(one, place)
     if one.type is ValueType.PLACE and thing == "city" and one.text in COUNTRIES:
         thing = "country"
-    thing = rng.choice(_PLACES) if thing == "place" else thing
+    if thing in _RECEIVERS:
+        thing = "name"
+    elif thing in _CALLED_BY_NAME - {"name"}:
+        thing = f"{_NAME_OF}{thing}"
     exact = rng.choice(_HOW_EXACT) if coarse and thing != _REST else ""
     return None if thing is None else f"{exact}{thing}"
 
@@ -129,13 +142,15 @@ def ask_which(one: Mention, place: Place, thing: str, rng: SeededRandom) -> str:
     if thing == _REST:
         return f"the {thing}"
     asked = tuple(
-        form.format(thing.removeprefix("exact ").removeprefix("precise "))
+        form.format(thing.removeprefix("exact ").removeprefix("precise ").removeprefix(_NAME_OF))
         for form in _ASKED.get(_kind_of(one, place), ())
     )
-    if is_person(one) and thing.rpartition(" ")[2] in PERSONS:
-        asked = ("who", "who exactly")
-    elif thing == "name":
+    if thing == "name":
+        asked = ("who", "who exactly") if is_person(one) else ()
+    elif thing.endswith(("name", "number")):
         asked = ()
+    elif one.type is ValueType.OPTION and thing.startswith("exact "):
+        return f"which {thing.removeprefix('exact ')}"
     counted = _COUNTED.fullmatch(thing)
     if counted is not None:
         asked = (f"how many {counted[1]}",)
@@ -147,10 +162,10 @@ _COUNTED = re.compile(r"(?:exact |precise )?number of ([a-z]+)")
 _ASKED = {
     ValueType.DATE: ("what day", "which day", "when exactly", "when"),
     ValueType.TIME: ("what time", "when exactly", "when"),
-    ValueType.PLACE: ("which {}", "where", "where exactly"),
-    ValueType.NAME: ("which {}", "what {}"),
-    ValueType.MONEY: ("how much", "how much exactly"),
-    ValueType.OPTION: ("which {}", "what {}"),
+    ValueType.PLACE: ("which {}",),
+    ValueType.NAME: ("which {}",),
+    ValueType.MONEY: ("how much",),
+    ValueType.OPTION: ("which {}",),
     ValueType.ID: ("which one", "which one exactly"),
     ValueType.FILE: ("which one",),
 }
@@ -171,30 +186,30 @@ def draw_remark(
     edit: dict[str, Any],
     thing: tuple[str, str] | None,
     type: ValueType,
+    *,
+    vague: bool,
 ) -> Remark | None:
-    """The value's edit with what says that it is left open; None where the message has no place for that."""
+    """The value's edit with what says that it is left open; None where the message has no place for that.
+    Beside `vague` words, as `a certain height`, the user knows the value and offers it."""
     text, places = target.text, find_places(target.text, target.own)
     english, stop = setting.language is Language.EN, edit["at"] + len(edit["was"])
-    within, ahead, notes, lacks, tail = (
-        english and rng.chance(one) for one in (_WITHIN, _AHEAD, _NOTES, _LACKS, _TAIL)
+    within, notes, lacks, tail = (
+        english and not vague and rng.chance(one) for one in (_WITHIN, _NOTES, _LACKS, _TAIL)
     )
-    draw = _Draw(target, rng, setting, thing, type)
-    beside = english and _goes_with_bracket(text, edit, stop)
-    before = english and places.before and edit["at"] > 0 and not target.own[:1].islower()
-    if beside and (within or not (before or places.behind)):
+    asked = find_asked(target.own) if english and not vague else frozenset()
+    draw = _Draw(target, rng, setting, thing, type, asked)
+    beside = english and not vague and _goes_with_bracket(text, edit, stop)
+    if beside and (within or not places.behind):
         # A noun is named in brackets only where no words for the value stand before them.
         named = not edit["now"].strip(" ")
         found = draw.draw(
             "within", lambda entry: entry.text.startswith("(") and named is bool(_NAMES.search(entry.text))
         )
         return None if found is None else Remark([{**edit, "now": f"{edit['now']} {found[0]}"}], found[1])
-    if before and (ahead or not places.behind):
-        found = draw.draw("lack")
-        return None if found is None else Remark([make_edit(0, "", f"{found[0]} "), edit], found[1])
     if not places.behind:
         return None
     passed_on = _PASSED_ON.search(text, stop) is not None
-    if tail and not passed_on and (end := _find_tail(text)) is not None and end >= stop:
+    if tail and not passed_on and (end := _find_tail(text, stop)) is not None:
         found = draw.draw("within", lambda entry: not entry.text.startswith("("))
         return None if found is None else Remark([edit, make_edit(end, "", found[0])], found[1])
     found = draw.draw("note" if notes else "lack" if lacks else "offer")
@@ -221,9 +236,13 @@ class _Draw(msgspec.Struct, frozen=True, gc=False):
     thing: tuple[str, str] | None
     """What the value is called, and the same as an object; None in other languages."""
     type: ValueType
+    asked: frozenset[Asked]
+    """What an English message asks for: only in an action, the user decides on a value."""
 
     def draw(self, part: str, accept: Any = None) -> tuple[str, str] | None:
         slots = {} if self.thing is None else dict(zip(("thing", "which"), self.thing, strict=True))
+        if self.type is ValueType.OPTION and slots.get("thing", "").startswith("exact "):
+            del slots["thing"]  # Nobody tells `the exact door`.
         # Where nothing names the value, an entry for its type says what is left open.
         for typed in (True, False) if self.thing is None else (False,):
             found = draw_phrase(
@@ -238,6 +257,7 @@ class _Draw(msgspec.Struct, frozen=True, gc=False):
                     (accept is None or accept(entry))
                     and (bool(entry.fits) or not typed)
                     and _fits(entry, self.thing)
+                    and asks_for(entry.asks, self.asked)
                     and (part == "within" or is_small(self.target.own) or not is_small(entry.text))
                 ),
             )
@@ -259,7 +279,7 @@ def _fits(entry: Entry, thing: tuple[str, str] | None) -> bool:
     asked = _QUESTION.search(entry.text) is not None and thing[0].startswith(_UNASKED)
     if thing[1].startswith(_BARE) and _ABOUT.search(entry.text):
         return False
-    return not asked and not (_ARTICLE.search(entry.text) and thing[0][0] in "aeiou")
+    return not asked and not (_ARTICLE.search(entry.text) and thing[0].startswith(_NO_ARTICLE))
 
 
 _QUESTION = re.compile(r"\b(?:just any|which|what)\}? \{thing\}", re.IGNORECASE)
@@ -268,12 +288,15 @@ _BARE = ("who", "where", "when", "how")
 _ABOUT = re.compile(r"\b(?:about|on|of|for)\}? \{which\}")
 """Questions of one word, and words that don't go before them: nobody says `more on who`."""
 _NAMES = re.compile(r"\{(?:thing|which)\}")
+_NO_ARTICLE = (*"aeiou", _NAME_OF)
 _ARTICLE = re.compile(r"\ba \{thing\}")
 
 
 def _goes_with_bracket(text: str, edit: dict[str, Any], stop: int) -> bool:
     """Whether a bracket can stand there: behind words for the value, or where a clause ends without it."""
     if edit["now"].strip(" "):
+        if find_next_word(text, stop) == "of":
+            return False
         return not edit["now"].endswith(" ") and not qualifies(text, stop) and text[stop : stop + 1] in _BREAK
     return edit["at"] > 0 and ends_clause(text, stop)
 
@@ -283,8 +306,11 @@ _PASSED_ON = re.compile(r"\b(?:reminding|saying|tell|telling|that)\b")
 _BREAK = ("", " ", ".", ",", "!")
 
 
-def _find_tail(text: str) -> int | None:
-    """Where the last sentence can go on: before its full stop, or where it has none."""
-    if text[-1:].isalpha():
-        return len(text)
-    return len(text) - 1 if re.search(r"[a-z]{3}\.\Z", text) is not None else None
+def _find_tail(text: str, stop: int) -> int | None:
+    """Where the last sentence can go on, if the value is in it: at its end, before its full stop."""
+    end = len(text) if text[-1:].isalpha() else len(text) - 1
+    whole = end >= stop and _SENTENCE.search(text, stop, end) is None
+    return end if whole and re.search(r"[A-Za-z]{3}\.?\Z", text) is not None else None
+
+
+_SENTENCE = re.compile(r"[.!?;:\n]")

@@ -14,7 +14,7 @@ _NUMBER = r"-?\d+(?:\.\d+)?"
 _LIST = re.compile(
     r"the (?:following )?"
     r"(?P<noun>numbers|values|scores|grades|integers|data points|temperatures|prices|samples|data)"
-    rf"(?:(?: are)?:)? [\[(]?{_NUMBER}(?:, ?{_NUMBER})+(?:,? and {_NUMBER})?[\])]?(?![\w.]\d)"
+    rf"(?:(?: are)?:)? [\[(]?{_NUMBER}(?:, ?{_NUMBER})+(?:,? and {_NUMBER})?[\])]?(?![\w.]\d| and \[)"
 )
 _LETTERS = re.compile(
     rf"(?:,? (?:where|with|for|when|given|if))(?: coefficients| values)? [a-z] ?= ?{_NUMBER}"

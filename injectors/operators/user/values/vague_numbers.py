@@ -334,6 +334,8 @@ def find_duration(text: str, one: Mention, start: int, end: int, before: str) ->
     if before in _SERIES and unit.endswith("s"):
         return Place(start, end, dropped=f"few {unit}", called=called)
     forms = list_coarse_forms(one, Language.EN)
+    if before == "over":
+        forms = tuple(form for form in forms if not form.startswith(("about", "roughly")))
     if (
         before == "old"
         or not forms

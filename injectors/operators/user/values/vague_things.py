@@ -76,7 +76,7 @@ def find_id(text: str, one: Mention, start: int, end: int, before: str) -> Place
         ahead = find_word_before(text, noun)
     elif ahead in DETERMINERS or not (ahead == "" or text[noun - 1].isspace()):
         return None
-    if ahead in ("book", "buy", "order", "reserve"):
+    if ahead in ("book", "buy", "order", "reserve") or _NAMED_SO.search(text[:noun]):
         return None
     single = ahead in ("is", "are", "was", "s", "for", "with") or noun == 0 or before == "flight"
     if before not in _OWN_NOUNS:
@@ -89,6 +89,8 @@ def find_id(text: str, one: Mention, start: int, end: int, before: str) -> Place
     return Place(noun, end, None, thing=before, forms=forms, withholds=True) if forms else None
 
 
+_NAMED_SO = re.compile(r"\w [A-Z][\w&]* $")
+"""A name before the noun, which it belongs to: `my UPS package`."""
 _MADE = {
     **{
         noun: (f"the {noun} I made", f"that {noun} I made")

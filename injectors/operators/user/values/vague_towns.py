@@ -20,10 +20,11 @@ _TOWN = re.compile(
 _TOWNS = make_words("city location town")
 _NO_TOWNS = make_words(
     """
-    advance bulk cash category celsius class degrees detail dollars euros excel fahrenheit feet format front
-    full general german grams imperial inches json kilometers life line metric miles minutes mode mind months
-    need order part parts particular percent person place pounds private process public real seconds short
-    size stock store style table terms theaters theatres time total town units weeks words work years yards
+    advance bulk cash category celsius class degrees detail dollars euros excel fahrenheit feet format
+    front full general german grams here imperial inches json kilometers life line metric miles mind
+    minutes mode months need order part particular parts percent person place pounds private process
+    public real seconds short size stock store style table terms theaters theatres there time total town
+    units weeks words work yards years
     """
 )
 _LANGUAGES = frozenset(map(str.lower, LANGUAGES))

@@ -45,11 +45,9 @@ KINDS = {
     "mail": "email",
     "engine": "start_engine",
     "thermostat": "thermostat",
+    "ticket": "create_ticket",
 }
 """A word that only remarks of that kind are about."""
-THIN = ("film", "upload", "engine", "thermostat")
-"""Kinds that have a single remark in a half so far."""
-
 FLIGHT = {"booking_id": "KX93TL", "origin": "OSL", "cabin": "economy", "total_bags": 1, "paid_bags": 0}
 STAY = {"booking_id": "H7", "hotel": "Aurora", "room_type": "double", "nights": 3}
 SONGS = {"songs": [{"title": "Blue Moon"}, {"title": "Night Train"}]}
@@ -83,8 +81,13 @@ OWN: list[tuple[str, dict[str, Any], str]] = [
     ("calculate_cost", {"cost": 4.5}, ""),
     ("send_email", {"id": 5, "status": "sent"}, "mail"),
     ("start_engine", {"fuel_level": 40}, "engine"),
-    ("set_thermostat", {"humidity": 40}, "thermostat"),
+    ("set_thermostat", {"target_temperature": 20}, "thermostat"),
     ("get_zipcode", {"zipcode": "94016"}, ""),
+    ("search_flights", {"price": 120.5}, "price"),
+    ("list_airports", {"airports": ["OSL", "BGO"]}, ""),
+    ("list_tickets", {"tickets": [{"id": 7}]}, "other"),
+    ("create_ticket", {"id": 7, "status": "open"}, "ticket"),
+    ("list_events", {"events": [{"title": "Sync"}]}, ""),
 ]
 
 
@@ -127,4 +130,4 @@ def test_a_kind_has_remarks_in_both_halves(kind: str) -> None:
         for entry in ENTRIES.values()
         if entry.operator == "tool.misleading" and kind in _name_kinds(entry.about)
     )
-    assert len(halves) == 2 and (min(halves.values()) >= 2) == (kind not in THIN), halves
+    assert len(halves) == 2 and min(halves.values()) >= 2, halves

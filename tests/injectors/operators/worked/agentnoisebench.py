@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from crosswind.injectors.operators.words.results import REMARK_HOLDERS, REMARK_LISTS, REMARKS
+from crosswind.injectors.operators.words.results import REMARK_LISTS, REMARKS
 from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.text.json_payload import looks_destroyed
 from crosswind.injectors.text.languages import Language
@@ -239,7 +239,7 @@ EXAMPLES = (
             result(
                 "added: one or two remarks",
                 lambda found, _: (
-                    1 <= len(_more(found)) <= 2 and _list_remark_fields(found) <= {*REMARKS, *REMARK_LISTS}
+                    1 <= len(_more(found)) <= 2 and _more(found).keys() <= {*REMARKS, *REMARK_LISTS}
                 ),
             ),
             result(
@@ -280,14 +280,6 @@ EXAMPLES = (
 def _more(found: dict[str, str] | None) -> dict[str, str]:
     """What stands in a result besides the true fields."""
     return {name: value for name, value in (found or {}).items() if name not in TRUE}
-
-
-def _list_remark_fields(found: dict[str, Any] | None) -> set[str]:
-    """The added fields, and of one that holds what a service says besides, those within."""
-    fields: set[str] = set()
-    for name, value in _more(found).items():
-        fields.update(value if name in REMARK_HOLDERS and isinstance(value, dict) else (name,))
-    return fields
 
 
 def _count(added: Any) -> int:

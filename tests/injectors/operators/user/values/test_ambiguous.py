@@ -77,6 +77,18 @@ def test_at_most_one_value_is_withheld_and_each_is_given_back(
         assert all(value in draw["reveal"] for value in vague), "what the user says when asked"
 
 
+@pytest.mark.parametrize(("tools", "text"), ENGLISH)
+def test_nothing_is_said_in_front_of_the_message(tools: tuple[ToolSchema, ...], text: str) -> None:
+    for draw, _ in drawn(user_target(text, tools=tools)):
+        assert all(edit["was"] for edit in draw["edits"] if edit["at"] == 0)
+
+
+def test_nobody_decides_on_a_fact() -> None:
+    question = "What was the population of Denver in 2010?"
+    outputs = drawn(user_target(question, tools=(tool("get_population", city=TEXT, year=COUNT),)), seeds=80)
+    assert outputs and not any(re.search("decide|undecided|torn|agree", after) for _, after in outputs)
+
+
 def test_severity_is_the_share_of_values_that_become_vague() -> None:
     target = user_target(ENGLISH[3][1], tools=HOTEL)
     few, many = (
