@@ -194,7 +194,7 @@ def _follow(value: Any, place: Sequence[str | int]) -> Any:
     for key in place:
         if not isinstance(value, dict | list):
             return None
-        value = value[key]  # type: ignore[call-overload,index]
+        value = value[key]  # type: ignore[index]
     return value
 
 
@@ -217,14 +217,15 @@ _CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::\d\d)?(?: ?([AaPp])\.?[Mm]\.?)?")
 _ISO = re.compile(r"\d{4}-\d\d-\d\d.*", re.DOTALL)
 
 
-def _read(kind: FactKind, text: str) -> float | str | None:
-    """What the fact says, as it can be compared; None where it can't."""
+def _read(kind: FactKind, text: str) -> tuple[float, str] | None:
+    """What the fact says, as it can be compared with another of its kind; None where it can't."""
     if kind is FactKind.FIGURE:
-        return read_figure(text)
+        value = read_figure(text)
+        return None if value is None else (value, "")
     if kind is FactKind.DATE:
-        return text if _ISO.fullmatch(text) else None
+        return (0.0, text) if _ISO.fullmatch(text) else None
     clock = _CLOCK.fullmatch(text)
     if clock is None:
         return None
     hour = int(clock[1]) % 12 + 12 * (clock[3] in "Pp") if clock[3] else int(clock[1])
-    return f"{hour:02d}:{clock[2]}"
+    return 0.0, f"{hour:02d}:{clock[2]}"

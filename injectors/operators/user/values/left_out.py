@@ -17,10 +17,10 @@ from crosswind.injectors.values.parameters import ValueType
 
 UNITS = make_words(
     """
-    acres amps bar celsius cm coulombs cups degrees dollars euros fahrenheit feet ft g gallons gb grams hectares
-    hp hz inches joules kelvin kg khz kilograms kilometers km kmh kph kw kwh lbs liters litres m meters metres
-    mg mhz miles ml mm moles mph newtons nm ohms ounces oz percent points pounds psi seconds steps tons units v
-    volts w watts yards
+    acres amps bar celsius cm coulombs cups degrees dollars euros fahrenheit feet ft g gallons gb grams
+    hectares hp hz inches joules kelvin kg khz kilograms kilometers km kmh kph kw kwh lbs liters litres m
+    meters metres mg mhz miles ml mm moles mph newtons nm ohms ounces oz percent points pounds psi seconds
+    steps tons units v volts w watts yards
     """
 )
 """What is measured rather than counted."""

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from crosswind.injectors.conversation import ToolList
+from crosswind.injectors.operators.user.values.bare_nouns import find_bare
 from crosswind.injectors.operators.user.values.negations import is_denied
 from crosswind.injectors.operators.user.values.spoken_values import SaidBefore
 from crosswind.injectors.operators.user.values.vague_lists import find_lists
 from crosswind.injectors.operators.user.values.vague_moments import find_told
-from crosswind.injectors.operators.user.values.vague_nouns import find_bare
 from crosswind.injectors.operators.user.values.vague_place import Place
 from crosswind.injectors.operators.user.values.vague_things import find_container
 from crosswind.injectors.operators.user.values.vague_towns import find_towns

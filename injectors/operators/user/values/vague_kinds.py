@@ -30,10 +30,11 @@ _KINDS = make_words(
 """Nouns before a name that tell its kind: `the movie Arrival`."""
 _NO_KINDS = make_words(
     """
-    action address attribute feature level part after around before check code content data description during email file from group identifier info intent
-    inside keyword keywords label list message name names near note number onto open option outside parameter
-    person phone query question request search since string subject text title type under unit units
-    until url user username value when where with within word
+    action address after around attribute before check code content data description during email feature
+    file from group identifier info inside intent keyword keywords label level list message name names
+    near note number onto open option outside parameter part person phone query question request search
+    since string subject text title type under unit units until url user username value when where with
+    within word
     """
 )
 """Words of parameters that say no kind of thing."""

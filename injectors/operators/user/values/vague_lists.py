@@ -12,17 +12,20 @@ from crosswind.injectors.values.parameters import ValueType
 
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _LIST = re.compile(
-    rf"(?P<the>the )(?:following )?(?P<noun>numbers|values|scores|grades|integers|data points|temperatures|prices|samples|data)"
-    rf"(?:(?: are)?:)? [\[(]?{_NUMBER}(?:, ?{_NUMBER})+(?:,? and {_NUMBER})?[\])]?(?![\w.]\d)"
+    r"the (?:following )?"
+    r"(?P<noun>numbers|values|scores|grades|integers|data points|temperatures|prices|samples|data)"
+    rf"(?:(?: are)?:)? [\[(]?{_NUMBER}(?:, ?{_NUMBER})+(?:,? and {_NUMBER})?[\])]?(?![\w.]\d| and \[)"
 )
 _LETTERS = re.compile(
     rf"(?:,? (?:where|with|for|when|given|if))(?: coefficients| values)? [a-z] ?= ?{_NUMBER}"
     rf"(?:(?:, (?:and )?| and )[a-z] ?= ?{_NUMBER})+(?![\w.]\d)"
 )
+_LATITUDE, _LONGITUDE = r"-?\d+\.\d+(?: ?°? ?[NS])?", r"-?\d+\.\d+(?: ?°? ?[EW])?"
+_IS = r"(?: of|:|=)? ?"
 _SPOT = re.compile(
     r"\b(?P<prep>at|for|near|of|in|around) (?:the )?(?:(?:coordinates|location|position)(?: at| of|:)? ?)?\(?"
-    r"(?:lat(?:itude)?(?: of|:|=)? ?-?\d+(?:\.\d+)?(?: ?°? ?[NS])?(?:,? and|,)? ?lon(?:g(?:itude)?)?(?: of|:|=)? ?"
-    r"-?\d+(?:\.\d+)?(?: ?°? ?[EW])?|-?\d+\.\d+(?: ?°? ?[NS])?(?:,| and) ?-?\d+\.\d+(?: ?°? ?[EW])?)\)?(?![\w.]\d)"
+    rf"(?:lat(?:itude)?{_IS}{_LATITUDE}(?:,? and|,)? ?lon(?:g(?:itude)?)?{_IS}{_LONGITUDE}"
+    rf"|{_LATITUDE}(?:,| and) ?{_LONGITUDE})\)?(?![\w.]\d)"
 )
 """Where a place lies, in degrees."""
 _HANDFUL = ("a few {}", "some {}", "a handful of {}")

@@ -102,11 +102,13 @@ def find_time(text: str, one: Mention, start: int, end: int, before: str) -> Pla
 
 
 _ORDINAL = re.compile(
-    r" on the \d{1,2}(?:st|nd|rd|th)(?: of (?:this|next) month)?(?! (?:floor|street|row|page|of\b|and|or|to|till|until)|-)\b"
+    r" on the \d{1,2}(?:st|nd|rd|th)(?: of (?:this|next) month)?"
+    r"(?! (?:floor|street|row|page|of\b|and|or|to|till|until)|-)\b"
 )
+_PART_OF_DAY = r"(?: in the (?:morning|afternoon|evening)| at night)"
 _CLOCK = re.compile(
-    r" at (?:half past|(?:a )?quarter (?:past|to)|(?:five|ten|twenty) (?:past|to)) \w+(?: in the (?:morning|afternoon|evening)| at night)?\b"
-    r"| at \d{1,2} (?:in the (?:morning|afternoon|evening)|at night)\b"
+    r" at (?:half past|(?:a )?quarter (?:past|to)|(?:five|ten|twenty) (?:past|to))"
+    rf" \w+{_PART_OF_DAY}?\b| at \d{{1,2}}{_PART_OF_DAY}\b"
 )
 
 

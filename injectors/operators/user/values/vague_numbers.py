@@ -19,6 +19,7 @@ from crosswind.injectors.operators.user.values.vague_place import (
     find_word_before,
     leave_out,
     list_unmeasured,
+    withhold,
 )
 from crosswind.injectors.operators.user.values.vague_things import find_id, is_numbered
 from crosswind.injectors.packs.model import Entry
@@ -42,7 +43,8 @@ _BUDGET = re.compile(
 )
 _COSTS = re.compile(r"(?:\b(?:is|are|be|was|were|costs?|priced|stays?|comes?)|['’]s|['’]re)$")
 _COUNTED = re.compile(
-    r" (?:(?:[a-z]+est|best|big|first|large|medium|more|new|news|old|other|recent|small|top|[A-Z][a-z]+) ){0,2}"
+    r" (?:(?:[a-z]+est|best|big|first|large|medium|more|new|news|old|other|recent|small|top"
+    r"|[A-Z][a-z]+) ){0,2}"
     rf"{NO_PLURALS}(?P<noun>[a-z]+(?<![su])s|people)\b(?! (?:(?:old|each|per|away|later|ago"
     r"|a (?:second|minute|hour|day|week|month|year)|or (?:more|less|fewer|higher|better))\b|\d))"
 )
@@ -53,10 +55,12 @@ _MOST_FEW = 12
 """Numbers up to this are a few, or several."""
 _YEARS = range(1900, 2101)
 _MEASURED = make_words(
-    "acceleration age altitude amount amplitude angle brightness capacity charge concentration current deposit"
-    " depth diameter distance energy force frequency height humidity intensity length level mass mileage percentage"
-    " power pressure principal radius rate resistance salary side size slope speed temperature temp time"
-    " value velocity volume voltage wavelength weight width"
+    """
+    acceleration age altitude amount amplitude angle brightness capacity charge concentration current
+    deposit depth diameter distance energy force frequency height humidity intensity length level mass
+    mileage percentage power pressure principal radius rate resistance salary side size slope speed temp
+    temperature time value velocity voltage volume wavelength weight width
+    """
 )
 """What a number without a noun of its own measures."""
 _OF = re.compile(r"\b(?:an?|the) (?P<noun>(?:[a-z]+ ){0,2}?(?P<head>[a-z]+)) of (?:about )?[$€£]?$")
@@ -121,7 +125,8 @@ def _find_measure(text: str, end: int) -> int:
 def _find_measured(text: str, one: Mention, start: int, stop: int, before: str) -> Place | None:
     """`a height of 83 m` becomes `a certain height`, and `from 80 meters`, `from a certain height`."""
     of = _OF.search(text, max(0, start - 60), start)
-    if of is None and qualifies(text, stop) and find_next_word(text, stop) not in _FREE:
+    bare = of is None or stop == one.end
+    if bare and qualifies(text, stop) and find_next_word(text, stop) not in _FREE:
         return None
     after = find_next_word(text, one.end)
     called = named = (one.thing or "").split()
@@ -229,7 +234,10 @@ def find_money(text: str, one: Mention, start: int, end: int, before: str) -> Pl
         return None
     unit, ahead = one.text.rpartition(" ")[2], text[max(0, start - 40) : start]
     if unit.isalpha() and unit not in ("USD", "EUR", "GBP") and _CONVERTED.search(ahead):
-        return Place(start, end, None, forms=(f"a certain amount of {unit}", f"some {unit}"), withholds=True)
+        forms: tuple[str, ...] = (f"a certain amount of {unit}", f"a certain number of {unit}")
+        if re.search(r"\bhow m", ahead, re.IGNORECASE) is None:
+            forms = (*forms, f"some {unit}")
+        return Place(start, end, None, forms=forms, withholds=True)
     return None if qualifies(text, end) else _find_amount(ahead, start, end, before)
 
 
@@ -256,20 +264,16 @@ def _find_amount(ahead: str, start: int, end: int, before: str) -> Place | None:
         return Place(start, end, _is_sum, withholds=True, called="amount")
     if before in ("on", "of", "with") and _WORKED_OUT.search(ahead):
         return Place(start, end, None, forms=_AMOUNTS, withholds=True)
-    if _SET_TO.search(ahead):
-        return Place(start, end, None, forms=_AMOUNTS[:2], withholds=True, called="amount")
     if before in ("at", "for") and _PRICED.search(ahead):
-        return Place(
-            start, end, None, forms=("a certain price", "a given price"), withholds=True, called="price"
-        )
-    if before in ("got", "have"):
-        return Place(start, end, None, forms=_AMOUNTS[:2], withholds=True, called="amount")
-    return None
+        return withhold(start, end, list_unmeasured("price"), "price")
+    owned = before in ("got", "have") or _SET_TO.search(ahead) is not None
+    return withhold(start, end, _AMOUNTS[:2], "amount") if owned else None
 
 
 _AMOUNTS = ("a certain amount", "a certain sum", "an amount I have in mind", "a sum of money")
 _SET_TO = re.compile(
-    r"\b(?:amount|balance|bid|budget|cap|fee|goal|limit|offer|price|salary)\b[^.,;]{0,20} (?:as|at|by|is|of|to) [$€£]?$"
+    r"\b(?:amount|balance|bid|budget|cap|fee|goal|limit|offer|price|salary)\b"
+    r"[^.,;]{0,20} (?:as|at|by|is|of|to) [$€£]?$"
 )
 _PRICED = re.compile(r"\b(?:bought|buy|cost|priced|purchased|sell|sold|trading|valued|worth)\b[^.,;]{0,20} $")
 _PER = re.compile(r" (?:a|per|each) (?:night|day|person|month|week)\b|/(?:night|day|month|person)\b")
@@ -330,6 +334,8 @@ def find_duration(text: str, one: Mention, start: int, end: int, before: str) ->
     if before in _SERIES and unit.endswith("s"):
         return Place(start, end, dropped=f"few {unit}", called=called)
     forms = list_coarse_forms(one, Language.EN)
+    if before == "over":
+        forms = tuple(form for form in forms if not form.startswith(("about", "roughly")))
     if (
         before == "old"
         or not forms

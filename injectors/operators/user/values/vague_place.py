@@ -69,11 +69,24 @@ class Place:
         return replace(self, join=join)
 
 
+def withhold(
+    start: int,
+    end: int,
+    forms: tuple[str, ...],
+    called: str,
+    *,
+    value: tuple[int, int] | None = None,
+    type: ValueType | None = None,
+) -> Place:
+    """The place of a value of which these words tell nothing."""
+    at = value or (start, end)
+    return Place(start, end, None, forms=forms, withholds=True, called=called, type=type, value=at)
+
+
 def list_unnamed(noun: str, *, ends: bool) -> tuple[str, ...]:
-    """Words for one of its kind that isn't named: `a certain city`; behind the last ones nothing goes on."""
+    """Words for one of its kind that isn't named: `a certain city`; behind the last one nothing goes on."""
     forms = (f"a certain {noun}", f"a particular {noun}", f"a specific {noun}", f"some {noun}")
-    told = (f"a {noun} I have in mind", f"a {noun} I'm thinking of", f"a {noun} I've picked out")
-    return (*forms, *told) if ends else forms
+    return (*forms, f"some {noun} or other") if ends else forms
 
 
 def list_unmeasured(noun: str) -> tuple[str, ...]:

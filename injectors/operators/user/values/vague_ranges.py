@@ -47,25 +47,25 @@ _NEEDS_RANGE = re.compile(
 def find_range(text: str, one: Mention) -> Place | None:
     """The place of a range of which the value is an end: ` between 1800 and 1815` goes."""
     head = max(0, one.start - _LONGEST)
-    found = next(
-        (match for match in _RANGE.finditer(text, head) if match.start() < one.start < match.end()), None
-    )
-    if found is None:
+    lead = max(text.rfind(f" {word} ", head, one.start) for word in ("between", "from"))
+    found = _RANGE.match(text, lead + 1) if lead >= 0 else None
+    if found is None or found.end() <= one.start:
         return None
     start, end = found.start(), found.end()
     if found["unit"] is not None and found["unit"] not in _UNITS:
         end -= len(found["unit"]) + 1
     before = find_word_before(text, start)
-    if not before or is_small_word(before) and before not in ("it", "me", "there", "open", "them", "us"):
+    if not before or (is_small_word(before) and before not in ("it", "me", "there", "open", "them", "us")):
         return None
-    if _NEEDS_RANGE.search(text[:start]) or not (
+    if _NEEDS_RANGE.search(text, max(0, start - _LONGEST), start) or not (
         ends_clause(text, end) or find_next_word(text, end) in GO_ON
     ):
         return None
     said = text[start:end]
     called = "time slot" if _CLOCK.search(said) else "range"
     called = "period" if called == "range" and (_DATED.search(said) or _YEARS.search(said)) else called
-    return Place(start - 1, end, dropped="", called=called, type=ValueType.DURATION, value=(start, end))
+    first = start + (len("from ") if said.startswith("from ") else 0)
+    return Place(start - 1, end, dropped="", called=called, type=ValueType.DURATION, value=(first, end))
 
 
 _PAIR = re.compile(r"(?:^|[ (])(?P<first>(?:\d[\d.,]*|[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2})) and $")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.user.values.small_words import GO_ON, is_small_word, make_words
-from crosswind.injectors.operators.user.values.vague_nouns import LANGUAGES
+from crosswind.injectors.operators.user.values.vague_others import LANGUAGES
 from crosswind.injectors.operators.user.values.vague_place import Place, leave_out
 from crosswind.injectors.values.calendar import month_of
 from crosswind.injectors.values.mentions import Mention
@@ -20,10 +20,11 @@ _TOWN = re.compile(
 _TOWNS = make_words("city location town")
 _NO_TOWNS = make_words(
     """
-    advance bulk cash category celsius class degrees detail dollars euros excel fahrenheit feet format front
-    full general german grams imperial inches json kilometers life line metric miles minutes mode mind months
-    need order part parts particular percent person place pounds private process public real seconds short
-    size stock store style table terms theaters theatres time total town units weeks words work years yards
+    advance bulk cash category celsius class degrees detail dollars euros excel fahrenheit feet format
+    front full general german grams here imperial inches json kilometers life line metric miles mind
+    minutes mode months need order part particular parts percent person place pounds private process
+    public real seconds short size stock store style table terms theaters theatres there time total town
+    units weeks words work yards years
     """
 )
 _LANGUAGES = frozenset(map(str.lower, LANGUAGES))

@@ -1,0 +1,103 @@
+"""user.ambiguous: what else can be left open, and in which words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.targets import Branch, Half
+from tests.injectors.operators.acting import user_target
+from tests.injectors.operators.user.values.spoken import TEXT, tool
+from tests.injectors.operators.user.values.test_ambiguous import drawn
+
+NUMBER = {"type": "number"}
+MATHS = (tool("solve", start=NUMBER, end=NUMBER, radius=NUMBER, bpm=NUMBER, year=NUMBER),)
+PLACES = (tool("look_up", city=TEXT, country=TEXT, date=TEXT),)
+SHOP = (tool("buy", amount=NUMBER, receiver=TEXT, minutes=NUMBER, province=NUMBER, tweet_id=NUMBER),)
+WORKS = (tool("find", artist=TEXT, team=TEXT, symbol=TEXT),)
+TEAM = (tool("look_up", team=TEXT),)
+STOCK = (tool("look_up", symbol=TEXT),)
+LAB = (tool("weigh", compound=TEXT, unit=TEXT),)
+
+
+def withheld(text: str, tools: tuple[ToolSchema, ...]) -> dict[str, set[str]]:
+    """What became of the message, by the value that gave way."""
+    found: dict[str, set[str]] = {}
+    for half in Half:
+        target = replace(user_target(text, tools=tools), branch=Branch(half, opening=text))
+        for draw, after in drawn(target, 60):
+            assert all(value in text and value in draw["reveal"] for value in _list_vague(draw))
+            for value in _list_vague(draw):
+                found.setdefault(value, set()).add(after)
+    return found
+
+
+def _list_vague(draw: dict[str, Any]) -> list[str]:
+    return [*draw["withheld"], *draw["coarse"]]
+
+
+@pytest.mark.parametrize(
+    ("tools", "text", "value", "part"),
+    [
+        (MATHS, "List the prime numbers from 50 to 120.", "50 to 120", "List the prime numbers"),
+        (MATHS, "Which wars took place between 1800 and 1815?", "between 1800 and 1815", "took place"),
+        (
+            MATHS,
+            "What is the area of a circle whose radius is 4 cm?",
+            "4 cm",
+            "whose radius is a certain value",
+        ),
+        (MATHS, "Compute the mean of the numbers 4, 8 and 15.", "the numbers 4, 8 and 15", "of some numbers"),
+        (MATHS, "Solve the equation where a=3, b=-11 and c=4.", "where a=3, b=-11 and c=4", "the equation"),
+        (MATHS, "Write a melody of 16 bars for me.", "16 bars", "Write a melody for me"),
+        (MATHS, "Who won the cases filed after 2015?", "2015", "filed after a certain year"),
+        (PLACES, "How far is it between Boston and Chicago?", "Chicago", "between Boston and another city"),
+        (PLACES, "i need a doctor in antioch", "antioch", "i need a doctor"),
+        (PLACES, "What is the weather at 52.52, 13.40?", "52.52, 13.40", "at a certain place"),
+        (PLACES, "Find me an event on the 14th, please.", "14th", "Find me an event, please"),
+        (SHOP, "Find a recipe that takes less than 30 minutes.", "less than 30 minutes", "Find a recipe"),
+        (SHOP, "Send 85 dollars to Margaret.", "85 dollars", "Send some money to Margaret"),
+        (SHOP, "Tell Catherine that it is late now.", "Catherine", "Tell a friend that it is late now"),
+        (SHOP, "Find a cleaner in province 3, please.", "province 3", "in some province"),
+        (SHOP, "Comment on the tweet with id 10, please.", "10", "Comment on the tweet, please"),
+        (WORKS, "Look for the paintings by Rodin, please.", "Rodin", "paintings by a particular artist"),
+        (TEAM, "When does Arsenal play next?", "Arsenal", "does a certain team play next"),
+        (STOCK, "Show me Nordwind's stock price now.", "Nordwind", "a certain company's stock price"),
+        (WORKS, "Who signed the Treaty of Vienna then?", "Treaty of Vienna", "signed a certain treaty"),
+        (WORKS, "Translate this text into Korean, please.", "Korean", "into another language"),
+        (
+            LAB,
+            "Give me the molar mass of glucose in grams.",
+            "glucose",
+            "mass of a certain compound in grams",
+        ),
+    ],
+)
+def test_such_values_are_left_open(tools: tuple[ToolSchema, ...], text: str, value: str, part: str) -> None:
+    found = withheld(text, tools)
+    assert value in found, found.keys()
+    assert any(part in after for after in found[value]), found[value]
+
+
+@pytest.mark.parametrize(
+    ("tools", "text", "odd"),
+    [
+        (MATHS, "Which stocks cost between 100 and 200?", "between 100 and 200"),
+        (MATHS, "What is the difference between 5 and 3?", "between 5 and 3"),
+        (PLACES, "tell me the temperature in celsius", "celsius"),
+        (PLACES, "Show me the team of Real Madrid in general.", "general"),
+        (WORKS, "How many stars does it have, 4 stars or more?", "4"),
+        (LAB, "Tell me the compound in detail, please.", "detail"),
+        (SHOP, "The team moved from 5 to 7 members.", "5 to 7"),
+    ],
+)
+def test_what_a_sentence_needs_stays(tools: tuple[ToolSchema, ...], text: str, odd: str) -> None:
+    assert odd not in withheld(text, tools)
+
+
+def test_an_article_goes_with_what_is_left_open() -> None:
+    found = withheld("Play some songs by Dale Whitman, please.", WORKS)
+    assert found and not any(" a artist" in after for after in found["Dale Whitman"])
