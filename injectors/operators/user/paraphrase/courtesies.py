@@ -196,8 +196,10 @@ _COMMAND_ZH = re.compile(
 
 def _add_please(sentence: str, language: Language) -> list[str]:
     """A command with `please` before or behind it."""
-    courtesies, forms = _COURTESIES.get(language), _PLEASE.get(language, ())
-    if courtesies is None or courtesies.said.search(sentence) or not _is_command(sentence, language):
+    courtesies, forms = _COURTESIES.get(language), _PLEASE.get(language)
+    if courtesies is None or forms is None or courtesies.said.search(sentence):
+        return []
+    if not _is_command(sentence, language):
         return []
     you = "vous" if _FORMAL_FR.search(sentence.split(" ", 1)[0].partition("-")[0].lower()) else "te"
     low, bare = sentence[0].lower() + sentence[1:], _END.sub("", sentence)

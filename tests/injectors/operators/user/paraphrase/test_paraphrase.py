@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crosswind.injectors.operators.user.paraphrase import frames, rewrites
+from crosswind.injectors.operators.user.paraphrase.courtesies import ask_otherwise
 from crosswind.injectors.operators.user.paraphrase.foreign_rewrites import rewrite_sentence as rewrite_foreign
 from crosswind.injectors.operators.user.paraphrase.paraphrase import Paraphrase
 from crosswind.injectors.operators.user.paraphrase.rewrites import rewrite_sentence
@@ -51,6 +52,10 @@ def test_more_severity_means_more_of_the_same_sentences() -> None:
             more = {(one["at"], one["now"]) for one in draw["edits"]}
             assert found <= more
             found = more
+
+
+def test_no_please_comes_in_a_language_whose_commands_are_unknown() -> None:
+    assert ask_otherwise("予約 番号を教えて", Language.JA) == []
 
 
 @pytest.mark.parametrize(
