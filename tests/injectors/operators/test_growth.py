@@ -60,7 +60,8 @@ def _check(operator: str, write: Callable[[str], list[dict[str, Any]]]) -> None:
 
     def work_on(unit: str, length: int) -> int:
         """At least a step a character of the shorter text: how few there are says nothing."""
-        text = unit * (length // len(unit))
+        # Another length for each operator: what one read isn't remembered for the next.
+        text = unit * (length // len(unit) + len(operator))
         given = conversation(write(text), TOOLS)
         return max(_count_steps(lambda: perturb_messages(plan, given, {})), LENGTH)
 
