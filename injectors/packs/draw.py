@@ -13,7 +13,7 @@ import msgspec
 
 from crosswind.injectors.conversation import ToolList, ToolListKey
 from crosswind.injectors.packs.domains import detect_domain
-from crosswind.injectors.packs.load import load
+from crosswind.injectors.packs.load import OWN, load
 from crosswind.injectors.packs.model import SLOT, Entry, Pack, list_slots
 from crosswind.injectors.packs.parts import DRAWN_SLOTS, Address, Domain
 from crosswind.injectors.packs.shelf import Named, Shelf
@@ -41,6 +41,8 @@ class Setting(msgspec.Struct, frozen=True, gc=False):
     """How its user addresses the agent, where the language has two ways and the user has shown one."""
     entries: EntryWeights = ()
     """How often the rule draws which entries."""
+    turn: int = 0
+    """That of the folder of own packs (`OwnPacks.turn`)."""
 
 
 class Phrase(msgspec.Struct, frozen=True, gc=False):
@@ -63,7 +65,7 @@ def make_setting(
 ) -> Setting:
     """The setting of a conversation, by its tools and how its user opened it: neither changes later."""
     make = _short_setting if len(opening) <= REMEMBERED else _long_setting
-    return make(ToolListKey(tools), opening, language, half, address, entries)
+    return make(ToolListKey(tools), opening, language, half, address, entries, OWN.turn)
 
 
 def _make_setting(
@@ -73,9 +75,10 @@ def _make_setting(
     half: Half,
     address: Address | None,
     entries: EntryWeights,
+    turn: int,
 ) -> Setting:
     said, domain = list_words(opening, language), detect_domain(keyed.tools, opening)
-    return Setting(language, domain, half, said, _list_tool_words(keyed, language), address, entries)
+    return Setting(language, domain, half, said, _list_tool_words(keyed, language), address, entries, turn)
 
 
 _short_setting, _long_setting = lru_cache(256)(_make_setting), lru_cache(16)(_make_setting)

@@ -22,6 +22,8 @@ class OwnPacks:
     """The folder whose packs go before the shipped ones, in this process. None: there is none."""
 
     folder: Path | None = None
+    turn: int = 0
+    """How often it has changed: what is remembered of a conversation's phrases is of one turn."""
 
 
 OWN = OwnPacks()
@@ -61,7 +63,7 @@ def use_folder(folder: Path | None) -> None:
         found = [_load(folder, language, domain) for language in Language for domain in Domain]
         if not any(found):
             raise PackError(f"packs {str(folder)!r} has no pack: put LANGUAGE/DOMAIN.jsonl in it")
-    OWN.folder = folder
+    OWN.folder, OWN.turn = folder, OWN.turn + 1
     list_versions.cache_clear()
 
 

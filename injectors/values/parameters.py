@@ -47,7 +47,8 @@ class Parameter(msgspec.Struct, frozen=True, gc=False):
     @property
     def thing(self) -> str | None:
         """What fills it, in plain words and without an article; None where its name says nothing."""
-        return _find_thing(self.name, self.type, self.options)
+        # No more than the first option: a key of all of them takes long to hash, once for each option.
+        return _find_thing(self.name, self.type, self.options[:1])
 
 
 @lru_cache(4096)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from crosswind.injectors import registry
 from crosswind.injectors.cli.examples import sample_for
-from crosswind.injectors.packs.load import list_versions, load, load_all, shipped_files
+from crosswind.injectors.conversation import ToolList, ToolSchema
+from crosswind.injectors.operators.phrases import list_about
+from crosswind.injectors.packs.draw import make_setting
+from crosswind.injectors.packs.load import list_versions, load, load_all, shipped_files, use_folder
 from crosswind.injectors.packs.parts import BORROWED, OPERATORS, PARTS, Domain, count_wanted
 from crosswind.injectors.packs.shortfall import find_shortfalls
 from crosswind.injectors.seeded_random import SeededRandom
@@ -65,3 +70,23 @@ def test_an_interaction_pattern_lists_the_pack_that_it_draws_from() -> None:
         "en/general"
     ]
     assert len(list_versions(frozenset(("user.interaction_pattern", "user.redundant")))) > 1
+
+
+def test_nothing_is_remembered_of_packs_that_a_folder_replaces(tmp_path: Path) -> None:
+    operator, tools = "tool.misleading", ToolList((ToolSchema("get_order", "Get an order.", {}),))
+
+    def list_names() -> set[str]:
+        setting = make_setting(tools, "status", Language.EN, Half.TRAIN)
+        return {name for name, _ in list_about(setting, operator, "remark")}
+
+    shipped, own = list_names(), tmp_path / "en" / "general.jsonl"
+    header = {"pack": "en/general", "version": 900, "licence": "CC0-1.0"}
+    entry = {"id": "a", "for": operator, "part": "remark", "half": "train", "text": "So.", "about": ["order"]}
+    own.parent.mkdir()
+    own.write_text(f"{json.dumps(header)}\n{json.dumps(entry)}\n")
+    use_folder(tmp_path)
+    try:
+        assert "en/general@900#a" in list_names()
+    finally:
+        use_folder(None)
+    assert list_names() == shipped

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from crosswind.injectors.conversation import ToolList, ToolSchema
 from crosswind.injectors.values.forms import LONGEST
 from crosswind.injectors.values.mentions import Mention, find_mentions
-from crosswind.injectors.values.parameters import ValueType, list_parameters
+from crosswind.injectors.values.parameters import Parameter, ValueType, list_parameters
 
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
 
@@ -209,3 +209,16 @@ def test_a_weekday_is_nobodys_name_where_no_tool_takes_a_date() -> None:
     tools = ToolList([tool("reserve", quantity=INTEGER, customer=STRING)])
     found = find_mentions("For a dinner on Saturday, put three aside for Tom Becker.", tools)
     assert [one.text for one in found] == ["three", "Tom Becker"]
+
+
+def test_the_thing_of_a_parameter_is_told_without_all_of_its_options() -> None:
+    hashed: list[str] = []
+
+    class Option(str):
+        def __hash__(self) -> int:
+            hashed.append(self)
+            return super().__hash__()
+
+    options = tuple(Option(f"kind {number}") for number in range(50))
+    assert Parameter("find", "colour", ValueType.OPTION, options).thing == "colour"
+    assert len(hashed) <= 1

@@ -80,7 +80,8 @@ def surround(sentence: str, text: str, language: Language, *, opens: bool, close
     """The sentence with words that greet before it or thank behind it, where the message has neither.
     `opens`, `closes`: it begins, or ends, the message."""
     courtesies = _COURTESIES.get(language)
-    if courtesies is None or courtesies.said.search(text):
+    # All of the text is looked through for the two sentences at its ends only.
+    if courtesies is None or not (opens or closes) or courtesies.said.search(text):
         return []
     forms: list[str] = []
     joint = courtesies.joint

@@ -35,7 +35,7 @@ def find_towns(text: str, tools: ToolList) -> Iterator[tuple[Mention, Place]]:
     if any(map(str.isupper, text.replace("I", "")[1:])):
         return
     parameters = list_parameters(tools)
-    if not any(one.words[-1] in _TOWNS and not one.options for one in parameters):
+    if not any(_TOWNS.intersection(one.words[-1:]) and not one.options for one in parameters):
         return
     options = {option.lower() for one in parameters for option in one.options}
     for match in _TOWN.finditer(text):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from crosswind.injectors.operators.user.paraphrase import frames, rewrites
+from crosswind.injectors.operators.user.paraphrase import courtesies, frames, rewrites
 from crosswind.injectors.operators.user.paraphrase.courtesies import ask_otherwise
 from crosswind.injectors.operators.user.paraphrase.foreign_rewrites import rewrite_sentence as rewrite_foreign
 from crosswind.injectors.operators.user.paraphrase.paraphrase import Paraphrase
@@ -205,3 +206,19 @@ def test_forms_in_ing_are_spelt_well() -> None:
     forms = set(rewrites._ING.values())
     assert {"committing", "transferring", "editing", "opening", "cancelling", "shipping"} <= forms
     assert forms.isdisjoint({"commiting", "transfering", "shiping", "ploting"})
+
+
+def test_a_message_is_not_read_from_end_to_end_for_each_of_its_sentences(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[str] = []
+
+    class Said:
+        def search(self, text: str) -> None:
+            read.append(text)
+
+    french = msgspec.structs.replace(courtesies._COURTESIES[Language.FR], said=Said())
+    monkeypatch.setattr(courtesies, "_COURTESIES", {Language.FR: french})
+    text = "Virez 250 euros à Marie Dupont le 3 mars. " * 40
+    drawn(user_target(text), 1)
+    assert 0 < read.count(text) <= 2

@@ -101,3 +101,9 @@ def test_what_a_sentence_needs_stays(tools: tuple[ToolSchema, ...], text: str, o
 def test_an_article_goes_with_what_is_left_open() -> None:
     found = withheld("Play some songs by Dale Whitman, please.", WORKS)
     assert found and not any(" a artist" in after for after in found["Dale Whitman"])
+
+
+def test_a_parameter_whose_name_has_no_word_takes_no_town() -> None:
+    assert not withheld(
+        "i need a doctor in antioch", (tool("look_up", **{"": TEXT, "日付": TEXT, "_": TEXT}),)
+    )
