@@ -15,7 +15,7 @@ from crosswind.injectors.packs.draw import (
     list_fitting,
     make_setting,
 )
-from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.packs.model import Entry, Named
 from crosswind.injectors.packs.parts import Address
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Branch, ToolResultTarget, ToolTarget, UserTarget
@@ -64,9 +64,7 @@ LONGEST_NAME = 64
 """Characters of the longest name that is remembered."""
 
 
-def list_own(
-    target: ToolResultTarget, operator: str, part: str
-) -> tuple[Setting, tuple[tuple[str, Entry], ...]]:
+def list_own(target: ToolResultTarget, operator: str, part: str) -> tuple[Setting, tuple[Named, ...]]:
     """The entries on the system behind a result, with its setting: those on what the tool's name speaks of go
     before those on what the result's fields do, and these before those on its description; none where there
     are only such that fit everywhere."""
@@ -80,7 +78,7 @@ def list_own(
 @lru_cache(1024)
 def list_about(
     setting: Setting, operator: str, part: str, slots: frozenset[str] = frozenset()
-) -> tuple[tuple[str, Entry], ...]:
+) -> tuple[Named, ...]:
     """The fitting entries that say what they are about."""
     return tuple(one for one in list_fitting(setting, operator, part, slots) if one[1].about)
 

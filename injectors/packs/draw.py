@@ -14,9 +14,9 @@ import msgspec
 from crosswind.injectors.conversation import ToolList, ToolListKey
 from crosswind.injectors.packs.domains import detect_domain
 from crosswind.injectors.packs.load import OWN, load
-from crosswind.injectors.packs.model import SLOT, Entry, Pack, list_slots
+from crosswind.injectors.packs.model import SLOT, Entry, Named, Pack, list_slots
 from crosswind.injectors.packs.parts import DRAWN_SLOTS, Address, Domain
-from crosswind.injectors.packs.shelf import Named, Shelf
+from crosswind.injectors.packs.shelf import Shelf
 from crosswind.injectors.packs.stems import REMEMBERED, list_words, read_words
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import EntryWeights, Half
@@ -162,7 +162,7 @@ def find_fitting(
     slots: frozenset[str] = frozenset(),
     type: ValueType | None = None,
 ) -> Fitting:
-    """The same on their shelf."""
+    """The same, and which of a shelf they are."""
     packs = load(setting.language, setting.domain), load(setting.language, Domain.GENERAL)
     return _fit(_find_shelf(packs, operator, part, setting.half, slots, type, setting.entries), setting)
 
@@ -229,9 +229,7 @@ def weigh(name: str, entries: EntryWeights) -> float:
     return next(exact, next(globs, 1.0))
 
 
-def shuffle_entries(
-    rng: SeededRandom, named: Sequence[tuple[str, Entry]], entries: EntryWeights
-) -> list[tuple[str, Entry]]:
+def shuffle_entries(rng: SeededRandom, named: Sequence[Named], entries: EntryWeights) -> list[Named]:
     """The entries in random order. The heavier one is, the earlier it comes: as if each were drawn by weight
     from those that are left."""
     if not entries:

@@ -71,6 +71,10 @@ def list_slots(text: str) -> list[str]:
 ENTRY_KEYS = [field.encode_name for field in msgspec.structs.fields(Entry)]
 
 
+Named = tuple[str, Entry]
+"""An entry with its name, as draws keep it: `en/travel@1#same-001`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """What is wrong with a line of a pack, and the fix."""
@@ -110,13 +114,13 @@ class Pack:
         """The entries of a part's half, in the file's order."""
         return [entry for _, entry in self.select_named(operator, part, half)]
 
-    def select_named(self, operator: str, part: str, half: Half) -> Sequence[tuple[str, Entry]]:
+    def select_named(self, operator: str, part: str, half: Half) -> Sequence[Named]:
         """The same, each with its name: `en/travel@1#same-001`."""
         return self._by_part.get((operator, part, half), ())
 
     @cached_property
-    def _by_part(self) -> dict[tuple[str, str, Half], list[tuple[str, Entry]]]:
-        found: dict[tuple[str, str, Half], list[tuple[str, Entry]]] = {}
+    def _by_part(self) -> dict[tuple[str, str, Half], list[Named]]:
+        found: dict[tuple[str, str, Half], list[Named]] = {}
         beginning = f"{self.name}@{self.version}#"
         for entry in self.entries:
             named = f"{beginning}{entry.id}", entry

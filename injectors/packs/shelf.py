@@ -10,11 +10,9 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from itertools import compress
 from typing import Any, TypeVar
 
-from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.packs.model import Entry, Named
 from crosswind.injectors.packs.stems import StemIndex
 
-Named = tuple[str, Entry]
-"""An entry with its name: `en/travel@1#same-001`."""
 K = TypeVar("K", bound=Hashable)
 
 

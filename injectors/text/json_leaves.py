@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -127,6 +127,16 @@ def _stands_alone(text: str, within: str) -> bool:
 
 def _in_word(letter: str) -> bool:
     return letter.isalnum() or letter == "_"
+
+
+def follow(value: Any, place: Sequence[str | int]) -> Any:
+    """What stands at this place of a JSON value; None: nothing."""
+    for key in place:
+        try:
+            value = value[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
 
 
 def replace_leaves(value: Any, edits: Iterable[tuple[Place, Any]]) -> Any:

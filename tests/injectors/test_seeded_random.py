@@ -131,6 +131,14 @@ def test_a_single_draw_is_the_generator_s_first() -> None:
         assert draw_once(f"key {number}") == SeededRandom(f"key {number}").uniform()
 
 
+def test_many_draws_at_once_are_those_one_by_one() -> None:
+    together, alone = SeededRandom("many"), SeededRandom("many")
+    assert together.choices("abc", 20) == [alone.choice("abc") for _ in range(20)]
+    together.skip(4)
+    alone.shuffled("abcde")
+    assert together.uniform() == alone.uniform()
+
+
 def test_another_process_gets_a_generator_that_begins_at_the_beginning() -> None:
     fresh = pickle.loads(pickle.dumps(SeededRandom("sent")))
     used = SeededRandom("sent")

@@ -23,7 +23,7 @@ from crosswind.injectors.operators.schema.added_tools import (
 from crosswind.injectors.operators.schema.names import join_words, list_variants, split_words
 from crosswind.injectors.packs.draw import Setting, list_named, shuffle_entries
 from crosswind.injectors.packs.load import load
-from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.packs.model import Named
 from crosswind.injectors.packs.parts import Domain
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import AddedTool, Draw, Effect, Recovery, Result, ToolChange, ToolTarget
@@ -35,11 +35,8 @@ KINDS = ("string", "integer", "number", "boolean")
 PART = ("schema.redundant_tool", "tool")
 NO_PACK = "no phrase pack has tools in the language of these descriptions"
 
-_Named = tuple[str, Entry]
-"""An entry with its name, as draws keep it: `en/travel@1#tool-001`."""
 
-
-def _list_entries(setting: Setting, domains: Sequence[Domain]) -> list[_Named]:
+def _list_entries(setting: Setting, domains: Sequence[Domain]) -> list[Named]:
     """The tools of these domains' packs that fit beside the declared ones."""
     packs = [pack for domain in domains if (pack := load(setting.language, domain)) is not None]
     return [one for pack in packs for one in list_named(pack, *PART, setting)]
@@ -57,11 +54,11 @@ _LISTS = ("list", "get", "get", "fetch", "show", "find", "browse", "retrieve")
 
 
 def _draw_tools(
-    target: ToolTarget, entries: Sequence[_Named], rng: SeededRandom, count: int
+    target: ToolTarget, entries: Sequence[Named], rng: SeededRandom, count: int
 ) -> dict[str, Any] | None:
     """Draw so many of the entries, each with parameters and a place. Those that the session has met come
     last; names that are taken don't come."""
-    found: dict[str, _Named] = {}
+    found: dict[str, Named] = {}
     shuffled = shuffle_entries(rng, entries, target.branch.entries)
     met = target.branch.phrases
     for name, entry in sorted(shuffled, key=lambda one: one[0] in met):

@@ -11,13 +11,11 @@ from crosswind.injectors.operators.insertion import around_field, dump, find_cas
 from crosswind.injectors.operators.phrases import find_system
 from crosswind.injectors.packs.domains import split_words
 from crosswind.injectors.packs.draw import fill, list_fitting, shuffle_entries
-from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.packs.model import Entry, Named
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolResultTarget
 
 OPERATOR = "state.irrelevant"
-
-Named = tuple[str, Entry]
 
 Drawn = tuple[list[str], list[tuple[int, str]]]
 """The names of the entries, and what is put where."""

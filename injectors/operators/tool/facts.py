@@ -19,7 +19,7 @@ from crosswind.injectors.operators.insertion import is_plain_text
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.operators.words.vocabularies import COUNTING, IN_PROSE
 from crosswind.injectors.targets import ToolResultTarget
-from crosswind.injectors.text.json_leaves import DEEPEST, MOST, is_asked_for
+from crosswind.injectors.text.json_leaves import DEEPEST, MOST, follow, is_asked_for
 from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.text.json_spans import Frame, Leaf, find_leaves, open_string
 from crosswind.injectors.text.tables import read_header, split_row
@@ -130,7 +130,7 @@ def _in_json(frame: Frame, value: Any, prose: bool) -> Iterator[Fact]:
 def _name_field(value: Any, place: Sequence[str | int]) -> str:
     """The name of a leaf's field: of an array's the field of the array, of a row's cell its column."""
     if len(place) > 2 and isinstance(place[-1], int) and isinstance(place[-2], int):
-        holder = _get(value, place[:-3])
+        holder = follow(value, place[:-3])
         names = (
             next((holder[key] for key in _COLUMNS if key in holder), None) if type(holder) is dict else None
         )
@@ -144,15 +144,9 @@ def _name_field(value: Any, place: Sequence[str | int]) -> str:
 _COLUMNS = ("columns", "fields", "headers", "header", "column_names")
 
 
-def _get(value: Any, place: Sequence[str | int]) -> Any:
-    for key in place:
-        value = value[key]
-    return value
-
-
 def _has_a_list(value: Any, leaf: Leaf) -> bool:
     """Whether what a count counts may stand beside it, or the count holds a list itself."""
-    holder = _get(value, leaf.place[:-1])
+    holder = follow(value, leaf.place[:-1])
     if type(leaf.value) is not int or not isinstance(holder, dict):
         return True
     return any(isinstance(one, list | dict) for one in holder.values())
@@ -162,7 +156,7 @@ def _counts_a_list(value: Any, leaf: Leaf) -> bool:
     """Whether a number is the length of an array that stands beside it."""
     if type(leaf.value) is not int or not isinstance(leaf.place[-1], str):
         return False
-    holder = _get(value, leaf.place[:-1])
+    holder = follow(value, leaf.place[:-1])
     beside = holder.values() if isinstance(holder, dict) else ()
     return any(isinstance(one, list) and len(one) == leaf.value for one in beside)
 

@@ -7,6 +7,7 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.facts import FactKind, find_facts
 from crosswind.injectors.operators.tool.lists import shorten_list
 from crosswind.injectors.operators.tool.lone_facts import draw_lone
+from crosswind.injectors.operators.tool.receipts import draw_of_receipt
 from crosswind.injectors.operators.tool.ties import find_free, writes
 from crosswind.injectors.operators.tool.values import Alternatives, draw_other, replace_spans, spread
 from crosswind.injectors.seeded_random import SeededRandom
@@ -100,7 +101,8 @@ def draw_false_facts(target: ToolResultTarget, rng: SeededRandom, most: int | No
             if len(drawn) == most:
                 break
     if not drawn:
-        lone = None if most is None else draw_lone(target, stated, rng, writes=writes(target))
-        edits = [lone] if lone is not None else shorten_list(target, rng, last=False)
+        draw = draw_of_receipt if writes(target) else draw_lone
+        other = None if most is None else draw(target, stated, rng)
+        edits = [other] if other is not None else shorten_list(target, rng, last=False)
         return {"false": [list(one) for one in edits], "count": 1} if edits else None
     return {"false": [list(one) for one in spread(target.text, facts, drawn)], "count": len(drawn)}

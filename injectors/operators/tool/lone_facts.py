@@ -12,12 +12,12 @@ import msgspec
 
 from crosswind.injectors.operators.tool.facts import Fact, FactKind, split_field
 from crosswind.injectors.operators.tool.figures import read_figure, write_figure
-from crosswind.injectors.operators.tool.ties import has_quotes_beside, is_end
-from crosswind.injectors.operators.tool.values import Alternatives, SpanEdit, draw_other, match_case
+from crosswind.injectors.operators.tool.ties import QUOTES, has_quotes_beside, is_end
+from crosswind.injectors.operators.tool.values import Alternatives, SpanEdit, draw_other, is_coordinate
 from crosswind.injectors.operators.tool.worded_facts import find_worded
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolClass, ToolResultTarget
-from crosswind.injectors.text.json_leaves import is_asked_for
+from crosswind.injectors.text.json_leaves import follow, is_asked_for
 from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.text.json_spans import Frame, find_leaves, open_string
 
@@ -39,78 +39,20 @@ _SPANS = frozenset("duration minutes hours length days nights elapsed".split())
 """Words of fields that follow from two times."""
 
 
-def draw_lone(
-    target: ToolResultTarget, facts: Sequence[Fact], rng: SeededRandom, *, writes: bool
-) -> SpanEdit | None:
+def draw_lone(target: ToolResultTarget, facts: Sequence[Fact], rng: SeededRandom) -> SpanEdit | None:
     """Draw a false value of one such fact; None where there is none."""
     alternatives = Alternatives(target, facts)
-    if writes and (state := _draw_state(target, facts, rng)) is not None:
-        return state
-    for fact in rng.shuffled(_find_told(target, facts) if writes else list(_find_lone(target))):
+    for fact in rng.shuffled(list(_find_lone(target))):
         false = draw_other(fact, alternatives, rng)
         if false is not None and false != fact.text:
             return fact.replace(false)
-    ordered = [] if writes else list(_find_ordered(parse_json(target.text), facts))
-    for fact in rng.shuffled(ordered):
+    for fact in rng.shuffled(list(_find_ordered(parse_json(target.text), facts))):
         for _ in range(_TRIALS):
             false = _draw_ordered(fact, alternatives, facts, rng)
             if false is not None and false != fact.text and _keeps_order(fact, false, facts):
                 return fact.replace(false)
-    worded = [] if writes else list(find_worded(target))
+    worded = list(find_worded(target))
     return rng.choice(worded).draw(rng) if worded else None
-
-
-def _find_told(target: ToolResultTarget, facts: Sequence[Fact]) -> list[Fact]:
-    """What a write tells that wasn't asked for: when something is due, who carries it, where it is."""
-    dated = _DATED.search(target.arguments) is not None
-    times = (FactKind.DATE, FactKind.TIME, FactKind.EPOCH)
-    count = sum(one.kind in times for one in facts)
-    return [
-        one
-        for one in facts
-        if (one.kind in times and count == 1 and not dated and not one.prose)
-        or (one.kind is FactKind.WORD and not _TOLD.isdisjoint(one.words) and _SAID.isdisjoint(one.words))
-    ]
-
-
-_SO_FAR = {
-    **dict.fromkeys(("sent", "submitted", "created", "placed", "executed"), ("pending", "queued")),
-    **dict.fromkeys(("completed", "complete", "filled", "accepted"), ("pending", "processing")),
-    "approved": ("approval pending",),
-    "booked": ("booking pending", "on hold"),
-    "canceled": ("canceling", "cancellation pending"),
-    "cancelled": ("cancelling", "cancellation pending"),
-    "ordered": ("order pending", "processing"),
-    "paid": ("payment pending", "processing"),
-    "refunded": ("refund pending", "processing"),
-    "registered": ("registration pending",),
-    "reserved": ("reservation pending", "on hold"),
-    "resolved": ("in progress", "on hold"),
-    "transferred": ("transfer pending", "processing"),
-}
-"""How far what was asked for may have come instead. That it was asked for they say, too."""
-
-
-def _draw_state(target: ToolResultTarget, facts: Sequence[Fact], rng: SeededRandom) -> SpanEdit | None:
-    """A state that isn't reached yet, where nothing beside it says that it is."""
-    for one in facts:
-        said = one.text.lower()
-        if one.prose or said not in _SO_FAR or one.words[-1:] not in (("status",), ("state",)):
-            continue
-        if target.text.lower().count(said) == 1:
-            return one.replace(match_case(rng.choice(_SO_FAR[said]), one.text))
-    return None
-
-
-_DATED = re.compile(r"\d{4}-\d\d|\d:\d\d|\d\d?[./]\d")
-_TOLD = frozenset(
-    """
-    agent area carrier cabin category city color colour country courier currency department depot district
-    driver hub language level location material operator origin owner place plan platform priority region room
-    seat section sector size store team technician terminal tier warehouse weekday zone
-    """.split()
-)
-_SAID = frozenset("mode new state status to type".split())
 
 
 def _find_lone(target: ToolResultTarget) -> Iterator[Fact]:
@@ -143,11 +85,11 @@ def _find_ordered(value: Any, facts: Sequence[Fact]) -> Iterator[Fact]:
             continue
         if one.kind is FactKind.FIGURE:
             priced = has_quotes_beside(one, facts) and _PRICED & _list_words(value, one)
-            located = one.words[:1] in _LOCATED and not _has_text(value, one)
+            located = is_coordinate(one) and not _has_text(value, one)
             if located or (is_end(one, value) and not priced):
                 yield one
         elif one.kind in (FactKind.TIME, FactKind.DATE):
-            holder = _follow(value, one.place[:-1])
+            holder = follow(value, one.place[:-1])
             follows = isinstance(holder, dict) and any(
                 not _SPANS.isdisjoint(split_field(key)) for key in holder
             )
@@ -159,7 +101,7 @@ def _draw_ordered(
     fact: Fact, alternatives: Alternatives, facts: Sequence[Fact], rng: SeededRandom
 ) -> str | None:
     """A false value near the true one: of a day's two moments another hour, and a place close by."""
-    if fact.words[:1] in _LOCATED:
+    if is_coordinate(fact):
         value, off = read_figure(fact.text), rng.uniform(0.02, 0.4)
         moved = None if value is None else value + (off if rng.chance(0.5) else -off)
         return None if moved is None else write_figure(moved, fact.text, round_=False)
@@ -174,28 +116,20 @@ def _draw_ordered(
 
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ](\d\d:\d\d)")
-_PRICED = frozenset("price open close average avg ma sma ema vwap bid ask".split())
-_LOCATED = frozenset((word,) for word in ("lat", "latitude", "lon", "lng", "longitude"))
+_PRICED = QUOTES - {"high", "low"}
+"""Words of fields beside which no end of a range may be false."""
 
 
 def _has_text(value: Any, fact: Fact) -> bool:
     """Whether a text beside coordinates says which place it is."""
-    holder = _follow(value, fact.place[:-1])
+    holder = follow(value, fact.place[:-1])
     return isinstance(holder, dict) and any(isinstance(one, str) for one in holder.values())
 
 
 def _list_words(value: Any, fact: Fact) -> set[str]:
     """The words of the fields beside a fact."""
-    holder = _follow(value, fact.place[:-1])
+    holder = follow(value, fact.place[:-1])
     return {word for key in holder for word in split_field(key)} if isinstance(holder, dict) else set()
-
-
-def _follow(value: Any, place: Sequence[str | int]) -> Any:
-    for key in place:
-        if not isinstance(value, dict | list):
-            return None
-        value = value[key]  # type: ignore[index]
-    return value
 
 
 def _keeps_order(fact: Fact, false: str, facts: Sequence[Fact]) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -262,26 +262,9 @@ def _has_command(target: ToolResultTarget) -> bool:
 
 
 def _draw_field_places(text: str, holder: Holder, rng: SeededRandom) -> Iterator[Around]:
-    """Places of fields for remarks in an object."""
+    """Places of fields for remarks behind an object's own. All is drawn before the first."""
     keys = rng.shuffled(REMARKS)
-    drawn = [_draw_field(keys, rng) for _ in range(MOST)]
-    return _find_field_places(text, holder, drawn)
-
-
-class _Field(NamedTuple):
-    """A field of remarks, as it was drawn."""
-
-    listed: bool
-    names: Sequence[str]
-
-
-def _draw_field(keys: Sequence[str], rng: SeededRandom) -> _Field:
-    listed = rng.chance(LISTED)
-    return _Field(listed, rng.shuffled(REMARK_LISTS) if listed else keys)
-
-
-def _find_field_places(text: str, holder: Holder, drawn: Iterable[_Field]) -> Iterator[Around]:
-    """Behind the object's own fields."""
+    drawn = [(True, rng.shuffled(REMARK_LISTS)) if rng.chance(LISTED) else (False, keys) for _ in range(MOST)]
     case, taken = find_case(text), set(holder.keys)
     for listed, names in drawn:
         key = next((name for one in names if (name := write_key(one, case)) not in taken), None)

@@ -35,7 +35,7 @@ from crosswind.injectors.operators.tool.restatement import restate_object, resta
 from crosswind.injectors.operators.words.empty_fields import AMISS
 from crosswind.injectors.operators.words.results import PAGES
 from crosswind.injectors.packs.draw import Setting, fill, list_fitting, shuffle_entries
-from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.packs.model import Entry, Named
 from crosswind.injectors.packs.parts import Domain
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.kinds import find_kinds
@@ -139,7 +139,7 @@ class _Fields:
             return self._setting
         return find_system(replace(self._target, tool="sql"), described=False)
 
-    def _draw_entries(self, part: str, setting: Setting | None = None) -> list[tuple[str, Entry]]:
+    def _draw_entries(self, part: str, setting: Setting | None = None) -> list[Named]:
         fitting = list_fitting(setting or self._setting, OPERATOR, part)
         if AMISS.search(self._text):
             fitting = tuple(one for one in fitting if one[1].key not in _WELL)

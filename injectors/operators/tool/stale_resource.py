@@ -32,6 +32,7 @@ from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.kinds import find_kinds
 from crosswind.injectors.stacks.model import ToolKind
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, ToolResultTarget
+from crosswind.injectors.text.json_leaves import follow
 from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.values.forms import find_forms
 from crosswind.injectors.values.parameters import ValueType
@@ -97,8 +98,8 @@ def _find_seen(target: ToolResultTarget, facts: list[Fact]) -> dict[int, str]:
         same = (result.call.name, result.call.arguments) == (target.tool, target.arguments)
         records = _records(earlier)
         was = {
-            at: _find_former(fact, value, records.get(names.get(id(_follow(value, fact.place[:-1])))))
-            or (same and _find_former(fact, value, _follow(earlier, fact.place[:-1])))
+            at: _find_former(fact, value, records.get(names.get(id(follow(value, fact.place[:-1])))))
+            or (same and _find_former(fact, value, follow(earlier, fact.place[:-1])))
             for at, fact in enumerate(facts)
             if fact.place
         }
@@ -109,22 +110,12 @@ def _find_seen(target: ToolResultTarget, facts: list[Fact]) -> dict[int, str]:
 
 def _find_former(fact: Fact, value: Any, record: Any) -> str | None:
     """What an earlier record says in the fact's place, where that is something else of the same type."""
-    now = _follow(value, fact.place)
+    now = follow(value, fact.place)
     was = record.get(fact.place[-1]) if isinstance(record, dict) else None
     if was is None or type(was) is not type(now) or (isinstance(now, str) and now != fact.text):
         return None
     shown = was if isinstance(was, str) else json.dumps(was)
     return shown if isinstance(was, str | int | float) and was != now else None
-
-
-def _follow(value: Any, place: tuple[str | int, ...]) -> Any:
-    """What stands at this place of a JSON value; None: nothing."""
-    for key in place:
-        try:
-            value = value[key]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return value
 
 
 def _records(value: Any) -> dict[tuple[str, Any] | None, dict[str, Any]]:

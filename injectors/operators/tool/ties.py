@@ -19,7 +19,7 @@ from crosswind.injectors.operators.tool.figures import read_figure
 from crosswind.injectors.operators.words import fields
 from crosswind.injectors.operators.words.vocabularies import UNDER_WAY
 from crosswind.injectors.targets import ToolClass, ToolResultTarget
-from crosswind.injectors.text.json_leaves import list_leaves
+from crosswind.injectors.text.json_leaves import follow, list_leaves
 from crosswind.injectors.text.json_payload import is_container, parse_json
 
 Place = tuple[str | int, ...]
@@ -37,7 +37,7 @@ def find_free(target: ToolResultTarget, facts: Sequence[Fact]) -> list[Fact]:
     free: list[Fact] = []
     for one in () if located else facts:
         kind, holder = one.kind, one.place[:-1]
-        if kind in _TIMES:
+        if kind in TIMES:
             tied = acts or listed.get(holder, 0) > 1 or timed[holder] > 1 or _is_element(one)
         elif kind in (FactKind.WORD, FactKind.FLAG):
             tied = (acts and not one.prose and not _is_progress(one, target)) or _is_echoed(one, value)
@@ -115,7 +115,7 @@ _VERDICTS = frozenset(
 def is_end(fact: Fact, value: Any) -> bool:
     """Whether a figure is an end of a range whose other end stands beside it: neither may pass the other."""
     ends = [word for word in fact.words if word in _ENDS]
-    holder = _follow(value, fact.place[:-1]) if ends and fact.place else None
+    holder = follow(value, fact.place[:-1]) if ends and fact.place else None
     if not isinstance(holder, dict):
         return False
     other = tuple(_ENDS.get(word, word) for word in fact.words)
@@ -124,16 +124,16 @@ def is_end(fact: Fact, value: Any) -> bool:
 
 def has_quotes_beside(fact: Fact, facts: Sequence[Fact]) -> bool:
     """Whether a price stands beside its own means, ends or close, which are near it."""
-    if _QUOTES.isdisjoint(fact.words):
+    if QUOTES.isdisjoint(fact.words):
         return False
     return any(
-        one is not fact and one.place[:-1] == fact.place[:-1] and not _QUOTES.isdisjoint(one.words)
+        one is not fact and one.place[:-1] == fact.place[:-1] and not QUOTES.isdisjoint(one.words)
         for one in facts
         if one.kind is FactKind.FIGURE and one.words != fact.words
     )
 
 
-_QUOTES = frozenset("price ma sma ema open close high low average avg vwap bid ask".split())
+QUOTES = frozenset("price ma sma ema open close high low average avg vwap bid ask".split())
 
 
 _PAIRS = (("min", "max"), ("minimum", "maximum"), ("low", "high"), ("lower", "upper"), ("from", "to"))
@@ -142,7 +142,7 @@ _ENDS = dict(_PAIRS) | {last: first for first, last in _PAIRS}
 
 _LOCATED = frozenset({"lat", "latitude", "lon", "longitude", "coordinates"})
 """Fields of a place: all else is about it."""
-_TIMES = (FactKind.DATE, FactKind.TIME, FactKind.EPOCH)
+TIMES = (FactKind.DATE, FactKind.TIME, FactKind.EPOCH)
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -193,18 +193,9 @@ def _measures(fact: Fact) -> bool:
     return not (fields.MEASURED | fields.AMOUNTS).isdisjoint(words)
 
 
-def _follow(value: Any, place: Place) -> Any:
-    for key in place:
-        try:
-            value = value[key]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return value
-
-
 def _is_echoed(fact: Fact, value: Any) -> bool:
     """Whether another field of its object is about the same: by its name, or by the state's own word."""
-    holder = _follow(value, fact.place[:-1]) if fact.place else None
+    holder = follow(value, fact.place[:-1]) if fact.place else None
     if not isinstance(holder, dict):
         return False
     own = {word for word in fact.words if len(word) > 2} - _OF_STATES
@@ -243,7 +234,7 @@ _STATES = frozenset(
 
 
 def _count_times(facts: Sequence[Fact]) -> Counter[Place]:
-    return Counter(one.place[:-1] for one in facts if one.kind in _TIMES)
+    return Counter(one.place[:-1] for one in facts if one.kind in TIMES)
 
 
 def _find_lists(value: Any) -> dict[Place, int]:

@@ -336,9 +336,17 @@ def limit(fact: Fact, value: float, moved: float) -> float:
         top = next(one for one in (1.0, 5.0, 10.0, 100.0, max(value, 100.0)) if value <= one)
         top = 100.0 if top < 100.0 and value == int(value) and value > 10 else top
         return min(moved, top)
-    if fact.words[:1] in (("lat",), ("latitude",), ("lon",), ("lng",), ("longitude",)):
+    if is_coordinate(fact):
         return value + max(-0.5, min(0.5, moved - value))
     return moved
+
+
+def is_coordinate(fact: Fact) -> bool:
+    """Whether a figure says where a place is."""
+    return not _COORDINATES.isdisjoint(fact.words[:1])
+
+
+_COORDINATES = frozenset({"lat", "latitude", "lon", "lng", "longitude"})
 
 
 def find_earlier_word(value: str, options: Sequence[str] = ()) -> str | None:

@@ -77,7 +77,7 @@ _FIXED = re.compile(
 )
 """What makes another thing of the word before it: `high school`, `first name`."""
 _LEAST_WORDS = 4
-_VERBS = frozenset(
+_OF_SEVERAL_KINDS = frozenset(
     {"left", "light", "end", "second", "right", "few", "most", "complete", "lower", "dry", "warm"}
 )
 """Words of more than one kind: only behind `the` and its like are they surely what they are."""
@@ -94,8 +94,8 @@ class Worded(msgspec.Struct, frozen=True, gc=False):
 
     def draw(self, rng: SeededRandom) -> SpanEdit:
         """Another word in its place."""
-        word = self.frame.text[self.start : self.end]
         frame = self.frame
+        word = frame.text[self.start : self.end]
         return (
             frame.locate(self.start),
             frame.locate(self.end),
@@ -129,7 +129,9 @@ def find_worded(target: ToolResultTarget) -> Iterator[Worded]:
         for match in _WORD.finditer(frame.text):
             start, end = match.span()
             told = match[0] in target.arguments or frame.text.count(match[0]) > 1
-            sure = _DETERMINER.search(frame.text[max(0, start - 8) : start]) or match[0] not in _VERBS
+            sure = (
+                _DETERMINER.search(frame.text[max(0, start - 8) : start]) or match[0] not in _OF_SEVERAL_KINDS
+            )
             if told or not sure or _FIXED.match(frame.text, end) or not _list_others(frame, start, match[0]):
                 continue
             yield Worded(frame, start, end)

@@ -148,7 +148,7 @@ def _find_listed(text: str, language: Language, kept: Kept) -> Iterator[PlainWor
         (start, end, SentenceWords(tokens, language, kept))
         for start, end, tokens in _tokenize(text, _select_sentences(text, kept))
     ]
-    if _GREETING.match(text) and not any(words.ask() for _, _, words in sentences):
+    if _GREETING.match(text) and not any(words.asks() for _, _, words in sentences):
         return  # Small talk may be a value as a whole.
     for start, end, words in sentences:
         words.mark_verbs()

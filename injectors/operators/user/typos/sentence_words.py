@@ -130,7 +130,7 @@ class SentenceWords:
         told = one.protected or one.word in _list_told(self._kept.tools, self._language)
         return told or self._kept.taken.find(1, *self.span(at)) >= 0
 
-    def ask(self) -> bool:
+    def asks(self) -> bool:
         """Whether one of the words is of a request: of what is asked for, or of the asking."""
         asking = (one.word in SPEAKERS or one.word in VERBS for one in self._words)
         return any(asking) or any(map(self.is_named, range(len(self._words))))

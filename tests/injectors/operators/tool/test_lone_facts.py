@@ -77,7 +77,7 @@ def test_a_word_of_a_text_is_another_that_fits(text: str, made: set[str]) -> Non
     [
         ('{"id": 7, "status": "Cancelled"}', {"Cancelling", "Cancellation pending"}),
         ('{"id": 7, "status": "sent"}', {"pending", "queued"}),
-        ('{"id": 7, "status": "sent", "note": "It was sent."}', {"sent"}),
+        ('{"id": 7, "status": "sent", "note": "Sent."}', {"sent"}),
         ('{"ride": "R-1", "driver": "x", "eta": "14:25"}', {None}),
     ],
 )
@@ -86,3 +86,11 @@ def test_a_write_is_not_as_far_as_it_says(text: str, made: set[str | None]) -> N
     said = {json.loads(noisy).get("status") for noisy in found or [text]}
     assert said == made
     assert bool(found) is ("note" not in text)
+
+
+def test_a_time_of_a_write_that_asked_for_one_stays() -> None:
+    text = '{"ride": "R-1", "driver": "x", "eta": "14:25"}'
+    target = replace(result_target(text), tool="book_ride", tool_class=ToolClass.UNKNOWN)
+    assert set(shown("tool.erroneous", target, 1.0)) != {text}
+    asked = replace(target, arguments='{"day": "2031-03-01"}')
+    assert set(shown("tool.erroneous", asked, 1.0)) == {text}
