@@ -42,10 +42,11 @@ _MATHEMATICS = CaselessPattern(
     r"""\b(?:calculat|comput|factorial|derivative|integral|prime|square[ ]root|cube[ ]root|equation
     |triangle|circle|rectangle|hypotenuse|probabilit|logarithm|velocity|acceleration|kinetic|divisor|sum[ ]of
     |standard[ ]deviation|compound[ ]interest|permutation|fibonacci|quadratic|gcd|lcm|hcf|magnetic[ ]field
-    |electric[ ]field|circumference|roots[ ]of)""",
+    |electric[ ]field|circumference|roots[ ]of|common[ ](?:factor|multiple|denominator)
+    |\d+(?:[.,]\d+)?[ ](?:add|plus|minus|times|multiplied[ ]by|divided[ ]by|[+*×÷])[ ]-?\d)""",
     re.VERBOSE,
 )
-"""Stems of words that make a question a calculation."""
+"""Stems of words that make a question a calculation, and two numbers with what is done to them."""
 _CALCULATES = re.compile(r"(?:calculat|comput|solve|estimate|work out|convert)", re.IGNORECASE)
 _BOOKS = re.compile(r"(?:book|buy|order|purchase|rent|reserve)\b", re.IGNORECASE)
 _SENDS = re.compile(r"(?:comment|email|forward|invite|message|post|reply|send|share|draft)\b", re.IGNORECASE)
@@ -112,3 +113,9 @@ def asks_anything(text: str) -> bool:
         return True
     sentences = [one for one in re.split(r"[.!?\n]+\s*", text) if one]
     return len(text.split()) >= _LEAST_WORDS and not all(map(_TELLS.match, sentences))
+
+
+def ends_in_request(text: str) -> bool:
+    """Whether the last sentence of an English message asks for something itself, as far as is sure."""
+    last = re.split(r"(?<=[.!?\n])\s+", text.strip())[-1]
+    return last.endswith("?") or bool(find_asked(last)) or _ASKING.search(last) is not None
