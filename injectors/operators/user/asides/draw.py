@@ -53,10 +53,13 @@ _SHORT = 60
 """Characters of what may stand in brackets."""
 _READ = 2_000
 """Characters of a message that tell what it speaks of: a longer one is a document."""
-_OTHERS = {"user.topic_drift": 0.2, "user.boundary_probing": 0.3, "user.out_of_scope": 1.2}
+_OTHERS = {"user.topic_drift": 0.2, "user.boundary_probing": 0.3, "user.out_of_scope": 0.5}
 """How much all entries that fit every message weigh together, where one that fits this message weighs 1:
 what is asked beside has to fit more than what is told."""
 _MOST_OTHERS = 6
+_NEARER = 4
+"""How many entries for a kind of request weigh as much as one that speaks of something in the message: where
+one alone does, it isn't said each time."""
 
 
 _MARKS, _ASKING = ".!", "?？؟"
@@ -94,7 +97,7 @@ _GOES_ON = re.compile(r"(?:and|also|so|then)\b", re.IGNORECASE)
 _ASKS_OF_ANSWER = re.compile(
     r"(?:are|do|does|is|was|were|will|would|how \w+ (?:are|is)) (?:it|that|they|this|those)\b", re.IGNORECASE
 )
-"""How an English question begins whose subject is what was asked for: the last thing that the message says."""
+"""How an English question begins whose subject is what the message says last: what it asks for."""
 _BIDS = re.compile(r"(?!(?:also|and|i|maybe|no|not|or|so|then)\b)[a-z]", re.IGNORECASE)
 """How other English sentences begin before which they can stand: those that bid."""
 _KINDS = frozenset({"user.topic_drift", "user.boundary_probing", "user.out_of_scope"})
@@ -208,7 +211,8 @@ class AsideDraw:
         order = [(linked, False), (alike, False), (able & ~near, True)]
         for tier in (linked, alike):
             count = tier.bit_count()
-            if self._rng.chance(count / (count + others)):
+            against = max(others, alike.bit_count() / _NEARER) if tier is linked else others
+            if self._rng.chance(count / (count + against)):
                 break
             order.append(order.pop(0))
         for among, plain in order:

@@ -30,11 +30,13 @@ def find_places(text: str, own: str) -> Places:
     return Places(before, ended and find_open_end(own) is None)
 
 
-_INSTRUCTS = re.compile(r"\A\s*(?:you are (?:an?|the)|act as|your task is)\b|<<[^<>\n]{1,80}>>", re.IGNORECASE)
+_INSTRUCTS = re.compile(
+    r"\A\s*(?:you are (?:an?|the)|act as|your task is)\b|<<[^<>\n]{1,80}>>", re.IGNORECASE
+)
 """A prompt that tells the agent its part, or has a template's marks: nobody greets in front of it."""
 _BREAKS_OFF = re.compile(
-    r"""(?<!\w)(?:(?i:can|could|would|will)\ (?i:you|i|we)|and|or|but|because|if|than|the|an?|my|of|to|for|from
-    |with|at|by|into|between)\s*\Z""",
+    r"""(?<!\w)(?:(?i:can|could|would|will)\ (?i:you|i|we)|and|or|but|because|if|than|the|an?|my|of|to|for
+    |from|with|at|by|into|between)\s*\Z""",
     re.VERBOSE,
 )
 """An English message that stops within a sentence."""
