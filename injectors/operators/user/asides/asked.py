@@ -16,8 +16,9 @@ _ACTION = r"""activate|add|adjust|apply|approve|archive|arrange|assign|attach|bl
     |clear|close|comment|commit|confirm|connect|cool|copy|create|deactivate|decline|decrease|delete|deploy
     |deposit|dim|disable|disconnect|dispute|donate|download|draft|edit|email|enable|enroll?|escalate
     |exchange|export|extend|fill|fix|fly|follow|forward|format|freeze|generate|give(?=[ ](?!me\b|us\b))
-    |import|increase|insert|install|invite|launch|lock|log(?=[ ](?:an?|my|this)\b)|lower|make|mark|merge|message
-    |modify|move|mute|navigate|notify|open|order|pause|pay|pick|place|play|post|print|purchase|push|put|raise|redeem|reduce
+    |import|increase|insert|install|invite|launch|lock|log(?=[ ](?:an?|my|this)\b)|lower|make|mark|merge
+    |message|modify|move|mute|navigate|notify|open|order|pause|pay|pick|place|play|post|print|purchase|push
+    |put|raise|redeem|reduce
     |refill|refund|register|reject|remind|remove|rename|renew|rent|replace|reply|request|rerun|reschedule
     |resend|reserve|reset|resolve|restart|resume|return|retweet|revert|revoke|roll[ ]back|rotate|run|save|scan
     |schedule|sell|send|set|share|sign[ ](?:me|us)[ ]up|(?:file|report)[ ](?:an?|my|that|the)|start|stop
