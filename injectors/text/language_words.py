@@ -51,7 +51,7 @@ _LISTS: Mapping[str, str] = {
         muéstrame mostrar mueve pide pon ponme poner renombra reproduce reserva reservar revisa sube traduce
         transfiere calcula aplica corrige resume vuelo vuelos pedido correos
         enero febrero junio julio septiembre octubre noviembre diciembre lunes miércoles jueves viernes noche
-        noches prefiero
+        noches prefiero abril agosto queremos buscamos tenemos necesitamos volar salir
         """,
     "fr": """
         a ai alors as au aujourd'hui aussi aux avec avez avoir besoin bien bonjour c'est ce ces cet cette
@@ -76,7 +76,7 @@ _LISTS: Mapping[str, str] = {
         abra adicione adiciona altere apaga apagar apague arquivo busque cancele cancelar compre crie diga
         envie enviar exclua encontre faça fecha feche ficheiro leia liga ligar ligue liste marque mostra
         mostrar mostre mova procure reproduza renomeie reserve reservar salve toque traduza transfira ver
-        verifique
+        verifique queremos abril agosto
         """,
     "it": """
         a ad agli ai al alla alle allo anche aperto buongiorno c'è che chi ci ciao come con cosa cui da dal
@@ -87,7 +87,7 @@ _LISTS: Mapping[str, str] = {
         sul sulla suo ti tra tu tutti tutto un un'altra una uno vorrei
         accendi aggiungi annulla apri aumenta blocca cambia cancella cerca chiama chiudi compra controlla crea
         dammi dimmi elimina fammi imposta invia leggi manda metti mostra mostrami prenota rinomina riproduci
-        salva scarica scrivi spegni spegnere sposta suona traduci trasferisci trova verifica
+        agosto salva scarica scrivi spegni spegnere sposta suona traduci trasferisci trova verifica
         """,
     "nl": """
         aan al alle als bedankt ben bij dag dan dat de deze die dit door dus een en er geen goed graag had

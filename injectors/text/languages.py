@@ -96,6 +96,8 @@ def _tell(text: str) -> Language | str | None:
         strange = sum(not word.text.isascii() and word.text.islower() for word in words)
         if strange >= LEAST and strange > english:
             return _FOREIGN
+        if most > english:
+            return None
     return Language.EN if english or (text.isascii() and _select_words(text, _WORD)) else None
 
 

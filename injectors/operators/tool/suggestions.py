@@ -60,24 +60,30 @@ def _draw_next(
 ) -> Iterator[tuple[list[str], Any]]:
     """Other tools on the same things, and the names that a field of them can have: what may be done, what
     is related, or what may come next."""
-    single, linked, near = rng.chance(0.15), rng.chance(0.3), rng.shuffled(list_near(target))
+    nearest = list_near(target)
+    single, linked, near = rng.chance(0.15), rng.chance(0.3), rng.shuffled(nearest)
     keys, many = rng.choice((ACTIONS, RELATED_TOOLS, NEXT_TOOLS)), rng.integer(1, MOST_NEXT)
     name = rng.choice(("name", "tool", "action", "operation"))
     if not near or not LOCAL.isdisjoint(kinds):
         return
     firsts = {one: next(iter(split_name(one)), "") for one in near}
+    own, undoing = list_things(target.tool), {one for one in near if firsts[one] in UNDOING}
     if keys is ACTIONS:
-        own = list_things(target.tool)
         near = [one for one in near if firsts[one] not in READING and _is_within(own, list_things(one))]
-    elif keys is NEXT_TOOLS:
-        near = [one for one in near if firsts[one] not in UNDOING]
+        undoing = undoing if _FINISHED.search(target.text) else set()
+    elif keys is RELATED_TOOLS:
+        undoing = {one for one in undoing if not list_things(one) <= own}
+    near = [one for one in near if one not in undoing]
     if not MENDING.isdisjoint(map(firsts.__getitem__, near)) and _WELL.search(target.text):
         near = [one for one in near if firsts[one] not in MENDING]
     if not near:
         return
     if single and keys is NEXT_TOOLS:
-        yield rng.shuffled(NEXT_TOOL), near[0]
-        return
+        # What comes next by itself shares more than a word.
+        sure = (one for one in near if one == nearest[0] or _is_within(own, list_things(one)))
+        if (first := next(sure, None)) is not None:
+            yield rng.shuffled(NEXT_TOOL), first
+            return
     told: list[Any] = near[:many]
     if linked:
         told = [{name: one} for one in told]
@@ -94,6 +100,12 @@ _WELL = re.compile(
     re.IGNORECASE,
 )
 """What a record says of itself where nothing has to be mended."""
+_FINISHED = re.compile(
+    r""":\s*\\?"(?:completed?|delivered|cancell?ed|closed|shipped|returned|refunded|finished|done)\\?"
+    |(?:completed|delivered|cancell?ed|closed|shipped|returned|finished)\\?"\s*:\s*true""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What a record says of itself where nothing is left to be undone."""
 MOST_NEXT = 3
 """How many other tools are named at most."""
 LOCAL = frozenset({ToolKind.SHELL, ToolKind.CODE, ToolKind.FUNCTION, ToolKind.SQL})

@@ -16,10 +16,11 @@ _ACTION = r"""activate|add|adjust|apply|approve|archive|arrange|assign|attach|bl
     |clear|close|comment|commit|confirm|connect|cool|copy|create|deactivate|decline|decrease|delete|deploy
     |deposit|dim|disable|disconnect|dispute|donate|download|draft|edit|email|enable|enroll?|escalate
     |exchange|export|extend|fill|fix|fly|follow|forward|format|freeze|generate|give(?=[ ](?!me\b|us\b))
-    |import|increase|insert|install|invite|launch|lock|lower|make|mark|merge|message|modify|move|mute
-    |navigate|notify|open|order|pause|pay|pick|place|play|post|print|purchase|push|put|raise|redeem|reduce
+    |import|increase|insert|install|invite|launch|lock|log(?=[ ](?:an?|my|this)\b)|lower|make|mark|merge
+    |message|modify|move|mute|navigate|notify|open|order|pause|pay|pick|place|play|post|print|purchase|push
+    |put|raise|redeem|reduce
     |refill|refund|register|reject|remind|remove|rename|renew|rent|replace|reply|request|rerun|reschedule
-    |resend|reserve|reset|resolve|restart|resume|return|revert|revoke|roll[ ]back|rotate|run|save|scan
+    |resend|reserve|reset|resolve|restart|resume|return|retweet|revert|revoke|roll[ ]back|rotate|run|save|scan
     |schedule|sell|send|set|share|sign[ ](?:me|us)[ ]up|(?:file|report)[ ](?:an?|my|that|the)|start|stop
     |submit|subscribe|swap|switch|transfer|turn|unfreeze|unlock|unsubscribe|update|upgrade|upload|withdraw
     |write|see[ ](?:an?[ ])?(?:dr|doctor|nurse|specialist)"""
@@ -42,10 +43,11 @@ _MATHEMATICS = CaselessPattern(
     r"""\b(?:calculat|comput|factorial|derivative|integral|prime|square[ ]root|cube[ ]root|equation
     |triangle|circle|rectangle|hypotenuse|probabilit|logarithm|velocity|acceleration|kinetic|divisor|sum[ ]of
     |standard[ ]deviation|compound[ ]interest|permutation|fibonacci|quadratic|gcd|lcm|hcf|magnetic[ ]field
-    |electric[ ]field|circumference|roots[ ]of)""",
+    |electric[ ]field|circumference|roots[ ]of|common[ ](?:factor|multiple|denominator)
+    |\d+(?:[.,]\d+)?[ ](?:add|plus|minus|times|multiplied[ ]by|divided[ ]by|[+*×÷])[ ]-?\d)""",
     re.VERBOSE,
 )
-"""Stems of words that make a question a calculation."""
+"""Stems of words that make a question a calculation, and two numbers with what is done to them."""
 _CALCULATES = re.compile(r"(?:calculat|comput|solve|estimate|work out|convert)", re.IGNORECASE)
 _BOOKS = re.compile(r"(?:book|buy|order|purchase|rent|reserve)\b", re.IGNORECASE)
 _SENDS = re.compile(r"(?:comment|email|forward|invite|message|post|reply|send|share|draft)\b", re.IGNORECASE)
@@ -112,3 +114,9 @@ def asks_anything(text: str) -> bool:
         return True
     sentences = [one for one in re.split(r"[.!?\n]+\s*", text) if one]
     return len(text.split()) >= _LEAST_WORDS and not all(map(_TELLS.match, sentences))
+
+
+def ends_in_request(text: str) -> bool:
+    """Whether the last sentence of an English message asks for something itself, as far as is sure."""
+    last = re.split(r"(?<=[.!?\n])\s+", text.strip())[-1]
+    return last.endswith("?") or bool(find_asked(last)) or _ASKING.search(last) is not None

@@ -14,7 +14,12 @@ import msgspec
 
 from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.phrases import NO_PACK, PhraseDraw, find_setting
-from crosswind.injectors.operators.user.asides.asked import asks_anything, asks_for, find_asked
+from crosswind.injectors.operators.user.asides.asked import (
+    asks_anything,
+    asks_for,
+    ends_in_request,
+    find_asked,
+)
 from crosswind.injectors.operators.user.asides.joining import goes_before, is_courteous
 from crosswind.injectors.operators.user.asides.options import list_options, list_words
 from crosswind.injectors.operators.user.asides.places import (
@@ -48,10 +53,13 @@ _SHORT = 60
 """Characters of what may stand in brackets."""
 _READ = 2_000
 """Characters of a message that tell what it speaks of: a longer one is a document."""
-_OTHERS = {"user.topic_drift": 0.2, "user.boundary_probing": 0.3, "user.out_of_scope": 1.2}
+_OTHERS = {"user.topic_drift": 0.2, "user.boundary_probing": 0.3, "user.out_of_scope": 0.5}
 """How much all entries that fit every message weigh together, where one that fits this message weighs 1:
 what is asked beside has to fit more than what is told."""
 _MOST_OTHERS = 6
+_NEARER = 4
+"""How many entries for a kind of request weigh as much as one that speaks of something in the message: where
+one alone does, it isn't said each time."""
 
 
 _MARKS, _ASKING = ".!", "?？؟"
@@ -84,6 +92,12 @@ _BEGINS_AFRESH = re.compile(
     re.IGNORECASE,
 )
 """How an English question begins before which other words can stand."""
+_GOES_ON = re.compile(r"(?:and|also|so|then)\b", re.IGNORECASE)
+"""How an English sentence begins that stands on the line of what it goes on from."""
+_ASKS_OF_ANSWER = re.compile(
+    r"(?:are|do|does|is|was|were|will|would|how \w+ (?:are|is)) (?:it|that|they|this|those)\b", re.IGNORECASE
+)
+"""How an English question begins whose subject is what the message says last: what it asks for."""
 _BIDS = re.compile(r"(?!(?:also|and|i|maybe|no|not|or|so|then)\b)[a-z]", re.IGNORECASE)
 """How other English sentences begin before which they can stand: those that bid."""
 _KINDS = frozenset({"user.topic_drift", "user.boundary_probing", "user.out_of_scope"})
@@ -130,7 +144,8 @@ class AsideDraw:
         position = self.draw_position() if self.places.behind else None
         said = None if position is None else self.draw_at(part, position)
         if position is not None and said is not None:
-            self.put(position, said)
+            goes_on = self.language is Language.EN and _GOES_ON.match(said) is not None
+            self.put("behind" if goes_on and position == "apart" else position, said)
             brackets, closes = self._rng.chance(_BRACKETS), self._rng.chance(closing.chance)
             leads = self._rng.chance(closing.lead)
             if (
@@ -196,7 +211,8 @@ class AsideDraw:
         order = [(linked, False), (alike, False), (able & ~near, True)]
         for tier in (linked, alike):
             count = tier.bit_count()
-            if self._rng.chance(count / (count + others)):
+            against = max(others, alike.bit_count() / _NEARER) if tier is linked else others
+            if self._rng.chance(count / (count + against)):
                 break
             order.append(order.pop(0))
         for among, plain in order:
@@ -281,6 +297,8 @@ class AsideDraw:
         able &= asking
         if position == "before":
             able &= ~shelf.select(_REFERS_BACK[language])
+        if language is Language.EN and not ends_in_request(own):
+            able &= ~shelf.select(_asks_of_answer)
         if self._options:
             able &= ~shelf.find(_list_words, self._options)
         return able if self._small else able & ~shelf.select(_begins_small)
@@ -301,6 +319,10 @@ def _find_near(shelf: Shelf, operator: str) -> int:
 
 def _list_words(entry: Entry) -> frozenset[str]:
     return list_words(entry.text)
+
+
+def _asks_of_answer(entry: Entry) -> bool:
+    return _ASKS_OF_ANSWER.match(entry.text) is not None
 
 
 def _begins_small(entry: Entry) -> bool:

@@ -25,10 +25,21 @@ class Places(msgspec.Struct, frozen=True, gc=False):
 def find_places(text: str, own: str) -> Places:
     """The places in a text, of which `own` are the user's own words."""
     first = text.lstrip()[:1]
-    before = (first.isalnum() or first in _OPENS) and not is_greeting(text)
-    return Places(before, find_open_end(own) is None and _ENDS_IN_BLOCK.search(own) is None)
+    before = (first.isalnum() or first in _OPENS) and not is_greeting(text) and not _INSTRUCTS.search(text)
+    ended = _ENDS_IN_BLOCK.search(own) is None and _BREAKS_OFF.search(own) is None
+    return Places(before, ended and find_open_end(own) is None)
 
 
+_INSTRUCTS = re.compile(
+    r"\A\s*(?:you are (?:an?|the)|act as|your task is)\b|<<[^<>\n]{1,80}>>", re.IGNORECASE
+)
+"""A prompt that tells the agent its part, or has a template's marks: nobody greets in front of it."""
+_BREAKS_OFF = re.compile(
+    r"""(?<!\w)(?:(?i:can|could|would|will)\ (?i:you|i|we)|and|or|but|because|if|than|the|an?|my|of|to|for
+    |from|with|at|by|into|between)\s*\Z""",
+    re.VERBOSE,
+)
+"""An English message that stops within a sentence."""
 _ENDS_IN_BLOCK = re.compile(r"(?:\n[ \t]{0,8}(?:[-*•]|\d{1,3}[.)])[ \t][^\n]*|\n[ \t]{0,8}(?:```|~~~))\s*\Z")
 """A list's last entry, or code: people don't write on behind these."""
 _OPENS = frozenset('¿¡"“„«「『‘')
