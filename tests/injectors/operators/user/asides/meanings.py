@@ -23,6 +23,7 @@ QUICK = re.compile(
     r"|snappy|steps|detours|take your time|than a (?:minute|moment)|get on with it"
     r"|have to (?:go|be off)|before I leave|deep research|sitting here|step on it|direct way"
     r"|processing|one place|dither|first|I[’']m still here|right now|get going|keep it short|straight to it"
-    r"|(?:takes?|take) (?:you )?(?:ages|long|a while)|got long|before (?:my|I)|now, not later|a start now)\b"
+    r"|(?:takes?|take) (?:you )?(?:ages|long|a while)|got long|before (?:my|I)|now, not later|a start now"
+    r"|late|leav(?:es|ing)|heading|be off|dash|coming|pulling in|already here|short version|all day)\b"
 )
 MEANINGS = {"user.cost_cue": CHEAP, "user.speed_cue": QUICK}
