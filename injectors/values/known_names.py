@@ -157,7 +157,8 @@ MORE_PLACES = frozenset(
         "Cologne, Dallas, Detroit, Edinburgh, Florence, Frankfurt, Georgia, Glasgow, Hamburg, Honolulu, "
         "Illinois, Iowa, Kansas, Kyoto, Leeds, Liverpool, Louisiana, Lyon, Manchester, Marseille, Memphis, "
         "Michigan, Milan, Moscow, Munich, Naples, Nashville, New Orleans, New York City, Nice, Ohio, Oregon, "
-        "Orlando, Peru, San Antonio, Seville, Tampa, Texas, Valencia, Vancouver, Venice "
+        "Orlando, Peru, San Antonio, Seville, Tampa, Texas, Valencia, Vancouver, Venice, "
+        "BCN, BER, CDG, DC, DEN, JFK, LA, LAX, LDN, LHR, LON, NYC, PDX, SEA, SF, SFO, TLV, TYO"
     ).split(",")
 )
 """Other cities, countries and states that English users name."""

@@ -19,6 +19,7 @@ from crosswind.injectors.operators.user.values.contradictions import (
     join_sentence,
     name_value,
 )
+from crosswind.injectors.operators.user.values.documents import is_document
 from crosswind.injectors.operators.user.values.left_open import name_kind
 from crosswind.injectors.operators.user.values.spoken_values import find_thing
 from crosswind.injectors.packs.draw import Phrase, Setting, draw_phrase
@@ -47,7 +48,7 @@ _FAR = 120
     aliases=("conflict",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Inconsistent Instructions)",
     effect=Effect.ADDS,
-    version=9,
+    version=10,
 )
 @dataclass(frozen=True)
 class Inconsistent:
@@ -68,7 +69,7 @@ class Inconsistent:
     settles: Literal["same_message", "next_message", "later"] = "same_message"
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        if severity <= 0 or not is_prose(target.text):
+        if severity <= 0 or not is_prose(target.text) or is_document(target.text):
             return None
         setting = find_setting(target)
         if target.unsettled:

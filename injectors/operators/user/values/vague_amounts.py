@@ -34,7 +34,7 @@ _YEARS = range(1500, 2101)
 _SEASON = re.compile(r" season\b(?=[.,?!]|$| (?:of|in|for|with|and)\b)")
 _MADE = re.compile(r" (?:[A-Z][\w-]+|edition|model)\b")
 _COUNTED = re.compile(
-    r" (?:(?:[a-z]+est|best|big|more|new|news|random|different|consecutive|other) ){0,2}"
+    r" (?:(?:[a-z]+est|best|big|more|new|news|random|different|consecutive|other|(?!more)[a-z]{4,}(?<!s)) ){0,2}"
     rf"{NO_PLURALS}(?P<noun>[a-z]+(?<![su])s)\b(?! (?:old|each|per|away|later|ago|and \d)\b)"
 )
 _SIZED = re.compile(r"\b(?P<lead>an?) (?P<noun>[a-z]{3,}(?: [a-z]{3,})?) of $", re.IGNORECASE)

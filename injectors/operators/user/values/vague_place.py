@@ -15,7 +15,7 @@ _STOP = re.compile(r"\s*(?:$|[.,;:!?)…\n])")
 _LONGEST = 24
 _NEEDS_MORE = re.compile(
     r"(?:['’](?:s|re|m)|\b(?:am|are|based|be|been|being|born|do|does|go|goes|happened|is|live|lived|lives|located|moved|need"
-    r"|put|situated|stay|staying|was|were|(?:arriv|beginn|com|depart|end|leav|return|start)ing)) $",
+    r"|put|headquartered|domiciled|stationed|housed|rooted|settled|situated|stay|staying|was|were|(?:arriv|beginn|com|depart|end|leav|return|start)ing)) $",
     re.IGNORECASE,
 )
 """Verbs that say nothing without what follows."""
