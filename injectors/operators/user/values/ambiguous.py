@@ -93,7 +93,7 @@ class Ambiguous:
         if english and target.tools:
             found += find_untyped(target, said)
         if english and Asked.LEARN in find_asked(target.own):
-            found = [(one, place) for one, place in found if not _is_unnamed(place)]
+            found = [(one, place) for one, place in found if not _is_unnamed(one, place)]
         if not found:
             return None
         if not target.user_can_answer:
@@ -105,8 +105,10 @@ class Ambiguous:
         return Result(apply_edits(target.text, draw["edits"]), _describe(draw))
 
 
-def _is_unnamed(place: Place) -> bool:
+def _is_unnamed(one: Mention, place: Place) -> bool:
     """Whether nothing but the kind would be left of what a question is about: `a certain country`."""
+    if place.called in (one.thing or "").split() and place.called not in _WORLD:
+        return False  # Its tool is one for such things.
     return place.withholds and place.dropped is None and place.forms[1:2] != () and place.forms[1].startswith("a particular ")
 
 
@@ -115,6 +117,7 @@ def _is_statement(text: str) -> bool:
     return len(text) > _LONG and "?" not in text and not find_asked(text)
 
 
+_WORLD = ("city", "country", "place")
 _LONG = 400
 
 
