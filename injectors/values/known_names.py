@@ -60,11 +60,11 @@ GROUPS = (
         for names in (
             "Apple, Google, Microsoft, Amazon, Tesla, Netflix, Intel, Nvidia, Samsung, Sony",
             "English, Spanish, French, German, Italian, Portuguese, Japanese, Chinese, Arabic",
-            "California, Texas, Florida, Oregon, Nevada, Colorado, Arizona, Virginia, Georgia, Ohio, Michigan, "
-            "Illinois, Indiana, Alabama, Louisiana, Tennessee, Kentucky, Minnesota, Wisconsin, Pennsylvania",
-            "Los Angeles Lakers, Golden State Warriors, Boston Celtics, Chicago Bulls, Miami Heat, Brooklyn Nets",
+            "California, Texas, Florida, Oregon, Nevada, Colorado, Arizona, Virginia, Georgia, Ohio, "
+            "Michigan, Illinois, Indiana, Alabama, Louisiana, Tennessee, Minnesota, Wisconsin, Pennsylvania",
+            "Los Angeles Lakers, Golden State Warriors, Boston Celtics, Chicago Bulls, Miami Heat",
             "Lakers, Warriors, Celtics, Bulls, Knicks, Rockets",
-            "Manchester United, Manchester City, Liverpool, Chelsea, Arsenal, Barcelona, Real Madrid, Juventus",
+            "Manchester United, Manchester City, Liverpool, Chelsea, Arsenal, Real Madrid, Juventus",
             "LeBron James, Stephen Curry, Kevin Durant, Michael Jordan, Kobe Bryant",
             "Lionel Messi, Cristiano Ronaldo, Neymar",
             "Taylor Swift, Adele, Beyonce, Rihanna, Ed Sheeran, Eminem",

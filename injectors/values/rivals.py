@@ -29,7 +29,7 @@ from crosswind.injectors.values.parameters import ValueType
 _DIGITS = re.compile(r"\d+")
 _AMOUNT = re.compile(r"\d+(?:[.,]\d+)*")
 _ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
-_DOTTED = re.compile(r"(?:\d{4}([./])\d{1,2}\1|\d{1,2}([./])\d{1,2}\2)(?:\d{4}|\d{1,2})")
+_DOTTED = re.compile(r"\d{4}([./])\d{1,2}\1\d{1,2}|\d{1,2}([./])\d{1,2}\2\d{4}")
 """A date with dots or slashes."""
 _CLOCK = re.compile(r"\d{1,2}")
 _WORD = re.compile(r"[^\W\d_]+\.?")

@@ -73,7 +73,9 @@ class Ambiguous:
     answer, nothing happens.
     """
 
-    def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
+    def draw(  # noqa: PLR0911
+        self, target: UserTarget, rng: SeededRandom, severity: float
+    ) -> Draw | None:
         long = len(target.text) > LONGEST
         if severity <= 0 or long or not is_prose(target.text):
             reported = long and severity > 0 and target.tools
@@ -107,9 +109,15 @@ class Ambiguous:
 
 def _is_unnamed(one: Mention, place: Place) -> bool:
     """Whether nothing but the kind would be left of what a question is about: `a certain country`."""
-    if place.called in (one.thing or "").split() and place.called not in _WORLD:
+    told = place.called in (one.thing or "").split() and place.called not in _WORLD
+    if told or one.type is ValueType.NUMBER:
         return False  # Its tool is one for such things.
-    return place.withholds and place.dropped is None and place.forms[1:2] != () and place.forms[1].startswith("a particular ")
+    return (
+        place.withholds
+        and place.dropped is None
+        and place.forms[1:2] != ()
+        and place.forms[1].startswith("a particular ")
+    )
 
 
 def _is_statement(text: str) -> bool:
@@ -160,7 +168,8 @@ _DAY_BEFORE = re.compile(
 )
 _DATE_BEHIND = re.compile(
     r",? \(?(?:on )?(?:the )?(?:\d{1,2}(?:st|nd|rd|th)?(?![\d:.]| ?[ap]m\b)|\d{4}[./-]\d{1,2}[./-]\d{1,2}"
-    r"|\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d\d)?|(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.? \d)",
+    r"|\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d\d)?"
+    r"|(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.? \d)",
     re.IGNORECASE,
 )
 _LONGEST_DAY = 16

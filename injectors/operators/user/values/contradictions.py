@@ -319,10 +319,9 @@ def _name_both(text: str, one: Mention, rival: str, language: Language) -> tuple
         return None
     if language is Language.EN and one.type is ValueType.DATE and find_word_before(text, one.start) == "the":
         return f"the {one.text}", f"the {rival}"
-    value = one.text
-    if one.type is ValueType.DATE and (year := _YEAR.search(value)) is not None and rival.endswith(year[0]):
-        value, rival = value.removesuffix(year[0]), rival.removesuffix(year[0])
-    return name_value(value, one.type, language), name_value(rival, one.type, language)
+    if one.type is ValueType.DATE and (year := _YEAR.search(one.text)) is not None:
+        rival = rival.removesuffix(year[0])
+    return name_value(one.text, one.type, language), name_value(rival, one.type, language)
 
 
 _YEAR = re.compile(r"(?<=[a-z\d]),? \d{4}\Z")

@@ -61,8 +61,8 @@ _GOES_ON = make_words("for from if in on please starting using when")
 _THEN = make_words("and then to today tomorrow tonight")
 """Words behind a phrase that is no name, which they would go on."""
 _SITED = make_words(
-    "am are based be domiciled found headquartered held housed is live lived living located rooted settled situated"
-    " stationed stay staying was were"
+    "am are based be domiciled found headquartered held housed is live lived living located rooted settled"
+    " situated stationed stay staying was were"
 )
 """Words that say nothing without a place."""
 _LOOSE_ENDS = ("s", "ing")

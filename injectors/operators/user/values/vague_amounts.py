@@ -34,7 +34,8 @@ _YEARS = range(1500, 2101)
 _SEASON = re.compile(r" season\b(?=[.,?!]|$| (?:of|in|for|with|and)\b)")
 _MADE = re.compile(r" (?:[A-Z][\w-]+|edition|model)\b")
 _COUNTED = re.compile(
-    r" (?:(?:[a-z]+est|best|big|more|new|news|random|different|consecutive|other|(?!more)[a-z]{4,}(?<!s)) ){0,2}"
+    r" (?:(?:[a-z]+est|best|big|more|new|news|random|different|consecutive|other"
+    r"|(?!more)[a-z]{4,}(?<!s)) ){0,2}"
     rf"{NO_PLURALS}(?P<noun>[a-z]+(?<![su])s)\b(?! (?:old|each|per|away|later|ago|and \d)\b)"
 )
 _SIZED = re.compile(r"\b(?P<lead>an?) (?P<noun>[a-z]{3,}(?: [a-z]{3,})?) of $", re.IGNORECASE)
@@ -54,7 +55,9 @@ _BY_UNIT = {
 }
 
 
-def find_amount(text: str, one: Mention, before: str) -> Place | None:
+def find_amount(  # noqa: PLR0911
+    text: str, one: Mention, before: str
+) -> Place | None:
     """The place of a number of which its own noun, or the one before it, says what it is."""
     if one.type in _NUMBERS and (sized := _SIZED.search(text, max(0, one.start - _LONGEST), one.start)):
         return _find_size(text, one, sized)

@@ -107,7 +107,9 @@ def _agree(phrase: str) -> str:
     return re.sub(r"^a (?=[aeiou])", "an ", phrase)
 
 
-def _find_option(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
+def _find_option(  # noqa: PLR0911
+    text: str, one: Mention, start: int, end: int, before: str
+) -> Place | None:
     """`a cheap hotel` becomes `a hotel`, `the rear door` `one of the doors`; `in JSON format` goes."""
     after, thing = find_next_word(text, end), (one.thing or "").rpartition(" ")[2]
     if _is_told_again(text, one):
@@ -142,7 +144,9 @@ def _is_told_again(text: str, one: Mention) -> bool:
 _STEM = 5
 
 
-def _find_modifier(text: str, start: int, end: int, before: str, thing: str) -> Place | None:
+def _find_modifier(  # noqa: PLR0911
+    text: str, start: int, end: int, before: str, thing: str
+) -> Place | None:
     """Of an option before a noun, which is enough without it."""
     after = find_next_word(text, end)
     head, stop = start - len(before) - 1, end + 1 + len(after)
@@ -190,7 +194,9 @@ def _is_news(text: str, start: int, noun: str) -> bool:
 
 
 _SENTENCE_END = re.compile(r"[.!?;\n]\s")
-_ADDS = re.compile(r"\b(?:especially|ideally|preferably|rather|specifically|such as|(?:is|are|was) (?:it )?) ?$")
+_ADDS = re.compile(
+    r"\b(?:especially|ideally|preferably|rather|specifically|such as|(?:is|are|was) (?:it )?) ?$"
+)
 
 
 def _find_inner(text: str, start: int, end: int, before: str) -> Place | None:

@@ -30,11 +30,12 @@ _KINDS = make_words(
 """Nouns before a name that tell its kind: `the movie Arrival`."""
 _MORE_KINDS = make_words(
     """
-    animal attraction bank breed building bus business car channel chemical clinic color compound conference crop
-    cuisine device disease element exam food fruit gas holiday hospital industry instrument island journal lake
-    landmark magazine metal monument mountain newspaper organization painting phone planet plant platform
-    playlist profession recipe river sector series shop skill solution store style substance substances supplier
-    symbol theory ticker tool train type vaccine vehicle vendor
+    animal attraction bank breed building bus business car channel chemical clinic color compound
+    conference crop cuisine device disease element exam food fruit gas holiday hospital industry
+    instrument island journal lake landmark magazine metal monument mountain newspaper organization
+    painting phone planet plant platform playlist profession recipe river sector series shop skill
+    solution store style substance supplier symbol theory ticker tool train type vaccine vehicle
+    vendor
     """
 )
 """Last words of parameters that tell a kind of thing."""
@@ -80,7 +81,9 @@ def find_kind(text: str, one: Mention, start: int, end: int) -> Place | None:
             return None
 
 
-def _find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
+def _find_named(  # noqa: PLR0911
+    text: str, one: Mention, start: int, end: int
+) -> Place | None:
     before, after = find_word_before(text, start), find_next_word(text, end)
     if one.type is ValueType.PLACE and one.text in NO_PLACES and not is_known(one.text):
         return None

@@ -28,7 +28,9 @@ _RANGE = re.compile(
     rf"(?:{_END})(?: of (?:[A-Z][a-z]+))?(?: (?P<unit>[a-z]+))?"
 )
 _INCLUSIVE = re.compile(r",? (?:\(inclusive\)|(?:both )?inclusive|both included)(?!\w)")
-_DEFINES = re.compile(r"\b(?:(?:is|are) (?:an?|any)|means?|defined|counts? as|considered|called)\b[^.?!;\n]*$")
+_DEFINES = re.compile(
+    r"\b(?:(?:is|are) (?:an?|any)|means?|defined|counts? as|considered|called)\b[^.?!;\n]*$"
+)
 """What says what something is by a range."""
 _UNITS = make_words(
     "cm degrees dollars euros feet hours inches kg km meters miles minutes percent pounds years"

@@ -89,7 +89,9 @@ def find_id(text: str, one: Mention, start: int, end: int, before: str) -> Place
     return Place(noun, end, None, thing=before, forms=forms, withholds=True) if forms else None
 
 
-_HAPPENS = make_words("arrive arrives departs has hasn includes lands leaves never says ships shipped still went")
+_HAPPENS = make_words(
+    "arrive arrives departs has hasn includes lands leaves never says ships shipped still went"
+)
 """What is said of an order or a flight: no noun that its id stands before."""
 _NAMED_SO = re.compile(r"\w [A-Z][\w&]* $")
 """A name before the noun, which it belongs to: `my UPS package`."""
