@@ -42,7 +42,7 @@ _PARTS_OF_DAY: Mapping[Language, tuple[tuple[int, tuple[str, ...]], ...]] = {
         (15, ("the early afternoon", "the afternoon", "after lunch", "early in the afternoon")),
         (17, ("the afternoon", "the late afternoon", "late in the afternoon", "after lunch")),
         (18, ("the late afternoon", "late in the afternoon")),
-        (21, ("the evening", "the early evening", "after work")),
+        (21, ("the evening", "the early evening", "early in the evening")),
         (24, ("the late evening", "late in the evening", "the evening")),
     ),
     Language.DE: ((8, ("früh am Morgen",)), (12, ("vormittags",)), (18, ("nachmittags",)), (24, ("abends",))),

@@ -60,7 +60,20 @@ GROUPS = (
         for names in (
             "Apple, Google, Microsoft, Amazon, Tesla, Netflix, Intel, Nvidia, Samsung, Sony",
             "English, Spanish, French, German, Italian, Portuguese, Japanese, Chinese, Arabic",
-            "California, Texas, Florida, Oregon, Nevada, Colorado, Arizona, Virginia, Georgia",
+            "California, Texas, Florida, Oregon, Nevada, Colorado, Arizona, Virginia, Georgia, Ohio, "
+            "Michigan, Illinois, Indiana, Alabama, Louisiana, Tennessee, Minnesota, Wisconsin, Pennsylvania",
+            "Los Angeles Lakers, Golden State Warriors, Boston Celtics, Chicago Bulls, Miami Heat",
+            "Lakers, Warriors, Celtics, Bulls, Knicks, Rockets",
+            "Manchester United, Manchester City, Liverpool, Chelsea, Arsenal, Real Madrid, Juventus",
+            "LeBron James, Stephen Curry, Kevin Durant, Michael Jordan, Kobe Bryant",
+            "Lionel Messi, Cristiano Ronaldo, Neymar",
+            "Taylor Swift, Adele, Beyonce, Rihanna, Ed Sheeran, Eminem",
+            "AAPL, GOOG, GOOGL, MSFT, AMZN, TSLA, NVDA, META, NFLX",
+            "Bitcoin, Ethereum, Litecoin, Dogecoin",
+            "Mozart, Beethoven, Bach, Chopin, Brahms",
+            "Mercury, Venus, Mars, Jupiter, Saturn, Neptune",
+            "Toyota, Honda, Nissan, Ford, Chevrolet, Hyundai, Mazda",
+            "Facebook, Instagram, Twitter, LinkedIn, TikTok",
             "USD, EUR, GBP, JPY, CHF, CAD, AUD, CNY, INR",
             "Italian, Thai, Indian, Mexican, Chinese, Japanese, French, Greek, Korean, Vietnamese",
             "Python, Java, JavaScript, Ruby, Rust, Haskell, Kotlin, Swift",
@@ -157,7 +170,8 @@ MORE_PLACES = frozenset(
         "Cologne, Dallas, Detroit, Edinburgh, Florence, Frankfurt, Georgia, Glasgow, Hamburg, Honolulu, "
         "Illinois, Iowa, Kansas, Kyoto, Leeds, Liverpool, Louisiana, Lyon, Manchester, Marseille, Memphis, "
         "Michigan, Milan, Moscow, Munich, Naples, Nashville, New Orleans, New York City, Nice, Ohio, Oregon, "
-        "Orlando, Peru, San Antonio, Seville, Tampa, Texas, Valencia, Vancouver, Venice "
+        "Orlando, Peru, San Antonio, Seville, Tampa, Texas, Valencia, Vancouver, Venice, "
+        "BCN, BER, CDG, DC, DEN, JFK, LA, LAX, LDN, LHR, LON, NYC, PDX, SEA, SF, SFO, TLV, TYO"
     ).split(",")
 )
 """Other cities, countries and states that English users name."""

@@ -29,6 +29,8 @@ from crosswind.injectors.values.parameters import ValueType
 _DIGITS = re.compile(r"\d+")
 _AMOUNT = re.compile(r"\d+(?:[.,]\d+)*")
 _ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+_DOTTED = re.compile(r"\d{4}([./])\d{1,2}\1\d{1,2}|\d{1,2}([./])\d{1,2}\2\d{4}")
+"""A date with dots or slashes."""
 _CLOCK = re.compile(r"\d{1,2}")
 _WORD = re.compile(r"[^\W\d_]+\.?")
 _CENTS = re.compile(r"[.,]\d{1,2}$")
@@ -83,6 +85,8 @@ def _draw_rivals(mention: Mention, rng: SeededRandom, elsewhere: list[str]) -> I
     match mention.type:
         case ValueType.DATE:
             yield from _draw_dates(text, rng)
+        case _ if _DOTTED.fullmatch(text) is not None:
+            yield from _draw_dates(text, rng)
         case ValueType.TIME:
             latest = 12 if _is_half_day(text) else 23
             yield from (_shift(_CLOCK, text, rng, latest, low=1) for _ in range(_TRIES))
@@ -93,6 +97,8 @@ def _draw_rivals(mention: Mention, rng: SeededRandom, elsewhere: list[str]) -> I
         case ValueType.OPTION:
             spoken = (one for one in mention.options if not _RUN_TOGETHER.search(one))
             written = [_write_like(one, text) for one in spoken]
+            if text.endswith("est") and any(one.endswith("est") for one in written):
+                written = [one for one in written if one.endswith("est")]
             yield from rng.shuffled(written)
         case ValueType.ID:
             yield from (_change_digit(text, rng) for _ in range(_TRIES))
@@ -122,7 +128,7 @@ def _draw_dates(text: str, rng: SeededRandom) -> Iterator[str]:
         days = [one for one in _DIGITS.finditer(text) if 0 < int(one[0]) < 32 and len(one[0]) < 3]
         if not days:
             return
-        at = days[-1] if "月" in text else days[0]
+        at = days[-1] if "月" in text or re.match(r"\d{4}[./]", text) else days[0]
         for _ in range(_TRIES):
             day = int(at[0]) + _draw_step(rng, _LONGEST_STEP)
             if 0 < day < 29:

@@ -14,6 +14,7 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.phrases import NO_PACK, find_setting
 from crosswind.injectors.operators.user.asides.asked import asks_for, find_asked
+from crosswind.injectors.operators.user.values.documents import is_document
 from crosswind.injectors.operators.user.values.left_open import NAME, ask_which, draw_remark, name_open
 from crosswind.injectors.operators.user.values.negations import is_denied
 from crosswind.injectors.operators.user.values.spoken_values import SaidBefore, find_spoken
@@ -22,6 +23,7 @@ from crosswind.injectors.operators.user.values.vague_languages import find_place
 from crosswind.injectors.operators.user.values.vague_place import Place, find_word_before
 from crosswind.injectors.packs.draw import Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.packs.parts import Asked
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Half, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
@@ -58,7 +60,7 @@ _SHORTENED = 0.6
     aliases=("ambiguity",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Ambiguous Instructions)",
     effect=Effect.ADDS,
-    version=9,
+    version=10,
 )
 class Ambiguous:
     """Values that fill the tools' parameters are told less exactly (`mid-November`) or not at all.
@@ -71,7 +73,9 @@ class Ambiguous:
     answer, nothing happens.
     """
 
-    def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
+    def draw(  # noqa: PLR0911
+        self, target: UserTarget, rng: SeededRandom, severity: float
+    ) -> Draw | None:
         long = len(target.text) > LONGEST
         if severity <= 0 or long or not is_prose(target.text):
             reported = long and severity > 0 and target.tools
@@ -84,9 +88,14 @@ class Ambiguous:
         if setting is None:
             foreign = target.tools and is_foreign(target.text)
             return {"edits": [], "withheld": [], UNABLE: NO_PACK} if foreign else None
+        english = setting.language is Language.EN
+        if english and (is_document(target.text) or _is_statement(target.text)):
+            return None
         found = list(_find_places(target.text, spoken, setting.language))
-        if setting.language is Language.EN and target.tools:
+        if english and target.tools:
             found += find_untyped(target, said)
+        if english and Asked.LEARN in find_asked(target.own):
+            found = [(one, place) for one, place in found if not _is_unnamed(one, place)]
         if not found:
             return None
         if not target.user_can_answer:
@@ -96,6 +105,28 @@ class Ambiguous:
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         return Result(apply_edits(target.text, draw["edits"]), _describe(draw))
+
+
+def _is_unnamed(one: Mention, place: Place) -> bool:
+    """Whether nothing but the kind would be left of what a question is about: `a certain country`."""
+    told = place.called in (one.thing or "").split() and place.called not in _WORLD
+    if told or one.type is ValueType.NUMBER:
+        return False  # Its tool is one for such things.
+    return (
+        place.withholds
+        and place.dropped is None
+        and place.forms[1:2] != ()
+        and place.forms[1].startswith("a particular ")
+    )
+
+
+def _is_statement(text: str) -> bool:
+    """Whether a long text asks for nothing."""
+    return len(text) > _LONG and "?" not in text and not find_asked(text)
+
+
+_WORLD = ("city", "country", "place")
+_LONG = 400
 
 
 def _is_answer(text: str, spoken: list[Mention]) -> bool:
@@ -135,7 +166,12 @@ def _is_half(text: str, one: Mention) -> bool:
 _DAY_BEFORE = re.compile(
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekend|week),? (?:the )?\Z", re.IGNORECASE
 )
-_DATE_BEHIND = re.compile(r",? (?:the )?\d{1,2}(?:st|nd|rd|th)?(?![\d:.]| ?[ap]m\b)")
+_DATE_BEHIND = re.compile(
+    r",? \(?(?:on )?(?:the )?(?:\d{1,2}(?:st|nd|rd|th)?(?![\d:.]| ?[ap]m\b)|\d{4}[./-]\d{1,2}[./-]\d{1,2}"
+    r"|\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d\d)?"
+    r"|(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.? \d)",
+    re.IGNORECASE,
+)
 _LONGEST_DAY = 16
 
 

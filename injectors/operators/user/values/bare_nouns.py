@@ -38,7 +38,6 @@ _BARE: Mapping[str, str] = {
     **dict.fromkeys(("industry", "field", "profession", "sector"), "in"),
     **dict.fromkeys(("product", "item"), "for of"),
     "medium": "in through",
-    "color": "in",
 }
 """By a parameter's last word the prepositions behind which a bare noun fills it."""
 _BARE_PLACE = re.compile(

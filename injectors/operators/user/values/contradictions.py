@@ -319,7 +319,13 @@ def _name_both(text: str, one: Mention, rival: str, language: Language) -> tuple
         return None
     if language is Language.EN and one.type is ValueType.DATE and find_word_before(text, one.start) == "the":
         return f"the {one.text}", f"the {rival}"
+    if one.type is ValueType.DATE and (year := _YEAR.search(one.text)) is not None:
+        rival = rival.removesuffix(year[0])
     return name_value(one.text, one.type, language), name_value(rival, one.type, language)
+
+
+_YEAR = re.compile(r"(?<=[a-z\d]),? \d{4}\Z")
+"""The year of a date, which nobody says again to correct its day."""
 
 
 def _is_measure(text: str, one: Mention) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -19,6 +20,7 @@ from crosswind.injectors.operators.user.values.contradictions import (
     join_sentence,
     name_value,
 )
+from crosswind.injectors.operators.user.values.documents import is_document
 from crosswind.injectors.operators.user.values.left_open import name_kind
 from crosswind.injectors.operators.user.values.spoken_values import find_thing
 from crosswind.injectors.packs.draw import Phrase, Setting, draw_phrase
@@ -28,6 +30,7 @@ from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarg
 from crosswind.injectors.text.edits import apply_edits, make_edit
 from crosswind.injectors.text.languages import UNABLE, Language, is_foreign
 from crosswind.injectors.text.sentences import is_prose
+from crosswind.injectors.values.parameters import ValueType
 
 TRIALS = 3
 _APART = 0.3
@@ -36,6 +39,7 @@ NAME = "user.inconsistent"
 _VALUE_SLOTS = ("{value}", "{rival}")
 _SWAPPED = 0.65
 """How often the rival stands by itself, and the message's end corrects it."""
+_SENTENCE_END = re.compile(r"[.!?]\s+\S")
 _FAR = 120
 """Characters behind a value after which it is rather corrected at once."""
 
@@ -47,7 +51,7 @@ _FAR = 120
     aliases=("conflict",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Inconsistent Instructions)",
     effect=Effect.ADDS,
-    version=9,
+    version=10,
 )
 @dataclass(frozen=True)
 class Inconsistent:
@@ -68,7 +72,7 @@ class Inconsistent:
     settles: Literal["same_message", "next_message", "later"] = "same_message"
 
     def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
-        if severity <= 0 or not is_prose(target.text):
+        if severity <= 0 or not is_prose(target.text) or is_document(target.text):
             return None
         setting = find_setting(target)
         if target.unsettled:
@@ -103,6 +107,7 @@ def _draw_same(
     for one in found:
         order = (Position.SWAP, Position.PLACE)
         swapped = rng.chance(_SWAPPED) and len(target.text) - one.end <= _FAR
+        swapped = swapped and _SENTENCE_END.search(target.text, one.end) is None
         for position in order if swapped else order[::-1]:
             if position not in one.positions:
                 continue
@@ -153,6 +158,8 @@ def _draw(
         slots["thing"] = thing
 
     def accept(entry: Entry) -> bool:
+        if one.type is ValueType.OPTION and one.value.endswith(("ed", "en")) and "be {value}" in entry.text:
+            return False  # It would read as an order.
         if position is Position.SWAP and one.alike and "{rival}" not in entry.text:
             return False  # It wouldn't say which of two values it corrects.
         if position is Position.SWAP and entry.text.startswith(_VALUE_SLOTS):

@@ -71,6 +71,11 @@ _CALLED = {
     ValueType.FILE: "file name",
     ValueType.DURATION: "length",
 }
+_SITES = {
+    "place": ("place", "location", "spot", "area"),
+    "city": ("city", "city", "town", "location", "place"),
+}
+"""What people call places."""
 _UNIT = re.compile(r"\d[ -]?(second|minute|hour|day|night|week|month|year)s?\b")
 _LEADS = make_words("from to new my the target input given current select preferred desired chosen favorite")
 """Words before the thing in a parameter's name."""
@@ -87,6 +92,7 @@ def name_open(one: Mention, place: Place, *, coarse: bool, rng: SeededRandom) ->
     """What an English user calls the value, without an article: `exact date`, `order number`. None where
     nothing says it."""
     thing = place.called or _name_by_type(one, place)
+    thing = rng.choice(_SITES.get(thing, (thing,))) if thing is not None and not coarse else thing
     if one.type is ValueType.PLACE and thing == "city" and one.text in COUNTRIES:
         thing = "country"
     if thing in _RECEIVERS:
@@ -303,14 +309,18 @@ def _goes_with_bracket(text: str, edit: dict[str, Any], stop: int) -> bool:
 
 _PASSED_ON = re.compile(r"\b(?:reminding|saying|tell|telling|that)\b")
 """What somebody else is told, to which the end of the sentence would belong."""
-_BREAK = ("", " ", ".", ",", "!")
+_BREAK = ("", " ", ".", "!")
 
 
 def _find_tail(text: str, stop: int) -> int | None:
     """Where the last sentence can go on, if the value is in it: at its end, before its full stop."""
     end = len(text) if text[-1:].isalpha() else len(text) - 1
     whole = end >= stop and _SENTENCE.search(text, stop, end) is None
+    begin = max((found.end() for found in _SENTENCE.finditer(text, 0, stop)), default=0)
+    whole = whole and len(text[begin:].split()) >= _LEAST_WORDS
     return end if whole and re.search(r"[A-Za-z]{3}\.?\Z", text) is not None else None
 
 
+_LEAST_WORDS = 5
+"""Words of a last sentence that surely has a verb."""
 _SENTENCE = re.compile(r"[.!?;:\n]")

@@ -60,7 +60,10 @@ _STRICTLY = re.compile(
 _GOES_ON = make_words("for from if in on please starting using when")
 _THEN = make_words("and then to today tomorrow tonight")
 """Words behind a phrase that is no name, which they would go on."""
-_SITED = make_words("am are based be found held is live lived living located situated stay staying was were")
+_SITED = make_words(
+    "am are based be domiciled found headquartered held housed is live lived living located rooted settled"
+    " situated stationed stay staying was were"
+)
 """Words that say nothing without a place."""
 _LOOSE_ENDS = ("s", "ing")
 _NO_HEADS = ("ed", "en", "ly")

@@ -32,7 +32,8 @@ _AHEAD: Mapping[Language, re.Pattern[str]] = {
     Language.EN: _compile(
         r"not|never|nor|neither|cannot|cant|dont|\w+n['’]t",
         r"no|without|except(?: for)?|excluding|besides|instead of|rather than|other than|apart from"
-        r"|avoid(?:ing)?",
+        r"|avoid(?:ing)?|exclud(?:e|es|ed)|omit(?:ting)?|skip(?:ping)?|ignor(?:e|ing)|leav(?:e|ing) out"
+        r"|filter(?:ing)? out",
         r"(?:any )?(?:more|less|fewer|later|earlier|longer|shorter|higher|lower|over|above|under(?! any)"
         r"|exceeding|only|until|before|after|forget|hesitate)",
     ),

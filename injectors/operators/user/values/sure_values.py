@@ -86,6 +86,8 @@ _CLOSES_LIST = re.compile(r" ?[+*^\])=<>]")
 _NAME = re.compile(r" (?!I\b)[A-Z]")
 _NUMBER_BEFORE = re.compile(r"\d[\d.,]*[,;] *\Z")
 _NUMBER_BEHIND = re.compile(r" ?[,;] ?[-\d]|[.:]\d")
+_ITEMS_BEHIND = re.compile(r"(?: [a-z'-]+){1,6}(?: ?:|,? (?:namely|say)\b| ?[(\[])")
+"""What a number counts, and that these are listed."""
 _DIGIT = re.compile(r"\d")
 
 _FREE_TEXTS = frozenset(
@@ -263,7 +265,7 @@ def _is_number_alone(text: str, one: Mention, english: bool) -> bool:
     before its noun, in English."""
     if _NUMBER_BEFORE.search(text, max(0, one.start - 12), one.start):
         return False
-    if _NUMBER_BEHIND.match(text, one.end, one.end + 3):
+    if _NUMBER_BEHIND.match(text, one.end, one.end + 3) or _ITEMS_BEHIND.match(text, one.end):
         return False
     if _DIGIT.search(one.text) is None:
         counts = english and PLURAL.match(text, one.end) is not None

@@ -34,7 +34,8 @@ _YEARS = range(1500, 2101)
 _SEASON = re.compile(r" season\b(?=[.,?!]|$| (?:of|in|for|with|and)\b)")
 _MADE = re.compile(r" (?:[A-Z][\w-]+|edition|model)\b")
 _COUNTED = re.compile(
-    r" (?:(?:[a-z]+est|best|big|more|new|news|random|different|consecutive|other) ){0,2}"
+    r" (?:(?:[a-z]+est|best|big|more|new|news|random|different|consecutive|other"
+    r"|(?!more)[a-z]{4,}(?<!s)) ){0,2}"
     rf"{NO_PLURALS}(?P<noun>[a-z]+(?<![su])s)\b(?! (?:old|each|per|away|later|ago|and \d)\b)"
 )
 _SIZED = re.compile(r"\b(?P<lead>an?) (?P<noun>[a-z]{3,}(?: [a-z]{3,})?) of $", re.IGNORECASE)
@@ -54,12 +55,19 @@ _BY_UNIT = {
 }
 
 
-def find_amount(text: str, one: Mention, before: str) -> Place | None:
+def find_amount(  # noqa: PLR0911
+    text: str, one: Mention, before: str
+) -> Place | None:
     """The place of a number of which its own noun, or the one before it, says what it is."""
     if one.type in _NUMBERS and (sized := _SIZED.search(text, max(0, one.start - _LONGEST), one.start)):
         return _find_size(text, one, sized)
     if one.type is not ValueType.NUMBER:
         return None
+    if (portion := _PORTION.match(text, one.end)) is not None and before in _BEFORE_PORTION:
+        stop = portion.end()
+        return Place(one.start, stop, dropped="", called="amount", value=(one.start, stop))
+    if before in ("are", "is", "placed", "stand") and (apart := _APART.match(text, one.end)) is not None:
+        return withhold(one.start, apart.end(), list_unmeasured("distance"), "distance")
     place = _find_extent(text, one, before)
     if place is None and before in ("is", "are"):
         return _find_stated(text, one)
@@ -97,6 +105,9 @@ def _find_plain(text: str, one: Mention, before: str) -> Place | None:
 
 _BEFORE_COUNT = make_words("after for in of over with")
 _UNIT = re.compile(rf" ?(?:[a-zA-ZΩ°]{{1,3}}(?:/[a-z]+)?|{'|'.join(sorted(UNITS))})(?!\w)")
+_PORTION = re.compile(rf" ?(?:{'|'.join(sorted(UNITS))}) of (?=[a-z]{{3,}})")
+_APART = re.compile(rf" ?(?:{'|'.join(sorted(UNITS))})(?= (?:apart|away)\b)")
+_BEFORE_PORTION = make_words("for from heat in make of need using with")
 _SHARES = {"at": "rate", "to": "level"}
 _PERCENT = re.compile(r" ?%| percent\b")
 _PARTY = make_words("2 3 4 5 6 7 8 two three four five six seven eight")

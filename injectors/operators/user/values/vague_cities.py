@@ -58,7 +58,8 @@ def _find_town(text: str, one: Mention, end: int, before: str) -> Place | None:
             return leave_out(place, text, GO_ON)
         whole = leave_out(Place(head, end, None), text, GO_ON | _ADVERBS)
         return None if whole.dropped is None else _cut(whole, value)
-    if before in ("of", "for") and one.text in CITY_NAMES and lead and lead not in _OF_NAME:
+    told = _TOLD.match(text, end) is not None
+    if before in ("of", "for") and one.text in CITY_NAMES and lead and lead not in _OF_NAME and not told:
         ways = _WAYS[before]
         return Place(
             head,
@@ -66,7 +67,7 @@ def _find_town(text: str, one: Mention, end: int, before: str) -> Place | None:
             lambda entry: ways.match(entry.text) is not None,
             thing="city",
             type=ValueType.PLACE,
-            called="city",
+            called="name of the city",
             value=value,
         )
     if before == "from" and is_known(one.text) and _FAR.search(text[:head]):
@@ -89,6 +90,8 @@ _WAYS = {
 }
 """Which words stand for a place behind each preposition, with it."""
 _ADVERBS = make_words("currently right")
+_TOLD = re.compile(r", (?:an?|known|that|the|where|which)\b")
+"""What begins to explain the place behind it."""
 _NEED_END = make_words("comes coming distance far fly get goes going it move travel")
 _NEARBY = re.compile(
     r"\b(?:bars?|cafes?|clinics?|counselors?|dentists?|doctors?|gyms?|hotels?|museums?|parks?|pharmac\w+|places?"
@@ -97,6 +100,7 @@ _NEARBY = re.compile(
 )
 """What people look for where they are."""
 _TRIPS = re.compile(
-    r"\b(?:bus|cab|car|drive|flights?|fly|journey|rides?|route|seats?|taxi|tickets?|train|travel|trip|uber)\b"
+    r"\b(?:bus|cab|car|courier|deliver|drive|ferry|flights?|fly|journey|parcel|rides?|route|seats?|send|ship|shuttle"
+    r"|taxi|tickets?|train|transfer|travel|trip|uber)\b"
 )
 _FAR = re.compile(r"\b(?:distance|far)\b")

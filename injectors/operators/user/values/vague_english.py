@@ -33,6 +33,7 @@ from crosswind.injectors.operators.user.values.vague_things import (
     find_name,
     is_person,
 )
+from crosswind.injectors.text.entities import find_whole
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
@@ -106,9 +107,13 @@ def _agree(phrase: str) -> str:
     return re.sub(r"^a (?=[aeiou])", "an ", phrase)
 
 
-def _find_option(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
+def _find_option(  # noqa: PLR0911
+    text: str, one: Mention, start: int, end: int, before: str
+) -> Place | None:
     """`a cheap hotel` becomes `a hotel`, `the rear door` `one of the doors`; `in JSON format` goes."""
     after, thing = find_next_word(text, end), (one.thing or "").rpartition(" ")[2]
+    if _is_told_again(text, one):
+        return None
     if not thing and (place := _find_modifier(text, start, end, before, "type")) is not None:
         return replace(place, called="type") if qualifies(text, end) else None
     if not thing or one.text.startswith(("with ", "without ")) or (one.text.endswith("ly") and not after):
@@ -130,7 +135,18 @@ def _find_option(text: str, one: Mention, start: int, end: int, before: str) -> 
     return _leave_out_phrase(text, head, end, (start, end)) if found else None
 
 
-def _find_modifier(text: str, start: int, end: int, before: str, thing: str) -> Place | None:
+def _is_told_again(text: str, one: Mention) -> bool:
+    """Whether a word of the option's family stands elsewhere: it would still be told."""
+    stem = max(one.text.lower().split(), key=len)[:_STEM]
+    return len(stem) >= _STEM and text.lower().count(stem) > 1
+
+
+_STEM = 5
+
+
+def _find_modifier(  # noqa: PLR0911
+    text: str, start: int, end: int, before: str, thing: str
+) -> Place | None:
     """Of an option before a noun, which is enough without it."""
     after = find_next_word(text, end)
     head, stop = start - len(before) - 1, end + 1 + len(after)
@@ -146,6 +162,8 @@ def _find_modifier(text: str, start: int, end: int, before: str, thing: str) -> 
     if after in _NEEDS_MORE or not qualifies(text, end):
         return _find_inner(text, start, end, before)
     if before in ("a", "an"):
+        if _is_news(text, head, after):
+            return None
         article = "an" if after[0] in "aeiou" else "a"
         article = article.title() if text[head].isupper() else article
         return Place(head, end + 1, dropped=f"{article} ", value=(start, end))
@@ -167,6 +185,18 @@ def _find_modifier(text: str, start: int, end: int, before: str, thing: str) -> 
     )
     fits = several or before in DETERMINERS - {"no"}
     return Place(start, end + 1, dropped="", value=(start, end)) if fits and start else None
+
+
+def _is_news(text: str, start: int, noun: str) -> bool:
+    """Whether the option is all that the phrase there adds: `a lamp, ideally a dimmable lamp`."""
+    begin = max((found.end() for found in _SENTENCE_END.finditer(text, 0, start)), default=0)
+    return _ADDS.search(text, begin, start) is not None or find_whole(text[begin:start].lower(), noun, 0) >= 0
+
+
+_SENTENCE_END = re.compile(r"[.!?;\n]\s")
+_ADDS = re.compile(
+    r"\b(?:especially|ideally|preferably|rather|specifically|such as|(?:is|are|was) (?:it )?) ?$"
+)
 
 
 def _find_inner(text: str, start: int, end: int, before: str) -> Place | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
-from crosswind.injectors.operators.user.values.small_words import GO_ON, make_words
+from crosswind.injectors.operators.user.values.small_words import DETERMINERS, GO_ON, make_words
 from crosswind.injectors.operators.user.values.things import PERSONS
 from crosswind.injectors.operators.user.values.vague_cities import NAME_GOES_ON, NO_PLACES, is_known
 from crosswind.injectors.operators.user.values.vague_place import (
@@ -28,6 +28,17 @@ _KINDS = make_words(
     """
 )
 """Nouns before a name that tell its kind: `the movie Arrival`."""
+_MORE_KINDS = make_words(
+    """
+    animal attraction bank breed building bus business car channel chemical clinic color compound
+    conference crop cuisine device disease element exam food fruit gas holiday hospital industry
+    instrument island journal lake landmark magazine metal monument mountain newspaper organization
+    painting phone planet plant platform playlist profession recipe river sector series shop skill
+    solution store style substance supplier symbol theory ticker tool train type vaccine vehicle
+    vendor
+    """
+)
+"""Last words of parameters that tell a kind of thing."""
 _NO_KINDS = make_words(
     """
     action address after around attribute before check code content data description during email feature
@@ -38,6 +49,10 @@ _NO_KINDS = make_words(
     """
 )
 """Words of parameters that say no kind of thing."""
+_LABELS = make_words("code id no number")
+"""What stands before a name, and is none."""
+_LEFT = make_words("airport city country port state station university")
+"""Places that people leave from: they know which."""
 _LEAST_LETTERS = 4
 _BEFORE = make_words("about at by for from in near of on to with")
 _MAKERS = make_words("artist author player")
@@ -66,9 +81,13 @@ def find_kind(text: str, one: Mention, start: int, end: int) -> Place | None:
             return None
 
 
-def _find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
+def _find_named(  # noqa: PLR0911
+    text: str, one: Mention, start: int, end: int
+) -> Place | None:
     before, after = find_word_before(text, start), find_next_word(text, end)
     if one.type is ValueType.PLACE and one.text in NO_PLACES and not is_known(one.text):
+        return None
+    if one.text.lower() in _LABELS or (before in ("from", "to") and one.text.isupper()):
         return None
     ends = ends_clause(text, end) or after in GO_ON
     if (
@@ -90,11 +109,13 @@ def _find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
             start -= len("the ")
             before = find_word_before(text, start)
     verb = before in SURE | AMBIGUOUS and one.type is ValueType.NAME
+    verb = verb and find_word_before(text, start - len(before) - 1) not in DETERMINERS
     head = kind.rpartition(" ")[2]
     if (
         len(kind) < _LEAST_LETTERS
-        or head in _NO_KINDS | (PERSONS - _MAKERS)
+        or not _is_kind(head, one.type)
         or not (before in _BEFORE or verb)
+        or (before == "from" and head in _LEFT)
     ):
         return None
     kind, head = ("stock", "stock") if head in ("symbol", "ticker") else (kind, head)
@@ -108,6 +129,13 @@ def _find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
     return Place(
         start, end, None, forms=forms, withholds=True, called=kind, type=type, value=(one.start, end)
     )
+
+
+def _is_kind(noun: str, type: ValueType) -> bool:
+    """Whether a parameter's last word says what kind of thing a value is: of a place, only some do."""
+    if type is not ValueType.PLACE:
+        return noun not in _NO_KINDS | (PERSONS - _MAKERS)
+    return noun.removesuffix("s") in _KINDS | _MORE_KINDS | _MAKERS
 
 
 def _find_number(text: str, start: int, end: int) -> Place | None:

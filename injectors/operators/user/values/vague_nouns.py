@@ -52,6 +52,7 @@ _DONE_BY = {
     "designed": "designer",
     "produced": "producer",
 }
+"""Participles that tell what the maker is: nobody says `painted by a certain painter`."""
 _STARS = re.compile(r"\b(?:starring|featuring|stars|stars in) $", re.IGNORECASE)
 _MAKERS = make_words("actor artist author composer director performer player singer writer")
 """Persons of whom one says `a certain`."""
@@ -80,8 +81,8 @@ def find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
     done = _VERB.search(text, max(0, start - _LONGEST), start) is not None
     if kind is None:
         kind = _find_asked(one, before, done=done)
-    elif not (done or before in _BEFORE):
-        return None
+    elif not (done or before in _BEFORE) or (before == "from" and kind in _PLACES):
+        return None  # Nobody calls the town that they leave from a certain city.
     if one.literal or kind is None or _NAME_GOES_ON.match(text, end) or not _stops(text, end, before):
         return None
     forms = list_unnamed(kind, ends=ends_clause(text, end))
@@ -126,7 +127,7 @@ def _find_maker(text: str, one: Mention, start: int) -> str | None:
     at = start - len("by ")
     made = find_word_before(text, at)
     if made in _DONE_BY:
-        return _DONE_BY[made]
+        return None
     kind = (one.thing or "").rpartition(" ")[2]
     kind = _DONE_BY.get(kind, kind)
     return _MADE_BY.get(made.removesuffix("s")) or (kind if kind in _MAKERS else None)
@@ -154,8 +155,9 @@ _OWNERS = {"symbol": "company", "ticker": "company", "stock": "company"}
 _ASKED_FOR = make_words("brand club company country player team university artist author")
 
 
-_ENDS = make_words("departure destination end from origin start to")
-_AT_PLACE = make_words("at for from in near of to")
+_ENDS = make_words("destination end to")
+_AT_PLACE = make_words("at for in near of to")
+_PLACES = make_words("city country place")
 
 
 def _find_place_kind(one: Mention) -> str | None:

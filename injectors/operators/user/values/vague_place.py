@@ -14,8 +14,10 @@ _NEXT = re.compile(r" ([^\W_]+)")
 _STOP = re.compile(r"\s*(?:$|[.,;:!?)…\n])")
 _LONGEST = 24
 _NEEDS_MORE = re.compile(
-    r"(?:['’](?:s|re|m)|\b(?:am|are|based|be|been|being|born|do|does|go|goes|happened|is|live|lived|lives|located|moved|need"
-    r"|put|situated|stay|staying|was|were|(?:arriv|beginn|com|depart|end|leav|return|start)ing)) $",
+    r"(?:['’](?:s|re|m)|\b(?:am|are|based|be|been|being|born|do|does|go|goes|happened|is|live|lived|lives"
+    r"|located|moved|need"
+    r"|put|headquartered|domiciled|stationed|housed|rooted|settled|situated"
+    r"|stay|staying|was|were|(?:arriv|beginn|com|depart|end|leav|return|start)ing)) $",
     re.IGNORECASE,
 )
 """Verbs that say nothing without what follows."""

@@ -27,6 +27,11 @@ _RANGE = re.compile(
     r"(?: (?:up )?to | until | till | through | and |-| - |–)(?:the )?"
     rf"(?:{_END})(?: of (?:[A-Z][a-z]+))?(?: (?P<unit>[a-z]+))?"
 )
+_INCLUSIVE = re.compile(r",? (?:\(inclusive\)|(?:both )?inclusive|both included)(?!\w)")
+_DEFINES = re.compile(
+    r"\b(?:(?:is|are) (?:an?|any)|means?|defined|counts? as|considered|called)\b[^.?!;\n]*$"
+)
+"""What says what something is by a range."""
 _UNITS = make_words(
     "cm degrees dollars euros feet hours inches kg km meters miles minutes percent pounds years"
 )
@@ -54,6 +59,10 @@ def find_range(text: str, one: Mention) -> Place | None:
     start, end = found.start(), found.end()
     if found["unit"] is not None and found["unit"] not in _UNITS:
         end -= len(found["unit"]) + 1
+    if (inclusive := _INCLUSIVE.match(text, end)) is not None:
+        end = inclusive.end()
+    if _DEFINES.search(text, max(0, start - _LONGEST), start):
+        return None
     before = find_word_before(text, start)
     if not before or (is_small_word(before) and before not in ("it", "me", "there", "open", "them", "us")):
         return None

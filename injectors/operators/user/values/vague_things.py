@@ -65,7 +65,7 @@ def find_id(text: str, one: Mention, start: int, end: int, before: str) -> Place
     if before in ("number", "id", "no", "reference") and text[head - 1 :][:1] == " ":
         head -= len(before) + 1
         before = find_word_before(text, head)
-    if before not in _ID_NOUNS or qualifies(text, end):
+    if before not in _ID_NOUNS or (qualifies(text, end) and find_next_word(text, end) not in _HAPPENS):
         return None
     noun = head - len(before) - 1
     ahead = find_word_before(text, noun)
@@ -89,6 +89,10 @@ def find_id(text: str, one: Mention, start: int, end: int, before: str) -> Place
     return Place(noun, end, None, thing=before, forms=forms, withholds=True) if forms else None
 
 
+_HAPPENS = make_words(
+    "arrive arrives departs has hasn includes lands leaves never says ships shipped still went"
+)
+"""What is said of an order or a flight: no noun that its id stands before."""
 _NAMED_SO = re.compile(r"\w [A-Z][\w&]* $")
 """A name before the noun, which it belongs to: `my UPS package`."""
 _MADE = {

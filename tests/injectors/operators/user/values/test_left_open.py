@@ -66,7 +66,12 @@ def _list_vague(draw: dict[str, Any]) -> list[str]:
         (WORKS, "Look for the paintings by Rodin, please.", "Rodin", "paintings by a particular artist"),
         (TEAM, "When does Arsenal play next?", "Arsenal", "does a certain team play next"),
         (STOCK, "Show me Nordwind's stock price now.", "Nordwind", "a certain company's stock price"),
-        (WORKS, "Who signed the Treaty of Vienna then?", "Treaty of Vienna", "signed a certain treaty"),
+        (
+            WORKS,
+            "Find out who signed the Treaty of Vienna then.",
+            "Treaty of Vienna",
+            "signed a certain treaty",
+        ),
         (WORKS, "Translate this text into Korean, please.", "Korean", "into another language"),
         (
             LAB,
