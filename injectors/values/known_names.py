@@ -15,7 +15,8 @@ CITIES: Mapping[Language, tuple[str, ...]] = {
             "Copenhagen, Amsterdam, Brussels, Zurich, Geneva, Prague, Warsaw, Budapest, Athens, Istanbul, "
             "Cairo, Nairobi, Dubai, Mumbai, Delhi, Bangkok, Tokyo, Osaka, Seoul, Sydney, Melbourne, "
             "Toronto, Montreal, Boston, Chicago, Denver, Seattle, Houston, Atlanta, Miami, Phoenix, "
-            "Portland, Philadelphia"
+            "Portland, Philadelphia, Dallas, Austin, Barcelona, Vancouver, Munich, Milan, Venice, Naples, Detroit, "
+            "Manchester, Liverpool, Edinburgh, Hamburg, Frankfurt, Kyoto, Nashville, Orlando"
         ),
         Language.DE: (
             "Berlin, Hamburg, München, Köln, Frankfurt, Stuttgart, Leipzig, Dresden, Bremen, Hannover, "
@@ -46,12 +47,17 @@ GIVEN_NAMES = tuple(
     Felix Frank George Hannah Harry Henry Ian Isabel Jack James Jane Jessica John Julia Karen Kate Kevin Laura
     Leo Linda Lisa Lucas Lucy Maria Mark Martin Mary Max Maya Mia Michael Nina Noah Nora Oliver Olivia Oscar
     Paul Peter Rachel Robert Rosa Ryan Sam Sara Sarah Simon Sofia Sophie Stefan Susan Theo Thomas Tim Tom
-    Victor William Zoe
+    Victor William Zoe Aaron Alan Albert Andrew Angela Ashley Barbara Brian Bob Brandon Carol Charles Christina
+    Claire Donna Dylan Edward Elizabeth Ella Ethan Fiona Greg Helen Jason Jennifer Joe Joseph Josh Justin Kelly
+    Larry Lauren Lucia Marie Matt Matthew Megan Melissa Mike Nancy Natalie Nathan Patricia Patrick Philip Richard
+    Roger Samantha Scott Sean Sharon Stephanie Stephen Steve Steven Teresa Tina Tony Tyler Vanessa Vincent Walter
     """.split()
 )
 COUNTRIES = (
     *("Germany", "France", "Spain", "Italy", "Portugal", "Austria", "Poland", "Sweden", "Norway", "Denmark"),
     *("Brazil", "Mexico", "Canada", "Japan", "India", "China", "Australia", "Egypt", "Kenya", "Turkey"),
+    *("Netherlands", "Belgium", "Switzerland", "Ireland", "Greece", "Finland", "Argentina", "Chile", "Colombia"),
+    *("Vietnam", "Thailand", "Indonesia", "Russia", "Ukraine", "Nigeria", "Ghana"),
 )
 GROUPS = (
     COUNTRIES,
@@ -99,6 +105,12 @@ _NEAR_CITIES = tuple(
         "London, Paris",
         "London, Dublin",
         "Rome, Madrid, Lisbon, Barcelona",
+        "Rome, Milan, Venice, Naples",
+        "Berlin, Munich, Hamburg, Frankfurt",
+        "London, Manchester, Liverpool, Edinburgh",
+        "Tokyo, Osaka, Kyoto",
+        "Chicago, Detroit",
+        "Atlanta, Nashville, Orlando, Miami",
         "Berlin, Vienna, Prague",
         "Amsterdam, Brussels",
         "Oslo, Stockholm, Copenhagen, Helsinki",
@@ -149,6 +161,14 @@ _NEAR_COUNTRIES = tuple(
         "Japan China India",
         "Egypt Kenya Turkey",
         "Canada Australia",
+        "Netherlands Belgium",
+        "Switzerland Austria",
+        "Greece Turkey",
+        "Finland Sweden Norway",
+        "Argentina Chile Colombia",
+        "Vietnam Thailand Indonesia",
+        "Russia Ukraine",
+        "Nigeria Ghana Kenya",
     )
 )
 

@@ -126,7 +126,7 @@ def _is_statement(text: str) -> bool:
 
 
 _WORLD = ("city", "country", "place")
-_LONG = 400
+_LONG = 600
 
 
 def _is_answer(text: str, spoken: list[Mention]) -> bool:

@@ -86,7 +86,7 @@ _CLOSES_LIST = re.compile(r" ?[+*^\])=<>]")
 _NAME = re.compile(r" (?!I\b)[A-Z]")
 _NUMBER_BEFORE = re.compile(r"\d[\d.,]*[,;] *\Z")
 _NUMBER_BEHIND = re.compile(r" ?[,;] ?[-\d]|[.:]\d")
-_ITEMS_BEHIND = re.compile(r"(?: [a-z'-]+){1,6}(?: ?:|,? (?:namely|say)\b| ?[(\[])")
+_ITEMS_BEHIND = re.compile(r"(?: [a-z'-]+){1,3}(?: ?:|,? (?:namely|say)\b| ?[(\[])")
 """What a number counts, and that these are listed."""
 _DIGIT = re.compile(r"\d")
 
@@ -191,7 +191,7 @@ class SureValues:
                 told = english and before in ("in", "near") and _is_located(one)
                 sure = one.text not in GIVEN_NAMES and (is_city(one) or one.text in _KNOWN or told)
             case ValueType.NAME if one.text in _KNOWN or is_city(one):
-                sure = not english or is_small_word(before)
+                sure = not english or is_small_word(before) or before in LEADS
             case ValueType.NAME:
                 person = not PERSONS.isdisjoint((one.thing or "").split()) and before != "with"
                 named = one.text.partition(" ")[0] in GIVEN_NAMES and count_words(one.text) <= _MOST_NAMES
