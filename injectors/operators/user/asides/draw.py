@@ -57,9 +57,10 @@ _OTHERS = {"user.topic_drift": 0.2, "user.boundary_probing": 0.3, "user.out_of_s
 """How much all entries that fit every message weigh together, where one that fits this message weighs 1:
 what is asked beside has to fit more than what is told."""
 _MOST_OTHERS = 6
-_NEARER = 4
+_NEARER = {"user.out_of_scope": 4}
 """How many entries for a kind of request weigh as much as one that speaks of something in the message: where
-one alone does, it isn't said each time."""
+one alone does, it isn't said each time. Readers find side questions and probes for a kind of request odd more
+often than wishes."""
 
 
 _MARKS, _ASKING = ".!", "?？؟"
@@ -207,11 +208,11 @@ class AsideDraw:
         able, near = self._find_able(shelf, position), _find_near(shelf, self._operator)
         linked = able & fitting & near & ~shelf.about.without
         alike = able & fitting & near & shelf.about.without
-        others = _OTHERS.get(self._operator, _MOST_OTHERS)
+        others, nearer = _OTHERS.get(self._operator, _MOST_OTHERS), _NEARER.get(self._operator)
         order = [(linked, False), (alike, False), (able & ~near, True)]
         for tier in (linked, alike):
             count = tier.bit_count()
-            against = max(others, alike.bit_count() / _NEARER) if tier is linked else others
+            against = max(others, alike.bit_count() / nearer) if nearer and tier is linked else others
             if self._rng.chance(count / (count + against)):
                 break
             order.append(order.pop(0))

@@ -30,7 +30,8 @@ _KINDS = make_words(
 """Nouns before a name that tell its kind: `the movie Arrival`."""
 _MORE_KINDS = make_words(
     """
-    animal attraction bank branch campus district gym neighborhood office province region resort street village zone breed building bus business car channel chemical clinic color compound
+    animal attraction bank branch campus district gym neighborhood office province region resort street
+    village zone breed building bus business car channel chemical clinic color compound
     conference crop cuisine device disease element exam food fruit gas holiday hospital industry
     instrument island journal lake landmark magazine metal monument mountain newspaper organization
     painting phone planet plant platform playlist profession recipe river sector series shop skill
