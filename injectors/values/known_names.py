@@ -15,9 +15,8 @@ CITIES: Mapping[Language, tuple[str, ...]] = {
             "Copenhagen, Amsterdam, Brussels, Zurich, Geneva, Prague, Warsaw, Budapest, Athens, Istanbul, "
             "Cairo, Nairobi, Dubai, Mumbai, Delhi, Bangkok, Tokyo, Osaka, Seoul, Sydney, Melbourne, "
             "Toronto, Montreal, Boston, Chicago, Denver, Seattle, Houston, Atlanta, Miami, Phoenix, "
-            "Portland, Philadelphia, Dallas, Austin, Barcelona, Vancouver, Munich, Milan, Venice, "
-            "Naples, Detroit, "
-            "Manchester, Liverpool, Edinburgh, Hamburg, Frankfurt, Kyoto, Nashville, Orlando"
+            "Portland, Philadelphia, Dallas, Austin, Barcelona, Vancouver, Munich, Milan, Venice, Naples, "
+            "Detroit, Manchester, Liverpool, Edinburgh, Hamburg, Frankfurt, Kyoto, Nashville, Orlando"
         ),
         Language.DE: (
             "Berlin, Hamburg, München, Köln, Frankfurt, Stuttgart, Leipzig, Dresden, Bremen, Hannover, "
@@ -44,18 +43,15 @@ CITIES: Mapping[Language, tuple[str, ...]] = {
 }
 GIVEN_NAMES = tuple(
     """
-    Adam Alex Alice Amelia Amy Anna Ben Carla Carlos Chris Clara Daniel David Diana Elena Emily Emma Eric Eva
-    Felix Frank George Hannah Harry Henry Ian Isabel Jack James Jane Jessica John Julia Karen Kate Kevin Laura
-    Leo Linda Lisa Lucas Lucy Maria Mark Martin Mary Max Maya Mia Michael Nina Noah Nora Oliver Olivia Oscar
-    Paul Peter Rachel Robert Rosa Ryan Sam Sara Sarah Simon Sofia Sophie Stefan Susan Theo Thomas Tim Tom
-    Victor William Zoe Aaron Alan Albert Andrew Angela Ashley Barbara Brian Bob Brandon Carol Charles
-    Christina
-    Claire Donna Dylan Edward Elizabeth Ella Ethan Fiona Greg Helen Jason Jennifer Joe Joseph Josh Justin
-    Kelly
-    Larry Lauren Lucia Marie Matt Matthew Megan Melissa Mike Nancy Natalie Nathan Patricia Patrick Philip
-    Richard
-    Roger Samantha Scott Sean Sharon Stephanie Stephen Steve Steven Teresa Tina Tony Tyler Vanessa Vincent
-    Walter
+    Adam Alex Alice Amelia Amy Anna Ben Carla Carlos Chris Clara Daniel David Diana Elena Emily Emma Eric
+    Eva Felix Frank George Hannah Harry Henry Ian Isabel Jack James Jane Jessica John Julia Karen Kate Kevin
+    Laura Leo Linda Lisa Lucas Lucy Maria Mark Martin Mary Max Maya Mia Michael Nina Noah Nora Oliver Olivia
+    Oscar Paul Peter Rachel Robert Rosa Ryan Sam Sara Sarah Simon Sofia Sophie Stefan Susan Theo Thomas Tim
+    Tom Victor William Zoe Aaron Alan Albert Andrew Angela Ashley Barbara Brian Bob Brandon Carol Charles
+    Christina Claire Donna Dylan Edward Elizabeth Ella Ethan Fiona Greg Helen Jason Jennifer Joe Joseph Josh
+    Justin Kelly Larry Lauren Lucia Marie Matt Matthew Megan Melissa Mike Nancy Natalie Nathan Patricia
+    Patrick Philip Richard Roger Samantha Scott Sean Sharon Stephanie Stephen Steve Steven Teresa Tina Tony
+    Tyler Vanessa Vincent Walter
     """.split()
 )
 COUNTRIES = (

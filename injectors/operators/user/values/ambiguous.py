@@ -122,11 +122,12 @@ def _is_unnamed(one: Mention, place: Place) -> bool:
 
 def _is_statement(text: str) -> bool:
     """Whether a long text asks for nothing."""
-    return len(text) > _LONG and "?" not in text and not find_asked(text)
+    return len(text) > _LONG and "?" not in text and not find_asked(text) and _WISH.search(text) is None
 
 
 _WORLD = ("city", "country", "place")
-_LONG = 600
+_LONG = 300
+_WISH = re.compile(r"\b(?:help|like to|looking for|need|please|want|wish)\b", re.IGNORECASE)
 
 
 def _is_answer(text: str, spoken: list[Mention]) -> bool:

@@ -204,6 +204,9 @@ def _shorten(text: str, value: str, rival: str) -> str:
 
 def _name_option(text: str, one: Mention, rival: str, language: Language) -> tuple[str, str]:
     """An option and its rival by themselves, or with the noun that they stand before: `the rear door`."""
+    if _is_noun(text, one, language):
+        article = find_word_before(text, one.start)
+        return f"{article} {one.text}", f"{article} {rival}"
     noun = _NOUN.match(text, one.end)
     if language is not Language.EN or one.type is not ValueType.OPTION or noun is None:
         return one.text, rival
@@ -292,8 +295,19 @@ def _span(text: str, one: Mention, rival: str, language: Language) -> tuple[int,
     if one.type in (*_MOMENTS, ValueType.PLACE) or language is Language.ES:
         while (before := find_word_before(text, start)) in words:
             start -= len(before) + 1
+    if _is_noun(text, one, language):
+        start -= len(find_word_before(text, start)) + 1
     lead = text[start : one.start]
     return start, one.end, f"{lead}{one.text}", f"{lead}{rival}"
+
+
+_MASS = ("action", "fantasy", "fiction", "horror", "music", "news")
+
+
+def _is_noun(text: str, one: Mention, language: Language) -> bool:
+    """Whether an option is a noun by itself, which is said again with its article: `a comedy`."""
+    article = language is Language.EN and find_word_before(text, one.start) in ("a", "an")
+    return article and one.type is ValueType.OPTION and not qualifies(text, one.end)
 
 
 _CARRIED: Mapping[Language, frozenset[str]] = {
@@ -350,7 +364,9 @@ _LABELS = frozenset(("id", "no", "number"))
 """Words behind which a value stands alone, with a capital as well: `Order ID 8812`."""
 
 
-def _may_stand_inside(text: str, one: Mention, start: int, end: int, rival: str, language: Language) -> bool:
+def _may_stand_inside(  # noqa: PLR0911
+    text: str, one: Mention, start: int, end: int, rival: str, language: Language
+) -> bool:
     glued = re.match(r"['’]s\b|[-/_@'’]\w", text[end : end + 3]) or re.search(
         r"[\w/_@#'’&-]$", text[:start][-1:], re.ASCII
     )
@@ -373,9 +389,12 @@ def _may_stand_inside(text: str, one: Mention, start: int, end: int, rival: str,
     begins = is_small_word(before) or before in LEADS | _BEFORE_VALUES
     if language is Language.EN and (named or alone) and before and not begins:
         return False  # What stands before may belong to it: an extra large one.
-    noun = one.type is ValueType.OPTION and before in ("a", "an") and not qualifies(text, end)
-    if language is Language.EN and (noun or not agrees(before, rival)):
+    if language is Language.EN and not agrees(before, rival):
+        return False
+    if _is_noun(text, one, language) and rival in _MASS:
         return False  # `a comedy`, but not `a horror`
+    if one.type is ValueType.NUMBER and one.text.isalpha() and one.text[0].isupper():
+        return False  # It begins a sentence.
     return not (
         language is Language.FR and re.search(r"(?:\b[dlDL]|qu)['’]$", text[max(0, start - 4) : start])
     )

@@ -158,6 +158,8 @@ def _draw(
         slots["thing"] = thing
 
     def accept(entry: Entry) -> bool:
+        if inside and one.type is ValueType.NUMBER and target.text.startswith(" and ", one.end):
+            return False  # `6, wait, 5 and 9`: two numbers are told, and one is taken back.
         if one.type is ValueType.OPTION and one.value.endswith(("ed", "en")) and "be {value}" in entry.text:
             return False  # It would read as an order.
         if position is Position.SWAP and one.alike and "{rival}" not in entry.text:

@@ -107,7 +107,7 @@ _BEFORE_COUNT = make_words("after for in of over with")
 _UNIT = re.compile(rf" ?(?:[a-zA-ZΩ°]{{1,3}}(?:/[a-z]+)?|{'|'.join(sorted(UNITS))})(?!\w)")
 _PORTION = re.compile(rf" ?(?:{'|'.join(sorted(UNITS))}) of (?=[a-z]{{3,}})")
 _APART = re.compile(rf" ?(?:{'|'.join(sorted(UNITS))})(?= (?:apart|away)\b)")
-_BEFORE_PORTION = make_words("for from heat in make of need using with")
+_BEFORE_PORTION = make_words("for from heat in into make of need using with")
 _SHARES = {"at": "rate", "to": "level"}
 _PERCENT = re.compile(r" ?%| percent\b")
 _PARTY = make_words("2 3 4 5 6 7 8 two three four five six seven eight")

@@ -8,6 +8,7 @@ from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
 from crosswind.injectors.operators.user.values.small_words import DETERMINERS, GO_ON, make_words
 from crosswind.injectors.operators.user.values.things import PERSONS
 from crosswind.injectors.operators.user.values.vague_cities import NAME_GOES_ON, NO_PLACES, is_known
+from crosswind.injectors.operators.user.values.vague_nouns import DONE_BY
 from crosswind.injectors.operators.user.values.vague_place import (
     Place,
     ends_clause,
@@ -30,13 +31,13 @@ _KINDS = make_words(
 """Nouns before a name that tell its kind: `the movie Arrival`."""
 _MORE_KINDS = make_words(
     """
-    animal attraction bank branch campus district gym neighborhood office province region resort street
-    village zone breed building bus business car channel chemical clinic color compound
-    conference crop cuisine device disease element exam food fruit gas holiday hospital industry
-    instrument island journal lake landmark magazine metal monument mountain newspaper organization
-    painting phone planet plant platform playlist profession recipe river sector series shop skill
-    solution store style substance supplier symbol theory ticker tool train type vaccine vehicle
-    vendor
+    animal attraction bank branch breed building bus business campus car channel chemical clinic
+    color compound conference crop cuisine device disease district element exam food fruit gas gym
+    holiday hospital industry instrument island journal lake landmark magazine metal monument
+    mountain neighborhood newspaper office organization painting phone planet plant platform
+    playlist profession province recipe region resort river sector series shop skill solution store
+    street style substance supplier symbol theory ticker tool train type vaccine vehicle vendor
+    village zone
     """
 )
 """Last words of parameters that tell a kind of thing."""
@@ -87,6 +88,8 @@ def _find_named(  # noqa: PLR0911
 ) -> Place | None:
     before, after = find_word_before(text, start), find_next_word(text, end)
     if one.type is ValueType.PLACE and one.text in NO_PLACES and not is_known(one.text):
+        return None
+    if before == "by" and find_word_before(text, start - len("by ")) in DONE_BY:
         return None
     if one.text.lower() in _LABELS or (before in ("from", "to") and one.text.isupper()):
         return None

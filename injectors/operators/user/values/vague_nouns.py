@@ -41,7 +41,7 @@ _MADE_BY = {
     **dict.fromkeys(("movie", "film"), "director"),
     **dict.fromkeys(("symphony", "opera", "sonata", "concerto"), "composer"),
 }
-_DONE_BY = {
+DONE_BY = {
     "directed": "director",
     "written": "author",
     "authored": "author",
@@ -52,7 +52,8 @@ _DONE_BY = {
     "designed": "designer",
     "produced": "producer",
 }
-"""Participles that tell what the maker is: nobody says `painted by a certain painter`."""
+"""What their participle tells of them: nobody says `painted by a certain painter`."""
+_SOMEBODY = ("someone in particular", "somebody in particular", "someone specific", "one particular person")
 _STARS = re.compile(r"\b(?:starring|featuring|stars|stars in) $", re.IGNORECASE)
 _MAKERS = make_words("actor artist author composer director performer player singer writer")
 """Persons of whom one says `a certain`."""
@@ -85,7 +86,8 @@ def find_named(text: str, one: Mention, start: int, end: int) -> Place | None:
         return None  # Nobody calls the town that they leave from a certain city.
     if one.literal or kind is None or _NAME_GOES_ON.match(text, end) or not _stops(text, end, before):
         return None
-    forms = list_unnamed(kind, ends=ends_clause(text, end))
+    told = before == "by" and find_word_before(text, start - len("by ")) in DONE_BY
+    forms = _SOMEBODY if told else list_unnamed(kind, ends=ends_clause(text, end))
     type = ValueType.OPTION if one.type is ValueType.NAME else None
     return withhold(start, end, forms, kind, type=type, value=(one.start, end))
 
@@ -126,10 +128,9 @@ def _find_maker(text: str, one: Mention, start: int) -> str | None:
         return None
     at = start - len("by ")
     made = find_word_before(text, at)
-    if made in _DONE_BY:
-        return None
+    if made in DONE_BY:
+        return DONE_BY[made]
     kind = (one.thing or "").rpartition(" ")[2]
-    kind = _DONE_BY.get(kind, kind)
     return _MADE_BY.get(made.removesuffix("s")) or (kind if kind in _MAKERS else None)
 
 
