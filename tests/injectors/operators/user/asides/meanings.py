@@ -11,7 +11,8 @@ CHEAP = re.compile(
     r"|wallet|meter(?:ed)?|allowance|overpriced|pocket|tariff|no-cost|unpaid|overpay|tab|invoice"
     r"|money|funds|dollars?|euro|lean(?:er)?|subscription|paywalled|premium|quota|usage|limit"
     r"|open[- ]source|top up|compute|add up|tokens|buy|use up|work for nothing|plan|few calls|pro one"
-    r"|sparing|dear|requests|AI account|basic version|use (?:little|much))\b"
+    r"|sparing|dear|requests|AI account|basic version|use (?:little|much)|(?:smaller"
+    r"|big) (?:model|tools)|use it all up|used up|spent)\b"
 )
 QUICK = re.compile(
     r"(?i)\b(?:quick\w*|fast\w*|speed\w*|swift\w*|rapid|soon\w*|slow\w*|sluggish|lengthy|delays?|lag|latency"
@@ -24,6 +25,14 @@ QUICK = re.compile(
     r"|have to (?:go|be off)|before I leave|deep research|sitting here|step on it|direct way"
     r"|processing|one place|dither|first|I[’']m still here|right now|get going|keep it short|straight to it"
     r"|(?:takes?|take) (?:you )?(?:ages|long|a while)|got long|before (?:my|I)|now, not later|a start now"
-    r"|late|leav(?:es|ing)|heading|be off|dash|coming|pulling in|already here|short version|all day)\b"
+    r"|late|leav(?:es|ing)|head out|now would be|get to \w+(?: \w+)? before|heading|be off"
+    r"|dash|coming|pulling in|already here|all day|(?:coat|shoes) on"
+    r"|almost (?:dead|over)|here already|back to work|in one go|end of my break"
+    r"|want it now|about to|the moment you"
+    r"|start now|a moment|to leave|now is better|hours|around long|next|before it closes|behind me"
+    r"|(?:short|brief) (?:answer|version)|(?:short|got|have) (?:on time|hours|forever)"
+    r"|time is short|need to go"
+    r"|can['’]t stay|only stay|now than perfect|short is best|patient|impatient|asap|urgent|time crunch|clock"
+    r"|due in)\b"
 )
 MEANINGS = {"user.cost_cue": CHEAP, "user.speed_cue": QUICK}
