@@ -19,8 +19,8 @@ from crosswind.injectors.operators.user.values.left_open import NAME, ask_which,
 from crosswind.injectors.operators.user.values.negations import is_denied
 from crosswind.injectors.operators.user.values.spoken_values import SaidBefore, find_spoken
 from crosswind.injectors.operators.user.values.untyped import find_untyped
-from crosswind.injectors.operators.user.values.vague_languages import find_place
-from crosswind.injectors.operators.user.values.vague_place import Place, find_word_before
+from crosswind.injectors.operators.user.values.vague.languages import find_place
+from crosswind.injectors.operators.user.values.vague.place import Place, find_word_before
 from crosswind.injectors.packs.draw import Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.packs.parts import Asked

@@ -12,7 +12,7 @@ from crosswind.injectors.operators.user.values.small_words import (
     is_small_word,
     make_words,
 )
-from crosswind.injectors.operators.user.values.vague_place import (
+from crosswind.injectors.operators.user.values.vague.place import (
     Place,
     ends_clause,
     find_next_word,

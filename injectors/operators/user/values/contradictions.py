@@ -27,7 +27,7 @@ from crosswind.injectors.operators.user.values.sure_values import (
     PLURAL,
     SureValues,
 )
-from crosswind.injectors.operators.user.values.vague_place import (
+from crosswind.injectors.operators.user.values.vague.place import (
     close_aside,
     find_next_word,
     find_word_before,

@@ -13,8 +13,8 @@ from crosswind.injectors.operators.user.asides.places import find_missing_mark, 
 from crosswind.injectors.operators.user.values.contradictions import join_sentence
 from crosswind.injectors.operators.user.values.small_words import make_words, qualifies
 from crosswind.injectors.operators.user.values.things import PERSONS
-from crosswind.injectors.operators.user.values.vague_place import Place, ends_clause, find_next_word
-from crosswind.injectors.operators.user.values.vague_things import is_person
+from crosswind.injectors.operators.user.values.vague.place import Place, ends_clause, find_next_word
+from crosswind.injectors.operators.user.values.vague.things import is_person
 from crosswind.injectors.packs.draw import Setting, draw_phrase
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.packs.parts import Asked

@@ -17,7 +17,7 @@ from crosswind.injectors.operators.user.values.sure_values import (
     PLACES,
     is_city,
 )
-from crosswind.injectors.operators.user.values.vague_place import find_word_before
+from crosswind.injectors.operators.user.values.vague.place import find_word_before
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import UserTarget
 from crosswind.injectors.text.entities import find_whole

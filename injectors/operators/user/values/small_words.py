@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from crosswind.injectors.operators.user.values.vague_place import find_next_word
+from crosswind.injectors.operators.user.values.vague.place import find_next_word
 
 
 def make_words(text: str) -> frozenset[str]:

@@ -14,8 +14,8 @@ from crosswind.injectors.operators.user.values.negations import is_denied
 from crosswind.injectors.operators.user.values.ranges import is_of_range
 from crosswind.injectors.operators.user.values.small_words import NO_PLURALS, is_small_word, qualifies
 from crosswind.injectors.operators.user.values.things import PERSONS
-from crosswind.injectors.operators.user.values.vague_languages import GO_ON, is_bound
-from crosswind.injectors.operators.user.values.vague_place import (
+from crosswind.injectors.operators.user.values.vague.languages import GO_ON, is_bound
+from crosswind.injectors.operators.user.values.vague.place import (
     find_next_word,
     find_word_before,
 )

@@ -10,11 +10,11 @@ from crosswind.injectors.conversation import ToolList
 from crosswind.injectors.operators.user.values.bare_nouns import find_bare
 from crosswind.injectors.operators.user.values.negations import is_denied
 from crosswind.injectors.operators.user.values.spoken_values import SaidBefore
-from crosswind.injectors.operators.user.values.vague_lists import find_lists
-from crosswind.injectors.operators.user.values.vague_moments import find_told
-from crosswind.injectors.operators.user.values.vague_place import Place
-from crosswind.injectors.operators.user.values.vague_things import find_container
-from crosswind.injectors.operators.user.values.vague_towns import find_towns
+from crosswind.injectors.operators.user.values.vague.lists import find_lists
+from crosswind.injectors.operators.user.values.vague.moments import find_told
+from crosswind.injectors.operators.user.values.vague.place import Place
+from crosswind.injectors.operators.user.values.vague.things import find_container
+from crosswind.injectors.operators.user.values.vague.towns import find_towns
 from crosswind.injectors.targets import UserTarget
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.text.quotations import find_literals, find_plain_names

@@ -12,7 +12,7 @@ from crosswind.injectors.operators.user.values.small_words import (
     make_words,
     qualifies,
 )
-from crosswind.injectors.operators.user.values.vague_place import Place, find_word_before, leave_out
+from crosswind.injectors.operators.user.values.vague.place import Place, find_word_before, leave_out
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.calendar import month_of

@@ -9,15 +9,15 @@ from dataclasses import replace
 from crosswind.injectors.operators.user.values.left_out import find_adjunct
 from crosswind.injectors.operators.user.values.ranges import is_of_range
 from crosswind.injectors.operators.user.values.small_words import DETERMINERS, GO_ON, make_words, qualifies
-from crosswind.injectors.operators.user.values.vague_amounts import find_amount
-from crosswind.injectors.operators.user.values.vague_cities import find_city, is_known
-from crosswind.injectors.operators.user.values.vague_kinds import find_kind
-from crosswind.injectors.operators.user.values.vague_limits import find_both, find_keyed, find_limit
-from crosswind.injectors.operators.user.values.vague_moments import find_date, find_time
-from crosswind.injectors.operators.user.values.vague_nouns import find_named
-from crosswind.injectors.operators.user.values.vague_numbers import find_duration, find_money, find_number
-from crosswind.injectors.operators.user.values.vague_others import find_other
-from crosswind.injectors.operators.user.values.vague_place import (
+from crosswind.injectors.operators.user.values.vague.amounts import find_amount
+from crosswind.injectors.operators.user.values.vague.cities import find_city, is_known
+from crosswind.injectors.operators.user.values.vague.kinds import find_kind
+from crosswind.injectors.operators.user.values.vague.limits import find_both, find_keyed, find_limit
+from crosswind.injectors.operators.user.values.vague.moments import find_date, find_time
+from crosswind.injectors.operators.user.values.vague.nouns import find_named
+from crosswind.injectors.operators.user.values.vague.numbers import find_duration, find_money, find_number
+from crosswind.injectors.operators.user.values.vague.others import find_other
+from crosswind.injectors.operators.user.values.vague.place import (
     Place,
     close_aside,
     ends_clause,
@@ -25,8 +25,8 @@ from crosswind.injectors.operators.user.values.vague_place import (
     find_word_before,
     leave_out,
 )
-from crosswind.injectors.operators.user.values.vague_ranges import find_range, find_second
-from crosswind.injectors.operators.user.values.vague_things import (
+from crosswind.injectors.operators.user.values.vague.ranges import find_range, find_second
+from crosswind.injectors.operators.user.values.vague.things import (
     find_email,
     find_file,
     find_id,

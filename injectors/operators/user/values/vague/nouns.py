@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 from crosswind.injectors.operators.user.values.small_words import GO_ON, is_small_word, make_words
-from crosswind.injectors.operators.user.values.vague_cities import CITY_NAMES, NO_PLACES, REGION
-from crosswind.injectors.operators.user.values.vague_others import LANGUAGES
-from crosswind.injectors.operators.user.values.vague_place import (
+from crosswind.injectors.operators.user.values.vague.cities import CITY_NAMES, NO_PLACES, REGION
+from crosswind.injectors.operators.user.values.vague.others import LANGUAGES
+from crosswind.injectors.operators.user.values.vague.place import (
     Place,
     ends_clause,
     find_next_word,

@@ -6,7 +6,7 @@ import re
 
 from crosswind.injectors.operators.user.values.shortened import list_wider
 from crosswind.injectors.operators.user.values.small_words import GO_ON, make_words, qualifies
-from crosswind.injectors.operators.user.values.vague_place import Place, find_word_before, leave_out
+from crosswind.injectors.operators.user.values.vague.place import Place, find_word_before, leave_out
 from crosswind.injectors.values.known_names import CITIES, COUNTRIES, GROUPS, MORE_PLACES
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from crosswind.injectors.operators.user.values.small_words import GO_ON
-from crosswind.injectors.operators.user.values.vague_place import Place, ends_clause, find_next_word
+from crosswind.injectors.operators.user.values.vague.place import Place, ends_clause, find_next_word
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 

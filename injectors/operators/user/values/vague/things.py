@@ -7,8 +7,8 @@ import re
 from crosswind.injectors.operators.user.values.shortened import list_titles
 from crosswind.injectors.operators.user.values.small_words import DETERMINERS, make_words, qualifies
 from crosswind.injectors.operators.user.values.things import PERSONS
-from crosswind.injectors.operators.user.values.vague_cities import NAME_GOES_ON
-from crosswind.injectors.operators.user.values.vague_place import (
+from crosswind.injectors.operators.user.values.vague.cities import NAME_GOES_ON
+from crosswind.injectors.operators.user.values.vague.place import (
     Place,
     find_next_word,
     find_word_before,

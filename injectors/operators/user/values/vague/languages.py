@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from crosswind.injectors.operators.user.values import vague_english
-from crosswind.injectors.operators.user.values.vague_place import (
+from crosswind.injectors.operators.user.values.vague import english
+from crosswind.injectors.operators.user.values.vague.place import (
     Place,
     accept_all,
     close_aside,
@@ -422,7 +422,7 @@ GO_ON: Mapping[Language, frozenset[str]] = {
 """Words behind which a value ends its phrase."""
 
 _FINDERS: Mapping[Language, Callable[[str, Mention], Place | None]] = {
-    Language.EN: vague_english.find_place,
+    Language.EN: english.find_place,
     Language.DE: _find_german,
     Language.FR: _find_french,
     Language.ES: _find_spanish,

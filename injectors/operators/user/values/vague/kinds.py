@@ -7,9 +7,9 @@ import re
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
 from crosswind.injectors.operators.user.values.small_words import DETERMINERS, GO_ON, make_words
 from crosswind.injectors.operators.user.values.things import PERSONS
-from crosswind.injectors.operators.user.values.vague_cities import NAME_GOES_ON, NO_PLACES, is_known
-from crosswind.injectors.operators.user.values.vague_nouns import DONE_BY
-from crosswind.injectors.operators.user.values.vague_place import (
+from crosswind.injectors.operators.user.values.vague.cities import NAME_GOES_ON, NO_PLACES, is_known
+from crosswind.injectors.operators.user.values.vague.nouns import DONE_BY
+from crosswind.injectors.operators.user.values.vague.place import (
     Place,
     ends_clause,
     find_next_word,

@@ -7,7 +7,7 @@ import re
 from crosswind.injectors.operators.user.requests.verbs import AMBIGUOUS, SURE
 from crosswind.injectors.operators.user.values.left_out import UNITS, is_needless
 from crosswind.injectors.operators.user.values.small_words import GO_ON, NO_PLURALS, make_words
-from crosswind.injectors.operators.user.values.vague_place import (
+from crosswind.injectors.operators.user.values.vague.place import (
     Place,
     ends_clause,
     find_next_word,

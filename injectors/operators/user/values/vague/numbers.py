@@ -13,7 +13,7 @@ from crosswind.injectors.operators.user.values.small_words import (
     make_words,
     qualifies,
 )
-from crosswind.injectors.operators.user.values.vague_place import (
+from crosswind.injectors.operators.user.values.vague.place import (
     Place,
     find_next_word,
     find_word_before,
@@ -21,7 +21,7 @@ from crosswind.injectors.operators.user.values.vague_place import (
     list_unmeasured,
     withhold,
 )
-from crosswind.injectors.operators.user.values.vague_things import find_id, is_numbered
+from crosswind.injectors.operators.user.values.vague.things import find_id, is_numbered
 from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.coarse import list_coarse_forms, read_count

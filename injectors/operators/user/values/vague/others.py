@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from crosswind.injectors.operators.user.values.small_words import GO_ON, make_words
-from crosswind.injectors.operators.user.values.vague_place import (
+from crosswind.injectors.operators.user.values.vague.place import (
     Place,
     ends_clause,
     find_next_word,

@@ -1,0 +1,1 @@
+"""What stands in a message for a value that is left open, by the kind of value."""
