@@ -96,6 +96,11 @@ class ToolList(tuple[ToolSchema, ...]):
         return f"tools:{digest(*self.anchors)}"
 
     @cached_property
+    def key(self) -> ToolListKey:
+        """By which what follows from the list is cached."""
+        return ToolListKey(self)
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The name of each tool."""
         return tuple(tool.name for tool in self)

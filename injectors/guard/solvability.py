@@ -212,9 +212,13 @@ def _words_kept(before: str, after: str) -> bool:
 
 
 def _json_broken(before: str, after: str) -> str | None:
-    if is_container(parse_json(before)) and parse_json(after) is NOT_JSON:
+    if before.lstrip()[:1] in _OPENS and is_container(parse_json(before)) and parse_json(after) is NOT_JSON:
         return "the text was JSON and would have been none"
     return None
+
+
+_OPENS = ("{", "[")
+"""How objects and lists begin: most users' texts are not asked farther."""
 
 
 def _count_faults(count: int) -> str:

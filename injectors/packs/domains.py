@@ -211,7 +211,7 @@ _short_split = lru_cache(1024)(_split)
 
 def detect_domain(tools: ToolList, opening: str) -> Domain:
     """What the conversation is about; `GENERAL` where nothing tells, or two domains do alike."""
-    scores = _score_tools(ToolListKey(tools)).copy()
+    scores = _score_tools(tools.key).copy()
     _add_counts(scores, dict(chain.from_iterable(_DOMAINS.of(read_tokens(opening)))), _OPENING_WEIGHT)
     first, second, *_ = sorted(scores.values(), reverse=True)
     if first < _CLEAR or first == second:

@@ -65,7 +65,7 @@ def make_setting(
 ) -> Setting:
     """The setting of a conversation, by its tools and how its user opened it: neither changes later."""
     make = _short_setting if len(opening) <= REMEMBERED else _long_setting
-    return make(ToolListKey(tools), opening, language, half, address, entries, OWN.turn)
+    return make(tools.key, opening, language, half, address, entries, OWN.turn)
 
 
 def _make_setting(

@@ -42,7 +42,7 @@ def find_mentions(text: str, tools: ToolList) -> tuple[Mention, ...]:
     """The values in the text, in order and apart. Pure; none where no tool asks for anything."""
     if len(text) > LONGEST:
         return ()
-    return _find_mentions(text, ToolListKey(tools)) if tools else ()
+    return _find_mentions(text, tools.key) if tools else ()
 
 
 _DIRECTIONS = {
@@ -73,7 +73,7 @@ def find_values(text: str, tools: ToolList) -> tuple[tuple[int, int], ...]:
     """Where the values of `find_mentions` stand, in no order: for who needs no more of them."""
     if not tools or len(text) > LONGEST:
         return ()
-    return tuple((start, end) for start, end, _, _ in _find_values(text, ToolListKey(tools)))
+    return tuple((start, end) for start, end, _, _ in _find_values(text, tools.key))
 
 
 @lru_cache(256)

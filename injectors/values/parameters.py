@@ -139,7 +139,7 @@ def list_parameters(tools: ToolList) -> tuple[Parameter, ...]:
     """The tools' parameters, in order of the tools and of the parameters' names: a schema's own order may
     change from request to request.
     """
-    return list_once(ToolListKey(tools))
+    return list_once(tools.key)
 
 
 @lru_cache(256)

@@ -163,7 +163,7 @@ def _find_tool(target: ToolResultTarget, point: float) -> str | None:
 
 def list_near(target: ToolResultTarget) -> list[str]:
     """The declared tools on the same things as the one that was called, the nearest first; no logins."""
-    return _find_near(target.tool, ToolListKey(ToolList.of(target.tools)))
+    return _find_near(target.tool, ToolList.of(target.tools).key)
 
 
 @lru_cache(256)

@@ -118,7 +118,7 @@ def _draw_members(
     target: ToolResultTarget, kinds: frozenset[ToolKind], rng: SeededRandom
 ) -> Iterator[tuple[list[str], Any]]:
     """What an argument of the call can be by its schema, and the names that a field of it can have."""
-    enumerated = _list_enumerated(target.tool, ToolListKey(ToolList.of(target.tools)))
+    enumerated = _list_enumerated(target.tool, ToolList.of(target.tools).key)
     if not enumerated or not _COMMANDED.isdisjoint(kinds):
         rng.skip(len(MEMBERS) - 1)
         return

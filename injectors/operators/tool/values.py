@@ -184,7 +184,7 @@ def list_named_options(target: ToolResultTarget, fact: Fact) -> tuple[str, ...]:
 
 
 def _find_parameters(target: ToolResultTarget, fact: Fact) -> tuple[Parameter, ...]:
-    return _index_options(ToolListKey(ToolList.of(target.tools))).get(fact.text.lower(), ())
+    return _index_options(ToolList.of(target.tools).key).get(fact.text.lower(), ())
 
 
 @lru_cache(256)

@@ -17,7 +17,7 @@ _WORD = re.compile(r"\w+")
 def list_options(tools: ToolList) -> frozenset[str]:
     """The enumerated values of the tools that are plain words: who wants the premium plan takes `no premium
     tool for me` for a word on it."""
-    return _list_options(ToolListKey(tools)) if tools else frozenset()
+    return _list_options(tools.key) if tools else frozenset()
 
 
 @lru_cache(256)

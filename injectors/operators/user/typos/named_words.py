@@ -59,7 +59,7 @@ class NamedWords(NamedTuple):
 
 
 def read_named_words(tools: ToolList) -> NamedWords:
-    return _read(ToolListKey(tools))
+    return _read(tools.key)
 
 
 @lru_cache(256)

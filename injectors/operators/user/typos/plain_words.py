@@ -146,7 +146,7 @@ def _find_listed(text: str, language: Language, kept: Kept) -> Iterator[PlainWor
     joining = read_words(f"connectives.{language.value}")
     sentences = [
         (start, end, SentenceWords(tokens, language, kept))
-        for start, end, tokens in _tokenize(text, _select_sentences(text, kept))
+        for start, end, tokens in _tokenize(text, list(_select_sentences(text, kept)))
     ]
     if _GREETING.match(text) and not any(words.asks() for _, _, words in sentences):
         return  # Small talk may be a value as a whole.
@@ -156,18 +156,19 @@ def _find_listed(text: str, language: Language, kept: Kept) -> Iterator[PlainWor
         for run in words.find_runs():
             if not _is_frame(words, run, kept) or _joins_title(text, words, run, joining):
                 continue
-            spans = map(words.span, _strip(words, run, joining))
+            spans = words.spans(_strip(words, run, joining))
             places = [one for one in spans if one[1] <= ends and one[1] - one[0] >= SHORTEST]
             for (first, last), (following, _) in pairwise((*places, _NOWHERE)):
                 yield PlainWord(first, last, following == last + 1 and text[last] == " ")
 
 
-def _tokenize(text: str, sentences: Iterator[Span]) -> Iterator[tuple[int, int, Tokens]]:
+def _tokenize(text: str, sentences: Sequence[Span]) -> list[tuple[int, int, Tokens]]:
     """The sentences with their tokens, as they stand in the text."""
+    if not text.isascii():
+        return [(start, end, read_tokens(text[start:end]).shift(start)) for start, end in sentences]
     # In ASCII white space ends each sentence, so the tokens of the whole text are read once for all of them.
-    whole = read_tokens(text) if text.isascii() else None
-    for start, end in sentences:
-        yield start, end, whole.between(start, end) if whole else read_tokens(text[start:end]).shift(start)
+    whole = read_tokens(text)
+    return [(start, end, whole.between(start, end)) for start, end in sentences]
 
 
 _NOWHERE = (-1, -1)

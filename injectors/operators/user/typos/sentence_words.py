@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache, partial
 from itertools import compress
 from operator import attrgetter
@@ -119,6 +118,12 @@ class SentenceWords:
         begin = self._starts[at] + one.before
         return begin, begin + one.length
 
+    def spans(self, places: range) -> list[tuple[int, int]]:
+        """Where each of these words stands."""
+        words, starts = self._words, self._starts
+        begins = [starts[at] + words[at].before for at in places]
+        return [(begin, begin + words[at].length) for at, begin in zip(places, begins, strict=True)]
+
     def is_named(self, at: int) -> bool:
         """Whether it is a word of a tool's or parameter's name, or a number: no value goes on across it."""
         one = self._words[at]
@@ -149,13 +154,15 @@ class SentenceWords:
                 return
             self._plain[at] = 1
 
-    def find_runs(self) -> Iterator[Run]:
+    def find_runs(self) -> list[Run]:
         """The runs of plain words."""
+        runs, count = list[Run](), len(self._words)
         for match in _RUN.finditer(self._plain):
             start, stop = match.span()
             left = self.is_named(start - 1) if start else None
-            right = self.is_named(stop) if stop < len(self._words) else None
-            yield Run(start, stop, left, right)
+            right = self.is_named(stop) if stop < count else None
+            runs.append(Run(start, stop, left, right))
+        return runs
 
 
 _LENGTH = attrgetter("length")

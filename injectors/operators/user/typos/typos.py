@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -22,7 +23,7 @@ from crosswind.injectors.operators.user.typos.word_lists import read_words
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Effect, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import apply_edits, make_edit
-from crosswind.injectors.text.entities import MEANING_WORDS
+from crosswind.injectors.text.entities import MEANING_WORDS, Span
 from crosswind.injectors.text.languages import UNABLE, Language, detect_language, is_foreign
 from crosswind.injectors.text.sentences import count_words
 
@@ -95,11 +96,11 @@ class Typos:
         count = min(most, self._draw_count(rng, severity))
         if count == 0:
             return None
-        language = _find_language(target, own)
-        words = _find_words(target, tools, language)
-        small = draw_small(target.text, language, target.protected, rng) if words else None
-        marks = rng.named("mark")
-        mark = _draw_mark(target, tools, language, marks) if marks.chance(MARKED) or not words else None
+        language, protected = _find_language(target, own), tuple(target.protected)
+        words = _find_words(target.text, tools, language, protected)
+        small = draw_small(target.text, language, protected, rng) if words else None
+        draw_last = partial(draw_mark, target.text, language, tools, protected, marks := rng.named("mark"))
+        mark = draw_last() if marks.chance(MARKED) or not words else None
         if words is None and mark is None:
             return {"edits": [], UNABLE: UNKNOWN_LANGUAGE}
         edits = [one for one in (small, mark) if one is not None]
@@ -108,7 +109,7 @@ class Typos:
         )
         wanted = count - (small is not None)
         edits += _draw_edits(target.text, language, shuffled, rng, wanted, edits)
-        if not edits and words and (late := _draw_mark(target, tools, language, marks)) is not None:
+        if not edits and words and (late := draw_last()) is not None:
             edits.append(late)
         return {"edits": sorted(edits, key=lambda one: int(one["at"]))} if edits else None
 
@@ -132,12 +133,6 @@ def _name_typo(was: str, now: str) -> str:
     return f"a space before {was}" if now == f" {was}" else f"{was} as {now}"
 
 
-def _draw_mark(
-    target: UserTarget, tools: ToolList, language: Language | None, rng: SeededRandom
-) -> dict[str, Any] | None:
-    return draw_mark(target.text, language, tools, target.protected, rng)
-
-
 def _find_language(target: UserTarget, own: str) -> Language | None:
     found = detect_language(own) or detect_language(target.branch.opening)
     if found is not None or is_foreign(own):
@@ -147,11 +142,11 @@ def _find_language(target: UserTarget, own: str) -> Language | None:
 
 
 def _find_words(
-    target: UserTarget, tools: ToolList, language: Language | None
+    text: str, tools: ToolList, language: Language | None, protected: Sequence[Span]
 ) -> tuple[PlainWord, ...] | None:
     if language in LANGUAGES:
-        return find_request_words(target.text, language, target.protected)
-    return find_plain_words(target.text, tools, language, target.protected)
+        return find_request_words(text, language, protected)
+    return find_plain_words(text, tools, language, protected)
 
 
 def _draw_edits(
