@@ -20,7 +20,9 @@ from crosswind.injectors.operators.schema.added_tools import (
     draw_parameters,
     draw_place,
 )
+from crosswind.injectors.operators.schema.list_style import find_style, write_description
 from crosswind.injectors.operators.schema.names import join_words, list_variants, split_words
+from crosswind.injectors.operators.schema.neighbours import draw_neighbour
 from crosswind.injectors.packs.draw import Setting, list_named, shuffle_entries
 from crosswind.injectors.packs.load import load
 from crosswind.injectors.packs.model import Named
@@ -68,16 +70,34 @@ def _draw_tools(
     chosen = list(found.items())[:count]
     if not chosen:
         return None
+    style = find_style(target.declared)
     added = [
         {
             "name": shown,
-            "says": entry.text,
+            "says": write_description(entry.text, entry.key, style, rng.named(f"says {shown}")),
             "parameters": draw_parameters(target, rng.named(shown), entry.parameter),
             "behind": draw_place(target, rng),
         }
         for shown, (_, entry) in chosen
     ]
     return {"added": added, "phrases": [name for _, (name, _) in chosen]}
+
+
+def _draw_own(target: ToolTarget, rng: SeededRandom, setting: Setting, count: int) -> list[dict[str, Any]]:
+    """Of so many neighbours, those that are of the tool's own words."""
+    found: dict[str, dict[str, Any]] = {}
+    for number in range(count):
+        one = rng.named(f"own {number}")
+        if (
+            one.chance(OWN_SHARE)
+            and (drawn := draw_neighbour(target, one, setting.half, set(found))) is not None
+        ):
+            found[drawn["name"]] = {**drawn, "behind": draw_place(target, one)}
+    return list(found.values())
+
+
+OWN_SHARE = 0.85
+"""The share of a tool's neighbours that are made of its own words: the others are of its domain."""
 
 
 @operator(
@@ -144,7 +164,15 @@ class RedundantTool:
         near, far = _list_entries(setting, domains), _list_entries(setting, others)
         # A long list uses its domain's entries up.
         left = any(_name_like(entry.key, target, rng) not in target.taken for _, entry in near)
-        return _draw_tools(target, near if left else far, rng, count) if count else None
+        if not count:
+            return None
+        own = _draw_own(target, rng, setting, count)
+        if len(own) == count:
+            return {"added": own, "phrases": []}
+        drawn = _draw_tools(target, near if left else far, rng, count - len(own))
+        if drawn is None:
+            return {"added": own, "phrases": []} if own else None
+        return {**drawn, "added": [*own, *drawn["added"]]}
 
     def apply(self, target: ToolTarget, draw: Draw) -> Result:
         added = tuple(_make_tool(**one) for one in draw.get("added", ()))
