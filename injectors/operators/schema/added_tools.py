@@ -12,7 +12,6 @@ from crosswind.injectors.operators.schema.list_style import (
     ADDED_PARAMETERS,
     ListStyle,
     ParameterStyle,
-    find_style,
 )
 from crosswind.injectors.operators.schema.names import join_words, split_words
 from crosswind.injectors.operators.words.descriptions import read_words
@@ -32,6 +31,8 @@ OWNED = read_words(
     """
 )
 """Last words of parameters that are of what the words before them name: the ID of the customer."""
+GOES_ON = 0.2
+"""The share of descriptions of a parameter that say more than its name, where that doesn't tell more."""
 ACRONYMS = read_words(
     """
     bic cidr id ip iban isbn iso mcc qr sku sql url utc vat zip
@@ -49,11 +50,10 @@ def complete_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {**parameters, "type": "object", "properties": dict(parameters.get("properties") or {})}
 
 
-def draw_parameters(target: ToolTarget, rng: SeededRandom, name: str) -> dict[str, Any]:
+def draw_parameters(target: ToolTarget, style: ListStyle, rng: SeededRandom, name: str) -> dict[str, Any]:
     """A schema as one of the declared tools has it: with about as many parameters, keys in the same order,
     and descriptions like its own. The first parameter is the added tool's; the others are such as any tool
     could take, those of the list first."""
-    style = find_style(target.declared)
     like = rng.choice(style.parameters)
     words = split_words(name)
     own = next(iter(sorted(find_properties(target.tool.parameters))), name)
@@ -124,7 +124,8 @@ def _describe(words: Sequence[str], rng: SeededRandom) -> str:
     if owner and words[-1] in OWNED:
         of = f"of the {' '.join(owner)}"
         forms += [f"{last[0].upper()}{last[1:]} {of}", f"The {last} {of}"]
-    return f"{rng.choice(forms)}{rng.choice(EXAMPLES.get(words[-1], EXAMPLES['']))}"
+    goes_on = words[-1] in EXAMPLES or rng.chance(GOES_ON)
+    return f"{rng.choice(forms)}{rng.choice(EXAMPLES.get(words[-1], EXAMPLES[''])) if goes_on else ''}"
 
 
 def add_sentence(description: str, sentence: str) -> str:

@@ -91,10 +91,13 @@ def _read_parameters(schema: Mapping[str, Any]) -> ParameterStyle:
         size=len(own),
         required=len(required) if isinstance(required, list) else -1,
         own=tuple(fullest),
-        says=tuple(
-            says for one in single if isinstance(says := one.get("description"), str) and says.strip()
-        ),
+        says=tuple(sorted(text for one in single if (text := _read_description(one)))),
     )
+
+
+def _read_description(schema: Mapping[str, Any]) -> str:
+    found = schema.get("description")
+    return found.strip() if isinstance(found, str) else ""
 
 
 def _list_common(tools: Sequence[ToolSchema]) -> Iterator[tuple[str, Any]]:

@@ -23,7 +23,7 @@ LENGTH = 0.2
 """The share of its length by which a description may grow or shrink."""
 LEAST_CHANGE = 4
 """Characters that a short description may grow or shrink all the same: an article comes and goes."""
-PLAIN, PLAIN_FIELDS = 0.3, 0.65
+PLAIN, PLAIN_FIELDS = 0.5, 0.65
 """The shares of openings that stay a plain verb or noun, in descriptions of tools and of parameters."""
 
 
