@@ -55,34 +55,42 @@ def draw_parameters(target: ToolTarget, style: ListStyle, rng: SeededRandom, nam
     and descriptions like its own. The first parameter is the added tool's; the others are such as any tool
     could take, those of the list first."""
     like = rng.choice(style.parameters)
-    words = split_words(name)
-    own = next(iter(sorted(find_properties(target.tool.parameters))), name)
-    name = join_words(words, own) if words else name
-    says = rng.choice(like.says) if like.says and words and not style.foreign else ""
-    end = "." if says.endswith(".") else ""
-    kind = "integer" if words and words[-1] in WHOLE_NUMBERS else "string"
-    properties = {
-        name: _order(
-            {"type": kind, **({"description": f"{_describe(words, rng)}{end}"} if says else {})}, like.own
-        )
+    schema, words = target.tool.parameters, split_words(name)
+    own = find_properties(schema)
+    beside = next(iter(sorted(own)), name)
+    order = max((tuple(one) for one in own.values() if isinstance(one, Mapping)), key=len, default=())
+    name = join_words(words, beside) if words else name
+    first: dict[str, Any] = {"type": "integer" if words and words[-1] in WHOLE_NUMBERS else "string"}
+    said = rng.choice(like.says) if like.says and words and not style.foreign else ""
+    end = "." if said.endswith(".") else ""
+    if said:
+        first["description"] = f"{_describe(words, rng)}{end}"
+    further = _draw_further(style, like, rng, beside, end)
+    further.pop(name, None)
+    needed = [key for key, one in further.items() if "default" not in one]
+    made: dict[str, Any] = {
+        "type": "object",
+        "properties": {
+            name: _order(first, order),
+            **{key: _order(one, order) for key, one in further.items()},
+        },
+        **dict(like.kept),
     }
-    count = min(max(like.size, 1), ADDED_PARAMETERS)
-    needed = set()
-    for key, one in rng.sample(style.common, count - 1):
-        if len(properties) < count and properties.setdefault(key, one) is one:
-            needed.add(key)
-    for one in rng.sample(OPTIONAL, count - len(properties)):
-        key = join_words(one.name.split("_"), own)
-        properties.setdefault(key, _write(one, end, style, like, rng))
-        if not one.default:
-            needed.add(key)
-    required = [name]
-    if like.required > 1:
-        required += [key for key in properties if key in needed][: like.required - 1]
-    schema = {"type": "object", "properties": properties, **dict(like.kept)}
     if like.required >= 0:
-        schema["required"] = required if like.required else []
-    return _order(schema, like.keys)
+        made["required"] = [name, *needed[: like.required - 1]] if like.required else []
+    return _order(made, tuple(schema))
+
+
+def _draw_further(
+    style: ListStyle, like: ParameterStyle, rng: SeededRandom, beside: str, end: str
+) -> dict[str, dict[str, Any]]:
+    """Parameters that any tool could take: those of the list, then others."""
+    count = min(max(like.size, 1), ADDED_PARAMETERS) - 1
+    found = {name: dict(one) for name, one in rng.sample(style.common, count)}
+    if not style.foreign:  # The others are described in English.
+        for one in rng.sample(OPTIONAL, count - len(found)):
+            found.setdefault(join_words(one.name.split("_"), beside), _write(one, end, style, like, rng))
+    return found
 
 
 def _write(
@@ -95,11 +103,11 @@ def _write(
     schema: dict[str, Any] = {"type": one.kind, **({"description": f"{text}{end}"} if like.says else {})}
     if one.kind == "array":
         schema["items"] = {"type": "string"}
-    if one.values and "enum" in like.own:
+    if one.values and "enum" in like.keys:
         schema["enum"] = list(one.values)
-    if one.default and "default" in like.own:
+    if one.default and "default" in like.keys:
         schema["default"] = _read_default(one)
-    return _order(schema, like.own)
+    return schema
 
 
 def _read_default(one: OptionalParameter) -> Any:

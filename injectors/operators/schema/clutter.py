@@ -29,7 +29,7 @@ from crosswind.injectors.packs.model import Named
 from crosswind.injectors.packs.parts import Domain
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import AddedTool, Draw, Effect, Recovery, Result, ToolChange, ToolTarget
-from crosswind.injectors.text.languages import UNABLE
+from crosswind.injectors.text.languages import UNABLE, Language
 from crosswind.injectors.wording import UnusableText, written_form
 
 LONGEST_DESCRIPTION = 400
@@ -85,8 +85,10 @@ def _draw_tools(
 
 
 def _draw_own(target: ToolTarget, rng: SeededRandom, setting: Setting, count: int) -> list[dict[str, Any]]:
-    """Of so many neighbours, those that are of the tool's own words."""
+    """Of so many neighbours, those that are of the tool's own words: these are told in English only."""
     found: dict[str, dict[str, Any]] = {}
+    if setting.language is not Language.EN:
+        return []
     for number in range(count):
         one = rng.named(f"own {number}")
         if (

@@ -26,17 +26,16 @@ KEPT = ("additionalProperties", "$schema")
 
 
 class ParameterStyle(NamedTuple):
-    """How one declared tool writes its parameters."""
+    """How one declared tool writes its parameters, but for the order of keys: lists that differ in it only
+    have one style."""
 
-    keys: tuple[str, ...]
-    """Of the schema, in their order."""
     kept: tuple[tuple[str, Any], ...]
     size: int
     """How many parameters there are."""
     required: int
     """How many of them have to be given; -1 where the schema doesn't say."""
-    own: tuple[str, ...]
-    """The keys of a single parameter, in their order."""
+    keys: frozenset[str]
+    """Of its single parameters."""
     says: tuple[str, ...]
     """The descriptions of all its parameters."""
 
@@ -51,7 +50,7 @@ class ListStyle(NamedTuple):
     """Whether each description ends with a full stop."""
     foreign: bool
     """Whether it is in a language of which nothing can be written."""
-    common: tuple[tuple[str, Any], ...]
+    common: tuple[tuple[str, Mapping[str, Any]], ...]
     """Parameters of its tools that any tool could take, with their schemas: a date, a limit."""
     says_defaults: float
     """The share of parameters whose description names what is taken where they are left out."""
@@ -74,7 +73,7 @@ def _find_style(keyed: ToolListKey) -> ListStyle:
         parameters=parameters,
         openings=tuple(_find_opening(text) for text in texts),
         ends=tuple(text.endswith(".") for text in texts),
-        foreign=any(map(is_foreign, said)),
+        foreign=any(map(is_foreign, (*said, *texts))),
         common=tuple(sorted(_list_common(tools), key=lambda one: one[0])),
         says_defaults=sum("efault" in text for text in said) / max(len(said), 1),
     )
@@ -84,13 +83,11 @@ def _read_parameters(schema: Mapping[str, Any]) -> ParameterStyle:
     own = find_properties(schema)
     required = schema.get("required")
     single = [one for one in own.values() if isinstance(one, Mapping)]
-    fullest = max(single, key=len, default={})
     return ParameterStyle(
-        keys=tuple(schema),
         kept=tuple((key, schema[key]) for key in KEPT if key in schema),
         size=len(own),
         required=len(required) if isinstance(required, list) else -1,
-        own=tuple(fullest),
+        keys=frozenset(key for one in single for key in one),
         says=tuple(sorted(text for one in single if (text := _read_description(one)))),
     )
 
@@ -100,11 +97,15 @@ def _read_description(schema: Mapping[str, Any]) -> str:
     return found.strip() if isinstance(found, str) else ""
 
 
-def _list_common(tools: Sequence[ToolSchema]) -> Iterator[tuple[str, Any]]:
+def _list_common(tools: Sequence[ToolSchema]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for tool in tools:
         for name, schema in find_properties(tool.parameters).items():
             words = split_words(name)
-            if words and (words[-1] in _COMMON or "_".join(words) in _OPTIONAL):
+            if (
+                isinstance(schema, Mapping)
+                and words
+                and (words[-1] in _COMMON or "_".join(words) in _OPTIONAL)
+            ):
                 yield name, schema
 
 
@@ -126,7 +127,7 @@ def _find_opening(text: str) -> Form | None:
 def write_description(text: str, name: str, style: ListStyle, rng: SeededRandom) -> str:
     """What a tool of that name does, as the list says it: with a verb in its form or none, with or without a
     full stop."""
-    if not style.openings or not text.strip():
+    if not style.openings or style.foreign or not text.strip():
         return text
     whole = _open(text.strip(), name, rng.choice(style.openings))
     return whole if rng.choice(style.ends) or ". " in whole else whole.removesuffix(".")
