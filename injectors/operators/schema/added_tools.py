@@ -4,15 +4,20 @@ answers."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from crosswind.injectors.guard.tools import find_properties
+from crosswind.injectors.operators.schema.list_style import (
+    ADDED_PARAMETERS,
+    ListStyle,
+    ParameterStyle,
+)
 from crosswind.injectors.operators.schema.names import join_words, split_words
 from crosswind.injectors.operators.words.descriptions import read_words
+from crosswind.injectors.operators.words.parameters import DEFAULTS, EXAMPLES, OPTIONAL, OptionalParameter
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolTarget
-from crosswind.injectors.text.languages import is_foreign
 
 WHOLE_NUMBERS = read_words(
     """
@@ -26,25 +31,8 @@ OWNED = read_words(
     """
 )
 """Last words of parameters that are of what the words before them name: the ID of the customer."""
-FURTHER: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("limit", "integer", ("Maximum number of entries", "Upper bound on the number of rows")),
-    ("max_results", "integer", ("Results to return at most", "Cap on results")),
-    ("page", "integer", ("Page number, from 1", "1 for the first page")),
-    ("offset", "integer", ("Index of the first entry", "Entries to skip")),
-    ("locale", "string", ("Language tag such as en-GB", "Locale of the texts")),
-    ("verbose", "boolean", ("Include details", "True for a long answer")),
-    ("include_archived", "boolean", ("Also return archived entries", "Archived ones, too")),
-    ("since", "string", ("Earliest date", "Only newer than this date, YYYY-MM-DD")),
-    ("sort_order", "string", ("asc or desc", "Direction of sorting")),
-    ("fields", "string", ("Comma-separated names of fields", "Columns of the answer")),
-    ("timeout_seconds", "integer", ("Time limit in seconds", "Seconds until the request is dropped")),
-    ("output_format", "string", ("json or csv", "File format of the output")),
-    ("dry_run", "boolean", ("Validate only", "Don't change anything")),
-    ("cursor", "string", ("Cursor from the previous answer", "Position to resume at")),
-    ("tenant", "string", ("Tenant, if there are several", "Defaults to the caller's tenant")),
-)
-"""Parameters that services let callers leave out: the name, the type, ways to say what it is."""
-FURTHER_SHARE = 1 / 3
+GOES_ON = 0.2
+"""The share of descriptions of a parameter that say more than its name, where that doesn't tell more."""
 ACRONYMS = read_words(
     """
     bic cidr id ip iban isbn iso mcc qr sku sql url utc vat zip
@@ -62,48 +50,90 @@ def complete_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {**parameters, "type": "object", "properties": dict(parameters.get("properties") or {})}
 
 
-def draw_parameters(target: ToolTarget, rng: SeededRandom, name: str) -> dict[str, Any]:
-    """A schema with a parameter, and with probability 1/3 one that callers may leave out, as the declared
-    tools write theirs: with or without descriptions, in the same style and with the same further keywords."""
-    words = split_words(name)
-    kind = "integer" if words and words[-1] in WHOLE_NUMBERS else "string"
-    said = [text for tool in target.declared for text in _list_descriptions(tool.parameters)]
-    has_text = bool(said) and bool(words) and not any(map(is_foreign, said))
-    end = "." if has_text and rng.choice(sorted(said)).endswith(".") else ""
-    like = target.tool.parameters
-    own = next(iter(sorted(find_properties(like))), name)
-    name = join_words(words, own) if words else name
-    properties: dict[str, Any] = {name: {"type": kind}}
-    if has_text:
-        properties[name]["description"] = f"{_describe(words, rng)}{end}"
-    more, (key, more_kind, ways) = rng.chance(FURTHER_SHARE), rng.choice(FURTHER)
-    if more and has_text:
-        further = {"type": more_kind, "description": f"{rng.choice(ways)}{end}"}
-        properties.setdefault(join_words(key.split("_"), own), further)
-    extra = {key: like[key] for key in ("additionalProperties", "$schema") if key in like}
-    required = [name] if like.get("required") or "required" not in like else []
-    return {"type": "object", "properties": properties, "required": required, **extra}
+def draw_parameters(target: ToolTarget, style: ListStyle, rng: SeededRandom, name: str) -> dict[str, Any]:
+    """A schema as one of the declared tools has it: with about as many parameters, keys in the same order,
+    and descriptions like its own. The first parameter is the added tool's; the others are such as any tool
+    could take, those of the list first."""
+    like = rng.choice(style.parameters)
+    schema, words = target.tool.parameters, split_words(name)
+    own = find_properties(schema)
+    beside = next(iter(sorted(own)), name)
+    order = max((tuple(one) for one in own.values() if isinstance(one, Mapping)), key=len, default=())
+    name = join_words(words, beside) if words else name
+    first: dict[str, Any] = {"type": "integer" if words and words[-1] in WHOLE_NUMBERS else "string"}
+    said = rng.choice(like.says) if like.says and words and not style.foreign else ""
+    end = "." if said.endswith(".") else ""
+    if said:
+        first["description"] = f"{_describe(words, rng)}{end}"
+    further = _draw_further(style, like, rng, beside, end)
+    further.pop(name, None)
+    needed = [key for key, one in further.items() if "default" not in one]
+    made: dict[str, Any] = {
+        "type": "object",
+        "properties": {
+            name: _order(first, order),
+            **{key: _order(one, order) for key, one in further.items()},
+        },
+        **dict(like.kept),
+    }
+    if like.required >= 0:
+        made["required"] = [name, *needed[: like.required - 1]] if like.required else []
+    return _order(made, tuple(schema))
+
+
+def _draw_further(
+    style: ListStyle, like: ParameterStyle, rng: SeededRandom, beside: str, end: str
+) -> dict[str, dict[str, Any]]:
+    """Parameters that any tool could take: those of the list, then others."""
+    count = min(max(like.size, 1), ADDED_PARAMETERS) - 1
+    found = {name: dict(one) for name, one in rng.sample(style.common, count)}
+    if not style.foreign:  # The others are described in English.
+        for one in rng.sample(OPTIONAL, count - len(found)):
+            found.setdefault(join_words(one.name.split("_"), beside), _write(one, end, style, like, rng))
+    return found
+
+
+def _write(
+    one: OptionalParameter, end: str, style: ListStyle, like: ParameterStyle, rng: SeededRandom
+) -> dict[str, Any]:
+    """A parameter that callers may leave out, as the declared tools write theirs."""
+    text = rng.choice(one.ways)
+    if one.default and rng.chance(style.says_defaults):
+        text += rng.choice(DEFAULTS).format(default=one.default)
+    schema: dict[str, Any] = {"type": one.kind, **({"description": f"{text}{end}"} if like.says else {})}
+    if one.kind == "array":
+        schema["items"] = {"type": "string"}
+    if one.values and "enum" in like.keys:
+        schema["enum"] = list(one.values)
+    if one.default and "default" in like.keys:
+        schema["default"] = _read_default(one)
+    return schema
+
+
+def _read_default(one: OptionalParameter) -> Any:
+    match one.kind:
+        case "boolean":
+            return one.default == "true"
+        case "integer" | "number":
+            return json.loads(one.default)
+    return one.default
+
+
+def _order(schema: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    """The schema with its keys in the order of `keys`; those that aren't there come last."""
+    return {key: schema[key] for key in (*(key for key in keys if key in schema), *schema)}
 
 
 def _describe(words: Sequence[str], rng: SeededRandom) -> str:
     """What a parameter of such a name is: the customer ID."""
     *owner, last = [word.upper() if word in ACRONYMS else word for word in words]
     whole = " ".join((*owner, last))
-    forms = [f"{whole[0].upper()}{whole[1:]}", f"The {whole}"]
+    forms = [f"{whole[0].upper()}{whole[1:]}", f"The {whole}", f"The {whole}"]
     if owner and words[-1] in OWNED:
         of = f"of the {' '.join(owner)}"
         forms += [f"{last[0].upper()}{last[1:]} {of}", f"The {last} {of}"]
-    return rng.choice(forms)
-
-
-def _list_descriptions(parameters: Mapping[str, Any]) -> Iterator[str]:
-    for one in find_properties(parameters).values():
-        if (
-            isinstance(one, Mapping)
-            and isinstance(one.get("description"), str)
-            and one["description"].strip()
-        ):
-            yield one["description"]
+    goes_on = words[-1] in EXAMPLES or rng.chance(GOES_ON)
+    return f"{rng.choice(forms)}{rng.choice(EXAMPLES.get(words[-1], EXAMPLES[''])) if goes_on else ''}"
 
 
 def add_sentence(description: str, sentence: str) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -20,14 +20,16 @@ from crosswind.injectors.operators.schema.added_tools import (
     draw_parameters,
     draw_place,
 )
+from crosswind.injectors.operators.schema.list_style import find_style, write_description
 from crosswind.injectors.operators.schema.names import join_words, list_variants, split_words
+from crosswind.injectors.operators.schema.neighbours import draw_neighbour
 from crosswind.injectors.packs.draw import Setting, list_named, shuffle_entries
 from crosswind.injectors.packs.load import load
 from crosswind.injectors.packs.model import Named
 from crosswind.injectors.packs.parts import Domain
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import AddedTool, Draw, Effect, Recovery, Result, ToolChange, ToolTarget
-from crosswind.injectors.text.languages import UNABLE
+from crosswind.injectors.text.languages import UNABLE, Language
 from crosswind.injectors.wording import UnusableText, written_form
 
 LONGEST_DESCRIPTION = 400
@@ -62,22 +64,56 @@ def _draw_tools(
     shuffled = shuffle_entries(rng, entries, target.branch.entries)
     met = target.branch.phrases
     for name, entry in sorted(shuffled, key=lambda one: one[0] in met):
+        if len(found) == count:
+            break
         shown = _name_like(entry.key, target, rng)
         if shown not in target.taken:
             found.setdefault(shown, (name, entry))
-    chosen = list(found.items())[:count]
-    if not chosen:
+    if not found:
         return None
+    style = find_style(target.declared)
     added = [
         {
             "name": shown,
-            "says": entry.text,
-            "parameters": draw_parameters(target, rng.named(shown), entry.parameter),
+            "says": write_description(entry.text, entry.key, style, rng.named(f"says {shown}")),
+            "parameters": draw_parameters(target, style, rng.named(shown), entry.parameter),
             "behind": draw_place(target, rng),
         }
-        for shown, (_, entry) in chosen
+        for shown, (_, entry) in found.items()
     ]
-    return {"added": added, "phrases": [name for _, (name, _) in chosen]}
+    return {"added": added, "phrases": [name for name, _ in found.values()]}
+
+
+def _draw_own(target: ToolTarget, rng: SeededRandom, setting: Setting, count: int) -> list[dict[str, Any]]:
+    """Of so many neighbours, those that are of the tool's own words: these are told in English only."""
+    found: dict[str, dict[str, Any]] = {}
+    if setting.language is not Language.EN:
+        return []
+    for number in range(count):
+        one = rng.named(f"own {number}")
+        if (
+            one.chance(OWN_SHARE)
+            and (drawn := draw_neighbour(target, one, setting.half, set(found))) is not None
+        ):
+            found[drawn["name"]] = {**drawn, "behind": draw_place(target, one)}
+    return list(found.values())
+
+
+def _draw_near(
+    target: ToolTarget, rng: SeededRandom, setting: Setting, count: int, own: Sequence[Mapping[str, Any]]
+) -> dict[str, Any] | None:
+    """Draw so many of the domain's entries, with other names than the neighbours that are `own`."""
+    domains = tuple(dict.fromkeys((setting.domain, Domain.GENERAL)))
+    taken = target.taken | {one["name"] for one in own}
+    entries = _list_entries(setting, domains)
+    # A long list uses its domain's entries up.
+    if all(_name_like(entry.key, target, rng) in taken for _, entry in entries):
+        entries = _list_entries(setting, [one for one in Domain if one not in domains])
+    return _draw_tools(replace(target, taken=frozenset(taken)), entries, rng, count)
+
+
+OWN_SHARE = 0.85
+"""The share of a tool's neighbours that are made of its own words: the others are of its domain."""
 
 
 @operator(
@@ -86,11 +122,12 @@ def _draw_tools(
     recovery=Recovery.IGNORE,
     source="beyond the papers; assistants that are connected to too many servers",
     effect=Effect.ADDS,
-    version=4,
+    version=5,
 )
 @dataclass(frozen=True)
 class Bloat:
-    """Unrelated tools stand among the declared ones: those that the phrase packs have for other domains.
+    """Unrelated tools stand among the declared ones: those that the phrase packs have for other domains,
+    written as the list writes its own.
 
     Severity: their number per declared tool is binomial with mean `per_tool` x severity, until the packs are
     used up. A call of one of them is answered that the tool isn't enabled. Tools that are described in a
@@ -121,15 +158,17 @@ class Bloat:
     aliases=("redundant", "RedunTool"),
     source="RobustBench-TC, table 1 and appendices C and F (Action); by rule here, by a model there",
     effect=Effect.ADDS,
-    version=4,
+    version=5,
 )
 @dataclass(frozen=True)
 class RedundantTool:
-    """Plausible tools of the same domain, from the phrase packs: `get_swift_directory_entry` in a bank.
+    """Plausible tools of the same service: `export_standings` beside `get_standings`, with some of its
+    parameters, or one that a phrase pack has for the domain: `get_swift_directory_entry` in a bank.
 
     Each has a purpose of its own, none does what the task needs, and a call of one is answered that it isn't
-    enabled. Severity: the number of neighbours per tool is binomial with mean `num_tools` x severity. Tools
-    that are described in a language without packs are left alone, with an event.
+    enabled. It is described as the list describes its tools. Severity: the number of neighbours per tool is
+    binomial with mean `num_tools` x severity. Tools that are described in a language without packs are left
+    alone, with an event.
     """
 
     num_tools: Annotated[int, Field(ge=1, le=8)] = 2
@@ -139,12 +178,13 @@ class RedundantTool:
         count = rng.successes(self.num_tools, severity)
         if (setting := find_setting(target)) is None:
             return {UNABLE: NO_PACK} if count else None
-        domains = tuple(dict.fromkeys((setting.domain, Domain.GENERAL)))
-        others = [one for one in Domain if one not in domains]
-        near, far = _list_entries(setting, domains), _list_entries(setting, others)
-        # A long list uses its domain's entries up.
-        left = any(_name_like(entry.key, target, rng) not in target.taken for _, entry in near)
-        return _draw_tools(target, near if left else far, rng, count) if count else None
+        if not count:
+            return None
+        own = _draw_own(target, rng, setting, count)
+        drawn = _draw_near(target, rng, setting, count - len(own), own) if len(own) < count else None
+        if drawn is None:
+            return {"added": own, "phrases": []} if own else None
+        return {**drawn, "added": [*own, *drawn["added"]]}
 
     def apply(self, target: ToolTarget, draw: Draw) -> Result:
         added = tuple(_make_tool(**one) for one in draw.get("added", ()))

@@ -34,6 +34,17 @@ def join_words(words: Sequence[str], like: str) -> str:
     return ("-" if "-" in last else "_").join(words)
 
 
+def list_words(name: str) -> list[str]:
+    """The words and numbers of a name without its prefix, in lower case."""
+    return [word.lower() for word in _PIECE.findall(_split_prefix(name)[1])]
+
+
+def name_like(words: Sequence[str], like: str) -> str:
+    """A name of these words with the prefix and in the style of another one."""
+    prefix, last = _split_prefix(like)
+    return f"{prefix}{join_words(words, last)}"
+
+
 def _split_prefix(name: str) -> tuple[str, str]:
     """A name's prefix with its mark, and the rest: `orders.`, `get`."""
     found = _LAST.search(name)

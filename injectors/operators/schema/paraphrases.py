@@ -26,7 +26,7 @@ from crosswind.injectors.wording import UnusableText, written_form
     aliases=("paraphrase_tool_description", "ToolPara"),
     source="RobustBench-TC, table 1 and appendices C and F (Observation); by rule here, by a model there",
     effect=Effect.REWORDS,
-    version=2,
+    version=3,
 )
 class ParaphraseTool:
     """The description says the same in other words, and is at most a fifth longer or shorter.

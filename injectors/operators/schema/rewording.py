@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.operators.schema.verb_forms import FORMS, Form, conjugate
 from crosswind.injectors.operators.words import descriptions as words
 from crosswind.injectors.operators.words.descriptions import read_words
 from crosswind.injectors.seeded_random import SeededRandom
@@ -23,14 +23,8 @@ LENGTH = 0.2
 """The share of its length by which a description may grow or shrink."""
 LEAST_CHANGE = 4
 """Characters that a short description may grow or shrink all the same: an article comes and goes."""
-PLAIN, PLAIN_FIELDS = 0.3, 0.65
+PLAIN, PLAIN_FIELDS = 0.5, 0.65
 """The shares of openings that stay a plain verb or noun, in descriptions of tools and of parameters."""
-
-
-class Form(StrEnum):
-    BASE = "base"
-    THIRD = "third"
-    GERUND = "gerund"
 
 
 class Place(NamedTuple):
@@ -95,34 +89,6 @@ def _keep_names(place: Place, protected: Sequence[entities.Span]) -> Place:
     return Place(place.at, place.was, *kept)
 
 
-def _conjugate(verb: str, form: Form) -> str:
-    first, _, rest = verb.partition(" ")
-    if form is Form.THIRD:
-        first = _third_person(first)
-    elif form is Form.GERUND:
-        first = _gerund(first)
-    return f"{first} {rest}" if rest else first
-
-
-def _third_person(verb: str) -> str:
-    if verb.endswith("y") and verb[-2] not in "aeou":
-        return f"{verb[:-1]}ies"
-    return f"{verb}es" if verb.endswith(("ch", "sh", "s", "x", "o", "z")) else f"{verb}s"
-
-
-def _gerund(verb: str) -> str:
-    if verb in words.DOUBLED:
-        return f"{verb}{verb[-1]}ing"
-    if verb.endswith("ie"):
-        return f"{verb[:-2]}ying"
-    return f"{verb[:-1]}ing" if verb.endswith("e") and not verb.endswith(("ee", "ye", "oe")) else f"{verb}ing"
-
-
-_FORMS: dict[str, tuple[str, Form]] = {
-    _conjugate(verb, form): (verb, form)
-    for form in (Form.GERUND, Form.THIRD, Form.BASE)
-    for verb in words.VERBS
-}
 _LONG_VERBS = tuple(sorted({verb for group in words.SAME_VERBS for verb in group if " " in verb}))
 _BEFORE: dict[str, Form] = {
     **{one.lower(): Form.BASE for one in words.ALL_OF_TO},
@@ -197,9 +163,9 @@ def _find_openings(text: str) -> Iterator[Place]:
 def _read_opening(opening: re.Match[str], rest: str, *, first: bool) -> Place | None:
     before, more = opening["before"], opening["more"] or ""
     verb, following = opening["verb"].lower(), opening["next"].lower()
-    if verb not in _FORMS or opening["verb"].isupper():
+    if verb not in FORMS or opening["verb"].isupper():
         return None
-    base, form = _FORMS[verb]
+    base, form = FORMS[verb]
     was = opening[0]
     if more and f"{base}{more.lower()}" in _LONG_VERBS:
         base += more.lower()
@@ -211,7 +177,7 @@ def _read_opening(opening: re.Match[str], rest: str, *, first: bool) -> Place | 
     verbs = [base]
     if following not in _PARTICLES:
         verbs = sorted({base, *_find_same_verbs(base, rest.lower().split())})
-    says = [(kind, _conjugate(verb, kind)) for kind in forms for verb in verbs]
+    says = [(kind, conjugate(verb, kind)) for kind in forms for verb in verbs]
     plain = [said.capitalize() for kind, said in says if kind is not Form.GERUND and (first or kind is form)]
     framed = [
         f"{frame} {said}"
@@ -232,7 +198,7 @@ def _is_verb(base: str, form: Form, following: str, rest: str, before: str | Non
         return _BEFORE[before.lower()] is form
     if following in ("and", "or"):
         second = ([*rest.split(), "", ""])[1].lower()
-        return form is not Form.GERUND and _FORMS.get(second, ("", None))[1] is form
+        return form is not Form.GERUND and FORMS.get(second, ("", None))[1] is form
     if form is Form.GERUND:
         return False
     return base not in words.NOUNS_TOO or _is_object(base, following, form)
@@ -259,7 +225,7 @@ def _find_possible_forms(form: Form, rest: str) -> list[Form]:
     joined to it that may be a verb of the same form."""
     for joined in _JOINED.finditer(rest):
         word, following = joined[1].lower(), (joined[2] or "").lower()
-        if (word in _FORMS and _FORMS[word][1] is form) or (
+        if (word in FORMS and FORMS[word][1] is form) or (
             following in _ARTICLES and word not in _PREPOSITIONS
         ):
             return [form]
@@ -303,7 +269,7 @@ def _find_pairs(text: str) -> Iterator[Place]:
             yield Place(match.start(), match[0], (match[0][1:] if match[1] else f",{match[0]}",))
     for match in _PAIR.finditer(text):
         one, joint, other = match.groups()
-        if other not in _FORMS and one not in _FORMS:
+        if other not in FORMS and one not in FORMS:
             yield Place(match.start(), match[0], (f"{other} {joint} {one}",))
 
 

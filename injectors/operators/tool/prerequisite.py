@@ -23,11 +23,11 @@ from crosswind.injectors.text.languages import UNABLE
     recovery=Recovery.RETRY,
     source="RobustBench-TC, appendix N (6), named there as future work; the form is ours",
     effect=Effect.REPLACES,
-    version=7,
+    version=8,
 )
 class Prerequisite:
     """An error that another tool has to be called first stands in place of the result. It says what is
-    missing (the orders, a login) and what brings it; a login has status 401. Where nobody has said what the
+    missing (the orders, a login) and what brings it. Where nobody has said what the
     login takes, the session has expired: an agent that cannot log in makes the call again.
 
     Severity: the probability that an eligible call fails so. What has to come first is another tool of the

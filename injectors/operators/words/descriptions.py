@@ -129,6 +129,15 @@ TO = (
     *("Helps you", "Helps to", "Serves to", "Function to", "Utility to", "Intended to", "Designed to"),
     *("Meant to", "Can", "Provides a way to", "Gives you a way to", "Offers a way to", "Method to"),
     *("The purpose is to", "Makes it possible to", "Use this function to", "Use it to", "Way to"),
+    *(
+        "Tool used to",
+        "Function used to",
+        "Operation to",
+        "Helper to",
+        "Made to",
+        "Action to",
+        "Convenient way to",
+    ),
 )
 """What a description begins with before a verb's base form."""
 CALLS = tuple(one for one in TO if one.startswith(("Use ", "Call ", "You can")))
@@ -136,6 +145,7 @@ CALLS = tuple(one for one in TO if one.startswith(("Use ", "Call ", "You can")))
 THIRD = (
     *("This tool", "This function", "This", "A tool that", "Tool that", "The tool", "It", "Function that"),
     *("This method", "This operation", "This action", "The function", "A function that", "Helper that"),
+    *("Operation that", "This call", "An operation that", "Action that", "The operation", "Method that"),
 )
 """Before its third person."""
 GERUND = (

@@ -146,7 +146,10 @@ def test_a_login_whose_credentials_nobody_gave_is_asked_for_because_the_session_
             assert again.text in (None, RESULT)
 
 
-ENDED = re.compile("expired|ended|timed out|logged out|no longer|closed|over|lapsed", re.IGNORECASE)
+ENDED = re.compile(
+    "expired|ended|timed out|(?:logged|signed) out|no longer|closed|over|lapsed|too old|past its",
+    re.IGNORECASE,
+)
 
 
 def test_only_what_brings_an_id_that_the_call_needs_is_asked_for() -> None:
