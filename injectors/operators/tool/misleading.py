@@ -26,7 +26,7 @@ from crosswind.injectors.operators.model_text import read_general_lines
 from crosswind.injectors.operators.phrases import NO_PACK, find_prose, find_system
 from crosswind.injectors.operators.tool.described_call import describe_call
 from crosswind.injectors.operators.tool.options import OPTIONS, Slots
-from crosswind.injectors.operators.tool.remark_fields import ON_TOOLS, RemarkFields, list_entries, list_own
+from crosswind.injectors.operators.tool.remark_fields import RemarkFields, list_entries, list_own
 from crosswind.injectors.operators.tool.suggestions import draw_suggestion
 from crosswind.injectors.operators.words.results import ENGLISH_LEADS, LEADS
 from crosswind.injectors.packs.draw import Setting, draw_phrase, list_fitting
@@ -55,7 +55,7 @@ ROOM = 240
     aliases=("induce",),
     source="AgentNoiseBench section 2.2.1, appendix B (Misleading Signals; its example also drops fields)",
     effect=Effect.ADDS,
-    version=12,
+    version=13,
 )
 class Misleading:
     """One or two remarks are added to a result, as services add them: they tempt to the nearest wrong option
@@ -64,11 +64,13 @@ class Misleading:
     Severity: the number of remarks is binomial with mean 2 x severity (2 trials), one at most for a short
     result. A remark comes from the phrase packs, in the result's language, and is about what the result's
     fields speak of, or else the tool's name: prices, rates, forecasts, orders, bookings, deliveries and
-    others, or another of the records that are listed. A JSON object gets it in a field behind its own, a list
-    of texts (MCP) as one more, plain text that is no file's own as a line. In place of one, a field names
-    other declared tools on the same things, or the values that an argument of the call can have by its
-    schema. Where nothing of this is certain, the result is left alone; so are other JSON, computed results,
-    and commands' but for what a shell itself prints. Every true value keeps its place and its bytes.
+    others, or another of the records that are listed. A JSON object gets it in a field behind its own, as a
+    sentence or as a value (`price_guaranteed`: false); its name often says what of the result's own it is on.
+    A list of texts (MCP) gets it as one more, plain text that is no file's own as a line. In place of one, a
+    field names other declared tools on the same things, what an argument of the call can be by its schema,
+    another of the records among which somebody chooses, or the fields by which they could be ordered. Where
+    nothing of this is certain, the result is left alone; so are other JSON, computed results, and commands'
+    but for what a shell itself prints. Every true value keeps its place and its bytes.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -83,9 +85,11 @@ class Misleading:
             return {"phrases": [], "added": [], UNABLE: NO_PACK}
         names_first = rng.chance(NAMES_FIRST)
         kinds = find_kinds(target, "")
-        following = draw_suggestion(target, value, kinds, rng)
-        most = count - len(following) if names_first else count
+        following = draw_suggestion(target, value, kinds, rng) if names_first else []
+        most = count - len(following)
         names, added, flags = _draw_remarks(target, value, kinds, rng, language, most)
+        if not names_first and len(added) + len(flags) < count:
+            following = draw_suggestion(target, value, kinds, rng)
         following = [*flags, *following][: count - len(added)]
         if not added and not following:
             return None
@@ -105,8 +109,6 @@ class Misleading:
 
 NAMES_FIRST = 0.5
 """How often a field of tools, values or records goes before remarks."""
-FLAGGED = 0.5
-"""How often a remark on an object is a field with a value, and no sentence."""
 
 
 def _find_language(target: ToolResultTarget) -> Language | None:
@@ -138,9 +140,9 @@ def _draw_remarks(
     if found is None or found[2].keys() <= used:
         return names, added, flags
     setting, slots, own = found
-    wanted, fields = {one.id for one in own.values()}, RemarkFields(target, value)
+    fields, wanted = RemarkFields(target, value), {one.id for one in own.values()}
     for lead, place in _draw_places(target, value, kinds, rng, english=language is Language.EN):
-        if place is None and rng.chance(FLAGGED) and (flag := fields.draw_flag(setting, used, rng)):
+        if place is None and (flag := fields.draw_flag(setting, used, rng)):
             used.add(flag[0])
             names.append(flag[0])
             flags.append(flag[1])
@@ -150,7 +152,9 @@ def _draw_remarks(
             text, sentence = phrase.text, phrase.text[:1].upper() + phrase.text[1:]
             if text != sentence and text.startswith(tuple(slots[one] for one in OPTIONS & slots.keys())):
                 text = sentence  # It begins with an option.
-            told = own[phrase.entry].id in ON_TOOLS and lead.endswith(": ")
+            if place is not None and text[-1].isalnum() and target.text.rstrip().endswith("."):
+                text, sentence = f"{text}.", f"{sentence}."
+            told = ": " in text and lead.endswith(": ")  # It has a lead of its own.
             at = place or fields.place_remark(own[phrase.entry].about, rng)
             if at is not None:
                 used.add(phrase.entry)
@@ -234,8 +238,9 @@ def _has_command(target: ToolResultTarget) -> bool:
 
 @written_form("tool.misleading")
 class MisleadingWording:
-    """As many remarks as the rule would add, at its places. They depend on the call alone, so that the model
-    can write while the tool is running; it knows no value of the result, and may name none.
+    """As many remarks as the rule would add, at its places, or one in place of fields alone. They depend on
+    the call alone, so that the model can write while the tool is running; it knows no value of the result,
+    and may name none.
     """
 
     ahead = True
@@ -252,5 +257,10 @@ class MisleadingWording:
 
     def apply(self, target: ToolResultTarget, draw: Draw, text: str) -> Result:
         added = draw["added"]
+        if not added:
+            # Fields alone: one sentence in their place.
+            place = RemarkFields(target, parse_json(target.text)).place_plain()
+            added = [] if place is None else [[place.at, place.before, "", place.after]]
+            draw = {"phrases": draw["phrases"]}
         remarks = read_general_lines(text, len(added))
         return Misleading().apply(target, {**draw, "added": replace_contents(added, remarks)})

@@ -20,6 +20,7 @@ from crosswind.injectors.operators.insertion import (
 from crosswind.injectors.operators.tool.suggestions import to_singular
 from crosswind.injectors.operators.words.results import (
     CHANGING,
+    NO_SUBJECTS,
     REMARK_LISTS,
     REMARK_SUFFIXES,
     REMARKS,
@@ -27,12 +28,16 @@ from crosswind.injectors.operators.words.results import (
 )
 from crosswind.injectors.packs.draw import Setting, draw_phrase, list_fitting
 from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.packs.parts import Domain
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolResultTarget
+from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.parameters import split_name
 
 OWN_NAME = 0.6
 """How often a field's name says what of the result's own it is on: `price_note`."""
+FLAGGED, EACH_FLAG = 0.6, 0.06
+"""How often a remark is a field with a value, and no sentence, at most and for each that there is."""
 LISTED = 0.1
 """How often a field of remarks holds a list."""
 
@@ -51,29 +56,35 @@ class RemarkFields:
         subject = self._find_subject(about)
         listed, own = rng.chance(LISTED), rng.chance(OWN_NAME)
         if listed:
-            named = [f"{subject}_notes", *REMARK_LISTS] if own and subject else rng.sample(REMARK_LISTS, 3)
+            named = [f"{subject}_notes", *REMARK_LISTS] if own and subject else rng.choices(REMARK_LISTS, 3)
         else:
-            named = rng.sample(REMARKS, 3)
+            named = rng.choices(REMARKS, 3)
             if own and subject:
-                named = [f"{subject}_{one}" for one in rng.sample(REMARK_SUFFIXES, 3)]
+                named = [f"{subject}_{one}" for one in rng.choices(REMARK_SUFFIXES, 3)]
         place = self._place(named)
         if place is None or not listed:
             return place
         return Around(place.at, f"{place.before}[", f"]{place.after}")
 
+    def place_plain(self) -> Around | None:
+        """The place of a sentence on anything."""
+        return self._place(REMARKS)
+
     def draw_flag(
         self, setting: Setting, used: Collection[str], rng: SeededRandom
     ) -> tuple[str, list[Any]] | None:
-        """A field of the packs on the system behind the result, and the name of its entry."""
+        """A field of the packs on the system behind the result, and the name of its entry; the more there
+        are, the more often."""
         wanted = list_own(setting, "field", frozenset())
-        if not wanted:
+        if not rng.chance(min(FLAGGED, EACH_FLAG * len(wanted))):
             return None
         ids = {one.id for one in wanted.values()}
         phrase = draw_phrase(rng, setting, OPERATOR, "field", used=used, accept=lambda one: one.id in ids)
         if phrase is None:
             return None
         subject = self._find_subject(wanted[phrase.entry].about)
-        apart = subject and not set(split_name(subject)) & set(split_name(phrase.key))
+        general = phrase.entry.startswith(GENERAL)  # Those of a domain say what they are on.
+        apart = general and subject and not set(split_name(subject)) & set(split_name(phrase.key))
         named = [phrase.key, f"{subject}_{phrase.key}"] if apart else [phrase.key]
         if rng.chance(OWN_NAME):
             named.reverse()
@@ -98,6 +109,7 @@ class RemarkFields:
         return _find_subject(about, keys, self._tool) if len(keys) <= MOST_KEYS else ""
 
 
+GENERAL = f"{Language.EN}/{Domain.GENERAL}@"
 MOST_KEYS = 40
 """Of an object whose subjects are remembered."""
 OPERATOR = "tool.misleading"
@@ -106,7 +118,7 @@ OPERATOR = "tool.misleading"
 @lru_cache(2048)
 def _find_subject(about: tuple[str, ...], keys: frozenset[str], tool: str) -> str:
     own = {"_".join(split_name(key)) for key in keys}
-    if (found := next((one for one in about if one in own), None)) is not None:
+    if (found := next((one for one in about if one in own and one not in NO_SUBJECTS), None)) is not None:
         return "_".join(_drop_last(found.split("_")))
     called = f"_{'_'.join(split_name(tool))}_"
     words = next((one for one in about if f"_{one}_" in called), "").split("_")
@@ -135,8 +147,13 @@ def list_own(setting: Setting, part: str, slots: frozenset[str]) -> dict[str, En
     without_fields = msgspec.structs.replace(setting, opening=frozenset())
     by_fields = own.keys() & list_entries(without_tool, part, slots).keys()
     by_name = own.keys() & list_entries(without_fields, part, slots).keys()
-    chosen = by_fields & by_name or by_fields or by_name
+    both = by_fields & by_name
+    chosen = both if len(both) >= ENOUGH or (both and part == "remark") else by_fields or by_name
     return {name: one for name, one in own.items() if name in chosen}
+
+
+ENOUGH = 4
+"""Fields on both: fewer leave too few to draw from."""
 
 
 @lru_cache(256)

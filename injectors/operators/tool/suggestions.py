@@ -50,8 +50,7 @@ def draw_suggestion(
     where there is no object for it."""
     if not isinstance(value, dict) or find_item_gap(target.text, value):
         return []
-    ways = rng.shuffled((_draw_next, _draw_members, _draw_record, _draw_sorts))
-    made = next((one for way in ways if (one := way(target, value, kinds, rng)) is not None), None)
+    made = next((one for way in rng.shuffled(_WAYS) if (one := way(target, value, kinds, rng))), None)
     holder = find_first_holder(target.text, value) if made else None
     if made is None or holder is None:
         return []
@@ -96,7 +95,7 @@ def _draw_next(
             return rng.shuffled(NEXT_TOOL), first
     named = rng.shuffled(keys)
     if thing := name_thing(target.tool):
-        own_names = [f"{thing}_{one}" for one in rng.sample(ACTION_SUFFIXES, 2)]
+        own_names = [f"{thing}_{one}" for one in rng.choices(ACTION_SUFFIXES, 2)]
         named = [*own_names, *named] if rng.chance(OWN_NAME) else [*named, *own_names]
     return named, _write_calls(near[:many], rng)
 
@@ -121,8 +120,14 @@ def _write_calls(names: list[str], rng: SeededRandom) -> Any:
 
 def name_thing(tool: str) -> str:
     """What a tool's name speaks of, without its verb: `order` of `get_order_details`."""
-    things = list_things(tool)
-    return to_singular("_".join(word for word in split_name(tool)[1:] if word.removesuffix("s") in things))
+    things, words = list_things(tool), split_name(tool)[1:]
+    joined = next((at for at in range(len(words) - 1, 0, -1) if words[at] in _JOINING), 0)
+    named = [[word for word in part if word.removesuffix("s") in things] for part in (words[joined:], words)]
+    return to_singular("_".join(named[0] or named[1]))
+
+
+_JOINING = frozenset("to from in of for by on with".split())
+"""Words of a name behind which stands what it is about: `add_item_to_cart`."""
 
 
 def _draw_record(
@@ -133,9 +138,10 @@ def _draw_record(
     noun = to_singular("_".join(split_name(key)))
     if len(records) < LEAST_RECORDS or noun.rpartition("_")[2] not in CHOICES:
         return None
-    label = Slots(target, rng).with_options().get("option")
-    if not label:
+    slots = Slots(target, rng).with_options()
+    if "option" not in slots:
         return None
+    label = slots["option"]
     record = next((one for one in records if isinstance(one, dict) and label in one.values()), None)
     told: Any = label
     if record is not None and rng.chance(0.5):
@@ -143,7 +149,7 @@ def _draw_record(
         told = dict(list(scalars.items())[: rng.integer(1, 3)]) | {
             name: one for name, one in scalars.items() if one == label
         }
-    firsts = rng.sample(PREFERENCES, 2)
+    firsts = rng.choices(PREFERENCES, 2)
     plural = rng.chance(0.2)
     names = [f"{one}_{pluralise(noun) if plural else noun}" for one in firsts]
     return names, [told] if plural else told
@@ -159,11 +165,17 @@ def _find_longest(value: dict[str, Any]) -> tuple[str, list[Any]]:
 
 
 def to_singular(name: str) -> str:
+    """A name whose last word is in the singular, where that is another word."""
+    if name.endswith(_PLURAL_ONLY):
+        return name
     if name.endswith("ies"):
         return f"{name[:-3]}y"
     if name.endswith(("sses", "shes", "ches", "xes")):
         return name[:-2]
-    return name if name.endswith(("ss", "us", "is")) else name.removesuffix("s")
+    return name.removesuffix("s")
+
+
+_PLURAL_ONLY = ("ss", "us", "is", "news", "series", "hours", "sales", "ids")
 
 
 def _draw_sorts(
@@ -176,11 +188,15 @@ def _draw_sorts(
     noun, verb = to_singular("_".join(split_name(key))), next(iter(split_name(target.tool)), "")
     if not _COMMANDED.isdisjoint(kinds) or not (verb in _SEARCHING or noun.rpartition("_")[2] in CHOICES):
         return None
-    scalars = [name for name, one in records[0].items() if not is_container(one)]
+    scalars = [
+        name
+        for name, one in records[0].items()
+        if not is_container(one) and split_name(name)[-1:] not in (("id",), ("url",))
+    ]
     if len(scalars) < LEAST_SORTS:
         return None
     told = rng.sample(scalars, rng.integer(LEAST_SORTS, min(MOST_SORTS, len(scalars))))
-    names = rng.sample(SORTS, 2)
+    names = rng.choices(SORTS, 2)
     own = rng.chance(OWN_NAME / 2) and not names[0].startswith("available")
     return ([f"{noun}_{one}" for one in names] if own else names), told
 
@@ -236,14 +252,14 @@ def _draw_members(
     way = rng.uniform()
     if way < 0.4:
         others = [member for member in members if member != one]
-        firsts = [f"{first}_{plural}" for first in rng.sample(OTHER_MEMBERS, 2)]
+        firsts = [f"{first}_{plural}" for first in rng.choices(OTHER_MEMBERS, 2)]
         if way < 0.2 and len(others) > 1:
             return firsts, rng.sample(others, len(others) - 1)
         return firsts, others
     if way < 0.7:
-        names = [f"{words}_{suffix}" for suffix in rng.sample(MEMBER_SUFFIXES, 2)]
+        names = [f"{words}_{suffix}" for suffix in rng.choices(MEMBER_SUFFIXES, 2)]
         return [plural, *names] if way < 0.5 else names, members
-    return [f"{first}_{plural}" for first in rng.sample(MEMBERS, 2)], members
+    return [f"{first}_{plural}" for first in rng.choices(MEMBERS, 2)], members
 
 
 @lru_cache(256)
@@ -266,3 +282,6 @@ def _is_enumerated(name: str, schema: Any) -> bool:
 
 
 MOST_MEMBERS = 8
+
+
+_WAYS = (_draw_next, _draw_members, _draw_record, _draw_sorts)

@@ -13,13 +13,13 @@ REMARK_LISTS = "notes notices remarks messages comments hints footnotes disclaim
 """Fields of lists of remarks."""
 
 REMARK_SUFFIXES = """
-    note notes info notice hint remark message comment disclaimer details footnote memo caveat advisory
-    remarks information info_text note_text notice_text
+    note notes info notice hint remark message comment disclaimer footnote memo caveat advisory remarks
+    information info_text note_text notice_text
 """.split()
 """Last words of a field whose remark is on one of the result's own: `price_note`."""
 
 ACTIONS = """
-    actions available_actions allowed_actions allowed_operations operations supported_operations can
+    actions available_actions allowed_actions allowed_operations operations supported_operations
     permitted_actions commands capabilities
 """.split()
 """Fields by which a system says what can be done with what it gave."""
@@ -54,13 +54,13 @@ SORTS = """
 
 PREFERENCES = """
     featured suggested alternative similar highlighted promoted sponsored pinned spotlight related other
-    fallback backup comparable recommended trending nearby bundled
+    comparable recommended alternate second
 """.split()
 """First words of a field that names another of the records: `featured_hotel`."""
 
 CHOICES = frozenset(
     """accommodation activity album apartment article attraction book car channel class clinic concert
-    course departure dish doctor event film flight garage gym hotel house item listing match menu movie
+    course departure dish doctor event film flight garage gym hotel house item listing menu movie
     museum option package plan playlist product property provider recipe restaurant result route
     seller service shop show slot song stay store supplier symbol ticket_type tour track trail train
     trip vehicle venue video""".split()
@@ -68,13 +68,19 @@ CHOICES = frozenset(
 """What somebody chooses among."""
 
 CHANGING = frozenset(
-    """add book buy cancel change close create delete find log make modify move open pay place reserve schedule
-    sell send set start submit track trigger update upload upgrade""".split()
+    """add book buy cancel change close create delete find log make modify move open pay place reserve
+    schedule sell send set start submit track trigger update upload upgrade""".split()
 )
 """First words of names by which a call changes something."""
 
 SAYS_NO_SUBJECT = frozenset("id ids number name details info type code list status".split())
 """Last words of a name that don't say what it is on."""
+
+NO_SUBJECTS = frozenset(
+    """now_playing refills_remaining opens open_now brightness departs arrives in_stock armed attendees
+    playback recipient order_type""".split()
+)
+"""Names that no field's name begins with."""
 
 UNDOING = frozenset("delete remove cancel clear reset drop stop close logout undo revoke retract".split())
 """First words of calls that no system suggests of itself."""
@@ -91,7 +97,7 @@ MENDING = frozenset("find locate contact call repair fix replace".split())
 MEMBERS = "available supported allowed valid possible accepted permitted known selectable all".split()
 """First words of fields that list what an argument may be."""
 
-OTHER_MEMBERS = "other alternative more remaining further".split()
+OTHER_MEMBERS = "other alternative more additional".split()
 """The same of fields that list what it isn't."""
 
 MEMBER_SUFFIXES = "options values choices enum list domain set alternatives variants".split()
