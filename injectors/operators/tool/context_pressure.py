@@ -28,6 +28,7 @@ from crosswind.injectors.operators.words.empty_fields import (
     ECHOES,
     FOUND,
     MEANINGS,
+    OWN,
     PAGES,
     RECORD,
     SEARCH,
@@ -52,7 +53,7 @@ MOST_FIELDS = 8
 BARE = 0.4
 """How often nothing but the request or the indentation is added, at the least severity."""
 LONGEST_ECHO = 600
-NULL_SHARE = 0.2
+NULL_SHARE = 0.06
 """How often a text's field without a value is null; else it is the empty text."""
 INDENTS = ("  ", "  ", "  ", "    ", "    ", "\t")
 
@@ -63,18 +64,19 @@ INDENTS = ("  ", "  ", "  ", "    ", "    ", "\t")
     recovery=Recovery.IGNORE,
     source="RobustBench-TC, appendix N (3), named there as future work; the form is ours",
     effect=Effect.ADDS,
-    version=10,
+    version=11,
 )
 class ContextPressure:
     """A result is longer than it need be, as systems make it: by empty fields, the request repeated,
     indentation, or a terminal's scrollback. Nothing that is added says anything new.
 
     Severity s: up to 8 x s empty fields in a JSON object, or in each record of its lists, such as answers of
-    any kind have and records of this kind: an order's discounts, a device's faults; with probability s / 2
-    the call's own arguments, as services repeat them; with probability 1/2 + s / 2 JSON of one line is
-    indented. With probability 0.4 (1 - s), one of the latter two comes alone. Before the text of a command
-    stand the session's earlier commands with their true output, up to 6,000 x s characters, and its own.
-    Every true value keeps its place and its bytes; other text is left alone.
+    any kind have and records of this kind (an order's discounts, a device's faults), most of them on one of
+    the object's own (`price_source`); with probability s / 2 the call's own arguments, as services repeat
+    them; with probability 1/2 + s / 2 JSON of one line is indented. With probability 0.4 (1 - s), one of the
+    latter two comes alone. Before the text of a command stand the session's earlier commands with their true
+    output, up to 6,000 x s characters, and its own. Every true value keeps its place and its bytes; other
+    text is left alone.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -119,15 +121,32 @@ def _draw_fields(
     pool = _list_fields(target, taken, listed=many)
     count = max(1, round(severity * MOST_FIELDS * (0.5 + rng.uniform() / 2)))
     absent = None if rng.chance(NULL_SHARE) else ""
-    fields = {
-        write_key(name, case): absent if nothing == "" else nothing
-        for name, nothing in _draw_meanings(pool, taken, rng)
-    }
+    named = [*_draw_own(taken, rng, round(count * OWN_SHARE)), *_draw_meanings(pool, taken, rng)]
+    fields = {write_key(name, case): absent if nothing == "" else nothing for name, nothing in named}
     fields = {key: nothing for key, nothing in fields.items() if key not in taken}
     for key, nothing in list(fields.items())[:count]:
         for one in chosen:
             place = around_field(text, one.gaps[-1], key)
             yield [place.at, place.before, dump(nothing, like=text), place.after]
+
+
+def _draw_own(keys: frozenset[str], rng: SeededRandom, most: int) -> Iterator[tuple[str, Any]]:
+    """Fields that a record may have besides its own ones, each of them on one of these."""
+    own = sorted(one for one in keys if len(one) <= LONGEST_NAME and _NAME.fullmatch(one))
+    own = [one for one in own if split_name(one)[-1] not in _CODES]
+    if not own or not _ENVELOPE.isdisjoint(keys):
+        return
+    for key, (behind, nothing) in zip(rng.choices(own, most), rng.sample(OWN, most), strict=True):
+        yield f"{'_'.join(split_name(key))}_{behind}", nothing
+
+
+OWN_SHARE = 0.6
+"""How many of the empty fields are on one of the record's own."""
+LONGEST_NAME = 24
+_NAME = re.compile(r"[A-Za-z][A-Za-z_-]*")
+_CODES = frozenset("id ids number code url link name uuid".split())
+"""Last words of fields on which nothing is said."""
+_ENVELOPE = frozenset({"content", "isError", "jsonrpc", "data", "result"})
 
 
 def _draw_meanings(

@@ -15,18 +15,18 @@ def _words(text: str) -> frozenset[str]:
 
 
 TROUBLE = (
-    *_fields("", "error error_code error_message error_details"),
-    *_fields([], "errors validation_errors"),
-    *_fields([], "warnings warning_messages cautions alerts"),
+    *_fields("", "error error_code problem exception failure rejection"),
+    *_fields([], "errors problems failures rejections"),
+    *_fields([], "warnings cautions alerts"),
 )
 """Of an answer that went well; none beside one that speaks of an error."""
 
 COMPUTED = (
     *TROUBLE,
     *_fields([], "messages notices info_messages notifications"),
-    *_fields("", "message notice status_message user_message"),
-    *_fields({}, "metadata meta extra additional_data _meta"),
-    *_fields("", "details additional_info note notes description"),
+    *_fields("", "message notice user_message announcement banner bulletin"),
+    *_fields({}, "metadata meta extra additional_data _meta supplement internals"),
+    *_fields("", "details more_info note notes description addendum"),
     *_fields({}, "context options"),
     *_fields([], "annotations footnotes hints"),
     *_fields("", "reason status_detail status_text"),
@@ -40,6 +40,16 @@ ANSWER = (
     *_fields({}, "_links"),
 )
 """Of any system's answer."""
+
+OWN = (
+    *_fields("", "override source origin qualifier basis fallback explanation tooltip template format"),
+    *_fields("", "placeholder mask caption clarification commentary derivation heading rationale modifier"),
+    *_fields([], "corrections changes revisions overrides checks updates sources versions amendments edits"),
+    *_fields([], "observations assumptions thresholds samples evidence"),
+    *_fields({}, "provenance audit display config properties verification validation extensions"),
+    *_fields({}, "presentation formatting lineage styling"),
+)
+"""Behind the name of one of a record's own fields: what that field may have besides."""
 
 PAGES = (
     *_fields(None, "next next_page prev"),
@@ -329,17 +339,18 @@ SUBJECTS: tuple[tuple[frozenset[str], tuple[tuple[str, Any], ...]], ...] = (
 MEANINGS = tuple(
     frozenset(names.split())
     for names in (
-        "error errors error_code error_codes error_message error_details error_output validation_errors "
+        "error errors problem problems exception failure failures rejection rejections "
+        "error_code error_codes error_message error_details error_output validation_errors "
         "stderr last_error fault_code faults fault_codes trouble_codes issues",
         "warnings warning_messages cautions alerts alarms active_warnings active_alerts "
         "price_alerts weather_alerts advisories",
         "message messages notice notices notifications info_messages status_message "
-        "user_message announcements hints",
-        "metadata meta _meta extra additional_data attributes custom_fields vendor_data context "
-        "options extra_options",
-        "details reason status_detail status_text additional_info remarks note notes comment comments memo "
-        "customer_note "
-        "special_requests gift_message delivery_instructions statement_descriptor internal_notes "
+        "user_message announcements announcement banner bulletin hints",
+        "metadata meta _meta extra additional_data supplement internals attributes "
+        "custom_fields vendor_data context options extra_options",
+        "details reason status_detail status_text additional_info more_info addendum remarks note "
+        "notes comment comments memo customer_note special_requests gift_message "
+        "delivery_instructions statement_descriptor internal_notes "
         "station_note observation_note disclaimer attribution annotations footnotes "
         "description seller_reply owner_response",
         "links _links references related similar see_also linked_issues related_tickets blocked_by urls",
@@ -407,6 +418,7 @@ AMISS = re.compile(r"err|fail|warn|alert|invalid|not found|fault|denied", re.IGN
 """What an answer that didn't go well says."""
 
 ECHOES = """
-    request params parameters request_params input query_params arguments inputs request_parameters
+    request params parameters request_params input query_params arguments inputs request_parameters given
+    received requested asked payload form provided args options_used request_body
 """.split()
 """Fields in which services repeat what they were asked."""
