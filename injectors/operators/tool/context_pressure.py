@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from crosswind.injectors.conversation import Site, ToolResult
@@ -131,15 +132,28 @@ def _draw_fields(
 
 
 def _draw_own(keys: frozenset[str], rng: SeededRandom, most: int) -> Iterator[tuple[str, Any]]:
-    """Fields that a record may have besides its own ones, each of them on one of these."""
-    own = sorted(one for one in keys if len(one) <= LONGEST_NAME and _NAME.fullmatch(one))
-    own = [one for one in own if split_name(one)[-1] not in _CODES]
-    if not own or not _ENVELOPE.isdisjoint(keys):
+    """Fields that a record may have besides its own ones, each of them on one of these; no two say the same
+    of theirs."""
+    own = _list_subjects(keys) if len(keys) <= MOST_KEYS else ()
+    if not own:
         return
-    for key, (behind, nothing) in zip(rng.choices(own, most), rng.sample(OWN, most), strict=True):
-        yield f"{'_'.join(split_name(key))}_{behind}", nothing
+    for key, (behind, nothing) in zip(
+        rng.choices(own, most), dict(rng.choices(OWN, most)).items(), strict=False
+    ):
+        yield f"{key}_{behind}", nothing
 
 
+@lru_cache(512)
+def _list_subjects(keys: frozenset[str]) -> tuple[str, ...]:
+    """The fields on which others can be, in snake_case; none of an envelope's."""
+    if not _ENVELOPE.isdisjoint(keys):
+        return ()
+    named = (split_name(one) for one in sorted(keys) if len(one) <= LONGEST_NAME and _NAME.fullmatch(one))
+    return tuple("_".join(words) for words in named if words[-1] not in _CODES)
+
+
+MOST_KEYS = 40
+"""Of a record of which anything is remembered."""
 OWN_SHARE = 0.6
 """How many of the empty fields are on one of the record's own."""
 LONGEST_NAME = 24

@@ -175,7 +175,7 @@ class _Fields:
         outer, met = self._rng.choice(ENVELOPES), set[str]()
         found: list[tuple[str, str, str]] = []
         for name, entry, key in self._name_fields("field", [whole]):
-            kind = next((one for one, keys in ENVELOPE_KINDS.items() if entry.key in keys), entry.key)
+            kind = KIND_OF.get(entry.key, entry.key)
             if kind not in met and len(found) < count:
                 met.add(kind)
                 found.append((name, key, self._fill(entry)))
@@ -280,6 +280,7 @@ ENVELOPE_KINDS = {
     "trouble": frozenset({"error", "errors", "warnings"}),
 }
 """Keys that say the same: an answer has one of them."""
+KIND_OF = {key: kind for kind, keys in ENVELOPE_KINDS.items() for key in keys}
 ROW_NUMBERS = ("row", "row_number", "rownum", "row_num", "rn")
 """What a database's rows may have besides."""
 _WITH_LINES = frozenset({ToolKind.SHELL, ToolKind.SQL, ToolKind.WEB})
