@@ -26,9 +26,7 @@ from crosswind.injectors.operators.words.empty_fields import (
     COMMAND,
     COMPUTED,
     DEVICE,
-    ECHOES,
     FOUND,
-    MEANINGS,
     OWN,
     PAGES,
     RECORD,
@@ -37,6 +35,7 @@ from crosswind.injectors.operators.words.empty_fields import (
     TRADE,
     TROUBLE,
 )
+from crosswind.injectors.operators.words.empty_meanings import ECHOES, MEANINGS
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.calls import SECRET
 from crosswind.injectors.stacks.errors import LOGINS
