@@ -156,6 +156,7 @@ PARTS: dict[tuple[str, str], Part] = {
         Part("user.ambiguous", "reveal", Wanted(20, 20, 15, 15), _slots("value"), _slots("thing")),
         Part("user.paraphrase", "frame", Wanted(24, 0, 5), _slots("request")),
         Part("tool.misleading", "remark", Wanted(40, 40, 30, 30), may=_REMARKED),
+        Part("tool.misleading", "field", Wanted(100), may=DRAWN_SLOTS, form=Form.FIELD),
         Part("tool.redundant", "field", Wanted(16), may=DRAWN_SLOTS, form=Form.FIELD),
         Part("tool.redundant", "record", Wanted(5), may=DRAWN_SLOTS, form=Form.FIELD),
         Part("tool.redundant", "line", Wanted(28), may=DRAWN_SLOTS, form=Form.LINE),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -14,31 +14,23 @@ from crosswind.injectors.guard.tool_evidence import words_of
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.insertion import (
     Around,
-    Holder,
-    around_field,
     around_line,
     dump,
-    find_case,
-    find_first_holder,
     find_item_gap,
     insert,
     is_plain_text,
     replace_contents,
     write_contents,
-    write_key,
 )
 from crosswind.injectors.operators.model_text import read_general_lines
-from crosswind.injectors.operators.phrases import NO_PACK, find_prose, find_system, list_about
+from crosswind.injectors.operators.phrases import NO_PACK, find_prose, find_system
 from crosswind.injectors.operators.tool.described_call import describe_call
 from crosswind.injectors.operators.tool.options import OPTIONS, Slots
+from crosswind.injectors.operators.tool.remark_fields import RemarkFields, list_entries, list_own
 from crosswind.injectors.operators.tool.suggestions import draw_suggestion
-from crosswind.injectors.operators.words.results import (
-    ENGLISH_LEADS,
-    LEADS,
-    REMARK_LISTS,
-    REMARKS,
-)
+from crosswind.injectors.operators.words.results import ENGLISH_LEADS, LEADS
 from crosswind.injectors.packs.draw import Setting, draw_phrase, list_fitting
+from crosswind.injectors.packs.model import Entry
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.errors import LOGINS
 from crosswind.injectors.stacks.kinds import find_kinds, read_arguments
@@ -63,7 +55,7 @@ ROOM = 240
     aliases=("induce",),
     source="AgentNoiseBench section 2.2.1, appendix B (Misleading Signals; its example also drops fields)",
     effect=Effect.ADDS,
-    version=12,
+    version=13,
 )
 class Misleading:
     """One or two remarks are added to a result, as services add them: they tempt to the nearest wrong option
@@ -72,11 +64,13 @@ class Misleading:
     Severity: the number of remarks is binomial with mean 2 x severity (2 trials), one at most for a short
     result. A remark comes from the phrase packs, in the result's language, and is about what the result's
     fields speak of, or else the tool's name: prices, rates, forecasts, orders, bookings, deliveries and
-    others, or another of the records that are listed. A JSON object gets it in a field behind its own, a list
-    of texts (MCP) as one more, plain text that is no file's own as a line. In place of one, a field names
-    other declared tools on the same things, or the values that an argument of the call can have by its
-    schema. Where nothing of this is certain, the result is left alone; so are other JSON, computed results,
-    and commands' but for what a shell itself prints. Every true value keeps its place and its bytes.
+    others, or another of the records that are listed. A JSON object gets it in a field behind its own, as a
+    sentence or as a value (`price_guaranteed`: false); its name often says what of the result's own it is on.
+    A list of texts (MCP) gets it as one more, plain text that is no file's own as a line. In place of one, a
+    field names other declared tools on the same things, what an argument of the call can be by its schema,
+    another of the records among which somebody chooses, or the fields by which they could be ordered. Where
+    nothing of this is certain, the result is left alone; so are other JSON, computed results, and commands'
+    but for what a shell itself prints. Every true value keeps its place and its bytes.
     """
 
     def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
@@ -91,10 +85,12 @@ class Misleading:
             return {"phrases": [], "added": [], UNABLE: NO_PACK}
         names_first = rng.chance(NAMES_FIRST)
         kinds = find_kinds(target, "")
-        following = draw_suggestion(target, value, kinds, rng)
-        most = count - len(following) if names_first else count
-        names, added = _draw_remarks(target, value, kinds, rng, language, most)
-        following = following[: count - len(added)]
+        following = draw_suggestion(target, value, kinds, rng) if names_first else []
+        most = count - len(following)
+        names, added, flags = _draw_remarks(target, value, kinds, rng, language, most)
+        if not names_first and len(added) + len(flags) < count:
+            following = draw_suggestion(target, value, kinds, rng)
+        following = [*flags, *following][: count - len(added)]
         if not added and not following:
             return None
         return {"phrases": names, "added": added} | ({"next": following} if following else {})
@@ -111,8 +107,8 @@ class Misleading:
         return Result(insert(target.text, [*replace_contents(added, remarks), *named]), note)
 
 
-NAMES_FIRST = 0.3
-"""How often a field of tools or values goes before remarks."""
+NAMES_FIRST = 0.5
+"""How often a field of tools, values or records goes before remarks."""
 
 
 def _find_language(target: ToolResultTarget) -> Language | None:
@@ -132,33 +128,41 @@ def _draw_remarks(
     rng: SeededRandom,
     language: Language,
     most: int,
-) -> tuple[list[str], list[list[Any]]]:
-    """The names of remarks, so many at most, and the remarks at their places."""
+) -> tuple[list[str], list[list[Any]], list[list[Any]]]:
+    """The names of remarks, so many at most, the sentences at their places, and the fields at theirs."""
     names: list[str] = []
     added: list[list[Any]] = []
+    flags: list[list[Any]] = []
     if most == 0 or not _takes_remarks(target, value, kinds):
-        return names, added
+        return names, added, flags
     used = set(target.branch.phrases)
     found = _find_own(target, kinds, language, Slots(target, rng), listed=isinstance(value, dict))
     if found is None or found[2].keys() <= used:
-        return names, added
+        return names, added, flags
     setting, slots, own = found
-    wanted = frozenset(own.values())
+    fields, wanted = RemarkFields(target, value), {one.id for one in own.values()}
     for lead, place in _draw_places(target, value, kinds, rng, english=language is Language.EN):
-        phrase = draw_phrase(
+        if place is None and (flag := fields.draw_flag(setting, used, rng)):
+            used.add(flag[0])
+            names.append(flag[0])
+            flags.append(flag[1])
+        elif phrase := draw_phrase(
             rng, setting, OPERATOR, "remark", slots=slots, used=used, accept=lambda entry: entry.id in wanted
-        )
-        if phrase is not None:
-            used.add(phrase.entry)
-            names.append(phrase.entry)
+        ):
             text, sentence = phrase.text, phrase.text[:1].upper() + phrase.text[1:]
             if text != sentence and text.startswith(tuple(slots[one] for one in OPTIONS & slots.keys())):
                 text = sentence  # It begins with an option.
-            told = own[phrase.entry] in ON_TOOLS and lead.endswith(": ")
-            added.append([place.at, place.before, sentence if told else lead + text, place.after])
-            if len(added) == most:
-                break
-    return names, added
+            if place is not None and text[-1].isalnum() and target.text.rstrip().endswith("."):
+                text, sentence = f"{text}.", f"{sentence}."
+            told = ": " in text and lead.endswith(": ")  # It has a lead of its own.
+            at = place or fields.place_remark(own[phrase.entry].about, rng)
+            if at is not None:
+                used.add(phrase.entry)
+                names.append(phrase.entry)
+                added.append([at.at, at.before, sentence if told else lead + text, at.after])
+        if len(added) + len(flags) == most:
+            break
+    return names, added, flags
 
 
 def _find_own(
@@ -168,9 +172,9 @@ def _find_own(
     drawn: Slots,
     *,
     listed: bool,
-) -> tuple[Setting, dict[str, str], Mapping[str, str]] | None:
-    """The setting of the system behind a result, what fills slots there, and the ids of its remarks by their
-    names: those on what it is about, or else those that name a tool beside a text."""
+) -> tuple[Setting, dict[str, str], Mapping[str, Entry]] | None:
+    """The setting of the system behind a result, what fills slots there, and its remarks by their names:
+    those on what it is about, or else those that name a tool beside a text."""
     if not LOGINS.isdisjoint(words_of(target.tool)):
         return None
     shell = ToolKind.SHELL in kinds
@@ -181,24 +185,11 @@ def _find_own(
     slots = drawn.of_call
     if _has_options(setting, frozenset(slots)):
         slots = drawn.with_options()
-    if own := _list_own(setting, frozenset(slots)):
+    if own := list_own(setting, "remark", frozenset(slots)):
         return setting, slots, own
     if listed or shell:
         return None
-    return setting, slots, _list_remarks(setting, frozenset(slots), on_tools=True)
-
-
-@lru_cache(256)
-def _list_own(setting: Setting, slots: frozenset[str]) -> Mapping[str, str]:
-    """The ids of the remarks on what both the result's fields and the tool's name speak of, or else on what
-    the fields do, or else on what the name does: a flight's price is no timetable."""
-    own = _list_remarks(setting, slots, on_tools=False)
-    without_tool = msgspec.structs.replace(setting, tools=frozenset())
-    without_fields = msgspec.structs.replace(setting, opening=frozenset())
-    by_fields = own.keys() & _list_remarks(without_tool, slots, on_tools=False).keys()
-    by_name = own.keys() & _list_remarks(without_fields, slots, on_tools=False).keys()
-    chosen = by_fields & by_name or by_fields or by_name
-    return {name: one for name, one in own.items() if name in chosen}
+    return setting, slots, list_entries(setting, "remark", frozenset(slots), on_tools=True)
 
 
 @lru_cache(256)
@@ -206,19 +197,6 @@ def _has_options(setting: Setting, slots: frozenset[str]) -> bool:
     """Whether any of a system's remarks names one of the result's records."""
     few, all_of_them = (list_fitting(setting, OPERATOR, "remark", one) for one in (slots, slots | OPTIONS))
     return few != all_of_them
-
-
-@lru_cache(256)
-def _list_remarks(setting: Setting, slots: frozenset[str], *, on_tools: bool) -> Mapping[str, str]:
-    """The ids of fitting remarks by their names: those that say what they are about, or those that name a
-    tool."""
-    about = ON_TOOLS if on_tools else {one.id for _, one in list_about(setting, OPERATOR, "remark", slots)}
-    fitting = list_fitting(setting, OPERATOR, "remark", slots)
-    return {name: entry.id for name, entry in fitting if entry.id in about}
-
-
-ON_TOOLS = frozenset({"remark-tool-1", "remark-tool-2"})
-"""Entries that name another tool."""
 
 
 BARE = frozenset({ToolKind.CODE, ToolKind.FUNCTION, ToolKind.SQL})
@@ -242,47 +220,27 @@ def _takes_remarks(target: ToolResultTarget, value: Any, kinds: frozenset[ToolKi
 
 def _draw_places(
     target: ToolResultTarget, value: Any, kinds: frozenset[ToolKind], rng: SeededRandom, *, english: bool
-) -> Iterable[tuple[str, Around]]:
-    """Where remarks can stand, in random order, each with what stands before its words. All is drawn at
-    once."""
+) -> Iterable[tuple[str, Around | None]]:
+    """Where remarks can stand, in random order, each with what stands before its words. None: in a field of
+    the object."""
     text = target.text
     if not isinstance(value, dict):
         if ToolKind.SHELL in kinds:
             return [("", around_line(text, 0))]
         lead = rng.choice(ENGLISH_LEADS if english else LEADS)
         return [(lead, around_line(text, at)) for at in rng.shuffled((0, len(text)))]
-    if (item := find_item_gap(text, value)) is not None:
-        return [("", item), ("", item)]
-    holder = find_first_holder(text, value)
-    return () if holder is None else (("", place) for place in _draw_field_places(text, holder, rng))
+    return [("", find_item_gap(text, value))] * MOST
 
 
 def _has_command(target: ToolResultTarget) -> bool:
     return isinstance(read_arguments(target).get("command"), str)
 
 
-def _draw_field_places(text: str, holder: Holder, rng: SeededRandom) -> Iterator[Around]:
-    """Places of fields for remarks behind an object's own. All is drawn before the first."""
-    keys = rng.shuffled(REMARKS)
-    drawn = [(True, rng.shuffled(REMARK_LISTS)) if rng.chance(LISTED) else (False, keys) for _ in range(MOST)]
-    case, taken = find_case(text), set(holder.keys)
-    for listed, names in drawn:
-        key = next((name for one in names if (name := write_key(one, case)) not in taken), None)
-        if key is None:
-            continue
-        taken.add(key)
-        place = around_field(text, holder.gaps[-1], key)
-        yield Around(place.at, f"{place.before}[", f"]{place.after}") if listed else place
-
-
-LISTED = 0.1
-"""How often a field of remarks holds a list."""
-
-
 @written_form("tool.misleading")
 class MisleadingWording:
-    """As many remarks as the rule would add, at its places. They depend on the call alone, so that the model
-    can write while the tool is running; it knows no value of the result, and may name none.
+    """As many remarks as the rule would add, at its places, or one in place of fields alone. They depend on
+    the call alone, so that the model can write while the tool is running; it knows no value of the result,
+    and may name none.
     """
 
     ahead = True
@@ -299,5 +257,10 @@ class MisleadingWording:
 
     def apply(self, target: ToolResultTarget, draw: Draw, text: str) -> Result:
         added = draw["added"]
+        if not added:
+            # Fields alone: one sentence in their place.
+            place = RemarkFields(target, parse_json(target.text)).place_plain()
+            added = [] if place is None else [[place.at, place.before, "", place.after]]
+            draw = {"phrases": draw["phrases"]}
         remarks = read_general_lines(text, len(added))
         return Misleading().apply(target, {**draw, "added": replace_contents(added, remarks)})

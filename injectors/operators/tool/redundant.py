@@ -68,7 +68,7 @@ OPERATOR = "tool.redundant"
     aliases=("tool-redundancy",),
     source="NoisyAgent section 3.1 (4); AgentNoiseBench section 2.2.1, appendix B (its example drops fields)",
     effect=Effect.ADDS,
-    version=6,
+    version=7,
 )
 class RedundantResult:
     """The answer says its own content again, as many systems do: in a sentence, a sum or a date as people
@@ -175,7 +175,7 @@ class _Fields:
         outer, met = self._rng.choice(ENVELOPES), set[str]()
         found: list[tuple[str, str, str]] = []
         for name, entry, key in self._name_fields("field", [whole]):
-            kind = next((one for one, keys in ENVELOPE_KINDS.items() if entry.key in keys), entry.key)
+            kind = KIND_OF.get(entry.key, entry.key)
             if kind not in met and len(found) < count:
                 met.add(kind)
                 found.append((name, key, self._fill(entry)))
@@ -253,24 +253,34 @@ class _Fields:
 
 SLACK = 1.3
 """How far the last field may go beyond the room."""
-_WELL = frozenset({"success", "result", "ok", "error", "errors", "warnings", "status_code", "code"})
+_WELL = frozenset("success result ok error errors warnings status_code code completed done".split())
 """Fields that say that a call went well: none beside an answer that speaks of an error."""
-ENVELOPES = ("meta", "meta", "_meta", "metadata", "response_metadata", "header", "info")
+ENVELOPES = """
+    meta _meta metadata response_metadata header info response_info diagnostics trace_info stats timing debug
+    transport telemetry runtime server_info envelope system context execution profile
+""".split()
 """What holds what an API sends beside its answer."""
 ENVELOPE_KINDS = {
     "id": frozenset(
         """request_id trace_id trace activity_id call_id req_id correlation_id span_id transaction_ref
-        event_uuid response_id log_id""".split()
+        event_uuid response_id log_id client_ref session_ref ticket_no caller_ref conversation_ref receipt_no
+        job task_no sequence serial""".split()
     ),
     "duration": frozenset(
-        """took duration execution_time exec_seconds elapsed latency processing_time
-        response_time""".split()
+        """took duration execution_time exec_seconds elapsed latency processing_time response_time
+        handler_time runtime database_time queued_for wait_time cpu_time lookup_time pending_for""".split()
     ),
-    "outcome": frozenset({"success", "result", "ok", "status_code", "code"}),
-    "place": frozenset({"host", "host_name", "region", "zone"}),
+    "outcome": frozenset({"success", "result", "ok", "status_code", "code", "completed", "done"}),
+    "place": frozenset(
+        "host host_name region zone server served_by backend instance shard partition".split()
+    ),
+    "tries": frozenset("attempts tries retries redirects".split()),
+    "version": frozenset("service_version api build release".split()),
+    "whole": frozenset({"partial", "cut"}),
     "trouble": frozenset({"error", "errors", "warnings"}),
 }
 """Keys that say the same: an answer has one of them."""
+KIND_OF = {key: kind for kind, keys in ENVELOPE_KINDS.items() for key in keys}
 ROW_NUMBERS = ("row", "row_number", "rownum", "row_num", "rn")
 """What a database's rows may have besides."""
 _WITH_LINES = frozenset({ToolKind.SHELL, ToolKind.SQL, ToolKind.WEB})

@@ -14,17 +14,22 @@ from crosswind.injectors.operators.tool.display_texts import display, is_readabl
 from crosswind.injectors.operators.tool.facts import split_field
 from crosswind.injectors.operators.words.empty_fields import AMISS
 from crosswind.injectors.operators.words.restatements import (
+    CALLED,
     COUNTS,
     ECHOES,
     EXCERPTS,
     HEADINGS,
+    JOINED,
     LABELS,
     MESSAGES,
     NAMES,
     PARTICIPLES,
+    PLACES,
     QUERIES,
+    READINGS,
     SELF,
     SUFFIXES,
+    TYPES,
 )
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.stacks.calls import SECRET, pluralise
@@ -66,11 +71,11 @@ def restate_records(
     """Fields that say the content of each of several records again, each as a list of the records' values."""
     first, size = records[0], len(records)
     made: list[Fields] = [list(write_texts(records, rng, case)), list(_address(target, records, rng))]
-    place, noun = rng.choice(("position", "index", "rank")), _find_noun(target)
-    if not {"position", "index", "rank"} & first.keys():
+    place, noun = rng.choice(PLACES), _find_noun(target)
+    if not {*PLACES} & first.keys():
         made.append([(place, [at + 1 for at in range(size)])])
-    if noun and not {"type", "object"} & first.keys():
-        made.append([(rng.choice(("type", "object", "resource_type")), [noun] * size)])
+    if noun and not {*TYPES} & first.keys():
+        made.append([(rng.choice(TYPES), [noun] * size)])
     names = [key for key in first if split_field(key) == ("name",)]
     if names and all(isinstance(one.get(names[0]), str) for one in records):
         key = rng.choice(NAMES)
@@ -149,7 +154,7 @@ _PREPOSITIONS = frozenset("by for of in from to with on at as using via and or".
 def _echo(target: ToolResultTarget, rng: SeededRandom, *, local: bool) -> Iterator[tuple[str, Any]]:
     """What was asked for, or the command that was carried out."""
     asks = not local and READING.issuperset(words_of(target.tool)[:1])
-    key, named = rng.choice(QUERIES if asks else ECHOES), rng.choice(("command", "operation", "action"))
+    key, named = rng.choice(QUERIES if asks else ECHOES), rng.choice(CALLED)
     given = dict(read_arguments(target))
     if local:
         yield named, target.tool
@@ -162,7 +167,7 @@ LONGEST_ECHO = 300
 
 def _list_readings(value: Mapping[str, Any], rng: SeededRandom) -> Iterator[tuple[str, Any]]:
     """A device's readings as a list; what is only said, as a state, isn't among them."""
-    key = rng.choice(("readings", "signals", "values", "measurements"))
+    key = rng.choice(READINGS)
     name, said = rng.choice(("name", "signal", "key", "id")), rng.choice(("value", "value", "reading"))
     plain = {name: one for name, one in value.items() if type(one) in (int, float) and is_readable(one)}
     if 1 < len(plain) <= MOST_READINGS:
@@ -267,7 +272,7 @@ LONG_TEXT, LONGEST_EXCERPT = 120, 400
 
 def _count(value: Mapping[str, Any], rng: SeededRandom, case: Case) -> Iterator[tuple[str, Any]]:
     """How many the longest list has, and a list of words in one text."""
-    count, joined = rng.choice(COUNTS), rng.choice(SUFFIXES[:2])
+    count, joined = rng.choice(COUNTS), rng.choice(JOINED)
     lists = {key: one for key, one in value.items() if isinstance(one, list) and len(one) > 1}
     key = max(lists, key=lambda name: (len(lists[name]), name), default=None)
     if key is None:

@@ -2,21 +2,47 @@
 
 from __future__ import annotations
 
-MESSAGES = "message msg detail info note outcome response_message info_text summary".split()
+MESSAGES = """
+    message msg detail info note outcome response_message info_text summary text feedback acknowledgement
+    receipt_text log_line remark caption status_message user_message reply
+""".split()
 """Fields of a sentence on how a call went."""
-ECHOES = "request params parameters requested input inputs arguments args call".split()
-QUERIES = [*ECHOES, "query", "filter", "criteria", "searched"]
+ECHOES = """
+    request params parameters requested input inputs arguments args call given received request_data asked
+    form_data submitted payload request_body provided options_used job_input
+""".split()
+QUERIES = [*ECHOES, *"query filter criteria searched selection lookup scope matched_on asked_for".split()]
 """Fields that hold what was asked for, of a call that changes something and of one that reads."""
-SELF = "href self url_path uri path resource".split()
+CALLED = """
+    command operation action method function procedure task routine invoked executed handler tool verb
+    instruction api_call rpc service_call
+""".split()
+"""Fields that hold the name of the call that was carried out."""
+SELF = "href self url_path uri path resource ref permalink endpoint canonical".split()
 """Fields of a record's own address."""
-LABELS = "display_name label caption heading".split()
-NAMES = "display_name label title".split()
+PLACES = """
+    position index rank row ordinal seq idx nr item_number order_in_list running_number entry
+""".split()
+"""Fields of a record's place in a list."""
+TYPES = "type object resource_type kind entity entity_type record_type of_type item_kind".split()
+"""Fields of what a record is."""
+READINGS = "readings signals values measurements channels points telemetry samples gauges".split()
+"""Fields that list a device's readings."""
+LABELS = "display_name label caption heading title_text headline shown_as".split()
+NAMES = "display_name label title caption shown_as list_name".split()
 """Fields of a name for display, of one record and of each of a list."""
-SUFFIXES = ("display", "text", "formatted", "label", "pretty", "str")
+SUFFIXES = """
+    display text formatted label pretty str readable printed fmt shown human caption
+""".split()
 """Behind a field's name: what it holds as a text for people."""
-COUNTS = "count total total_count num_results size total_items length returned".split()
+JOINED = "display text list joined csv line".split()
+"""The same for a list of words in one text."""
+COUNTS = """
+    count total total_count num_results size total_items length returned matches hits found entries n
+    number_of_items
+""".split()
 """Fields that say how many a list has."""
-EXCERPTS = "excerpt preview snippet teaser summary_text".split()
+EXCERPTS = "excerpt preview snippet teaser summary_text beginning first_words lead abstract".split()
 HEADINGS = (
     *("Summary", "Key points", "In brief", "Highlights", "Overview", "At a glance", "Main points", "Recap"),
     *("In short", "Short version", "Notes", "Digest"),

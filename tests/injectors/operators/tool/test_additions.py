@@ -11,13 +11,14 @@ import pytest
 from crosswind.injectors.conversation import Ref, ToolCall, ToolResult, ToolSchema
 from crosswind.injectors.operators.tool.display_texts import display
 from crosswind.injectors.operators.tool.restatement import restate_text
-from crosswind.injectors.operators.words.empty_fields import MEANINGS
+from crosswind.injectors.operators.words.empty_meanings import MEANINGS
 from crosswind.injectors.operators.words.results import (
+    ACTION_SUFFIXES,
     ACTIONS,
     NEXT_TOOL,
     NEXT_TOOLS,
+    OTHER_MEMBERS,
     RELATED_TOOLS,
-    REMARKS,
 )
 from crosswind.injectors.packs.load import load_all
 from crosswind.injectors.seeded_random import SeededRandom
@@ -127,10 +128,11 @@ def test_remarks_tempt_to_the_other_option_of_the_result() -> None:
         for after in one[1:]
         for place in (json.loads(after), *json.loads(after)["hotels"])
         for key, one in place.items()
-        if key in REMARKS
+        if key not in ("hotels", "name", "price")
     ]
-    assert any("Belvedere" in one for one in named)
-    assert not any("{" in one for one in named)
+    said = [one for one in named if isinstance(one, str)]
+    assert sum("Belvedere" in one for one in said) > 5
+    assert not any("{" in one for one in said)
 
 
 TRADES = tuple(
@@ -148,13 +150,14 @@ TRADES = tuple(
 
 def test_a_service_names_its_own_other_calls_as_the_next() -> None:
     target = replace(result_target('{"order_id": 5, "price": 9.5}'), tool="get_order_details", tools=TRADES)
+    names = {*ACTIONS, *NEXT_TOOLS, *NEXT_TOOL, *RELATED_TOOLS, *(f"order_{one}" for one in ACTION_SUFFIXES)}
     named = [
         json.dumps(one)
         for after in map(json.loads, shown("tool.misleading", target, 1.0, seeds=80))
         for key, one in after.items()
-        if key in {*ACTIONS, *NEXT_TOOLS, *NEXT_TOOL, *RELATED_TOOLS}
+        if key in names
     ]
-    assert 20 < len(named) < 60
+    assert 15 < len(named) < 60
     assert all("place_order" in one or "cancel_order" in one for one in named)
     assert not any(one in "".join(named) for one in ("order_login", "start_engine", "get_user"))
 
@@ -165,7 +168,9 @@ def test_a_result_names_what_the_calls_argument_can_be_by_the_schema() -> None:
     target = replace(result_target('{"degrees": 21}', {"unit": "kelvin"}), tool="read_probe", tools=(schema,))
     for after in map(json.loads, shown("tool.misleading", target)):
         (key,) = after.keys() - {"degrees"}
-        assert key.endswith("_units") and after[key] == ["celsius", "kelvin"]
+        other = key.partition("_")[0] in OTHER_MEMBERS
+        assert re.search(r"(^|_)unit(s|_|$)", key)
+        assert after[key] == (["celsius"] if other else ["celsius", "kelvin"])
 
 
 def test_the_values_of_a_priority_are_priorities_and_a_chinese_result_gets_no_english_remark() -> None:
@@ -173,7 +178,7 @@ def test_the_values_of_a_priority_are_priorities_and_a_chinese_result_gets_no_en
     schema = ToolSchema("list_tasks", "", levels)
     target = replace(result_target('{"tasks": 2}', {"priority": "low"}), tool="list_tasks", tools=(schema,))
     for after in map(json.loads, shown("tool.misleading", target)):
-        assert all(key == "tasks" or key.endswith("_priorities") for key in after)
+        assert all(key == "tasks" or re.search("(^|_)priorit(y_|ies$)", key) for key in after)
     for text in ('{"城市": "北京", "天气": "晴"}', json.dumps({"城市": "北京", "天气": "晴"})):
         asked = replace(result_target(text, {"city": "北京"}), tool="get_weather")
         for after in map(json.loads, shown("tool.misleading", asked)):
@@ -233,7 +238,8 @@ def test_what_is_added_to_an_object_says_nothing_or_repeats_the_request(severity
         added = [one for key, one in after.items() if key not in BAGGAGE]
         said = [one for one in added if one]
         assert said in ([], [{"reservation_id": "KX93TL"}])
-        assert 1 <= len(added) - len(said) <= max(1, 8 * severity)
+        empty = len(added) - len(said)
+        assert said if empty == 0 else empty <= max(1, 8 * severity)
 
 
 def test_of_empty_fields_that_mean_the_same_there_is_one() -> None:

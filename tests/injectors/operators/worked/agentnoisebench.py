@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from crosswind.injectors.operators.words.results import REMARK_LISTS, REMARKS
+from crosswind.injectors.operators.words.results import REMARK_LISTS, REMARK_SUFFIXES, REMARKS
 from crosswind.injectors.packs.load import load_all
+from crosswind.injectors.targets import Half
 from crosswind.injectors.text.json_payload import looks_destroyed
 from crosswind.injectors.text.languages import Language
 from tests.injectors.operators.acting import QUESTION
@@ -63,6 +64,18 @@ BOOKING = Sample(
 """A request with values that fill parameters: what isn't told or contradicted is one of them."""
 
 VALUES = ("Vienna", "business", "two", "12 May")
+
+
+def _is_remark(key: str) -> bool:
+    """Whether a field is one of those that hold remarks, or of the packs', by itself or on the booking."""
+    flags = {
+        one.key
+        for pack in load_all()
+        for half in Half
+        for one in pack.select("tool.misleading", "field", half)
+    }
+    own = key.removeprefix("booking_")
+    return key in {*REMARKS, *REMARK_LISTS, *flags} or own in {*REMARK_SUFFIXES, "notes", *flags}
 
 
 def _nothing_new(behind: str) -> bool:
@@ -237,19 +250,14 @@ EXAMPLES = (
         alone("induce"),
         (
             result(
-                "added: one or two remarks",
-                lambda found, _: (
-                    1 <= len(_more(found)) <= 2 and _more(found).keys() <= {*REMARKS, *REMARK_LISTS}
-                ),
+                "added: one or two remarks, in fields that the packs or the booking name",
+                lambda found, _: 1 <= len(_more(found)) <= 2 and all(map(_is_remark, _more(found))),
             ),
             result(
-                "added: sentences, which name no true value but the booking's id",
+                "added: no true value but the booking's id",
                 lambda found, _: (
                     _more(found)
-                    and all(
-                        len(one) >= 8 and not re.search(r"OSL|VIE|economy", one)
-                        for one in map(str, _more(found).values())
-                    )
+                    and not any(re.search(r"OSL|VIE|economy", str(one)) for one in _more(found).values())
                 ),
             ),
             result("kept: every true value", lambda found, _: _more(found) and found.items() >= TRUE.items()),
