@@ -58,7 +58,7 @@ class ListStyle(NamedTuple):
 
 def find_style(tools: Sequence[ToolSchema]) -> ListStyle:
     """The style of a list; the same for lists that say the same."""
-    return _find_style(ToolListKey(ToolList.of(tools)))
+    return _find_style(ToolList.of(tools).key)
 
 
 @lru_cache(256)
