@@ -30,6 +30,7 @@ from crosswind.studies.conversations import (
     read_message,
 )
 from crosswind.studies.preview.events import PreviewEvent, preview_events
+from crosswind.studies.replayable_option import as_served, describe_assumption, replayable_option
 
 SPOKEN = ("text", "input_text", "output_text")
 """The types of parts that hold texts, in any protocol."""
@@ -68,6 +69,7 @@ Examples:
     type=click.Path(path_type=Path, dir_okay=False),
     help="A gateway's configuration: shows what its noise model wrote, out of its store.",
 )
+@replayable_option
 @packs_option
 @click.option("--json", "as_json", is_flag=True, help="Print each event as a line of JSON.")
 @click.argument("conversation_file", metavar="CONVERSATION", type=click.Path(path_type=Path, dir_okay=False))
@@ -78,6 +80,7 @@ def preview(
     level: int | None,
     noise_type: str | None,
     config: Path | None,
+    assume_replayable: bool,
     as_json: bool,
     conversation_file: Path,
 ) -> None:
@@ -88,7 +91,8 @@ def preview(
     recorded = RecordedConversation.of_request("preview", codec, request)
     dose = Assignment(NOISY, level=level, noise_type=noise_type)
     with report_errors():
-        plans = [recorded.make_plan(profile, Seed(one, "preview"), dose) for one in range(seed, seed + seeds)]
+        served = as_served(profile, assume_replayable)
+        plans = [recorded.make_plan(served, Seed(one, "preview"), dose) for one in range(seed, seed + seeds)]
     with ExitStack() as stack:
         with report_errors("--config: "):
             texts = stack.enter_context(open_stored_texts(config)) if config is not None else None
@@ -104,6 +108,8 @@ def preview(
     at = "" if first.level is None else f"level {first.level}, "
     named = f"seed {seed}" if seeds == 1 else f"seeds {seed} to {seed + seeds - 1}"
     console.print(f"profile {first.profile}, {at}{named}, type {first.noise_type or 'any'}", markup=False)
+    if assumption := describe_assumption(profile, assume_replayable):
+        console.print(Text(assumption))
     if seeds == 1:
         _print_conversation(console, recorded, request.steps, drawn[0][1])
         _print_dose(console, recorded, *drawn[0])

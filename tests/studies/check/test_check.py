@@ -85,6 +85,31 @@ def calling(tool: str, description: str) -> dict[str, Any]:
     }
 
 
+REPLAYABLE = "name: mine\nassume_tools: replayable\nrules: [{operator: tool.timeout, severity: 1}]\n"
+
+
+@pytest.mark.parametrize("assumed", [False, True])
+async def test_what_a_profile_assumes_of_tools_counts_as_it_does_for_the_gateway(
+    tmp_path: Path, assumed: bool
+) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(REPLAYABLE)
+    given = {"profile": str(file), "assume_replayable": assumed}
+    async with upstream() as app, gateway(tmp_path, app, **given) as running:
+        await running.chat(calling("book_flight", "Book a flight."), "s")
+        [event] = (await running.trajectory("s"))["events"]
+    assert (event["after"] is not None) == assumed
+    option = ["--assume-replayable"] if assumed else []
+    stored = (file, f"sqlite:///{tmp_path}/store.db", "--seeds", 1, *option)
+    result = await asyncio.to_thread(check, *stored, "--json")
+    found = json.loads(result.stdout)
+    [one] = found["operators"]
+    assert (one["injected"], one["withheld"]) == ((1, 0) if assumed else (0, 1))
+    assert found["assume_tools"] == ("replayable" if assumed else "declared")
+    told = await asyncio.to_thread(check, *stored)
+    assert "--assume-replayable" in told.output and ("does without" in told.output) != assumed
+
+
 async def test_the_expected_numbers_are_those_of_traffic(tmp_path: Path, profile: Path) -> None:
     async with upstream() as app, gateway(tmp_path, app, profile=str(profile)) as running:
         counted: Counter[str] = Counter()

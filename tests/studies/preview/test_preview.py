@@ -254,6 +254,21 @@ def test_several_seeds_are_shown_one_after_another_and_counted_together(chat: Pa
     )
 
 
+def test_what_a_profile_assumes_of_tools_counts_only_where_a_gateway_believes_it(tmp_path: Path) -> None:
+    profile, chat = tmp_path / "mine.yaml", tmp_path / "chat.json"
+    profile.write_text(
+        "name: mine\nassume_tools: replayable\nrules: [{operator: tool.timeout, severity: 1}]\n"
+    )
+    call = {"id": "c", "type": "function", "function": {"name": "book_flight", "arguments": "{}"}}
+    asks = {"role": "assistant", "content": None, "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "c", "content": '{"booking": "LM-19"}'}
+    chat.write_text(json.dumps([{"role": "user", "content": "Book it."}, asks, result]))
+    plain = preview("--profile", profile, chat).output
+    assert "injected 0, withheld 1" in plain and "with --assume-replayable only" in plain
+    believed = preview("--profile", profile, "--assume-replayable", chat).output
+    assert "injected 1, withheld 0" in believed and "serve --assume-replayable" in believed
+
+
 @pytest.mark.parametrize("seeds", [0, -1, 1001, 10**20])
 def test_a_number_of_seeds_that_can_not_be_drawn_is_refused(chat: Path, seeds: int) -> None:
     result = preview("--profile", "chaos/confused-users", f"--seeds={seeds}", chat)
