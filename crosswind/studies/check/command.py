@@ -21,10 +21,10 @@ from crosswind.injectors.cli.commands import (
 from crosswind.injectors.cli.completion import complete_profiles
 from crosswind.injectors.cli.packs_option import packs_option
 from crosswind.injectors.profiles.load import Profile
-from crosswind.studies.check.forecast import Forecast, forecast, tools_in
+from crosswind.studies.check.forecast import Forecast, forecast
 from crosswind.studies.check.printing import print_forecast
 from crosswind.studies.check.stored_conversations import read_stored_conversations
-from crosswind.studies.conversations import RecordedConversation, read_conversation
+from crosswind.studies.conversations import RecordedConversation, read_conversation, tools_in
 from crosswind.studies.replayable_option import as_served, describe_assumption, replayable_option
 
 

@@ -28,6 +28,7 @@ from crosswind.studies.conversations import (
     find_answers,
     read_conversation,
     read_message,
+    tools_in,
 )
 from crosswind.studies.preview.events import PreviewEvent, preview_events
 from crosswind.studies.replayable_option import as_served, describe_assumption, replayable_option
@@ -87,8 +88,8 @@ def preview(
     """Show what a profile does to CONVERSATION: before, after and why. It is a JSON file of messages, or of a
     request's body in the shape of Chat Completions, Responses or Messages."""
     codec, request = read_conversation(conversation_file)
-    profile = read_profile(profile_name)
     recorded = RecordedConversation.of_request("preview", codec, request)
+    profile = read_profile(profile_name, tools_in([recorded]))
     dose = Assignment(NOISY, level=level, noise_type=noise_type)
     with report_errors():
         served = as_served(profile, assume_replayable)

@@ -254,6 +254,17 @@ def test_several_seeds_are_shown_one_after_another_and_counted_together(chat: Pa
     )
 
 
+def test_a_tool_that_the_conversation_does_not_have_is_refused_by_line(tmp_path: Path, chat: Path) -> None:
+    profile = tmp_path / "mine.yaml"
+    rule = "- {operator: tool.timeout, severity: 1, where: {tools: [%s]}}"
+    for named, refused in (("get_order", False), ("get_*", False), ("get_ordr", True), ("fetch_*", True)):
+        profile.write_text(f"name: mine\nrules:\n{rule % named}\n")
+        result = preview("--profile", profile, chat)
+        assert result.exit_code == (2 if refused else 0), result.output
+        if refused:
+            assert f"{profile}:3: rules[0].where.tools[0]: {named!r}" in result.stderr
+
+
 def test_what_a_profile_assumes_of_tools_counts_only_where_a_gateway_believes_it(tmp_path: Path) -> None:
     profile, chat = tmp_path / "mine.yaml", tmp_path / "chat.json"
     profile.write_text(
