@@ -75,7 +75,7 @@ def test_check_names_file_line_and_problem(tmp_path: Path) -> None:
     result = run("check", file)
     assert result.exit_code == 1
     assert f"{file}:2: text 'At 9?': leave the digits out" in result.output
-    assert f"{file}:4: Object missing required field" in result.output
+    assert f"{file}:4: id, for, part, half, text: missing" in result.output
     found = json.loads(run("check", file, "--json").output)
     assert [(one["file"], one["line"]) for one in found] == [(str(file), 2), (str(file), 4)]
 
