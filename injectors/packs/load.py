@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from crosswind.injectors.packs.model import Pack, parse
+from crosswind.injectors.packs.model import Pack, parse, read_name
 from crosswind.injectors.packs.parts import BORROWED, ENGLISH_GENERAL, OPERATORS, Domain
 from crosswind.injectors.text.languages import Language
 
@@ -36,11 +36,12 @@ OWN = OwnPacks()
 
 def load(language: Language, domain: Domain) -> Pack | None:
     """The pack of a language and domain; None if there is none. PackError."""
-    return OWN.packs.get((language, domain)) or _load_shipped(language, domain)
+    return OWN.packs.get((language, domain)) or load_shipped(language, domain)
 
 
 @cache
-def _load_shipped(language: Language, domain: Domain) -> Pack | None:
+def load_shipped(language: Language, domain: Domain) -> Pack | None:
+    """The shipped pack, also where an own one goes before it. PackError."""
     return _read(_FOLDER, language, domain)
 
 
@@ -69,6 +70,11 @@ def use_folder(folder: Path | None) -> None:
 def _read_folder(folder: Path) -> Mapping[tuple[Language, Domain], Pack]:
     if not folder.is_dir():
         raise PackError(f"packs {str(folder)!r} is no folder: name one with LANGUAGE/DOMAIN.jsonl in it")
+    for file in sorted(folder.glob("*/*.jsonl")):
+        try:
+            read_name(f"{file.parent.name}/{file.stem}")
+        except ValueError as error:
+            raise PackError(f"{file} would never be used: {error}; or move it out of the folder") from None
     found = {
         (language, domain): pack
         for language in Language
@@ -80,9 +86,15 @@ def _read_folder(folder: Path) -> Mapping[tuple[Language, Domain], Pack]:
     return found
 
 
+def shipped_file(language: Language, domain: Domain) -> Path | None:
+    """The file of a pack that is shipped; None where there is none."""
+    file = _file(_FOLDER, language, domain)
+    return file if file.is_file() else None
+
+
 def shipped_files() -> list[Path]:
-    found = (_file(_FOLDER, language, domain) for language in Language for domain in Domain)
-    return [file for file in found if file.is_file()]
+    found = (shipped_file(language, domain) for language in Language for domain in Domain)
+    return [file for file in found if file is not None]
 
 
 def load_all() -> list[Pack]:

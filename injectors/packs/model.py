@@ -83,6 +83,8 @@ class Problem:
 
     line: int
     what: str
+    is_warning: bool = False
+    """The pack can be used all the same."""
 
 
 @dataclass(frozen=True, eq=False)
