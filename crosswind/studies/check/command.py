@@ -104,6 +104,8 @@ def check(
 
 def _sound(profile: Profile) -> str:
     rules = "1 rule" if len(profile.rules) == 1 else f"{len(profile.rules)} rules"
+    if not profile.rules:
+        return f"profile {profile.name!r} version {profile.version} has no rule: it is sound and does nothing"
     return f"profile {profile.name!r} version {profile.version} is sound: {rules}, {profile.compose.value}"
 
 

@@ -147,6 +147,26 @@ def test_a_forecast_can_be_read_on_a_narrow_terminal(tmp_path: Path) -> None:
         assert "tool.timeout" in found.output and "Nothing says what these tools do" in found.output
 
 
+def test_the_head_of_the_table_is_one_line_of_80_columns(tmp_path: Path) -> None:
+    file, chat = tmp_path / "mine.yaml", conversation(tmp_path)
+    file.write_text(PROFILE)
+    shown = CliRunner().invoke(root, ["noise", "check", str(file), str(chat)], env={"COLUMNS": "80"}).output
+    [head] = [line for line in shown.splitlines() if line.startswith("operator ")]
+    assert head.endswith(" exposed") and max(map(len, shown.splitlines()[1:])) <= 80
+    lines = shown.splitlines()
+    [short] = [line for line in lines if line.startswith("user.cost_cue")]
+    below = lines[lines.index("schema.misleading_description") + 1]
+    assert len(head) == len(short) == len(below), "figures stand below their heads"
+
+
+def test_a_profile_without_rules_does_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("name: mine\nrules: []\n")
+    assert "has no rule: it is sound and does nothing" in check(file).output
+    told = check(file, conversation(tmp_path))
+    assert told.exit_code == 0 and "0.00 injections a session" in told.output
+
+
 def test_a_tool_that_the_traffic_does_not_have_is_refused_by_line(tmp_path: Path, profile: Path) -> None:
     profile.write_text(PROFILE.replace("[get_order]", "[get_ordr]"))
     assert check(profile).exit_code == 0, "without traffic nothing is known of tools"
