@@ -70,6 +70,7 @@ Examples:
     type=click.Path(path_type=Path, dir_okay=False),
     help="A gateway's configuration: shows what its noise model wrote, out of its store.",
 )
+@click.option("--only-changed", is_flag=True, help="Show only what noise changed.")
 @replayable_option
 @packs_option
 @click.option("--json", "as_json", is_flag=True, help="Print each event as a line of JSON.")
@@ -81,6 +82,7 @@ def preview(
     level: int | None,
     noise_type: str | None,
     config: Path | None,
+    only_changed: bool,
     assume_replayable: bool,
     as_json: bool,
     conversation_file: Path,
@@ -98,8 +100,11 @@ def preview(
         with report_errors("--config: "):
             texts = stack.enter_context(open_stored_texts(config)) if config is not None else None
         drawn = [(plan, list(preview_events(plan, recorded, texts=texts))) for plan in plans]
+    shown = [
+        (plan, [one for one in events if one.after is not None or not only_changed]) for plan, events in drawn
+    ]
     if as_json:
-        for plan, events in drawn:
+        for plan, events in shown:
             for one in events:
                 told = {"seed": plan.seed, **msgspec.to_builtins(one)}
                 click.echo(json.dumps(told, ensure_ascii=False))
@@ -112,12 +117,16 @@ def preview(
     if assumption := describe_assumption(profile, assume_replayable):
         console.print(Text(assumption))
     if seeds == 1:
-        _print_conversation(console, recorded, request.steps, drawn[0][1])
+        if only_changed:
+            _print_events(console, shown[0][1])
+        else:
+            _print_conversation(console, recorded, request.steps, shown[0][1])
         _print_dose(console, recorded, *drawn[0])
         return
-    for plan, events in drawn:
-        console.print(_render_heading(f"seed {plan.seed}"))
-        _print_events(console, events)
+    for plan, events in shown:
+        if events or not only_changed:
+            console.print(_render_heading(f"seed {plan.seed}"))
+            _print_events(console, events)
     _print_doses(console, recorded, drawn)
 
 
