@@ -50,19 +50,20 @@ def list_command(url: str, group_id: str | None, limit: int, as_json: bool) -> N
     """List sessions, the last to arrive first: when each began, its turns, and what its user said first."""
     with open_named(url) as store:
         found = [
-            (one, {"turns": len({turn.index for turn in turns}), "first_message": read_first_message(turns)})
+            (one, len({turn.index for turn in turns}), read_first_message(turns))
             for one in store.sessions(group_id=group_id, limit=limit)
             for turns in [store.turns(one.id)]
         ]
     if as_json:
-        click.echo(json.dumps({"sessions": [_session(one) | said for one, said in found]}))
+        listed = [{**_session(one), "turns": turns, "first_message": said} for one, turns, said in found]
+        click.echo(json.dumps({"sessions": listed}))
         return
     if not found:
         click.echo(
             f"{url} has no session" + ("" if group_id is None else f" of group {group_id!r}"), err=True
         )
-    for one, said in found:
-        click.echo(escape_control_characters(_list_line(one, **said)))
+    for one, turns, said in found:
+        click.echo(escape_control_characters(_list_line(one, turns, said)))
 
 
 @sessions.command(
