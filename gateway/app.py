@@ -9,6 +9,7 @@ import structlog
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch, find_reason, switch_file
+from crosswind.gateway.parts import use_packs
 from crosswind.gateway.peers.peers import Peers
 from crosswind.gateway.protocols.codec import codecs
 from crosswind.gateway.runtime import Gateway
@@ -26,12 +27,14 @@ _log = structlog.get_logger("crosswind.gateway")
 def create_app(
     settings: Settings, peers: Peers | None = None, source: Callable[[], Settings] | None = None
 ) -> Gateway:
-    """Build a gateway. Raises ConfigurationError if the store, the profile or a protocol can't be used.
+    """Build a gateway. Raises ConfigurationError if the store, the packs, the profile or a protocol can't
+    be used.
 
     `peers` are the other processes, if there are several; `source` reads the configuration again.
     """
     codecs()  # so that a protocol that can't be loaded is an error now, not at the first request
     reading = 0 if peers is None else peers.reading
+    use_packs(settings)  # before profiles are read: one may weigh their entries
     profiles = Profiles(None if peers is None else peers.folder, reading)
     store = _open_store(settings)
     try:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import structlog
 
 from crosswind.gateway.config.settings import Settings
@@ -17,7 +20,7 @@ from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.store import Store
 from crosswind.injectors import registry
-from crosswind.injectors.packs.load import PackError, use_folder
+from crosswind.injectors.packs.load import OWN, PackError, use_folder
 from crosswind.injectors.profiles.expressions import LIMIT
 
 _log = structlog.get_logger("crosswind.gateway")
@@ -59,6 +62,20 @@ def use_packs(settings: Settings) -> None:
         use_folder(settings.packs)
     except PackError as error:
         raise ConfigurationError(str(error)) from None
+
+
+@contextmanager
+def trying_packs(settings: Settings) -> Iterator[None]:
+    """The same, for a block that may find that the rest of the configuration can't be used: if it raises, the
+    packs of before are used again.
+    """
+    before = OWN.packs
+    use_packs(settings)
+    try:
+        yield
+    except BaseException:
+        OWN.replace(before)
+        raise
 
 
 def build_confinement(settings: Settings, metrics: Metrics) -> Confined | None:

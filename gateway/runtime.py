@@ -29,7 +29,7 @@ from crosswind.gateway.parts import (
     build_preparation,
     make_connection_tables,
     tell_late_search,
-    use_packs,
+    trying_packs,
 )
 from crosswind.gateway.peers.peers import Peers
 from crosswind.gateway.proxy.models import ModelList
@@ -105,7 +105,6 @@ class Gateway:
         self._source = source
         self._run = token_hex(8) if peers is None else peers.folder.name
         self._build_parts(settings)
-        use_packs(settings)
         LIMIT.seconds, LIMIT.tell = settings.timeouts.expression, tell_late_search
         self.data = DataPlane(self._build_proxy(settings, None))
         self._file_watch = FileWatch(store, self.sessions.forget_all)
@@ -293,17 +292,17 @@ class Gateway:
         task.add_done_callback(self._tasks.discard)
 
     async def apply_settings(self, settings: Settings, reading: int = 0) -> tuple[str, ...]:
-        """Read the profile files, then apply a configuration at once; return the settings and the profile
-        files that changed. Requests in flight keep the old one. `reading` numbers the configuration for all
-        processes.
+        """Read the packs and the profile files, then apply a configuration at once; return the settings and
+        the profile files that changed. Requests in flight keep the old one. `reading` numbers the
+        configuration for all processes.
 
         Raises ConfigurationError if it can't be used; then nothing changes.
         """
-        files = await asyncio.to_thread(read_profile_files, settings, self.profiles, reading)
-        use_packs(settings)
         changed = find_changes(self.settings, settings)
         before = self.data.proxy
-        proxy = self._build_proxy(settings, before)
+        with trying_packs(settings):
+            files = await asyncio.to_thread(read_profile_files, settings, self.profiles, reading)
+            proxy = self._build_proxy(settings, before)
         # Replace the profiles last: if a part above can't be built, nothing has changed.
         edited = self.profiles.take(files, reading)
         self.settings, self.data.proxy = settings, proxy

@@ -50,10 +50,11 @@ def select_all(outcome: SessionOutcome) -> bool:
 
 
 def with_labels(labels: Mapping[str, str]) -> Selected:
-    """Select the sessions with all of these labels. Values are compared as text."""
+    """Select the sessions with all of these labels. Values are compared as text; an empty one selects those
+    without the label."""
     if not labels:
         return select_all
-    return lambda outcome: all(str(outcome.labels.get(name)) == value for name, value in labels.items())
+    return lambda outcome: all(str(outcome.labels.get(name, "")) == value for name, value in labels.items())
 
 
 class AttemptRecord(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,15 @@ class RecordedConversation:
             if mapping is not None and raw is not None
             else UNCONSTRAINED,
         )
+
+
+def tools_in(conversations: Iterable[RecordedConversation]) -> list[str]:
+    """The tools that are declared or called in the conversations."""
+    names: list[str] = []
+    for one in conversations:
+        names += (tool.name for tool in one.conversation.tools)
+        names += (item.call.name for item in one.conversation.items if isinstance(item, ToolResult))
+    return list(dict.fromkeys(names))
 
 
 def find_answers(steps: Sequence[HistoryStep]) -> list[int]:

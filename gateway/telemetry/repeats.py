@@ -22,6 +22,9 @@ _TOLD_APART_BY = (
     "who",
 )
 """Fields whose values make two events of one text different ones."""
+_STATE = "enabled"
+"""A field that says how something is now. An event that changes it is no repetition, however soon it comes:
+the log's last word is how things are."""
 _MOST = 1000
 """Different events that are counted at a time; further ones are all logged."""
 
@@ -32,6 +35,7 @@ class _Counted:
     text: str
     labels: Mapping[str, Any]
     until: float
+    state: Any
     left_out: int = 0
 
 
@@ -48,11 +52,13 @@ class RepeatFilter:
             return True
         labels = {name: values[name] for name in _TOLD_APART_BY if name in values}
         key = (method, text, *(str(value) for value in labels.values()))
+        state = values.get(_STATE)
         if (found := self._counted.get(key)) is not None:
-            found.left_out += 1
-            return False
+            repeated, found.state = found.state == state, state
+            found.left_out += repeated
+            return not repeated
         if len(self._counted) < _MOST:
-            self._counted[key] = _Counted(method, text, labels, self.now() + self.seconds)
+            self._counted[key] = _Counted(method, text, labels, self.now() + self.seconds, state)
         return True
 
     def take_over(self, *, every: bool = False) -> Iterator[tuple[str, str, dict[str, Any]]]:

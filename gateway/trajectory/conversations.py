@@ -81,6 +81,23 @@ def _make_conversation(last: Exchange, exchanges: Sequence[Exchange]) -> Convers
     return Conversation(messages[: max(sampled, default=-1) + 1], sampled, last.options)
 
 
+def read_first_message(turns: Iterable[Turn]) -> str:
+    """What the user said first, whatever the protocol; empty where no body on record has it."""
+    for turn in turns:
+        request = _decode(turn.received)
+        said = next((request[name] for name in ("messages", "input", "prompt") if name in request), None)
+        if isinstance(said, str):
+            return said
+        for message in said if isinstance(said, list) else ():
+            if (
+                isinstance(message, dict)
+                and message.get("role") == "user"
+                and (text := read_text(message.get("content")))
+            ):
+                return text
+    return ""
+
+
 def read_text(content: Any) -> str:
     """The text of a message's content: a string, or parts."""
     if isinstance(content, list):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ from crosswind.injectors.cli.groups import ExtensibleGroup
 from crosswind.injectors.cli.packs_option import packs_option
 from crosswind.injectors.packs.checks import check as check_pack
 from crosswind.injectors.packs.checks import check_between
-from crosswind.injectors.packs.load import PackError, load_all, shipped_files
-from crosswind.injectors.packs.model import Pack, Problem, parse
+from crosswind.injectors.packs.load import PackError, load_all, load_shipped, shipped_file, shipped_files
+from crosswind.injectors.packs.model import Pack, Problem, parse, read_name
 from crosswind.injectors.packs.parts import OPERATORS, WANTED_DOMAINS, Domain
 from crosswind.injectors.packs.shortfall import Shortfall, find_shortfalls
 from crosswind.injectors.targets import Half
@@ -29,10 +29,11 @@ GROUP = "crosswind.noise.pack"
 @click.group(
     cls=ExtensibleGroup,
     extensions=GROUP,
-    short_help="List, check and build phrase packs.",
+    short_help="List, show, check and build phrase packs.",
     epilog="""\b
 Examples:
   crosswind noise pack list
+  crosswind noise pack show de/general > packs/de/general.jsonl
   crosswind noise pack build fr/travel --config crosswind.yaml --out packs
   crosswind noise pack check mine/en/travel.jsonl
 """,
@@ -71,9 +72,9 @@ def list_(as_json: bool) -> None:
 
 
 def _print_missing(packs: Sequence[Pack], missing: Sequence[Shortfall]) -> None:
-    if not missing:
-        return click.echo("\nNothing is missing.")
     names = {one.name for one in packs}
+    if not missing:
+        click.echo("\nThese packs have all entries that are asked of them.")
     lacks: Counter[tuple[str, str]] = Counter()
     for row in missing:
         if (name := f"{row.language}/{row.domain}") in names:
@@ -82,14 +83,28 @@ def _print_missing(packs: Sequence[Pack], missing: Sequence[Shortfall]) -> None:
         click.echo("\nMissing entries")
     for (name, operator), count in lacks.items():
         click.echo(f"  {name:<16}{operator:<24}{count:>5}")
-    absent = {
+    _print_domains("Missing packs", _list_absent(names, wanted=True))
+    title = "Domains without a pack, where the general one is used alone"
+    _print_domains(title, _list_absent(names, wanted=False))
+
+
+def _list_absent(names: Collection[str], *, wanted: bool) -> Mapping[Language, Sequence[Domain]]:
+    """The domains that have no pack among these, by language: those that are to have one, or the others."""
+    return {
         language: found
         for language, domains in WANTED_DOMAINS.items()
-        if (found := [domain for domain in domains if f"{language}/{domain}" not in names])
+        if (
+            found := [
+                one for one in Domain if (one in domains) == wanted and f"{language}/{one}" not in names
+            ]
+        )
     }
-    if absent:
-        click.echo("\nMissing packs")
-    for language, found in absent.items():
+
+
+def _print_domains(title: str, by_language: Mapping[Language, Sequence[Domain]]) -> None:
+    if by_language:
+        click.echo(f"\n{title}")
+    for language, found in by_language.items():
         click.echo(
             click.wrap_text(", ".join(found), 78, initial_indent=f"  {language}  ", subsequent_indent=" " * 6)
         )
@@ -125,6 +140,39 @@ def _describe(packs: Sequence[Pack], missing: Sequence[Shortfall]) -> dict[str, 
     }
 
 
+def _complete_packs(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
+    return [name for name in _list_shipped() if name.startswith(typed)]
+
+
+def _list_shipped() -> list[str]:
+    return [f"{file.parent.name}/{file.stem}" for file in shipped_files()]
+
+
+@pack.command(
+    short_help="Print a shipped pack.",
+    epilog="""\b
+Examples:
+  crosswind noise pack show en/travel
+  mkdir -p packs/de && crosswind noise pack show de/general > packs/de/general.jsonl
+""",
+)
+@click.argument("name", metavar="LANGUAGE/DOMAIN", shell_complete=_complete_packs)
+def show(name: str) -> None:
+    """Print the shipped pack LANGUAGE/DOMAIN as it is, for a copy of one's own.
+
+    Raise `version` in the first line of a copy that you change: events name the packs of their phrases by
+    language, domain and version.
+    """
+    try:
+        file = shipped_file(*read_name(name))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    if file is None:
+        shipped = ", ".join(one for one in _list_shipped() if one.startswith(f"{name.partition('/')[0]}/"))
+        raise click.UsageError(f"pack {name!r}: none is shipped; there are {shipped}")
+    click.echo(file.read_bytes(), nl=False)
+
+
 @pack.command(
     short_help="Check packs.",
     epilog="""\b
@@ -140,7 +188,7 @@ def check(paths: tuple[Path, ...], as_json: bool) -> None:
     """Check each FILE and all packs in each FOLDER, or all packs that are shipped: fields, slots, and
     repetition, also beside the shipped packs.
 
-    Prints a line for each problem. Exits with 1 if there is any.
+    Prints a line for each problem. Exits with 1 if there is any. Warnings are no problems.
     """
     files = [file for path in paths for file in _find_files(path)] if paths else shipped_files()
     problems: list[tuple[str, Problem]] = []
@@ -149,22 +197,29 @@ def check(paths: tuple[Path, ...], as_json: bool) -> None:
         one, found = parse(path.read_bytes())
         if one is not None:
             packs[str(path)] = one
-            found = sorted([*_check_place(path, one), *found, *check_pack(one)], key=lambda at: at.line)
+            found = [*_check_place(path, one), *_check_version(one), *found, *check_pack(one)]
+            found.sort(key=lambda at: at.line)
         problems.extend((str(path), problem) for problem in found)
     file_of = {id(one): path for path, one in packs.items()}
     names = {one.name for one in packs.values()}
     beside = [one for one in load_all() if one.name not in names] if paths else []
     between = check_between([*beside, *packs.values()])
     problems.extend((file_of[id(one)], problem) for one, problem in between if id(one) in file_of)
+    warnings = sum(at.is_warning for _, at in problems)
     if as_json:
-        click.echo(json.dumps([{"file": file, "line": at.line, "problem": at.what} for file, at in problems]))
+        told = [
+            {"file": file, "line": at.line, "warning" if at.is_warning else "problem": at.what}
+            for file, at in problems
+        ]
+        click.echo(json.dumps(told))
     else:
         for file, at in problems:
-            click.echo(f"{file}:{at.line}: {at.what}")
+            click.echo(f"{file}:{at.line}: {'warning: ' if at.is_warning else ''}{at.what}")
         entries = sum(len(one.entries) for one in packs.values())
-        counts = (len(files), "pack"), (entries, "entry"), (len(problems), "problem")
+        counts = [(len(files), "pack"), (entries, "entry"), (len(problems) - warnings, "problem")]
+        counts += [(warnings, "warning")] if warnings else []
         click.echo(", ".join(_count(number, noun) for number, noun in counts))
-    sys.exit(1 if problems else 0)
+    sys.exit(1 if len(problems) > warnings else 0)
 
 
 def _find_files(path: Path) -> list[Path]:
@@ -178,9 +233,21 @@ def _find_files(path: Path) -> list[Path]:
 def _check_place(path: Path, pack: Pack) -> Iterator[Problem]:
     """A file that lies as LANGUAGE/DOMAIN.jsonl is read as this pack, whatever its header says."""
     language, domain = path.absolute().parent.name, path.stem
-    if language in set(Language) and domain in set(Domain) and f"{language}/{domain}" != pack.name:
+    if language not in set(Language) or f"{language}/{domain}" == pack.name:
+        return
+    if domain in set(Domain):
         fix = f"move it to {pack.name}.jsonl, or name this in the header"
         yield Problem(1, f"pack {pack.name!r}: the file is read as {language}/{domain}; {fix}")
+    else:
+        yield Problem(1, f"pack {pack.name!r}: no gateway reads this file; move it to {pack.name}.jsonl")
+
+
+def _check_version(pack: Pack) -> Iterator[Problem]:
+    """Events tell an own pack from the shipped one by its version."""
+    shipped = load_shipped(pack.language, pack.domain)
+    if shipped is not None and pack.version == shipped.version and pack.digest != shipped.digest:
+        told = f"version {pack.version} is that of the shipped {pack.name}, which differs"
+        yield Problem(1, f"{told}: raise it, so that events tell the two apart", is_warning=True)
 
 
 def _count(number: int, noun: str) -> str:

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from itertools import groupby
 
 from crosswind.injectors.packs.address import find_addresses
@@ -13,6 +14,7 @@ from crosswind.injectors.packs.model import SLOT, Entry, Pack, Problem
 from crosswind.injectors.packs.parts import (
     CONVERSATION_SLOTS,
     DRAWN_SLOTS,
+    OPERATORS,
     PARTS,
     Form,
     Part,
@@ -34,6 +36,8 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _LEAST_SHARE = 0.4
 """The smaller half of a part has at least this share."""
 _LONGEST_FIELD = 60
+_CLOSE = 0.8
+"""How alike an operator's name and a misspelling of it are: those of one family are alike themselves."""
 _OVERUSED = 0.1
 """A content word may be in this share of a part's entries, and in three at least."""
 _SHARED = 0.05
@@ -45,15 +49,29 @@ def check(pack: Pack) -> list[Problem]:
     rows: list[Row] = []
     problems: list[Problem] = []
     for line, entry in zip(pack.lines, pack.entries, strict=True):
-        if (part := PARTS.get((entry.operator, entry.part))) is None:
-            known = ", ".join(name for operator, name in PARTS if operator == entry.operator)
-            fix = f"its parts are {known}" if known else "name an operator that draws from packs"
+        part = PARTS.get((entry.operator, entry.part))
+        if part is None:
+            fix, part = _find_meant(entry)
             problems.append(Problem(line, f"no part {entry.part!r} of {entry.operator!r}: {fix}"))
-        else:
+        if part is not None:
             rows.append((line, entry, part))
     for each in _CHECKS:
         problems.extend(each(rows, pack.language))
     return sorted(problems, key=lambda problem: problem.line)
+
+
+def _find_meant(entry: Entry) -> tuple[str, Part | None]:
+    """How to mend an entry whose part there isn't, and the part that was meant, if that is clear: the rest of
+    the entry is checked as one of it."""
+    operator = entry.operator
+    if operator not in OPERATORS:
+        near = get_close_matches(operator, OPERATORS, n=1, cutoff=_CLOSE)
+        if not near:
+            return "name an operator that draws from packs: " + ", ".join(sorted(OPERATORS)), None
+        return f"did you mean {near[0]!r}?", PARTS.get((near[0], entry.part))
+    known = [name for other, name in PARTS if other == operator]
+    near = known if len(known) == 1 else get_close_matches(entry.part, known, n=1)
+    return f"its parts are {', '.join(known)}", PARTS[operator, near[0]] if near else None
 
 
 def check_fields(rows: Sequence[Row], _: Language) -> Iterator[Problem]:

@@ -42,7 +42,7 @@ class Setting(msgspec.Struct, frozen=True, gc=False):
     entries: EntryWeights = ()
     """How often the rule draws which entries."""
     turn: int = 0
-    """That of the folder of own packs (`OwnPacks.turn`)."""
+    """That of the own packs (`OwnPacks.turn`)."""
 
 
 class Phrase(msgspec.Struct, frozen=True, gc=False):

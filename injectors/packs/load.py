@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from crosswind.injectors.packs.model import Pack, parse
+from crosswind.injectors.packs.model import Pack, parse, read_name
 from crosswind.injectors.packs.parts import BORROWED, ENGLISH_GENERAL, OPERATORS, Domain
 from crosswind.injectors.text.languages import Language
 
@@ -19,11 +20,15 @@ class PackError(ValueError):
 
 @dataclass(slots=True)
 class OwnPacks:
-    """The folder whose packs go before the shipped ones, in this process. None: there is none."""
+    """The packs that go before the shipped ones, in this process."""
 
-    folder: Path | None = None
+    packs: Mapping[tuple[Language, Domain], Pack] = field(default_factory=dict)
     turn: int = 0
-    """How often it has changed: what is remembered of a conversation's phrases is of one turn."""
+    """How often they have changed: what is remembered of a conversation's phrases is of one turn."""
+
+    def replace(self, packs: Mapping[tuple[Language, Domain], Pack]) -> None:
+        self.packs, self.turn = packs, self.turn + 1
+        list_versions.cache_clear()
 
 
 OWN = OwnPacks()
@@ -31,13 +36,16 @@ OWN = OwnPacks()
 
 def load(language: Language, domain: Domain) -> Pack | None:
     """The pack of a language and domain; None if there is none. PackError."""
-    if OWN.folder is not None and (own := _load(OWN.folder, language, domain)) is not None:
-        return own
-    return _load(_FOLDER, language, domain)
+    return OWN.packs.get((language, domain)) or load_shipped(language, domain)
 
 
 @cache
-def _load(folder: Path, language: Language, domain: Domain) -> Pack | None:
+def load_shipped(language: Language, domain: Domain) -> Pack | None:
+    """The shipped pack, also where an own one goes before it. PackError."""
+    return _read(_FOLDER, language, domain)
+
+
+def _read(folder: Path, language: Language, domain: Domain) -> Pack | None:
     file = _file(folder, language, domain)
     if not file.is_file():
         return None
@@ -56,20 +64,37 @@ def _file(folder: Path, language: Language, domain: Domain) -> Path:
 def use_folder(folder: Path | None) -> None:
     """Let the packs of a folder go before the shipped ones. They are read at once. PackError, and then
     nothing changes."""
-    if folder is not None:
-        if not folder.is_dir():
-            raise PackError(f"packs {str(folder)!r} is no folder: name one with LANGUAGE/DOMAIN.jsonl in it")
-        _load.cache_clear()
-        found = [_load(folder, language, domain) for language in Language for domain in Domain]
-        if not any(found):
-            raise PackError(f"packs {str(folder)!r} has no pack: put LANGUAGE/DOMAIN.jsonl in it")
-    OWN.folder, OWN.turn = folder, OWN.turn + 1
-    list_versions.cache_clear()
+    OWN.replace({} if folder is None else _read_folder(folder))
+
+
+def _read_folder(folder: Path) -> Mapping[tuple[Language, Domain], Pack]:
+    if not folder.is_dir():
+        raise PackError(f"packs {str(folder)!r} is no folder: name one with LANGUAGE/DOMAIN.jsonl in it")
+    for file in sorted(folder.glob("*/*.jsonl")):
+        try:
+            read_name(f"{file.parent.name}/{file.stem}")
+        except ValueError as error:
+            raise PackError(f"{file} would never be used: {error}; or move it out of the folder") from None
+    found = {
+        (language, domain): pack
+        for language in Language
+        for domain in Domain
+        if (pack := _read(folder, language, domain)) is not None
+    }
+    if not found:
+        raise PackError(f"packs {str(folder)!r} has no pack: put LANGUAGE/DOMAIN.jsonl in it")
+    return found
+
+
+def shipped_file(language: Language, domain: Domain) -> Path | None:
+    """The file of a pack that is shipped; None where there is none."""
+    file = _file(_FOLDER, language, domain)
+    return file if file.is_file() else None
 
 
 def shipped_files() -> list[Path]:
-    found = (_file(_FOLDER, language, domain) for language in Language for domain in Domain)
-    return [file for file in found if file.is_file()]
+    found = (shipped_file(language, domain) for language in Language for domain in Domain)
+    return [file for file in found if file is not None]
 
 
 def load_all() -> list[Pack]:

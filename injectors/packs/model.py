@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import Enum
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any, get_args
 
 import msgspec
 
@@ -81,6 +83,8 @@ class Problem:
 
     line: int
     what: str
+    is_warning: bool = False
+    """The pack can be used all the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,31 +141,76 @@ def parse(raw: bytes) -> tuple[Pack | None, list[Problem]]:
     first, *rest = raw.split(b"\n")
     try:
         header = _read_header(first)
-        language, _, domain = header.pack.partition("/")
-        pack = Language(language), Domain(domain)
+        language, domain = read_name(header.pack)
     except (ValueError, msgspec.MsgspecError) as error:
         return None, [Problem(1, f"{error}: the first line is a header: {_HEADER}")]
     read = list(_read_lines(rest))
     entries = [(line, entry) for line, entry in read if isinstance(entry, Entry)]
     return Pack(
-        *pack,
+        language,
+        domain,
         version=header.version,
         licence=header.licence,
         digest=hashlib.sha256(raw).hexdigest(),
         entries=tuple(entry for _, entry in entries),
         lines=tuple(line for line, _ in entries),
-    ), [Problem(line, what) for line, what in read if isinstance(what, str)]
+    ), [Problem(line, what) for line, found in read if not isinstance(found, Entry) for what in found]
+
+
+def read_name(name: str) -> tuple[Language, Domain]:
+    """The language and domain of `en/travel`. ValueError, which says what there is."""
+    language, _, domain = name.partition("/")
+    for what, given, known in (("language", language, [*Language]), ("domain", domain, [*Domain])):
+        if given not in known:
+            raise ValueError(f"pack {name!r}: {given!r} is no {what}: use one of {', '.join(known)}")
+    return Language(language), Domain(domain)
+
+
+def suggest(given: str, known: Collection[str]) -> str:
+    """The end of an error message: the nearest of what is known, or all."""
+    near = get_close_matches(given, known, n=1)
+    return f"did you mean {str(near[0])!r}?" if near else f"use one of {', '.join(known)}"
 
 
 _HEADER = '{"pack": "en/travel", "version": 1, "licence": "Apache-2.0"}'
 
 
-def _read_lines(lines: list[bytes]) -> Iterator[tuple[int, Entry | str]]:
-    """The number of each line, and its entry or what is wrong with it."""
+def _read_lines(lines: list[bytes]) -> Iterator[tuple[int, Entry | list[str]]]:
+    """The number of each line, and its entry or all that is wrong with it."""
     if lines and not lines[-1]:
         lines.pop()
     for number, line in enumerate(lines, 2):
         try:
             yield number, _read_entry(line)
         except (ValueError, msgspec.MsgspecError) as error:
-            yield number, f"{error}: write an entry as one JSON object with {', '.join(ENTRY_KEYS)}"
+            yield number, [*_find_mistakes(line)] or [f"{error}: {_WRITE}"]
+
+
+_WRITE = f"write an entry as one JSON object with {', '.join(ENTRY_KEYS)}"
+
+
+def _find_mistakes(line: bytes) -> Iterator[str]:
+    """What is wrong with the fields of a line that is no entry; nothing, if it is no object."""
+    try:
+        given: Mapping[str, Any] = msgspec.json.decode(line, type=dict[str, Any])
+    except (ValueError, msgspec.MsgspecError):
+        return
+    fields = {field.encode_name: field for field in msgspec.structs.fields(Entry)}
+    if missing := [name for name, field in fields.items() if field.required and name not in given]:
+        yield f"{', '.join(missing)}: missing; {_WRITE}"
+    for name, value in given.items():
+        if (field := fields.get(name)) is None:
+            yield f"unknown field {name!r}: {suggest(name, fields)}"
+            continue
+        try:
+            msgspec.convert(value, field.type)
+        except msgspec.ValidationError as error:
+            known = ", ".join(_list_values(field.type))
+            yield f"{name} {value!r}: {error}" + (f"; use one of {known}" if known else "")
+
+
+def _list_values(annotation: Any) -> list[str]:
+    """The values of the enumeration in a field's type; none where it has none."""
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return [one.value for one in annotation]
+    return [value for one in get_args(annotation) for value in _list_values(one)]

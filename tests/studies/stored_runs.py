@@ -13,7 +13,14 @@ PLAN = {"profile": "flaky", "rules": [{"operator": "tool.timeout"}]}
 
 
 def write_run(
-    path: Path, clean: int, noisy: int, of: int = 20, *, injected: bool = True, **labels: str
+    path: Path,
+    clean: int,
+    noisy: int,
+    of: int = 20,
+    *,
+    injected: bool = True,
+    rewarded: bool = True,
+    **labels: str,
 ) -> str:
     """A store in which so many of the tasks were solved clean, and under noise. Returns its path."""
     found: list[Row] = []
@@ -25,7 +32,7 @@ def write_run(
                 rows.session(name, arm=arm, task_id=f"task-{task:02}", plan=plan, labels=labels),
                 rows.turn(name, 0, usage={"prompt_tokens": 100, "completion_tokens": 10}),
                 rows.turn(name, 1),
-                Reward(name, 1, float(task < solved)),
+                *([Reward(name, 1, float(task < solved))] if rewarded else []),
             ]
             if arm is Arm.NOISY:
                 note = "The tool isn't known to be repeatable."

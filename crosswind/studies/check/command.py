@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
+from rich.text import Text
 
 from crosswind.gateway.trajectory.commands.store_option import open_named
 from crosswind.injectors.cli.commands import (
@@ -19,10 +21,11 @@ from crosswind.injectors.cli.commands import (
 from crosswind.injectors.cli.completion import complete_profiles
 from crosswind.injectors.cli.packs_option import packs_option
 from crosswind.injectors.profiles.load import Profile
-from crosswind.studies.check.forecast import Forecast, forecast, tools_in
+from crosswind.studies.check.forecast import Forecast, forecast
 from crosswind.studies.check.printing import print_forecast
 from crosswind.studies.check.stored_conversations import read_stored_conversations
-from crosswind.studies.conversations import RecordedConversation, read_conversation
+from crosswind.studies.conversations import RecordedConversation, read_conversation, tools_in
+from crosswind.studies.replayable_option import as_served, describe_assumption, replayable_option
 
 
 @click.command(
@@ -32,6 +35,7 @@ Examples:
   crosswind noise check mine.yaml
   crosswind noise check mine.yaml conversation.json
   crosswind noise check chaos/flaky-tools --store crosswind.db --sessions 20
+  crosswind noise check agentnoisebench/tool --store crosswind.db --assume-replayable
 """,
 )
 @click.argument(
@@ -58,6 +62,7 @@ Examples:
     show_default=True,
     help="Of a store, the newest so many sessions.",
 )
+@replayable_option
 @packs_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def check(
@@ -68,6 +73,7 @@ def check(
     seed: int,
     level: int | None,
     sessions: int,
+    assume_replayable: bool,
     as_json: bool,
 ) -> None:
     """Check a profile (a YAML file, or a built-in one's name), and say in expected numbers what it will do.
@@ -81,20 +87,25 @@ def check(
     target = target or (url if url is None or "://" in url else f"sqlite:///{url}")
     conversations = _conversations(target, sessions) if target is not None else []
     profile = read_profile(profile_file, tools_in(conversations))
-    if target is None:
+    served = as_served(profile, assume_replayable)
+    if target is None or not as_json:
         click.echo(f"{profile_file}: {_sound(profile)}")
+        if assumption := describe_assumption(profile, assume_replayable):
+            Console(highlight=False).print(Text(assumption))
+    if target is None:
         return
     with report_errors():
-        expectation = forecast(profile, conversations, range(seed, seed + seeds), level)
+        expectation = forecast(served, conversations, range(seed, seed + seeds), level)
     if as_json:
-        click.echo(json.dumps(_document(profile, expectation)))
+        click.echo(json.dumps(_document(served, expectation)))
     else:
-        click.echo(f"{profile_file}: {_sound(profile)}")
         print_forecast(expectation, len(conversations))
 
 
 def _sound(profile: Profile) -> str:
     rules = "1 rule" if len(profile.rules) == 1 else f"{len(profile.rules)} rules"
+    if not profile.rules:
+        return f"profile {profile.name!r} version {profile.version} has no rule: it is sound and does nothing"
     return f"profile {profile.name!r} version {profile.version} is sound: {rules}, {profile.compose.value}"
 
 
@@ -122,6 +133,7 @@ def _document(profile: Profile, found: Forecast) -> dict[str, Any]:
     return {
         "profile": profile.name,
         "version": profile.version,
+        "assume_tools": profile.assume_tools,
         "sessions": found.sessions,
         "noisy": found.noisy,
         "injected": found.injected,

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from crosswind.injectors.conversation import ToolResult
 from crosswind.injectors.engine.dose import OperatorDose, find_places
 from crosswind.injectors.engine.plan import NOISY, Assignment, CompiledRule, Plan, Seed
 from crosswind.injectors.profiles.load import Profile
@@ -82,12 +81,3 @@ def forecast(
         for seed in seeds:
             found.add_session(profile, recorded, seed, level)
     return found
-
-
-def tools_in(conversations: Iterable[RecordedConversation]) -> list[str]:
-    """The tools that are declared or called in the conversations."""
-    names: list[str] = []
-    for one in conversations:
-        names += (tool.name for tool in one.conversation.tools)
-        names += (item.call.name for item in one.conversation.items if isinstance(item, ToolResult))
-    return list(dict.fromkeys(names))

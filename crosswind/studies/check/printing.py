@@ -38,18 +38,23 @@ def print_forecast(found: Forecast, conversations: int) -> None:
         )
         for (operator, severity), one in sorted(found.operators.items())
     ]
-    widest = max((len(name) for name, _ in rows), default=0)
-    narrow = widest + len(_pad(_HEADS)) > console.width
-    for name, figures in (("operator", _HEADS), *rows):
-        shown = (
-            "\n".join([name, *_fold(figures, console.width)])
-            if narrow
-            else name.ljust(widest) + _pad(figures)
-        )
-        console.print(Text(shown), soft_wrap=True)
+    table = (("operator", _HEADS), *rows)
+    column = min(max(len(name) for name, _ in table), console.width - len(_pad(_HEADS)))
+    for name, figures in table:
+        console.print(Text("\n".join(_lay_out(name, figures, column, console.width))), soft_wrap=True)
     console.print(Text(_ABOUT, style="dim"))
     _print_reasons(console, found)
     _print_sums(console, found, conversations)
+
+
+def _lay_out(name: str, figures: Sequence[str], column: int, width: int) -> list[str]:
+    """A row of the table: in one line, or where a name is longer than its column, in one more; in as many as
+    it takes where the terminal has no room for all figures."""
+    if column < len("operator"):
+        return [name, *_fold(figures, width)]
+    if len(name) <= column:
+        return [name.ljust(column) + _pad(figures)]
+    return [name, " " * column + _pad(figures)]
 
 
 def _pad(figures: Iterable[str]) -> str:

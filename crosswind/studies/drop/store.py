@@ -27,6 +27,11 @@ class StoreDrop:
     sections: list[Section]
 
     @property
+    def compares(self) -> bool:
+        """Whether sessions of both arms have outcomes: only then is there a drop to tell."""
+        return {one.arm for one in self.attempts if one.counts} >= set(Arm)
+
+    @property
     def title(self) -> str:
         return "Crosswind: success under noise" + (f" ({self.purpose})" if self.purpose else "")
 
@@ -42,18 +47,17 @@ def measure_store(
     *,
     read_in_full: int = READ_IN_FULL,
 ) -> list[StoreDrop]:
-    """The figures of each purpose whose sessions have outcomes in both arms. `clean` and `noisy` are the
-    labels of the arms; by default sessions are in the arm that they were assigned."""
+    """The figures of each purpose that the sessions have, whether there is a drop to tell or not. `clean` and
+    `noisy` are the labels of the arms; by default sessions are in the arm that they were assigned."""
     given = dict(only or {})
     arms = {Arm.CLEAN: with_labels(clean), Arm.NOISY: with_labels(noisy)} if clean and noisy else None
     chosen = with_labels(given)
     purposes = dict.fromkeys(str(one.labels.get("purpose") or "") for one in store.outcomes() if chosen(one))
-    found = []
-    for purpose in purposes:
-        read = read_attempts(store, _of_purpose(given, purpose), arms=arms, read_in_full=read_in_full)
-        if {one.arm for one in read.attempts if one.counts} >= set(Arm):
-            found.append(measure_read(read, purpose))
-    return found
+    read = {
+        purpose: read_attempts(store, _of_purpose(given, purpose), arms=arms, read_in_full=read_in_full)
+        for purpose in purposes
+    }
+    return [measure_read(one, purpose) for purpose, one in read.items() if one.attempts]
 
 
 def measure_read(read: StoredAttempts, purpose: str = "") -> StoreDrop:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from crosswind.injectors.packs.parts import Domain
-from crosswind.injectors.text.languages import Language
+from crosswind.injectors.packs.model import read_name
 
 
 @click.command(
@@ -54,7 +53,7 @@ def build(name: str, config: Path, out: Path, operators: tuple[str, ...], count:
     from crosswind.studies.pack_build.build import SHOWN, PackBuild, select_parts
 
     with report_errors():
-        language, domain = _read_name(name)
+        language, domain = read_name(name)
         parts = select_parts(language, operators)
         model = load(config, {}, complete=False).noise_model
         if model is None:
@@ -75,14 +74,3 @@ def build(name: str, config: Path, out: Path, operators: tuple[str, ...], count:
         for reason in [*reasons][:SHOWN]:
             click.echo(f"    {reason}")
     sys.exit(0 if kept >= wanted else 1)
-
-
-def _read_name(name: str) -> tuple[Language, Domain]:
-    language, _, domain = name.partition("/")
-    try:
-        return Language(language), Domain(domain)
-    except ValueError:
-        languages, domains = ", ".join(Language), ", ".join(Domain)
-        raise ValueError(
-            f"pack {name!r}: write LANGUAGE/DOMAIN with a language of {languages} and a domain of {domains}"
-        ) from None

@@ -28,8 +28,10 @@ from crosswind.studies.conversations import (
     find_answers,
     read_conversation,
     read_message,
+    tools_in,
 )
 from crosswind.studies.preview.events import PreviewEvent, preview_events
+from crosswind.studies.replayable_option import as_served, describe_assumption, replayable_option
 
 SPOKEN = ("text", "input_text", "output_text")
 """The types of parts that hold texts, in any protocol."""
@@ -68,6 +70,8 @@ Examples:
     type=click.Path(path_type=Path, dir_okay=False),
     help="A gateway's configuration: shows what its noise model wrote, out of its store.",
 )
+@click.option("--only-changed", is_flag=True, help="Show only what noise changed.")
+@replayable_option
 @packs_option
 @click.option("--json", "as_json", is_flag=True, help="Print each event as a line of JSON.")
 @click.argument("conversation_file", metavar="CONVERSATION", type=click.Path(path_type=Path, dir_okay=False))
@@ -78,23 +82,29 @@ def preview(
     level: int | None,
     noise_type: str | None,
     config: Path | None,
+    only_changed: bool,
+    assume_replayable: bool,
     as_json: bool,
     conversation_file: Path,
 ) -> None:
     """Show what a profile does to CONVERSATION: before, after and why. It is a JSON file of messages, or of a
     request's body in the shape of Chat Completions, Responses or Messages."""
     codec, request = read_conversation(conversation_file)
-    profile = read_profile(profile_name)
     recorded = RecordedConversation.of_request("preview", codec, request)
+    profile = read_profile(profile_name, tools_in([recorded]))
     dose = Assignment(NOISY, level=level, noise_type=noise_type)
     with report_errors():
-        plans = [recorded.make_plan(profile, Seed(one, "preview"), dose) for one in range(seed, seed + seeds)]
+        served = as_served(profile, assume_replayable)
+        plans = [recorded.make_plan(served, Seed(one, "preview"), dose) for one in range(seed, seed + seeds)]
     with ExitStack() as stack:
         with report_errors("--config: "):
             texts = stack.enter_context(open_stored_texts(config)) if config is not None else None
         drawn = [(plan, list(preview_events(plan, recorded, texts=texts))) for plan in plans]
+    shown = [
+        (plan, [one for one in events if one.after is not None or not only_changed]) for plan, events in drawn
+    ]
     if as_json:
-        for plan, events in drawn:
+        for plan, events in shown:
             for one in events:
                 told = {"seed": plan.seed, **msgspec.to_builtins(one)}
                 click.echo(json.dumps(told, ensure_ascii=False))
@@ -104,13 +114,19 @@ def preview(
     at = "" if first.level is None else f"level {first.level}, "
     named = f"seed {seed}" if seeds == 1 else f"seeds {seed} to {seed + seeds - 1}"
     console.print(f"profile {first.profile}, {at}{named}, type {first.noise_type or 'any'}", markup=False)
+    if assumption := describe_assumption(profile, assume_replayable):
+        console.print(Text(assumption))
     if seeds == 1:
-        _print_conversation(console, recorded, request.steps, drawn[0][1])
+        if only_changed:
+            _print_events(console, shown[0][1])
+        else:
+            _print_conversation(console, recorded, request.steps, shown[0][1])
         _print_dose(console, recorded, *drawn[0])
         return
-    for plan, events in drawn:
-        console.print(_render_heading(f"seed {plan.seed}"))
-        _print_events(console, events)
+    for plan, events in shown:
+        if events or not only_changed:
+            console.print(_render_heading(f"seed {plan.seed}"))
+            _print_events(console, events)
     _print_doses(console, recorded, drawn)
 
 

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ from crosswind.figures.gate import Gate, judge
 from crosswind.gateway.trajectory.commands.store_option import open_named, store_option
 from crosswind.studies.drop.outputs import Outputs, gate_options, output_options
 from crosswind.studies.label_option import label_option
+
+if TYPE_CHECKING:
+    from crosswind.studies.drop.store import StoreDrop
 
 
 @click.command(
@@ -78,15 +81,26 @@ def report(
     )
     if bool(clean) != bool(noisy):
         raise click.UsageError("--clean and --noisy go together: give both or neither")
+    files = ", ".join(f"--{name}" for name in outputs.files)
+    if evaluation and files:
+        raise click.UsageError(
+            f"{files}: they take figures of the store: leave out --before, --after, --comparison"
+        )
     with open_named(url) as store:
-        drops = [] if evaluation else measure_store(store, only, clean, noisy)
+        measured = [] if evaluation else measure_store(store, only, clean, noisy)
+        drops = [drop for drop in measured if drop.compares]
         if gate is not None and len(drops) != 1:
-            raise click.UsageError(_name_one([drop.purpose for drop in drops]))
+            raise click.UsageError(_name_one("--fail-below, --max-drop", drops, _NOTHING_TO_JUDGE))
+        shown = drops or measured
+        if files and len(shown) != 1:
+            raise click.UsageError(_name_one(files, shown, _NOTHING_TO_WRITE))
         result = judge(drops[0].attempts, gate) if gate is not None else None
         text = render(store, evaluation, drops)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8", errors="replace")
-    for drop in drops:
+    if not (drops or evaluation):
+        click.echo(_NO_DROP, err=True)
+    for drop in shown if files else drops:
         click.echo(outputs.write(drop.sections, drop.to_json, drop.attempts, drop.title, url, result))
     click.echo(str(out))
     if not can_draw():
@@ -95,11 +109,19 @@ def report(
         sys.exit(result.exit_status)
 
 
-def _name_one(purposes: Sequence[str]) -> str:
-    if not purposes:
-        return "--fail-below, --max-drop: the store has no clean and noisy sessions with rewards to judge"
-    named = ", ".join(purposes)
-    return f"--fail-below, --max-drop: the store has sessions for {named}: name one with --only purpose=…"
+_NOTHING_TO_JUDGE = "the store has no clean and noisy sessions with rewards to judge"
+_NOTHING_TO_WRITE = "the store has no session to tell of; name another with --store, or leave out --only"
+_NO_DROP = (
+    "no drop in success to tell: that takes sessions with rewards, both clean and noisy "
+    "(crosswind chaos plays both; --clean and --noisy name others)"
+)
+
+
+def _name_one(options: str, drops: Sequence[StoreDrop], nothing: str) -> str:
+    if not drops:
+        return f"{options}: {nothing}"
+    named = ", ".join(drop.purpose or "no purpose" for drop in drops)
+    return f"{options}: the store has sessions for {named}: name one with --only purpose=…"
 
 
 def _json(path: Path) -> Mapping[str, Any]:

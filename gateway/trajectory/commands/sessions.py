@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import click
+from rich.console import Console
 
 from crosswind.gateway.control_characters import escape_control_characters
 from crosswind.gateway.trajectory.commands.store_option import open_named, store_option
 from crosswind.gateway.trajectory.content import View
+from crosswind.gateway.trajectory.conversations import read_first_message
 from crosswind.gateway.trajectory.dose import read_dose
 from crosswind.gateway.trajectory.record import Event, Session, Trajectory, Turn
 from crosswind.gateway.trajectory.timeline import describe_on_wire, is_on_wire, order_by_time
+from crosswind.injectors.cli.rendering import render_event, render_heading
 from crosswind.injectors.engine.dose import SessionDose
 
 
@@ -43,14 +47,23 @@ Examples:
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def list_command(url: str, group_id: str | None, limit: int, as_json: bool) -> None:
-    """List sessions, the last to arrive first."""
+    """List sessions, the last to arrive first: when each began, its turns, and what its user said first."""
     with open_named(url) as store:
-        found = store.sessions(group_id=group_id, limit=limit)
+        found = [
+            (one, len({turn.index for turn in turns}), read_first_message(turns))
+            for one in store.sessions(group_id=group_id, limit=limit)
+            for turns in [store.turns(one.id)]
+        ]
     if as_json:
-        click.echo(json.dumps({"sessions": [_session(one) for one in found]}))
+        listed = [{**_session(one), "turns": turns, "first_message": said} for one, turns, said in found]
+        click.echo(json.dumps({"sessions": listed}))
         return
-    for one in found:
-        click.echo(f"{one.id}  {_describe(one)}")
+    if not found:
+        click.echo(
+            f"{url} has no session" + ("" if group_id is None else f" of group {group_id!r}"), err=True
+        )
+    for one, turns, said in found:
+        click.echo(escape_control_characters(_list_line(one, turns, said)))
 
 
 @sessions.command(
@@ -59,13 +72,15 @@ def list_command(url: str, group_id: str | None, limit: int, as_json: bool) -> N
 Examples:
   crosswind sessions show s-1
   crosswind sessions show s-1 --turn 2 --json
+  crosswind sessions show s-1 --diff
 """,
 )
 @click.argument("session_id", metavar="SESSION")
 @store_option
 @click.option("--turn", "index", type=int, help="This turn only.")
+@click.option("--diff", is_flag=True, help="Show only the texts that noise changed, before and after.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def show(session_id: str, url: str, index: int | None, as_json: bool) -> None:
+def show(session_id: str, url: str, index: int | None, diff: bool, as_json: bool) -> None:
     """Print what the agent sent, what the policy saw and produced, what the agent got, and the noise."""
     with open_named(url) as store:
         found = store.trajectory(session_id)
@@ -76,20 +91,54 @@ def show(session_id: str, url: str, index: int | None, as_json: bool) -> None:
     if index is not None and not turns:
         problem = f"session {session_id!r} has no turn {index}; it has {len(found.turns)} turns"
         raise click.ClickException(problem)
-    documents = [_turn(turn, found.events) for turn in turns]
+    documents = [_turn(turn, found.events, whole=not diff) for turn in turns]
     calls = [describe_on_wire(one) for one in found.events if is_on_wire(one)] if index is None else []
     if as_json:
         dose = read_dose(found).to_json()
         document = {"session": _session(found.session), "dose": dose, "turns": documents, "tool_leg": calls}
         click.echo(json.dumps(document))
         return
+    if diff:
+        _print_changes(found, index)
+        return
     for line in _lines(found, documents, on_wire=index is None):
         click.echo(escape_control_characters(line))
+
+
+def _print_changes(found: Trajectory, index: int | None) -> None:
+    """What noise changed, in the order of time. Long texts are shown around their changes."""
+    console = Console(highlight=False)
+    changes = list(_find_changes(found, index))
+    for heading, event in changes:
+        texts = (event.before or "", event.after, event.note)
+        console.print(render_heading(escape_control_characters(heading)))
+        console.print(render_event(*(escape_control_characters(str(text)) for text in texts)))
+    if not changes:
+        click.echo("noise changed nothing", err=True)
+
+
+def _find_changes(found: Trajectory, index: int | None) -> Iterator[tuple[str, Event]]:
+    """The events of noise that acted, each with its place: in this turn, or in all and on the wire."""
+    for one in order_by_time(found):
+        if isinstance(one, Event):
+            place, events = f"on the wire to {describe_on_wire(one)['link']}", [one] if index is None else []
+        else:
+            attempt = f", attempt {one.attempt}" if one.attempt else ""
+            place, events = f"turn {one.index}{attempt}", _events_of(one, found.events)
+            events = events if index in (None, one.index) else []
+        for event in events:
+            if event.after is not None:
+                yield f"{place}: {event.operator}{f', {event.tool}' if event.tool else ''}", event
+
+
+def _events_of(turn: Turn, events: Sequence[Event]) -> list[Event]:
+    return [one for one in events if (one.turn_index, one.attempt) == (turn.index, turn.attempt)]
 
 
 def _session(found: Session) -> dict[str, Any]:
     return {
         "id": found.id,
+        "created_us": found.created_us,
         "arm": found.arm,
         "profile": found.plan.get("profile"),
         "task_id": found.task_id,
@@ -101,8 +150,8 @@ def _session(found: Session) -> dict[str, Any]:
     }
 
 
-def _turn(turn: Turn, events: Sequence[Event]) -> dict[str, Any]:
-    own = [event for event in events if (event.turn_index, event.attempt) == (turn.index, turn.attempt)]
+def _turn(turn: Turn, events: Sequence[Event], *, whole: bool) -> dict[str, Any]:
+    """A turn, with its bodies if it is to be shown whole."""
     return {
         "turn": turn.index,
         "attempt": turn.attempt,
@@ -111,10 +160,7 @@ def _turn(turn: Turn, events: Sequence[Event]) -> dict[str, Any]:
         "delivered": turn.delivered,
         "upstream_status": turn.upstream_status,
         "error": None if turn.error is None else {"source": turn.error.source, "type": turn.error.kind},
-        "agent_sent": _body(turn.received),
-        "policy_saw": _body(turn.sent),
-        "policy_produced": _body(turn.produced),
-        "agent_got": _body(turn.delivered_view or turn.produced),
+        **(_bodies(turn) if whole else {}),
         "noise": [
             {
                 "operator": event.operator,
@@ -124,8 +170,17 @@ def _turn(turn: Turn, events: Sequence[Event]) -> dict[str, Any]:
                 "after": event.after,
                 "note": event.note,
             }
-            for event in own
+            for event in _events_of(turn, events)
         ],
+    }
+
+
+def _bodies(turn: Turn) -> dict[str, Any]:
+    return {
+        "agent_sent": _body(turn.received),
+        "policy_saw": _body(turn.sent),
+        "policy_produced": _body(turn.produced),
+        "agent_got": _body(turn.delivered_view or turn.produced),
     }
 
 
@@ -195,6 +250,18 @@ def _dose_lines(dose: SessionDose) -> Iterator[str]:
 
 def _text(body: Any) -> str:
     return "not recorded" if body is None else body if isinstance(body, str) else json.dumps(body)
+
+
+_SHOWN = 60
+"""Characters of a first message that a list shows."""
+
+
+def _list_line(found: Session, turns: int, first_message: str) -> str:
+    began = datetime.fromtimestamp(found.created_us // 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    counted = "1 turn" if turns == 1 else f"{turns} turns"
+    said = " ".join(first_message.split())
+    said = said if len(said) <= _SHOWN else f"{said[: _SHOWN - 1]}…"
+    return f"{found.id}  {began}  {counted}, {_describe(found)}" + (f": {said}" if said else "")
 
 
 def _describe(found: Session) -> str:

@@ -44,12 +44,17 @@ async def test_a_signal_is_logged_and_doctor_knows_of_it(
 ) -> None:
     store = tmp_path / "store.db"
     serving = await asyncio.to_thread(children.gateway, app.url, store)
-    serving.child.process.send_signal(signal.SIGUSR1)
-    await asyncio.to_thread(
-        serving.child.until, lambda: "noise is switched by a signal" in serving.child.said
-    )
+
+    async def switch(number: signal.Signals, times: int) -> None:
+        serving.child.process.send_signal(number)
+        told = "noise is switched by a signal"
+        await asyncio.to_thread(serving.child.until, lambda: serving.child.said.count(told) == times)
+
+    await switch(signal.SIGUSR1, 1)
     async with httpx.AsyncClient(trust_env=False) as http:
         assert not (await http.get(f"{serving.control}/api/noise")).json()["enabled"]
+    await switch(signal.SIGUSR2, 2)
+    await switch(signal.SIGUSR1, 3)
     await asyncio.to_thread(serving.child.stop)
     given = ("--upstream", f"{app.url}/v1", "--store", f"sqlite:///{store}", "--port", "0")
     said = await asyncio.to_thread(children.run, "doctor", *given, "--control-port", "0")

@@ -109,6 +109,14 @@ def test_equal_warnings_are_logged_once_and_counted() -> None:
     assert all(RepeatFilter(0.0).admits("warning", "late", {}) for _ in range(3))
 
 
+def test_each_change_of_a_switch_is_logged() -> None:
+    repeats = RepeatFilter(60.0, now=lambda: 0.0)
+    orders = [False, True, True, False, True]
+    admitted = [repeats.admits("warning", "switched", {"enabled": enabled}) for enabled in orders]
+    assert admitted == [True, True, False, True, True]
+    assert list(repeats.take_over(every=True)) == [("warning", "switched", {"repeated": 1})]
+
+
 REPEATED = """\
 import structlog
 from crosswind.gateway.config.sections import Logging

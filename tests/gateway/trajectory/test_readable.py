@@ -6,11 +6,11 @@ import json
 import sqlite3
 from contextlib import closing
 
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from crosswind.gateway.cli import root
 from crosswind.gateway.trajectory.content import Chain, View
-from crosswind.gateway.trajectory.record import Arm, Completion, Reward, SessionClosed
+from crosswind.gateway.trajectory.record import WIRE, Arm, Completion, Reward, SessionClosed
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.gateway.trajectory import rows
 
@@ -114,6 +114,56 @@ def test_a_command_shows_bodies_that_are_no_text(store: SqliteStore) -> None:
     (turn,) = json.loads(_show(store, "s", "--json"))["turns"]
     assert turn["policy_saw"] == "".join(f"<{number}>" for number in range(2000))
     assert turn["agent_sent"] is None and turn["policy_produced"] == {"base64": "/wD+"}
+
+
+def test_a_diff_is_what_noise_changed_and_nothing_else(store: SqliteStore) -> None:
+    _noisy_session(store)
+    told = _show(store, "s", "--diff")
+    assert [line.split() for line in told.splitlines() if line] == [
+        ["turn", "1:", "tool.timeout,", "get_order"],
+        ["before", "shipped"],
+        ["after", "timed", "out"],
+        "the next identical call is answered".split(),
+    ]
+    turns = json.loads(_show(store, "s", "--diff", "--json"))["turns"]
+    assert [len(turn["noise"]) for turn in turns] == [0, 2] and all("agent_sent" not in one for one in turns)
+    assert _show(store, "s", "--diff", "--turn", "0") == ""
+    late = {"turn_index": -1, "created_us": 2**52, "anchor": f"{WIRE}orders", "draw": {"link": "orders"}}
+    store.write(
+        [rows.event(**late, before="paid", after="refused"), rows.event(**late, ordinal=1, after=None)]
+    )
+    heads = [line for line in _show(store, "s", "--diff").splitlines() if line and line[0] != " "]
+    assert heads == ["turn 1: tool.timeout, get_order", "on the wire to orders: tool.timeout, get_order"]
+
+
+def _list(store: SqliteStore, *arguments: str) -> Result:
+    result = CliRunner().invoke(root, ["sessions", "list", *arguments, "--store", str(store.path)])
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_a_list_tells_sessions_apart(store: SqliteStore) -> None:
+    _noisy_session(store)
+    long = {
+        "input": [{"role": "system", "content": "x"}, {"role": "user", "content": [{"text": "a\x1b " * 50}]}]
+    }
+    asked = View.plain(json.dumps(long).encode())
+    store.write([rows.session("t"), rows.turn("t", protocol="responses", received=asked), rows.session("u")])
+    bare, other, first = _list(store).stdout.splitlines()
+    assert first.startswith("s  2023-11-14T22:13:20Z  2 turns, noisy, profile noisyagent, closed, reward 1: ")
+    assert first.endswith(": Where is #W1 → now?")
+    assert other.startswith("t  2023-11-14T22:13:20Z  1 turn, clean") and other.endswith("…")
+    assert "\x1b" not in other and len(other) < 200
+    assert bare.endswith("0 turns, clean, profile off, open, reward pending"), bare
+    listed = json.loads(_list(store, "--json").stdout)["sessions"]
+    assert [(one["id"], one["turns"]) for one in listed] == [("u", 0), ("t", 1), ("s", 2)]
+    assert listed[2]["first_message"] == "Where is #W1 → now?"
+
+
+def test_a_list_of_no_session_says_so(store: SqliteStore) -> None:
+    assert "has no session\n" in _list(store).stderr
+    assert "has no session of group 'g'\n" in _list(store, "--group", "g").stderr
+    assert json.loads(_list(store, "--json").stdout) == {"sessions": []}
 
 
 def test_a_session_or_turn_that_is_not_there_is_named(store: SqliteStore) -> None:

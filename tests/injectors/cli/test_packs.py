@@ -35,6 +35,10 @@ def test_list_names_all_packs_and_fits_80_columns() -> None:
     for one in load_all():
         assert one.name in result.output and one.digest[:12] in result.output
     assert "Missing" not in result.output
+    assert "all entries that are asked of them" in result.output
+    without = " ".join(result.output.split("\nDomains without a pack")[1].split())
+    assert "de files, code, banking, messaging, search, devices, health, data es files" in without
+    assert " en " not in without
 
 
 @pytest.mark.usefixtures("too_few")
@@ -75,7 +79,7 @@ def test_check_names_file_line_and_problem(tmp_path: Path) -> None:
     result = run("check", file)
     assert result.exit_code == 1
     assert f"{file}:2: text 'At 9?': leave the digits out" in result.output
-    assert f"{file}:4: Object missing required field" in result.output
+    assert f"{file}:4: id, for, part, half, text: missing" in result.output
     found = json.loads(run("check", file, "--json").output)
     assert [(one["file"], one["line"]) for one in found] == [(str(file), 2), (str(file), 4)]
 
@@ -131,6 +135,45 @@ def test_check_names_a_pack_that_lies_in_another_place(tmp_path: Path) -> None:
     assert f"{file}:1: pack 'en/health': the file is read as es/general; move it to en/health.jsonl" in (
         run("check", file).output
     )
+
+
+def test_show_prints_a_copy_whose_version_is_to_be_raised(tmp_path: Path) -> None:
+    shown = run("show", "de/general")
+    file = tmp_path / "de" / "general.jsonl"
+    file.parent.mkdir()
+    file.write_bytes(shown.stdout_bytes)
+    [shipped] = [one for one in load_all() if one.name == "de/general"]
+    assert run("check", file).output == f"1 pack, {len(shipped.entries)} entries, 0 problems\n"
+    header, *entries = shown.stdout.splitlines(keepends=True)
+    file.write_text("".join([header, *entries[:-1]]), "utf-8")
+    found = run("check", file)
+    told = f"{file}:1: warning: version {shipped.version} is that of the shipped de/general, which differs"
+    assert found.exit_code == 0 and told in found.output and "0 problems, 1 warning\n" in found.output
+    assert "warning" in json.loads(run("check", file, "--json").output)[0]
+    raised = {**json.loads(header), "version": shipped.version + 1}
+    file.write_text("".join([json.dumps(raised), "\n", *entries[:-1]]), "utf-8")
+    assert "warning" not in run("check", file).output
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("de/theatre", "'theatre' is no domain: use one of general"),
+        ("general", "'general' is no language"),
+        ("de/health", "none is shipped; there are de/general, de/"),
+    ],
+)
+def test_show_says_what_there_is(name: str, said: str) -> None:
+    result = run("show", name)
+    assert result.exit_code == 2 and said in " ".join(result.stderr.split()) and not result.stdout
+
+
+def test_a_file_that_no_gateway_reads_is_named(tmp_path: Path) -> None:
+    file = write_own(tmp_path, {**GOOD[0]}, name="de/general", place="de/theatre")
+    listed = run("list", "--packs", tmp_path)
+    assert listed.exit_code == 2
+    assert f"{file} would never be used" in listed.output and "use one of general, shopping" in listed.output
+    assert f"{file}:1: pack 'de/general': no gateway reads this file" in run("check", tmp_path).output
 
 
 def test_list_shows_own_packs_and_forgets_them(tmp_path: Path) -> None:

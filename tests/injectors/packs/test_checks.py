@@ -22,21 +22,63 @@ def test_a_line_that_is_no_entry_is_named_with_its_line() -> None:
     found, problems = parse(raw)
     assert found is not None and len(found.entries) == len(GOOD)
     assert [problem.line for problem in problems] == [12, 13, 14]
-    assert "missing required field `for`" in problems[0].what
+    assert problems[0].what.startswith("for, part, half, text: missing; write an entry as one JSON object")
 
 
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        ({"half": "both"}, "Invalid enum value 'both'"),
+        ({"half": "both"}, "half 'both': Invalid enum value 'both'; use one of train, test"),
         ({"fits": ["colour"]}, "Invalid enum value 'colour'"),
+        ({"asks": "buy"}, "use one of fact, question"),
         ({"text": " "}, "matching regex"),
-        ({"note": "x"}, "unknown field `note`"),
+        ({"note": "x"}, "unknown field 'note': use one of id, for"),
+        ({"unles": ["x"]}, "unknown field 'unles': did you mean 'unless'?"),
     ],
 )
 def test_fields_that_the_schema_does_not_allow(change: dict[str, Any], what: str) -> None:
     (problem,) = parse(pack({**GOOD[0], **change}))[1]
     assert problem.line == 2 and what in problem.what
+
+
+def test_all_mistakes_of_an_entry_are_named() -> None:
+    wrong = {**GOOD[0], "half": "both", "text": "", "fits": ["colour"], "abot": ["x"]}
+    del wrong["part"]
+    _, found = parse(pack(wrong, GOOD[1]))
+    assert [problem.line for problem in found] == [2] * 5
+    told = "\n".join(problem.what for problem in found)
+    for name in (
+        "part: missing",
+        "half 'both'",
+        "text ''",
+        "fits ['colour']",
+        "'abot': did you mean 'about'?",
+    ):
+        assert name in told
+
+
+def test_a_misspelt_operator_or_part_hides_no_other_mistake() -> None:
+    bad = {**GOOD[0], "text": "Why do {planes} fly at 9?"}
+    for change, fix in (
+        ({"for": "user.topic_drif"}, "did you mean 'user.topic_drift'?"),
+        ({"part": "questions"}, "its parts are question, return"),
+    ):
+        told = [problem.what for problem in problems({**bad, **change}, GOOD[1])]
+        assert any(fix in what for what in told), told
+        assert any("slot {planes} is unknown" in what for what in told), told
+        assert any("leave the digits out" in what for what in told), told
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("de/theatre", "'theatre' is no domain: use one of general, shopping"),
+        ("tlh/general", "'tlh' is no language: use one of en, de"),
+    ],
+)
+def test_a_header_that_names_no_pack_is_told_what_there_is(name: str, said: str) -> None:
+    found, (problem,) = parse(pack(*GOOD, name=name))
+    assert found is None and f"pack {name!r}: {said}" in problem.what
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,31 @@ def calling(tool: str, description: str) -> dict[str, Any]:
     }
 
 
+REPLAYABLE = "name: mine\nassume_tools: replayable\nrules: [{operator: tool.timeout, severity: 1}]\n"
+
+
+@pytest.mark.parametrize("assumed", [False, True])
+async def test_what_a_profile_assumes_of_tools_counts_as_it_does_for_the_gateway(
+    tmp_path: Path, assumed: bool
+) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(REPLAYABLE)
+    given = {"profile": str(file), "assume_replayable": assumed}
+    async with upstream() as app, gateway(tmp_path, app, **given) as running:
+        await running.chat(calling("book_flight", "Book a flight."), "s")
+        [event] = (await running.trajectory("s"))["events"]
+    assert (event["after"] is not None) == assumed
+    option = ["--assume-replayable"] if assumed else []
+    stored = (file, f"sqlite:///{tmp_path}/store.db", "--seeds", 1, *option)
+    result = await asyncio.to_thread(check, *stored, "--json")
+    found = json.loads(result.stdout)
+    [one] = found["operators"]
+    assert (one["injected"], one["withheld"]) == ((1, 0) if assumed else (0, 1))
+    assert found["assume_tools"] == ("replayable" if assumed else "declared")
+    told = await asyncio.to_thread(check, *stored)
+    assert "--assume-replayable" in told.output and ("does without" in told.output) != assumed
+
+
 async def test_the_expected_numbers_are_those_of_traffic(tmp_path: Path, profile: Path) -> None:
     async with upstream() as app, gateway(tmp_path, app, profile=str(profile)) as running:
         counted: Counter[str] = Counter()
@@ -120,6 +145,26 @@ def test_a_forecast_can_be_read_on_a_narrow_terminal(tmp_path: Path) -> None:
         lines = [line for line in found.output.splitlines() if str(file) not in line]
         assert "…" not in found.output and all(len(line) <= width for line in lines)
         assert "tool.timeout" in found.output and "Nothing says what these tools do" in found.output
+
+
+def test_the_head_of_the_table_is_one_line_of_80_columns(tmp_path: Path) -> None:
+    file, chat = tmp_path / "mine.yaml", conversation(tmp_path)
+    file.write_text(PROFILE)
+    shown = CliRunner().invoke(root, ["noise", "check", str(file), str(chat)], env={"COLUMNS": "80"}).output
+    [head] = [line for line in shown.splitlines() if line.startswith("operator ")]
+    assert head.endswith(" exposed") and max(map(len, shown.splitlines()[1:])) <= 80
+    lines = shown.splitlines()
+    [short] = [line for line in lines if line.startswith("user.cost_cue")]
+    below = lines[lines.index("schema.misleading_description") + 1]
+    assert len(head) == len(short) == len(below), "figures stand below their heads"
+
+
+def test_a_profile_without_rules_does_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("name: mine\nrules: []\n")
+    assert "has no rule: it is sound and does nothing" in check(file).output
+    told = check(file, conversation(tmp_path))
+    assert told.exit_code == 0 and "0.00 injections a session" in told.output
 
 
 def test_a_tool_that_the_traffic_does_not_have_is_refused_by_line(tmp_path: Path, profile: Path) -> None:

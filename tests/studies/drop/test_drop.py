@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
 from click.testing import CliRunner, Result
 
 from crosswind.gateway.cli import root
@@ -63,6 +64,47 @@ def test_each_purpose_has_figures_of_its_own_and_the_gate_wants_one(tmp_path: Pa
     failed = report(tmp_path, store, "--only", "purpose=train", "--fail-below", "0.5", "--json", str(figures))
     assert failed.exit_code == 4, failed.output
     assert json.loads(figures.read_text())["purpose"] == "train"
+
+
+FORMATS = ("json", "csv", "markdown", "junit")
+
+
+def outputs(tmp_path: Path) -> list[str]:
+    return [part for name in FORMATS for part in (f"--{name}", str(tmp_path / f"out.{name}"))]
+
+
+@pytest.mark.parametrize("rewarded", [True, False])
+def test_files_are_written_of_a_store_without_a_clean_arm(tmp_path: Path, rewarded: bool) -> None:
+    store = write_run(tmp_path / "a.db", clean=0, noisy=9, rewarded=rewarded)
+    with closing(sqlite3.connect(store)) as connection:
+        connection.execute("DELETE FROM session WHERE arm = 'clean'")
+        connection.commit()
+    result = report(tmp_path, store, *outputs(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert "no drop in success to tell" in result.stderr
+    written = {name: (tmp_path / f"out.{name}").read_text() for name in FORMATS}
+    figures = json.loads(written["json"])
+    assert list(figures["arms"]) == ["noisy"]
+    assert figures["arms"]["noisy"]["success"] == (0.45 if rewarded else None)
+    assert figures["drop"]["unpaired"] is None
+    assert "tool.timeout" in written["csv"] and "tool.timeout" in written["markdown"]
+    ElementTree.fromstring(written["junit"])
+    plain = report(tmp_path, store)
+    assert plain.exit_code == 0 and "no drop in success to tell" in plain.stderr
+
+
+def test_files_that_would_hold_nothing_or_the_last_of_several_purposes_are_refused(tmp_path: Path) -> None:
+    store = write_run(tmp_path / "a.db", clean=9, noisy=9, purpose="eval")
+    nothing = report(tmp_path, store, "--only", "purpose=none", *outputs(tmp_path))
+    assert nothing.exit_code == 2 and "the store has no session to tell of" in nothing.stderr
+    write_run(tmp_path / "a.db", clean=9, noisy=9, purpose="train")
+    several = report(tmp_path, store, "--json", str(tmp_path / "out.json"))
+    assert several.exit_code == 2 and "name one with --only purpose=" in several.stderr
+    assert not (tmp_path / "out.json").exists()
+    write_run(tmp_path / "a.db", clean=9, noisy=4)
+    one = report(tmp_path, store, "--only", "purpose=", "--json", str(tmp_path / "out.json"))
+    assert one.exit_code == 0, one.output
+    assert json.loads((tmp_path / "out.json").read_text())["purpose"] == ""
 
 
 HOSTILE = Section("T", ("task", "value"), (("=cmd|' /C calc'!A0", "-1.5"), ("<b>|x", "+2")))

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from crosswind.injectors.packs.checks import check
-from crosswind.injectors.packs.load import OWN, PackError, load, use_folder
+from crosswind.injectors.packs.load import PackError, load, use_folder
 from crosswind.injectors.packs.model import Entry, parse
 from crosswind.injectors.packs.parts import OPERATORS, PARTS, Domain
 from crosswind.injectors.targets import Half
@@ -33,7 +33,7 @@ THANKS = [{"text": "Quelle patience, bravo."}, {"text": "Un grand merci d'avance
 @pytest.fixture(autouse=True)
 def own_packs() -> Iterator[None]:
     yield
-    OWN.folder = None
+    use_folder(None)
 
 
 def write_config(folder: Path, model: ScriptedProvider, judge: ScriptedProvider | None = None) -> Path:

@@ -254,6 +254,53 @@ def test_several_seeds_are_shown_one_after_another_and_counted_together(chat: Pa
     )
 
 
+def test_a_tool_that_the_conversation_does_not_have_is_refused_by_line(tmp_path: Path, chat: Path) -> None:
+    profile = tmp_path / "mine.yaml"
+    rule = "- {operator: tool.timeout, severity: 1, where: {tools: [%s]}}"
+    for named, refused in (("get_order", False), ("get_*", False), ("get_ordr", True), ("fetch_*", True)):
+        profile.write_text(f"name: mine\nrules:\n{rule % named}\n")
+        result = preview("--profile", profile, chat)
+        assert result.exit_code == (2 if refused else 0), result.output
+        if refused:
+            assert f"{profile}:3: rules[0].where.tools[0]: {named!r}" in result.stderr
+
+
+def test_only_what_noise_changed_is_shown_where_that_is_asked_for(tmp_path: Path, chat: Path) -> None:
+    profile = tmp_path / "mine.yaml"
+    rules = [
+        {"operator": "user.typos", "severity": 0.2},
+        {"operator": "tool.timeout", "severity": 0.5},
+        {"operator": "tool.execution_failure", "severity": 0.5},
+    ]
+    profile.write_text(json.dumps({"name": "mine", "rules": rules}))
+    asked = ["--profile", profile, "--seeds", 20, chat]
+    events = [json.loads(line) for line in preview("--json", *asked).output.splitlines()]
+    changed = [one for one in events if one["after"] is not None]
+    assert 0 < len(changed) < len(events), "some is withheld"
+    told = preview("--json", "--only-changed", *asked).output.splitlines()
+    assert [json.loads(line) for line in told] == changed
+    several = preview("--only-changed", *asked).output
+    assert "  clean  " not in several and several.count(" at severity ") == len(changed)
+    seed = changed[0]["seed"]
+    alone = preview("--profile", profile, "--seed", seed, "--only-changed", chat).output
+    assert "[0] " not in alone and " at severity " in alone and "withheld" in alone
+
+
+def test_what_a_profile_assumes_of_tools_counts_only_where_a_gateway_believes_it(tmp_path: Path) -> None:
+    profile, chat = tmp_path / "mine.yaml", tmp_path / "chat.json"
+    profile.write_text(
+        "name: mine\nassume_tools: replayable\nrules: [{operator: tool.timeout, severity: 1}]\n"
+    )
+    call = {"id": "c", "type": "function", "function": {"name": "book_flight", "arguments": "{}"}}
+    asks = {"role": "assistant", "content": None, "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "c", "content": '{"booking": "LM-19"}'}
+    chat.write_text(json.dumps([{"role": "user", "content": "Book it."}, asks, result]))
+    plain = preview("--profile", profile, chat).output
+    assert "injected 0, withheld 1" in plain and "with --assume-replayable only" in plain
+    believed = preview("--profile", profile, "--assume-replayable", chat).output
+    assert "injected 1, withheld 0" in believed and "serve --assume-replayable" in believed
+
+
 @pytest.mark.parametrize("seeds", [0, -1, 1001, 10**20])
 def test_a_number_of_seeds_that_can_not_be_drawn_is_refused(chat: Path, seeds: int) -> None:
     result = preview("--profile", "chaos/confused-users", f"--seeds={seeds}", chat)
