@@ -100,7 +100,7 @@ _NEARBY = re.compile(
 )
 """What people look for where they are."""
 _TRIPS = re.compile(
-    r"\b(?:bus|cab|car|courier|deliver|drive|ferry|flights?|fly|journey|parcel|rides?|route|seats?|send|ship|shuttle"
-    r"|taxi|tickets?|train|transfer|travel|trip|uber)\b"
+    r"\b(?:bus(?:es)?|cab|car|courier|deliver|directions|drive|ferry|flights?|fly|journey|parcel|rides?|route|seats?|send|ship|shuttle"
+    r"|taxi|tickets?|trains?|transfer|travel|trip|uber)\b"
 )
 _FAR = re.compile(r"\b(?:distance|far)\b")

@@ -26,6 +26,7 @@ from crosswind.injectors.operators.user.values.vague.place import (
     leave_out,
 )
 from crosswind.injectors.operators.user.values.vague.ranges import find_range, find_second
+from crosswind.injectors.operators.user.values.vague.settings import find_setting_value
 from crosswind.injectors.operators.user.values.vague.things import (
     find_email,
     find_file,
@@ -83,7 +84,7 @@ def _find_range(text: str, one: Mention) -> Place | None:
 
 def _find_more(text: str, one: Mention, start: int, end: int) -> Place | None:
     """Of a value whose own kind of place has none."""
-    if (keyed := find_keyed(text, one)) is not None:
+    if (keyed := find_keyed(text, one) or find_setting_value(text, one)) is not None:
         return keyed
     if one.type in (ValueType.PLACE, ValueType.NAME):
         return (
@@ -126,13 +127,21 @@ def _find_option(  # noqa: PLR0911
     if qualifies(text, end):
         return _find_modifier(text, start, end, before, thing)
     stands = ends_clause(text, end) or after in ("and", "for", "from", "in", "on", "please", "with")
-    if text[start - 2 : start] == ", " and stands:
-        return Place(start - 2, end, dropped="", value=(start, end))
-    ways = ("in", "with", "by", "via") if thing == "method" else ("in", "with")
+    lead = len(before) + 1 if before in (thing, "type") else 0
+    if text[start - lead - 2 : start - lead] == ", " and stands:
+        return Place(start - lead - 2, end, dropped="", value=(start - lead, end))
+    ways = ("in", "with", "by", "via", "on", "as")
+    if before in ("by", "on", "as") and _needs_way(find_word_before(text, start - len(before) - 1)):
+        return None
     head, found = start - len(before) - 1, before in ways and stands
     if before == "the" and find_word_before(text, head) == "in":
         head, found = head - len("in "), stands
     return _leave_out_phrase(text, head, end, (start, end)) if found else None
+
+
+def _needs_way(word: str) -> bool:
+    """Whether what is done says little without how: `sort by`, `grouped by`, `based on`."""
+    return word.endswith(("ed", "ing")) or word in ("filter", "group", "is", "order", "sort", "turn")
 
 
 def _is_told_again(text: str, one: Mention) -> bool:
@@ -220,7 +229,7 @@ _QUALIFIER = re.compile(
     r" ([a-z]{3,})"
 )
 _NEEDS_MORE = make_words(
-    "category class color colour format genre kind language layout level manner mode number order size status"
+    "category class color colour format genre kind one ones language layout level manner mode number order size status"
     " style theme tone type unit units version way"
 )
 """Nouns that say nothing by themselves: `in a format`."""

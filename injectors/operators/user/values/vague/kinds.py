@@ -1,4 +1,4 @@
-"""Where the kind of a value stands for it in an English sentence: `a certain company`, `a certain number`."""
+"""Where the kind of a value stands for it in an English sentence: `this company`, `that number`."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from crosswind.injectors.operators.user.values.vague.place import (
     find_next_word,
     find_word_before,
     list_unnamed,
+    withhold,
 )
 from crosswind.injectors.values.mentions import Mention
 from crosswind.injectors.values.parameters import ValueType
 
 _KINDS = make_words(
     """
-    actor airline airport album artist author book brand city club company competition conference country
+    actor actress airline airport album artist author book brand city club company competition conference country
     county course currency director dish drug event exchange festival game genre hotel index ingredient
     language league location material medication movie museum park place player podcast port product
     restaurant route school server show song species sport stadium state station stock store subject team
-    theater topic tournament town university venue website
+    theater topic tournament town university user venue website
     """
 )
 """Nouns before a name that tell its kind: `the movie Arrival`."""
@@ -58,9 +59,13 @@ _LEFT = make_words("airport city country port state station university")
 _LEAST_LETTERS = 4
 _BEFORE = make_words("about at by for from in near of on to with")
 _MAKERS = make_words("artist author player")
-"""Persons of whom one says `a certain`."""
+"""Persons who are named by what they make."""
 _PLACES = make_words("address area destination location place state town")
-"""Kinds that nobody says so: `the weather in a certain city`."""
+"""Kinds that nobody points at so: `the weather in this area`."""
+_MADE_BY = make_words("artist author band company composer designer director painter player singer")
+"""Who something is by."""
+_TRAVELLED = make_words("airport city country location place state station town")
+"""Where one goes, beside where one comes from."""
 _NOT_WITHIN = make_words("actor artist author book brand club company player team")
 """What nobody is in, as a value behind `in` would be: a league that a parameter calls a team."""
 _OWN_NAME = re.compile(r"[a-z,] [A-Z][\w'’-]* (?:of|in|at|for|and|&) $")
@@ -70,6 +75,9 @@ _LISTED = re.compile(r",? (?:and|or|&|vs\.?|versus) |, [A-Z\d]|/")
 _OPERATED = re.compile(
     r"\b(?:absolute value|cube|divisors?|factorial|factors|log|logarithm|multiples|root|square) of $"
 )
+
+
+_TESTED = re.compile(r" (?:is )?(?:an? )?(?:divisible|even|odd|palindrome|perfect|prime)\b")
 
 
 def find_kind(text: str, one: Mention, start: int, end: int) -> Place | None:
@@ -102,7 +110,10 @@ def _find_named(  # noqa: PLR0911
         or _OWN_NAME.search(text, max(0, start - 40), start)
     ):
         return None
-    kind = (one.thing or "").rpartition(" ")[2]
+    kind = _read_kind(one.thing)
+    if before == "the" and one.text[:1].isupper() and kind in _WITH_ARTICLE:
+        start -= len("the ")
+        before = find_word_before(text, start)
     if before in _KINDS and one.type is not ValueType.OPTION:
         kind, start = before, start - len(before) - 1
         before = find_word_before(text, start)
@@ -122,17 +133,33 @@ def _find_named(  # noqa: PLR0911
         or (before == "from" and head in _LEFT)
     ):
         return None
-    kind, head = ("stock", "stock") if head in ("symbol", "ticker") else (kind, head)
-    if head.endswith("ed") or (one.type is ValueType.OPTION and before in ("by", "to")):
+    kind, head = ("company", "company") if head in ("stock", "symbol", "ticker") else (kind, head)
+    if head.endswith("ed"):
+        return None
+    if one.type is ValueType.OPTION or (before in ("from", "to") and kind in _TRAVELLED):
+        return None
+    if before == "by" and not _MADE_BY & {kind, kind.removesuffix("s")}:
         return None
     if kind in _PLACES or (before == "in" and kind.removesuffix("s") in _NOT_WITHIN):
         return None
     kind = kind if kind.endswith("ss") else kind.removesuffix("s")
-    forms = list_unnamed(kind, ends=ends_clause(text, end))
+    forms = list_unnamed(kind)
     type = ValueType.OPTION if one.type is ValueType.NAME else None
     return Place(
         start, end, None, forms=forms, withholds=True, called=kind, type=type, value=(one.start, end)
     )
+
+
+def _read_kind(thing: str | None) -> str:
+    """What a parameter takes: a business, if it takes the name of one."""
+    words = (thing or "").split()
+    if len(words) > 1 and words[-1] in ("name", "title"):
+        words.pop()
+    return words[-1] if words else ""
+
+
+_WITH_ARTICLE = make_words("band club hotel league library monument movie museum park team theater")
+"""What has a name with an article: the Louvre, the Bulls."""
 
 
 def _is_kind(noun: str, type: ValueType) -> bool:
@@ -143,8 +170,10 @@ def _is_kind(noun: str, type: ValueType) -> bool:
 
 
 def _find_number(text: str, start: int, end: int) -> Place | None:
+    if find_word_before(text, start) in ("if", "is", "whether") and _TESTED.match(text, end):
+        return withhold(start, end, list_unnamed("number"), "number")
     operated = _OPERATED.search(text, max(0, start - 24), start) is not None
     if not operated or not (ends_clause(text, end) or find_next_word(text, end) in GO_ON):
         return None
-    forms = list_unnamed("number", ends=ends_clause(text, end))
+    forms = list_unnamed("number")
     return Place(start, end, None, forms=forms, withholds=True, called="number", value=(start, end))

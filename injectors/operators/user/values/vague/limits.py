@@ -89,7 +89,7 @@ def find_both(text: str, one: Mention) -> Place | None:
     if plain and _SIDES.isdisjoint(first[0].split()):
         return None
     value = (first.start() + (2 if plain else first[0].index(" ", 1) + 1), stop)
-    return Place(first.start(), stop, dropped="", called="pair of values", value=value)
+    return Place(first.start(), stop, dropped="", called="dimensions", value=value)
 
 
 _KEYED = re.compile(
@@ -105,4 +105,4 @@ def find_keyed(text: str, one: Mention) -> Place | None:
         return None
     name = found["name"].replace("id", "ID")
     called = f"{found['noun']} {name}"
-    return Place(found.start("key"), one.end, dropped="", called=called, value=(one.start, one.end))
+    return Place(found.start("key"), one.end, dropped="", called=called, value=(found.start("name"), one.end))

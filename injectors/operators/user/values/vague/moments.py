@@ -12,8 +12,12 @@ from crosswind.injectors.operators.user.values.small_words import (
     make_words,
     qualifies,
 )
-from crosswind.injectors.operators.user.values.vague.place import Place, find_word_before, leave_out
-from crosswind.injectors.packs.model import Entry
+from crosswind.injectors.operators.user.values.vague.place import (
+    Place,
+    find_next_word,
+    find_word_before,
+    leave_out,
+)
 from crosswind.injectors.text.languages import Language
 from crosswind.injectors.values.calendar import month_of
 from crosswind.injectors.values.coarse import is_whole, list_coarse_forms
@@ -68,14 +72,12 @@ def _find_limit(one: Mention, start: int, end: int, before: str) -> Place | None
         )
         return Place(start, end, None, forms=forms) if forms else None
     if not whole:
-        return Place(start, end, _fits_behind, join=lambda phrase, _: _AROUND.sub("", phrase))
+        parts = tuple(
+            form for form in list_coarse_forms(one, Language.EN) if form.startswith(("early", "mid-", "late"))
+        )
+        return Place(start, end, None, forms=parts) if parts else None
     forms = tuple(_TOWARDS.sub("", form) for form in whole if _TOWARDS.match(form))
     return Place(start, end, None, forms=forms) if forms else None
-
-
-def _fits_behind(entry: Entry) -> bool:
-    """Whether it stands behind `from`, `since` or `for`."""
-    return entry.text in ("{coarse}", "around {coarse}")
 
 
 def _join_date(phrase: str, coarse: str | None) -> str:
@@ -85,7 +87,13 @@ def _join_date(phrase: str, coarse: str | None) -> str:
 
 
 def find_time(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
-    if qualifies(text, end) or before in _NO_MOMENTS | _FROM | DETERMINERS | {"around", "about"}:
+    if before in ("after", "before"):
+        gone = leave_out(Place(start - len(before) - 1, end, None), text, GO_ON)
+        if gone.dropped is None or gone.dropped_span is None:
+            return None
+        return Place(*gone.dropped_span, dropped="", value=(start - len(before) - 1, end))
+    daily = find_next_word(text, end) in ("every", "each")
+    if (qualifies(text, end) and not daily) or before in _NO_MOMENTS | _FROM | DETERMINERS | {"around", "about"}:
         return None
     if before == "at":
         start -= len("at ")

@@ -85,15 +85,25 @@ def withhold(
     return Place(start, end, None, forms=forms, withholds=True, called=called, type=type, value=at)
 
 
-def list_unnamed(noun: str, *, ends: bool) -> tuple[str, ...]:
-    """Words for one of its kind that isn't named: `a certain city`; behind the last one nothing goes on."""
-    forms = (f"a certain {noun}", f"a particular {noun}", f"a specific {noun}", f"some {noun}")
-    return (*forms, f"some {noun} or other") if ends else forms
+def list_unnamed(noun: str) -> tuple[str, ...]:
+    """Words that point at a thing without its name: `this city`, `my favorite artist`."""
+    if noun == "language":
+        return ("another language", "a different language")
+    if noun in ("drug", "medicine"):
+        return ("my medication", "this medication", f"this {noun}")
+    favorites = (f"my favorite {noun}",) if noun in _LIKED | _MAKERS else ()
+    favorites += (f"{_article(noun)} {noun} I like",) if noun in _MAKERS else ()
+    own = (f"my {noun}",) if noun in _OWNED else ()
+    return (*favorites, *own, f"this {noun}", f"that {noun}")
 
 
-def list_unmeasured(noun: str) -> tuple[str, ...]:
-    """Words for a measure that isn't told: `a certain height`."""
-    return (f"a certain {noun}", f"a given {noun}", f"some {noun}", f"a specific {noun}", f"a set {noun}")
+def _article(noun: str) -> str:
+    return "an" if noun[0] in "aeiou" else "a"
+
+
+_LIKED = frozenset("album book movie player podcast restaurant song team".split())
+_MAKERS = frozenset("actor artist author band composer designer director painter singer".split())
+_OWNED = frozenset("bank club company gym medication school team university".split())
 
 
 def find_word_before(text: str, at: int) -> str:

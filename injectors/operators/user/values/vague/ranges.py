@@ -47,6 +47,8 @@ _NEEDS_RANGE = re.compile(
     re.IGNORECASE,
 )
 """Words that say little without a range."""
+_PARTICIPLE = re.compile(r"ed$|^(?:built|made|shot|taken|written)$")
+"""What says when it was: `released between 2011 and 2015`."""
 
 
 def find_range(text: str, one: Mention) -> Place | None:
@@ -64,15 +66,15 @@ def find_range(text: str, one: Mention) -> Place | None:
     if _DEFINES.search(text, max(0, start - _LONGEST), start):
         return None
     before = find_word_before(text, start)
-    if not before or (is_small_word(before) and before not in ("it", "me", "there", "open", "them", "us")):
+    if _PARTICIPLE.search(before) or not before or (is_small_word(before) and before not in ("it", "me", "there", "open", "them", "us")):
         return None
     if _NEEDS_RANGE.search(text, max(0, start - _LONGEST), start) or not (
         ends_clause(text, end) or find_next_word(text, end) in GO_ON
     ):
         return None
     said = text[start:end]
-    called = "time slot" if _CLOCK.search(said) else "range"
-    called = "period" if called == "range" and (_DATED.search(said) or _YEARS.search(said)) else called
+    called = "times" if _CLOCK.search(said) else "range"
+    called = "dates" if called == "range" and (_DATED.search(said) or _YEARS.search(said)) else called
     first = start + (len("from ") if said.startswith("from ") else 0)
     return Place(start - 1, end, dropped="", called=called, type=ValueType.DURATION, value=(first, end))
 

@@ -61,16 +61,17 @@ _CONTAINERS = {
 
 def find_id(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     """`order W1` becomes `one of my orders`, and `my order W1`, `my order`."""
-    head = start
+    head, labelled = start, None
     if before in ("number", "id", "no", "reference") and text[head - 1 :][:1] == " ":
         head -= len(before) + 1
+        labelled = (head, end)
         before = find_word_before(text, head)
     if before not in _ID_NOUNS or (qualifies(text, end) and find_next_word(text, end) not in _HAPPENS):
         return None
     noun = head - len(before) - 1
     ahead = find_word_before(text, noun)
     if ahead in ("my", "our"):
-        return Place(head - 1, end, dropped="", called=f"{before} number")
+        return Place(head - 1, end, dropped="", called=f"{before} number", value=labelled)
     if ahead in ("the", "this", "that"):
         noun -= len(ahead) + 1
         ahead = find_word_before(text, noun)
@@ -86,7 +87,7 @@ def find_id(text: str, one: Mention, start: int, end: int, before: str) -> Place
     else:
         forms = (f"my {before}", f"that {before} of mine", *_MADE.get(before, ()))
         forms = forms if single else (*forms, f"one of my {before}s")
-    return Place(noun, end, None, thing=before, forms=forms, withholds=True) if forms else None
+    return Place(noun, end, None, thing=before, forms=forms, withholds=True, value=labelled) if forms else None
 
 
 _HAPPENS = make_words(
@@ -143,11 +144,14 @@ def find_name(text: str, one: Mention, start: int, end: int, before: str) -> Pla
     if _WORKS.search(text) or not (_MAKERS | _FAMOUS).isdisjoint(called) or one.text.startswith(_TITLES):
         return None
     work = _WORK.search(text) is not None
+    given, _, family = one.text.partition(" ")
     return Place(
         start,
         end,
         lambda entry: not (_has_coarse(entry) or (work and "friend" in entry.text)),
         type=ValueType.NAME,
+        forms=(given,) if family and given in GIVEN_NAMES else (),
+        called="full name" if family and given in GIVEN_NAMES else None,
     )
 
 
@@ -201,7 +205,9 @@ def find_file(text: str, one: Mention, start: int, end: int, before: str) -> Pla
 
 def find_email(text: str, one: Mention, start: int, end: int, before: str) -> Place | None:
     """`sarah@acme.com` becomes `Sarah`, or `a colleague`."""
-    if before not in ("to", "email", "invite", "message", "with") or qualifies(text, end):
+    if before not in ("to", "email", "invite", "message", "with"):
+        return None
+    if qualifies(text, end) and find_next_word(text, end) not in ("asking", "saying", "telling"):
         return None
     first = re.split(r"[.@_\d]", one.text)[0].title()
     forms = (first,) if first in GIVEN_NAMES else ()
@@ -209,11 +215,16 @@ def find_email(text: str, one: Mention, start: int, end: int, before: str) -> Pl
 
 
 def is_person(one: Mention) -> bool:
+    if _COMPANY.search(one.text):
+        return False
     titled = re.match(r"(?:Dr|Mr|Mrs|Ms|Prof)\b", one.text) is not None
     words = (one.thing or "").split()
     called = words[:-1] if len(words) > 1 and words[-1] == "name" else words
     named = " " in one.text and not PERSONS.isdisjoint(called)
     return titled or one.text.partition(" ")[0] in GIVEN_NAMES or (one.type is ValueType.NAME and named)
+
+
+_COMPANY = re.compile(r"\b(?:Co|Corp|Company|GmbH|Group|Inc|LLC|Ltd)\b")
 
 
 def _has_thing(entry: Entry) -> bool:
